@@ -1,0 +1,43 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { inspect } from "node:util";
+
+const redacted = "[redacted]";
+
+/** An API key of the service. However it is printed, logged or serialised, it shows as `[redacted]`. */
+export class ApiKey {
+  readonly #secret: string;
+
+  constructor(secret: string) {
+    this.#secret = secret;
+  }
+
+  /** The value of the Authorization header: the only way out, for the network adapter alone. */
+  authorization(): string {
+    return `Bearer ${this.#secret}`;
+  }
+
+  /** Names the key without giving it away: the first 16 hex digits of a salted SHA-256. */
+  fingerprint(): string {
+    return createHash("sha256").update(`compute-operator:${this.#secret}`).digest("hex").slice(0, 16);
+  }
+
+  equals(other: ApiKey): boolean {
+    return timingSafeEqual(digest(this.#secret), digest(other.#secret));
+  }
+
+  toString(): string {
+    return redacted;
+  }
+
+  toJSON(): string {
+    return redacted;
+  }
+
+  [inspect.custom](): string {
+    return redacted;
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

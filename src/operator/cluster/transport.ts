@@ -1,0 +1,43 @@
+/** One request to the Kubernetes API server. */
+export interface ClusterRequest {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Without the query, e.g. `/apis/compute-operator.dev/v1alpha1/computes`. */
+  path: string;
+  query?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Of the body; `application/json` where left out. */
+  contentType?: "application/json" | "application/json-patch+json";
+}
+
+/** Any complete answer of the API server, refusals included. */
+export interface ClusterResponse {
+  status: number;
+  /** The parsed JSON body; `undefined` where there was none. */
+  body: unknown;
+  /** What `Retry-After` asks for, in milliseconds. */
+  retryAfterMs?: number;
+}
+
+/** One line of a watch: `type` is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR. */
+export interface WatchLine {
+  type: string;
+  object: unknown;
+}
+
+/**
+ * The port through which every effect on the cluster leaves. The real one speaks HTTP over one shared agent;
+ * tests replace it by an API server in memory, or break it on purpose.
+ */
+export interface ClusterTransport {
+  /** Resolves with any complete answer; rejects where none came (refused, reset, cut off, too late, aborted). */
+  request(request: ClusterRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<ClusterResponse>;
+  /**
+   * Opens a watch and yields its lines. Ends when the server closes it in order; throws where it is cut off or no
+   * line came for `idleTimeoutMs`, and a `ClusterError` where the answer is not 200.
+   */
+  watch(
+    request: { path: string; query: Readonly<Record<string, string>> },
+    options: { signal: AbortSignal; idleTimeoutMs: number },
+  ): AsyncIterable<WatchLine>;
+}

@@ -1,0 +1,34 @@
+/** Time as the operator sees it. Only `main.ts` makes a real one; tests drive their own. */
+export interface Clock {
+  /** Wall time in milliseconds since the epoch: for timestamps that others read. May jump. */
+  now(): number;
+  /** Milliseconds that only ever grow: for every duration, deadline and age. */
+  monotonic(): number;
+  /** Runs `task` once after `ms` milliseconds, unless the answer is called first. */
+  after(ms: number, task: () => void): Cancel;
+}
+
+/** Calls off what was scheduled; calling it late or twice does nothing. */
+export type Cancel = () => void;
+
+/** A number in [0, 1), as from Math.random. */
+export type Random = () => number;
+
+/** Resolves after `ms`; rejects with the signal's reason as soon as it aborts. */
+export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => {
+      cancel();
+      reject(signal.reason);
+    };
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
