@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { loose } from "./loose.ts";
+
+/** A branch of a project. */
+export const Branch = loose({
+  id: z.string().min(1),
+  project_id: z.string().optional(),
+  parent_id: z.string().optional(),
+  name: z.string().optional(),
+  current_state: z.string().optional(),
+  default: z.boolean().optional(),
+  protected: z.boolean().optional(),
+  created_at: z.string().optional(),
+  updated_at: z.string().optional(),
+});
+export type Branch = z.infer<typeof Branch>;
+
+/** `GET …/branches`, one page of it. */
+export const BranchesAnswer = loose({
+  branches: z.array(Branch),
+  pagination: z.looseObject({ next: z.string().optional() }).optional(),
+});
+export type BranchesAnswer = z.infer<typeof BranchesAnswer>;
+
+/** `GET …/branches/{id}` */
+export const BranchAnswer = loose({ branch: Branch });
+export type BranchAnswer = z.infer<typeof BranchAnswer>;

@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { computeUnitSizes, computeUnitSizesInWords } from "./compute-units.ts";
+import { Id } from "./ids.ts";
+import { loose } from "./loose.ts";
+import { Operation } from "./operation.ts";
+import { isSuspendTimeout, longestSuspendSeconds, shortestSuspendSeconds } from "./scale-to-zero.ts";
+
+/** What a compute is for. */
+export const endpointTypes = ["read_write", "read_only"] as const;
+export type EndpointType = (typeof endpointTypes)[number];
+
+/** The values of `current_state` and `pending_state` known today. */
+export const endpointStates = ["init", "active", "idle"] as const;
+export type EndpointState = (typeof endpointStates)[number];
+
+/**
+ * A compute as the service answers it. Required is what the operator cannot do without: an item that lacks any of it
+ * makes the whole list unreadable. Everything else a service may lack (the specification alone shows no `name`, no
+ * `suspend_timeout_seconds`, no `started_at`).
+ */
+export const Endpoint = loose({
+  id: z.string().min(1),
+  project_id: z.string().min(1),
+  branch_id: z.string().min(1),
+  type: z.string(),
+  current_state: z.string(),
+  /** Present while a change of state is in progress. */
+  pending_state: z.string().optional(),
+  host: z.string().optional(),
+  proxy_host: z.string().optional(),
+  region_id: z.string().optional(),
+  name: z.string().optional(),
+  autoscaling_limit_min_cu: z.number().optional(),
+  autoscaling_limit_max_cu: z.number().optional(),
+  /** Seconds; see scale-to-zero.ts for -1 and 0. */
+  suspend_timeout_seconds: z.number().optional(),
+  settings: loose({
+    pg_settings: z.record(z.string(), z.string()).optional(),
+    preload_libraries: z.looseObject({}).optional(),
+  }).optional(),
+  pooler_enabled: z.boolean().optional(),
+  pooler_mode: z.string().optional(),
+  disabled: z.boolean().optional(),
+  passwordless_access: z.boolean().optional(),
+  provisioner: z.string().optional(),
+  creation_source: z.string().optional(),
+  compute_release_version: z.string().optional(),
+  /** Absent until the compute is first active. */
+  last_active: z.string().optional(),
+  started_at: z.string().optional(),
+  suspended_at: z.string().optional(),
+  created_at: z.string().optional(),
+  updated_at: z.string().optional(),
+});
+export type Endpoint = z.infer<typeof Endpoint>;
+
+/** `GET …/endpoints` of a project or a branch. A body without `endpoints` is not an answer. */
+export const EndpointsAnswer = loose({ endpoints: z.array(Endpoint) });
+export type EndpointsAnswer = z.infer<typeof EndpointsAnswer>;
+
+/** `GET …/endpoints/{id}`, and the answer to every write, where `operations` tells what it set off. */
+export const EndpointAnswer = loose({ endpoint: Endpoint, operations: z.array(Operation).optional() });
+export type EndpointAnswer = z.infer<typeof EndpointAnswer>;
+
+const ComputeUnits = z.literal([...computeUnitSizes], { error: `must be a compute size: ${computeUnitSizesInWords}` });
+
+const SuspendTimeout = z.number().refine(isSuspendTimeout, {
+  error: `must be -1 (never), 0 (the default of 5 minutes), or ${shortestSuspendSeconds} to ${longestSuspendSeconds} seconds`,
+});
+
+/** The settings of a compute as a client sends them; `pg_settings` must always be there (the service refuses them without). */
+export const EndpointSettings = z.strictObject({
+  pg_settings: z.record(z.string().min(1).max(128), z.string().max(4096), {
+    error: "must be a map of Postgres settings to strings: settings must not be nil",
+  }),
+  preload_libraries: z
+    .strictObject({
+      use_defaults: z.boolean().optional(),
+      enabled_libraries: z.array(z.string().min(1).max(128)).max(100).optional(),
+    })
+    .optional(),
+});
+export type EndpointSettings = z.infer<typeof EndpointSettings>;
+
+/** The attributes that a client can set when it creates a compute and change later. */
+const attributes = {
+  name: z.string().min(1).max(64).optional(),
+  autoscaling_limit_min_cu: ComputeUnits.optional(),
+  autoscaling_limit_max_cu: ComputeUnits.optional(),
+  suspend_timeout_seconds: SuspendTimeout.optional(),
+  settings: EndpointSettings.optional(),
+  pooler_enabled: z.boolean().optional(),
+  pooler_mode: z.enum(["transaction", "session"]).optional(),
+  disabled: z.boolean().optional(),
+  passwordless_access: z.boolean().optional(),
+  provisioner: z.string().min(1).max(64).optional(),
+};
+
+/** The body of `POST …/endpoints`. */
+export const EndpointCreate = z.strictObject({
+  endpoint: z.strictObject({
+    branch_id: Id,
+    type: z.enum(endpointTypes),
+    /** Only the project's own region is accepted. */
+    region_id: z.string().min(1).max(64).optional(),
+    ...attributes,
+  }),
+});
+export type EndpointCreate = z.infer<typeof EndpointCreate>;
+
+/** The body of `PATCH …/endpoints/{id}`: what is left out stays; another `branch_id` moves the compute. */
+export const EndpointPatch = z.strictObject({
+  endpoint: z.strictObject({ branch_id: Id.optional(), ...attributes }),
+});
+export type EndpointPatch = z.infer<typeof EndpointPatch>;

@@ -1,0 +1,16 @@
+import { z } from "zod";
+
+/**
+ * An object that the service answers: unknown fields pass, and a field that is `null` reads as absent, so that only
+ * what is named and missing, or of another type, makes an answer unreadable.
+ */
+export function loose<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.preprocess(withoutNulls, z.looseObject(shape));
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const fields = Object.entries(value);
+  if (fields.every(([, field]) => field !== null)) return value;
+  return Object.fromEntries(fields.filter(([, field]) => field !== null));
+}

@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { loose } from "./loose.ts";
+
+/** A project as the service lists it. */
+export const Project = loose({
+  id: z.string().min(1),
+  name: z.string().optional(),
+  platform_id: z.string().optional(),
+  region_id: z.string().optional(),
+  provisioner: z.string().optional(),
+  pg_version: z.number().optional(),
+  cpu_used_sec: z.number().optional(),
+  locked: z.boolean().optional(),
+  branch_logical_size_limit: z.number().optional(),
+  proxy_host: z.string().optional(),
+  /** The account or organization that it belongs to. */
+  owner_id: z.string().optional(),
+  org_id: z.string().optional(),
+  created_at: z.string().optional(),
+  updated_at: z.string().optional(),
+});
+export type Project = z.infer<typeof Project>;
+
+/**
+ * `GET /projects`, one page of it. Projects named in `unavailable_project_ids` exist but are not in the page: absence
+ * from such a list proves nothing.
+ */
+export const ProjectsAnswer = loose({
+  projects: z.array(Project),
+  unavailable_project_ids: z.array(z.string()).optional(),
+  pagination: z.looseObject({ cursor: z.string().optional() }).optional(),
+});
+export type ProjectsAnswer = z.infer<typeof ProjectsAnswer>;
+
+/** `GET /projects/{id}` */
+export const ProjectAnswer = loose({ project: Project });
+export type ProjectAnswer = z.infer<typeof ProjectAnswer>;
+
+/** The most projects that one page of `GET /projects` holds, and how many it holds unless told. */
+export const projectsPerPage = { default: 10, max: 400 } as const;

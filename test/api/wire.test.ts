@@ -1,0 +1,151 @@
+import { describe, expect, it, test } from "vitest";
+import { ApiKeyCreate, ApiKeyCreated, ApiKeysAnswer, OrganizationApiKeyCreate } from "../../src/api/api-keys.ts";
+import { AuthAnswer } from "../../src/api/auth.ts";
+import { BranchesAnswer } from "../../src/api/branch.ts";
+import { EndpointAnswer, EndpointCreate, EndpointPatch, EndpointsAnswer } from "../../src/api/endpoint.ts";
+import { ErrorBody, scopedProjectOf } from "../../src/api/error.ts";
+import { isEndpointId, isId } from "../../src/api/ids.ts";
+import { OperationsAnswer, operationOutcome, operationStatuses } from "../../src/api/operation.ts";
+import { ProjectsAnswer } from "../../src/api/project.ts";
+import { isSuspendTimeout, suspendAfterSeconds } from "../../src/api/scale-to-zero.ts";
+
+const bare = { id: "ep-a", project_id: "p", branch_id: "br-a", type: "read_write", current_state: "idle" };
+
+describe("answers are read loosely", () => {
+  it("an endpoint of the specification alone is enough", () => {
+    expect(EndpointsAnswer.parse({ endpoints: [bare] }).endpoints).toEqual([bare]);
+  });
+
+  it("unknown fields pass and are kept", () => {
+    const parsed = EndpointsAnswer.parse({ endpoints: [{ ...bare, mood: "sunny" }], more: 1 });
+    expect(parsed.endpoints[0]?.["mood"]).toBe("sunny");
+    expect(parsed["more"]).toBe(1);
+  });
+
+  it("unknown values of type, state and operation status pass", () => {
+    const parsed = EndpointAnswer.parse({
+      endpoint: { ...bare, type: "read_mostly", current_state: "hibernating", pending_state: "melting" },
+      operations: [{ id: "o", action: "paint_compute", status: "pondering" }],
+    });
+    expect(parsed.endpoint.current_state).toBe("hibernating");
+    expect(operationOutcome(parsed.operations?.[0]?.status ?? "")).toBe("in-progress");
+  });
+
+  it("a null field reads as absent", () => {
+    const parsed = EndpointsAnswer.parse({ endpoints: [{ ...bare, pending_state: null, last_active: null }] });
+    expect(parsed.endpoints).toEqual([bare]);
+  });
+
+  test.each([
+    ["without an endpoints array", {}],
+    ["with null for the array", { endpoints: null }],
+    ["with an item without id", { endpoints: [bare, { ...bare, id: undefined }] }],
+    ["with an item with an empty id", { endpoints: [{ ...bare, id: "" }] }],
+    ["with an item cut off", { endpoints: [{ id: "ep-a" }] }],
+    ["that is an error body", { code: "", message: "no" }],
+    ["that is a string", "<html>"],
+  ])("a list %s is not a list", (_, body) => {
+    expect(EndpointsAnswer.safeParse(body).success).toBe(false);
+  });
+
+  it("projects, branches, operations, keys and auth are read as they come", () => {
+    expect(ProjectsAnswer.parse({ projects: [{ id: "p" }], pagination: { cursor: "c" } }).pagination?.cursor).toBe("c");
+    expect(BranchesAnswer.parse({ branches: [{ id: "br-a" }] }).branches).toHaveLength(1);
+    expect(OperationsAnswer.parse({ operations: [] }).operations).toEqual([]);
+    expect(AuthAnswer.parse({ account_id: "a", auth_method: "oauth" }).auth_method).toBe("oauth");
+    const key = { id: 7, name: "ci", created_at: "2026-01-01T00:00:00Z", created_by: { id: "u" } };
+    expect(ApiKeysAnswer.parse([{ ...key, last_used_at: null }])).toEqual([key]);
+    expect(ApiKeyCreated.parse({ ...key, key: "secret", created_by: "u" }).key).toBe("secret");
+  });
+
+  it("a foreign body is not the service's error", () => {
+    expect(ErrorBody.safeParse({ error: "bad gateway" }).success).toBe(false);
+    expect(ErrorBody.parse({ code: "", message: "branch not found" }).request_id).toBeUndefined();
+  });
+});
+
+function create(fields: object) {
+  return EndpointCreate.safeParse({ endpoint: { branch_id: "br-a", type: "read_write", ...fields } });
+}
+
+describe("requests are strict", () => {
+  test.each([
+    {},
+    { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 56 },
+    { suspend_timeout_seconds: -1 },
+    { suspend_timeout_seconds: 0 },
+    { suspend_timeout_seconds: 60 },
+    { suspend_timeout_seconds: 604_800 },
+    { settings: { pg_settings: { work_mem: "64MB" } } },
+    { name: "k8s-1" },
+    { type: "read_only", disabled: true, pooler_enabled: true, pooler_mode: "transaction", passwordless_access: false },
+  ])("create takes %j", (fields) => {
+    expect(create(fields).success).toBe(true);
+  });
+
+  test.each([
+    [{ autoscaling_limit_min_cu: 17 }, /0\.25, 0\.5, 1 to 16, and the even numbers/],
+    [{ autoscaling_limit_max_cu: "1" }, /must be a compute size/],
+    [{ suspend_timeout_seconds: 59 }, /-1 \(never\), 0 .* 60 to 604800/],
+    [{ suspend_timeout_seconds: 90.5 }, /seconds/],
+    [{ settings: {} }, /settings must not be nil/],
+    [{ settings: { pg_settings: { work_mem: 64 } } }, /string/],
+    [{ name: "" }, /./],
+    [{ name: "x".repeat(65) }, /64/],
+    [{ type: "write_only" }, /read_write/],
+    [{ branch_id: "BR_A" }, /lower-case/],
+    [{ size: 4 }, /size/],
+  ])("create refuses %j and says what is allowed", (fields, message) => {
+    const result = create(fields);
+    expect(result.success).toBe(false);
+    expect(JSON.stringify(result.error?.issues)).toMatch(message);
+  });
+
+  it("a patch cannot change type or region", () => {
+    expect(EndpointPatch.safeParse({ endpoint: {} }).success).toBe(true);
+    expect(EndpointPatch.safeParse({ endpoint: { type: "read_only" } }).success).toBe(false);
+    expect(EndpointPatch.safeParse({ endpoint: { region_id: "aws-us-east-2" } }).success).toBe(false);
+  });
+
+  it("a key has a name of 1 to 64 characters, and only an organization's can be scoped", () => {
+    expect(ApiKeyCreate.safeParse({ key_name: "x".repeat(64) }).success).toBe(true);
+    expect(ApiKeyCreate.safeParse({ key_name: "x".repeat(65) }).success).toBe(false);
+    expect(ApiKeyCreate.safeParse({ key_name: "x", project_id: "p" }).success).toBe(false);
+    expect(OrganizationApiKeyCreate.safeParse({ key_name: "x", project_id: "p" }).success).toBe(true);
+  });
+});
+
+describe("small rules", () => {
+  it("every known status has an outcome", () => {
+    const outcomes = operationStatuses.map((status) => `${status}: ${operationOutcome(status)}`);
+    expect(outcomes).toEqual([
+      "scheduling: in-progress",
+      "running: in-progress",
+      "finished: done",
+      "failed: failed",
+      "error: failed",
+      "cancelling: in-progress",
+      "cancelled: failed",
+      "skipped: done",
+    ]);
+  });
+
+  it("inactivity is five minutes unless set, and never where turned off", () => {
+    expect([-1, 0, 60, 3600].map(suspendAfterSeconds)).toEqual([undefined, 300, 60, 3600]);
+    expect([-2, 1, 59, 60.5, 604_801].some(isSuspendTimeout)).toBe(false);
+  });
+
+  it("ids are short, lower-case, and prefixed where they must be", () => {
+    expect(isId("shiny-wind-028834")).toBe(true);
+    expect(["", "a".repeat(61), "A", "a/b", "a b"].some(isId)).toBe(false);
+    expect(isEndpointId("ep-little-smoke-851426")).toBe(true);
+    expect(isEndpointId("br-little-smoke-851426")).toBe(false);
+  });
+
+  it("the project of a scoped key is read from its refusal", () => {
+    const message =
+      'not allowed to perform actions outside the project this key is scoped to; subject_project_id:"shiny-wind-028834"';
+    expect(scopedProjectOf(message)).toBe("shiny-wind-028834");
+    expect(scopedProjectOf("project not found")).toBeUndefined();
+  });
+});
