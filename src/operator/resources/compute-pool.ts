@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { commonFields } from "./compute-spec.ts";
+import { conditions } from "./condition.ts";
+import { GROUP, VERSION } from "./names.ts";
+import { type KubeObject, lenient, objectMeta, type Parsed, parseWith, type ResourceKind } from "./object.ts";
+import { immutable, withRules } from "./rule.ts";
+
+const template = z.object({
+  ...commonFields,
+  connectionRef: withRules(commonFields.connectionRef, immutable("template.connectionRef")).describe(
+    "ServiceConnection through which the service is reached. Immutable.",
+  ),
+});
+
+export const computePoolSpec = z.object({
+  replicas: z.int32().min(0).describe("How many read replicas there are. kubectl scale and autoscalers set it."),
+  template: template.describe(
+    "What each read replica is: the fields of a Compute's spec but type (always read_only) and adopt. A connectionSecret's name gets the replica's number as suffix.",
+  ),
+});
+
+export const computePoolStatus = z.object({
+  observedGeneration: z
+    .int()
+    .optional()
+    .describe(
+      "The generation of the spec that this status was worked out from; -1 until the operator has seen the object.",
+    ),
+  conditions: conditions
+    .optional()
+    .describe("Ready: all replicas exist, carry the template and are ready. Reconciling and Stalled only while true."),
+  replicas: z.int32().optional().describe("How many Computes of this pool exist."),
+  readyReplicas: z.int32().optional().describe("How many of them are ready."),
+  selector: z.string().optional().describe("Label selector of the pool's Computes, for autoscalers."),
+});
+
+export type ComputePoolSpec = z.output<typeof computePoolSpec>;
+export type ComputePoolTemplate = ComputePoolSpec["template"];
+export type ComputePoolStatus = z.output<typeof computePoolStatus>;
+
+/** Read replicas of one branch, by number. */
+export interface ComputePool extends KubeObject {
+  spec: ComputePoolSpec;
+  /** Empty where nothing was reported yet. */
+  status: ComputePoolStatus;
+}
+
+export const computePoolKind: ResourceKind = {
+  group: GROUP,
+  version: VERSION,
+  plural: "computepools",
+  kind: "ComputePool",
+  namespaced: true,
+};
+
+const computePool = z.object({
+  apiVersion: z.string().optional(),
+  kind: z.string().optional(),
+  metadata: objectMeta,
+  spec: computePoolSpec,
+  status: lenient(computePoolStatus),
+});
+
+/** Reads a ComputePool of the API server, or a manifest of one. Never throws. */
+export function parseComputePool(raw: unknown): Parsed<ComputePool> {
+  return parseWith(computePool, raw);
+}

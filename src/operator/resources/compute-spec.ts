@@ -1,0 +1,157 @@
+import { z } from "zod";
+import { computeUnits } from "./compute-units.ts";
+import { duration } from "./duration.ts";
+import { endpointID, id, objectName } from "./fields.ts";
+import { immutable, withRules } from "./rule.ts";
+
+const WEEK_SECONDS = 7 * 24 * 3600;
+
+const connectionRef = z
+  .object({
+    name: objectName.default("default").describe("Name of the ServiceConnection, in the same namespace."),
+  })
+  .prefault({});
+
+const scaleToZero = withRules(
+  z.object({
+    enabled: z
+      .boolean()
+      .describe("Whether the compute is suspended after a time without activity. false keeps it always active."),
+    after: duration("scaleToZero.after", 60, WEEK_SECONDS)
+      .optional()
+      .describe(
+        "Time without activity until the compute is suspended, in s, m and h, for example 5m: from 60s to 168h (seven days). Needs enabled: true. Left out, the service decides (300 seconds).",
+      ),
+  }),
+  {
+    cel: "!has(self.after) || self.enabled",
+    message: "scaleToZero.after needs scaleToZero.enabled: true",
+    holds: ({ enabled, after }) => after === undefined || enabled,
+  },
+);
+
+const pooler = z.object({
+  enabled: z.boolean().optional().describe("Whether the service's connection pooler stands before the compute."),
+  mode: z
+    .string()
+    .min(1)
+    .max(60)
+    .regex(/^[a-z_]+$/, "must be a-z and _, for example transaction")
+    .optional()
+    .describe("How the pooler shares connections, for example transaction."),
+});
+
+const postgresSettings = z
+  .record(z.string(), z.string().max(4096))
+  .meta({ maxProperties: 200 })
+  .describe(
+    "Postgres settings by name, all values as strings, for example max_wal_size: 4GB. Only the settings named here are compared and sent; others that the compute has are kept.",
+  );
+
+const connectionSecret = withRules(
+  z.object({
+    name: objectName.describe("Name of the Secret to write, in the namespace of the Compute."),
+    database: z.string().min(1).max(63).optional().describe("Database to connect to. Needs role."),
+    role: z.string().min(1).max(63).optional().describe("Postgres role to connect as. Needs database."),
+  }),
+  {
+    cel: "has(self.database) == has(self.role)",
+    message: "connectionSecret takes database and role together, or neither",
+    holds: ({ database, role }) => (database === undefined) === (role === undefined),
+  },
+);
+
+/** What takes over an endpoint that exists. Exactly one member. */
+const adopt = z
+  .union([
+    z.strictObject({
+      endpointID: endpointID.describe("Take over the endpoint with this id (it starts with ep-)."),
+    }),
+    z.strictObject({
+      branchPrimary: z
+        .literal(true)
+        .describe("true: take over the branch's primary read-write endpoint; where there is none, one is created."),
+    }),
+  ])
+  .meta({
+    "x-kubernetes-validations": [
+      {
+        rule: "has(self.endpointID) != has(self.branchPrimary)",
+        message: "adopt takes exactly one of endpointID and branchPrimary",
+      },
+    ],
+  });
+
+/** What a Compute and the template of a ComputePool have in common. */
+export const commonFields = {
+  connectionRef: connectionRef.describe(
+    "ServiceConnection through which the service is reached. May be changed to one that lists the same endpoint.",
+  ),
+  projectID: withRules(id, immutable("projectID")).describe(
+    "Id of the service's project that holds the branch, for example shiny-wind-028834. Immutable.",
+  ),
+  branchID: id.describe(
+    "Id of the branch that the compute serves, for example br-aged-salad-637688. Changing it moves the compute.",
+  ),
+  computeUnits: computeUnits
+    .optional()
+    .describe("Size in compute units. Changing it restarts the compute. Left out, the service decides."),
+  scaleToZero: scaleToZero
+    .optional()
+    .describe("Whether and when the compute is suspended without activity. Left out, the service decides."),
+  pooler: pooler.optional().describe("Connection pooling. Left out, the service decides."),
+  disabled: z.boolean().optional().describe("true: the compute takes no connections. Left out, the service decides."),
+  passwordlessAccess: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether the service may let a signed-in user connect without a password. Left out, the service decides.",
+    ),
+  postgresSettings: postgresSettings.optional(),
+  deletionPolicy: z
+    .enum(["Delete", "Retain"])
+    .default("Delete")
+    .describe(
+      "What becomes of the endpoint when this object is deleted. Delete: deleted, if this object made or adopted it. Retain: left as it is.",
+    ),
+  driftPolicy: z
+    .enum(["Correct", "Report"])
+    .default("Correct")
+    .describe(
+      "What to do where the service differs from this spec. Correct: put it back. Report: say so in the status, and send only what is changed here.",
+    ),
+  deletionProtection: z
+    .boolean()
+    .optional()
+    .describe("true: deleting this object is refused until it is set to false."),
+  connectionSecret: connectionSecret
+    .optional()
+    .describe("A Secret with the connection details, written and kept up to date by the operator."),
+};
+
+const computeType = withRules(z.enum(["read_write", "read_only"]).default("read_write"), immutable("type")).describe(
+  "read_write: the branch's primary, of which there is at most one. read_only: a read replica. Immutable.",
+);
+
+export const computeSpec = withRules(
+  z.object({
+    ...commonFields,
+    type: computeType,
+    adopt: adopt
+      .optional()
+      .describe(
+        "Take over an endpoint that exists instead of creating one: exactly one of endpointID and branchPrimary. Read only while no endpoint is linked to this object.",
+      ),
+  }),
+  {
+    cel: "!has(self.adopt) || !has(self.adopt.branchPrimary) || self.type == 'read_write'",
+    message: "adopt.branchPrimary needs type: read_write: a read_only compute is never a branch's primary",
+    holds: ({ adopt: target, type }) => target === undefined || !("branchPrimary" in target) || type === "read_write",
+  },
+);
+
+export type ComputeSpec = z.output<typeof computeSpec>;
+export type ComputeType = ComputeSpec["type"];
+export type DeletionPolicy = ComputeSpec["deletionPolicy"];
+export type DriftPolicy = ComputeSpec["driftPolicy"];
+export type Adoption = NonNullable<ComputeSpec["adopt"]>;

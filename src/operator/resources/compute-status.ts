@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { conditions } from "./condition.ts";
+
+/**
+ * The status schema holds no enum, pattern or bound: the service adds values without notice, and a status that the
+ * API server refuses would be written again for ever.
+ */
+
+const range = z.object({
+  min: z.number().optional().describe("At the least size."),
+  max: z.number().optional().describe("At the largest size."),
+});
+
+/** One figure where the size is fixed, the figures at both ends where it is a range. */
+const figure = z.union([z.number(), range]).meta({ "x-kubernetes-preserve-unknown-fields": true });
+
+const capacity = z.object({
+  vCPU: figure.optional().describe("Virtual CPUs: a number for a fixed size, min and max for a range."),
+  memoryGB: figure.optional().describe("Memory in GB: a number for a fixed size, min and max for a range."),
+  localFileCacheGB: figure
+    .optional()
+    .describe("Local file cache in GB, 80% of the memory: a number for a fixed size, min and max for a range."),
+  maxConnections: z
+    .number()
+    .optional()
+    .describe("Postgres max_connections, which follows from both ends of the range."),
+  pooledConnections: z.number().optional().describe("Client connections that the pooler takes at once."),
+  temporaryDiskGiB: z.number().optional().describe("Local disk for temporary files, in GiB."),
+});
+
+const operation = z.object({
+  id: z.string().describe("The service's id of the operation."),
+  action: z.string().describe("What is done, for example start_compute."),
+  status: z.string().describe("How far it is, for example scheduling, running, finished or failed."),
+  failuresCount: z.number().optional().describe("How many attempts have failed."),
+  createdAt: z.string().optional().describe("When it was asked for (RFC 3339)."),
+  updatedAt: z.string().optional().describe("When the service last changed it (RFC 3339)."),
+});
+
+const drift = z.object({
+  field: z.string().describe("Field of the spec, for example computeUnits."),
+  ours: z.string().describe("What the spec says."),
+  theirs: z.string().describe("What the service shows."),
+});
+
+export const computeStatus = z.object({
+  observedGeneration: z
+    .int()
+    .optional()
+    .describe(
+      "The generation of the spec that this status was worked out from; -1 until the operator has seen the object.",
+    ),
+  conditions: conditions
+    .optional()
+    .describe(
+      "Ready and Synced always; Reconciling and Stalled only while they are true. All share one reason and message.",
+    ),
+  appliedGeneration: z.int().optional().describe("The last generation of the spec that the service was brought to."),
+  state: z
+    .string()
+    .optional()
+    .describe(
+      "The compute's state in one word: Creating, Starting, Active, Idle, Updating, Moving, Restarting, Disabled, Deleting, Lost or Unknown.",
+    ),
+  endpointID: z.string().optional().describe("The service's id of the endpoint (it starts with ep-)."),
+  host: z.string().optional().describe("Host name to connect to."),
+  poolerHost: z.string().optional().describe("Host name to connect to through the connection pooler."),
+  regionID: z.string().optional().describe("The service's id of the region that the compute runs in."),
+  currentState: z.string().optional().describe("current_state in the service's own words, for example active or idle."),
+  pendingState: z
+    .string()
+    .optional()
+    .describe("pending_state in the service's own words; absent while no change is in progress."),
+  type: z.string().optional().describe("The type that the service shows: read_write or read_only."),
+  branchID: z.string().optional().describe("The branch that the service shows."),
+  computeUnits: z
+    .object({
+      min: z.number().optional().describe("Least size in compute units (CU)."),
+      max: z.number().optional().describe("Largest size in compute units (CU)."),
+    })
+    .optional()
+    .describe("The size that the service shows."),
+  disabled: z.boolean().optional().describe("Whether the service shows the compute as disabled."),
+  lastActive: z
+    .string()
+    .optional()
+    .describe(
+      "When the compute was last active (RFC 3339), brought up to date every 15 minutes; absent before it ever was.",
+    ),
+  createdAt: z.string().optional().describe("When the service created the endpoint (RFC 3339)."),
+  size: z.string().optional().describe("The size for a person, for example 0.25–2 CU."),
+  capacity: capacity.optional().describe("What the compute holds at its size."),
+  operations: z
+    .array(operation)
+    .optional()
+    .describe("The service's latest operations on this endpoint, newest first, ten at most."),
+  restartedAt: z.string().optional().describe("The last value of the restartedAt annotation that was carried out."),
+  lastHandledReconcileAt: z
+    .string()
+    .optional()
+    .describe("The last value of the reconcileRequestedAt annotation that was carried out."),
+  binding: z
+    .object({ name: z.string().optional().describe("Name of the connection Secret.") })
+    .optional()
+    .describe("The connection Secret, where applications look for it (Service Binding specification)."),
+  drift: z
+    .array(drift)
+    .optional()
+    .describe("With driftPolicy: Report, where the service differs from the spec; sorted by field."),
+  observedThrough: z
+    .string()
+    .optional()
+    .describe("A fingerprint of the base URL and key through which the endpoint was last seen; gives neither away."),
+});
+
+export type ComputeStatus = z.output<typeof computeStatus>;
+export type Capacity = NonNullable<ComputeStatus["capacity"]>;
+export type StatusOperation = NonNullable<ComputeStatus["operations"]>[number];
+export type DriftEntry = NonNullable<ComputeStatus["drift"]>[number];
+
+/** What `status.state` may say; the schema leaves it open. */
+export type ComputeState =
+  | "Creating"
+  | "Starting"
+  | "Active"
+  | "Idle"
+  | "Updating"
+  | "Moving"
+  | "Restarting"
+  | "Disabled"
+  | "Deleting"
+  | "Lost"
+  | "Unknown";

@@ -1,0 +1,55 @@
+/** Group, version and every name that the operator writes into other people's objects. Changing one breaks clusters in use. */
+
+export const GROUP = "compute-operator.dev";
+export const VERSION = "v1alpha1";
+export const API_VERSION = `${GROUP}/${VERSION}`;
+
+/** Also the field manager of every write and the reporting controller of every event. */
+export const OPERATOR_NAME = "compute-operator";
+
+export const finalizers = {
+  /** On a Compute: its endpoint is deleted, or let go, before the object may go. */
+  endpoint: `${GROUP}/endpoint`,
+  /** On a ServiceConnection and its Secret: a Compute still needs them. */
+  inUse: `${GROUP}/in-use`,
+} as const;
+
+export const annotations = {
+  /** The endpoint's id, written as soon as it is known: a link that survives backup and restore. */
+  endpointID: `${GROUP}/endpoint-id`,
+  /** Uid and since when: set before an endpoint is created, taken away once the outcome is known. */
+  pendingCreate: `${GROUP}/pending-create`,
+  /** Set before a restart is sent, taken away once the outcome is known. */
+  pendingRestart: `${GROUP}/pending-restart`,
+  /** `<uid>/<endpoint id>`: this very object made the endpoint. Used where a service does not echo names. */
+  createdEndpoint: `${GROUP}/created-endpoint`,
+  /** Any new value asks for one restart. */
+  restartedAt: `${GROUP}/restartedAt`,
+  /** "true": nothing is sent to the service. */
+  paused: `${GROUP}/paused`,
+  /** Any new value asks for a fresh look at once. */
+  reconcileRequestedAt: `${GROUP}/reconcileRequestedAt`,
+} as const;
+
+export const labels = {
+  /** On a Compute that a ComputePool made: the pool's name. */
+  pool: `${GROUP}/pool`,
+  /** On a connection Secret: the Compute's name. With the owner reference it proves the Secret ours. */
+  compute: `${GROUP}/compute`,
+} as const;
+
+/** The only type of Secret that a key is read from, so that no other Secret can be sent anywhere. */
+export const API_KEY_SECRET_TYPE = `${GROUP}/api-key`;
+
+/** The type of the connection Secrets that the operator writes (Service Binding specification). */
+export const CONNECTION_SECRET_TYPE = "servicebinding.io/postgresql";
+
+/** The name given to the endpoint that is made for the Compute with this uid. */
+export function markerOf(uid: string): string {
+  return `k8s-${uid}`;
+}
+
+/** The uid of the Compute that an endpoint's name marks as its owner; undefined where the name is no marker. */
+export function uidOfMarker(name: string): string | undefined {
+  return /^k8s-([0-9a-f-]+)$/.exec(name)?.[1];
+}

@@ -1,0 +1,98 @@
+import { z } from "zod";
+
+/** What the API server needs to know to address a kind of object. `group` is "" for the core group. */
+export interface ResourceKind {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean | undefined;
+  blockOwnerDeletion?: boolean | undefined;
+}
+
+/** The metadata of a stored object, as far as the operator reads it. */
+export interface ObjectMeta {
+  name: string;
+  /** Absent on objects of the cluster's own, such as a CustomResourceDefinition. */
+  namespace?: string | undefined;
+  uid: string;
+  /** Opaque: to be compared for equality and sent back, never for order. */
+  resourceVersion: string;
+  /** Grows with each change of `spec`. */
+  generation?: number | undefined;
+  /** RFC 3339. */
+  creationTimestamp?: string | undefined;
+  /** RFC 3339; set from the moment a deletion was asked for. */
+  deletionTimestamp?: string | undefined;
+  labels?: Record<string, string> | undefined;
+  annotations?: Record<string, string> | undefined;
+  finalizers?: string[] | undefined;
+  ownerReferences?: OwnerReference[] | undefined;
+}
+
+/** Any object of the API server. */
+export interface KubeObject {
+  apiVersion?: string | undefined;
+  kind?: string | undefined;
+  metadata: ObjectMeta;
+}
+
+/** The outcome of reading something whose shape others decide. */
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+const ownerReference = z.object({
+  apiVersion: z.string(),
+  kind: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  controller: z.boolean().optional(),
+  blockOwnerDeletion: z.boolean().optional(),
+});
+
+const strings = z.record(z.string(), z.string());
+
+/** Metadata as the API server sends it; a manifest that was never stored reads with an empty uid and resourceVersion. */
+export const objectMeta = z.object({
+  name: z.string(),
+  namespace: z.string().optional(),
+  uid: z.string().default(""),
+  resourceVersion: z.string().default(""),
+  generation: z.number().optional(),
+  creationTimestamp: z.string().optional(),
+  deletionTimestamp: z.string().optional(),
+  labels: strings.optional(),
+  annotations: strings.optional(),
+  finalizers: z.array(z.string()).optional(),
+  ownerReferences: z.array(ownerReference).optional(),
+});
+
+/**
+ * A status schema for reading, all of whose fields are optional: whatever a field holds (an older or newer operator
+ * wrote it, or a person), one that does not fit reads as absent, so that no status keeps an object from being reconciled.
+ */
+export function lenient<S extends z.ZodObject>(status: S) {
+  return z.preprocess((raw) => {
+    if (typeof raw !== "object" || raw === null) return {};
+    const fields = new Map<string, unknown>(Object.entries(raw));
+    const readable = Object.entries(status.shape).filter(([name, field]) => field.safeParse(fields.get(name)).success);
+    return Object.fromEntries(readable.map(([name]) => [name, fields.get(name)]));
+  }, status);
+}
+
+/** Reads `raw` with `schema`; the problem names each field that does not fit. Never throws. */
+export function parseWith<T>(schema: z.ZodType<T>, raw: unknown): Parsed<T> {
+  const result = schema.safeParse(raw);
+  if (result.success) return { ok: true, value: result.data };
+  const problem = result.error.issues
+    .map((issue) => (issue.path.length > 0 ? `${issue.path.join(".")}: ${issue.message}` : issue.message))
+    .join("; ");
+  return { ok: false, problem };
+}

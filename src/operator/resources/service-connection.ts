@@ -1,0 +1,126 @@
+import { z } from "zod";
+import { conditions } from "./condition.ts";
+import { duration } from "./duration.ts";
+import { id, objectName } from "./fields.ts";
+import { GROUP, VERSION } from "./names.ts";
+import { type KubeObject, lenient, objectMeta, type Parsed, parseWith, type ResourceKind } from "./object.ts";
+import { withRules } from "./rule.ts";
+
+const apiKeySecretRef = z.object({
+  name: objectName.describe(
+    "Name of the Secret, in the same namespace. Its type must be compute-operator.dev/api-key.",
+  ),
+  key: z
+    .string()
+    .min(1)
+    .max(253)
+    .regex(/^[-._a-zA-Z0-9]+$/, "must be a key of a Secret: a-z, A-Z, 0-9, -, _ and .")
+    .default("api-key")
+    .describe("Key within the Secret's data that holds the API key."),
+});
+
+const requestBudget = z
+  .object({
+    perMinute: z.int().min(1).max(1_000_000).default(700).describe("Requests a minute, on average."),
+    burst: z.int().min(1).max(1_000_000).default(40).describe("Requests that may be sent at once."),
+  })
+  .prefault({});
+
+export const serviceConnectionSpec = z.object({
+  baseURL: z
+    .string()
+    .max(2048)
+    .regex(
+      /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9._~/-]*)?$/,
+      "must be a URL without user, query and fragment, for example https://console.example.com/api/v2",
+    )
+    .describe(
+      "Base URL of the service, ending in /api/v2. The operator reaches only what its --allowed-base-url permits.",
+    ),
+  apiKeySecretRef: apiKeySecretRef.describe("The Secret that holds the API key. A changed key takes effect at once."),
+  caBundle: withRules(z.string().max(65_536), {
+    cel: "self.contains('-----BEGIN CERTIFICATE-----') && self.contains('-----END CERTIFICATE-----')",
+    message: "caBundle must hold certificates in PEM form (-----BEGIN CERTIFICATE-----)",
+    holds: (pem) => pem.includes("-----BEGIN CERTIFICATE-----") && pem.includes("-----END CERTIFICATE-----"),
+  })
+    .optional()
+    .describe("Certificates in PEM form that the service's certificate is checked against, for a private authority."),
+  organizationID: id
+    .optional()
+    .describe("Organization whose projects are listed (sent as org_id), where a personal key needs it."),
+  allowedProjects: z
+    .array(id)
+    .max(1000)
+    .meta({ "x-kubernetes-list-type": "set" })
+    .optional()
+    .describe(
+      "Ids of the projects that Computes may name through this connection. Left out: all that the key reaches.",
+    ),
+  refreshInterval: duration("refreshInterval", 5, 24 * 3600)
+    .default("30s")
+    .describe("How often the endpoints of each project in use are listed, in s, m and h: from 5s to 24h."),
+  requestBudget: requestBudget.describe(
+    "How many requests may be sent. All connections with one base URL and key share one budget; the lowest figures win.",
+  ),
+});
+
+const project = z.object({
+  id: z.string().describe("The service's id of the project."),
+  name: z.string().optional().describe("Its name."),
+  regionID: z.string().optional().describe("The service's id of its region."),
+  pgVersion: z.number().optional().describe("Major version of Postgres."),
+  locked: z.boolean().optional().describe("Whether the service has locked it."),
+});
+
+export const serviceConnectionStatus = z.object({
+  observedGeneration: z
+    .int()
+    .optional()
+    .describe(
+      "The generation of the spec that this status was worked out from; -1 until the operator has seen the object.",
+    ),
+  conditions: conditions
+    .optional()
+    .describe("Ready: Authenticated, Unauthorized, Unreachable, SecretNotFound, InvalidSecret or NotAllowed."),
+  keyType: z
+    .string()
+    .optional()
+    .describe("What kind of key it is, as far as the service shows it: personal, organization, project or unknown."),
+  projectCount: z.int().optional().describe("How many projects the key reaches."),
+  projects: z
+    .array(project)
+    .optional()
+    .describe("The projects that the key reaches: the first 100, sorted by id, read every ten minutes."),
+});
+
+export type ServiceConnectionSpec = z.output<typeof serviceConnectionSpec>;
+export type ServiceConnectionStatus = z.output<typeof serviceConnectionStatus>;
+export type StatusProject = NonNullable<ServiceConnectionStatus["projects"]>[number];
+
+/** How the service is reached: base URL, key and budget. */
+export interface ServiceConnection extends KubeObject {
+  spec: ServiceConnectionSpec;
+  /** Empty where nothing was reported yet. */
+  status: ServiceConnectionStatus;
+}
+
+export const serviceConnectionKind: ResourceKind = {
+  group: GROUP,
+  version: VERSION,
+  plural: "serviceconnections",
+  kind: "ServiceConnection",
+  namespaced: true,
+};
+
+const serviceConnection = z.object({
+  apiVersion: z.string().optional(),
+  kind: z.string().optional(),
+  metadata: objectMeta,
+  spec: serviceConnectionSpec,
+  status: lenient(serviceConnectionStatus),
+});
+
+/** Reads a ServiceConnection of the API server, or a manifest of one. Never throws. */
+export function parseServiceConnection(raw: unknown): Parsed<ServiceConnection> {
+  return parseWith(serviceConnection, raw);
+}
