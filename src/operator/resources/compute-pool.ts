@@ -7,9 +7,10 @@ import { immutable, withRules } from "./rule.ts";
 
 const template = z.object({
   ...commonFields,
-  connectionRef: withRules(commonFields.connectionRef, immutable("template.connectionRef")).describe(
-    "ServiceConnection through which the service is reached. Immutable.",
-  ),
+  connectionRef: withRules(
+    commonFields.connectionRef,
+    immutable("template.connectionRef", "make another ComputePool for another connection"),
+  ).describe("ServiceConnection through which the service is reached. Immutable."),
 });
 
 export const computePoolSpec = z.object({

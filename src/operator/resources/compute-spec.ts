@@ -87,7 +87,7 @@ export const commonFields = {
   connectionRef: connectionRef.describe(
     "ServiceConnection through which the service is reached. May be changed to one that lists the same endpoint.",
   ),
-  projectID: withRules(id, immutable("projectID")).describe(
+  projectID: withRules(id, immutable("projectID", "make another object for another project")).describe(
     "Id of the service's project that holds the branch, for example shiny-wind-028834. Immutable.",
   ),
   branchID: id.describe(
@@ -129,9 +129,10 @@ export const commonFields = {
     .describe("A Secret with the connection details, written and kept up to date by the operator."),
 };
 
-const computeType = withRules(z.enum(["read_write", "read_only"]).default("read_write"), immutable("type")).describe(
-  "read_write: the branch's primary, of which there is at most one. read_only: a read replica. Immutable.",
-);
+const computeType = withRules(
+  z.enum(["read_write", "read_only"]).default("read_write"),
+  immutable("type", "make another Compute for another type"),
+).describe("read_write: the branch's primary, of which there is at most one. read_only: a read replica. Immutable.");
 
 export const computeSpec = withRules(
   z.object({
