@@ -1,16 +1,17 @@
 import { z } from "zod";
+import { endpointIdPattern, idPattern } from "../../api/ids.ts";
 
-/** Fields that several kinds share. Each schema becomes part of a CustomResourceDefinition: patterns are RE2. */
+// Fields that several kinds share. Each schema becomes part of a CustomResourceDefinition: patterns are RE2, and each
+// string has a largest length, without which the API server refuses CEL rules on it for their cost.
 
-/** Every id of the service. */
-const ID_PATTERN = /^[a-z0-9-]{1,60}$/;
+/** Any id of the service. */
+export const id = z.string().max(60).regex(idPattern, "must be 1 to 60 of a-z, 0-9 and -");
 
-export const id = z.string().min(1).max(60).regex(ID_PATTERN, "must be 1 to 60 of a-z, 0-9 and -");
-
+/** The id of an endpoint. */
 export const endpointID = z
   .string()
   .max(60)
-  .regex(/^ep-[a-z0-9-]{1,57}$/, "must start with ep-, followed by a-z, 0-9 and -");
+  .regex(endpointIdPattern, "must start with ep-, followed by a-z, 0-9 and -");
 
 /** The name of another object: a DNS subdomain. */
 export const objectName = z
