@@ -179,7 +179,8 @@ function rootSchema({ description, spec, status, rules }: Definition): Structura
     properties: {
       apiVersion: { type: "string", description: "Group and version of the kind." },
       kind: { type: "string", description: "The kind of the object." },
-      metadata: { type: "object", description: "Name, namespace, labels and annotations of the object." },
+      // The API server lets nothing more be said here; it describes the metadata itself.
+      metadata: { type: "object" },
       spec: { ...structuralSchema(spec, "spec"), description: "What is wanted." },
       status: {
         ...structuralSchema(status, "status"),
