@@ -1,0 +1,41 @@
+import { randomBytes } from "node:crypto";
+import { inject } from "vitest";
+import { type KubectlResult, kubectl as run, runKubectl } from "./kubectl.ts";
+
+// What a `*.cluster.test.ts` needs of the control plane that its run shares.
+
+/** Path of a kubeconfig whose user may do everything. */
+export function kubeconfig(): string {
+  return inject("kubeconfig");
+}
+
+interface Options {
+  /** Fed to kubectl, for `-f -`. */
+  input?: string;
+  /** Of another user than the one who may do everything. */
+  kubeconfig?: string;
+}
+
+/** Runs kubectl and resolves with its output; rejects with what it said where it fails. */
+export function kubectl(args: readonly string[], options: Options = {}): Promise<string> {
+  return run(args, { kubeconfig: kubeconfig(), kubectl: inject("kubectl"), ...options });
+}
+
+/** Runs kubectl and resolves with exit status and output, for what is expected to be refused. */
+export function tryKubectl(args: readonly string[], options: Options = {}): Promise<KubectlResult> {
+  return runKubectl(args, { kubeconfig: kubeconfig(), kubectl: inject("kubectl"), ...options });
+}
+
+/** Applies a manifest, given as text or as objects, and resolves with kubectl's output. */
+export function apply(manifest: string | readonly object[], options: Options = {}): Promise<string> {
+  const input =
+    typeof manifest === "string" ? manifest : JSON.stringify({ apiVersion: "v1", kind: "List", items: manifest });
+  return kubectl(["apply", "-f", "-"], { ...options, input });
+}
+
+/** A new namespace with a name that no other test has, e.g. `restart-3f9a1c20`. */
+export async function createNamespace(prefix = "test"): Promise<string> {
+  const name = `${prefix}-${randomBytes(4).toString("hex")}`;
+  await kubectl(["create", "namespace", name]);
+  return name;
+}

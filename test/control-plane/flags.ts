@@ -1,0 +1,63 @@
+import type { Credentials } from "./pki.ts";
+
+/** etcd for throwaway data: one member, on loopback, without waiting for the disk. */
+export function etcdFlags(dataDirectory: string, url: string): string[] {
+  return [
+    `--data-dir=${dataDirectory}`,
+    `--listen-client-urls=${url}`,
+    `--advertise-client-urls=${url}`,
+    "--listen-peer-urls=http://127.0.0.1:0",
+    "--unsafe-no-fsync=true",
+    "--logger=zap",
+    "--log-level=warn",
+  ];
+}
+
+export function apiServerFlags(etcd: string, port: number, directory: string, files: Credentials): string[] {
+  return [
+    "--bind-address=127.0.0.1",
+    "--advertise-address=127.0.0.1",
+    `--secure-port=${port}`,
+    `--etcd-servers=${etcd}`,
+    `--cert-dir=${directory}`,
+    `--tls-cert-file=${files.servingCertFile}`,
+    `--tls-private-key-file=${files.servingKeyFile}`,
+    `--client-ca-file=${files.caFile}`,
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${files.serviceAccountPublicKeyFile}`,
+    `--service-account-signing-key-file=${files.serviceAccountKeyFile}`,
+    "--service-cluster-ip-range=10.0.0.0/24",
+    "--authorization-mode=RBAC",
+    // With it, whoever blocks an owner's deletion must have the right to: as on OpenShift and hardened clusters.
+    "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+    // Nothing runs pods here, and a test may make one before its namespace has a service account.
+    "--disable-admission-plugins=ServiceAccount",
+    // Restarts in tests are not to wait for the old process's lease to run out.
+    "--shutdown-delay-duration=0s",
+    "--v=1",
+  ];
+}
+
+/** Only the controllers that something here depends on. */
+export function controllerManagerFlags(kubeconfig: string, files: Credentials): string[] {
+  const controllers = [
+    "namespace-controller",
+    "garbage-collector-controller",
+    "serviceaccount-controller",
+    "horizontal-pod-autoscaler-controller",
+    "clusterrole-aggregation-controller",
+    "validatingadmissionpolicy-status-controller",
+  ];
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    `--controllers=${controllers.join(",")}`,
+    "--leader-elect=false",
+    "--secure-port=0",
+    `--service-account-private-key-file=${files.serviceAccountKeyFile}`,
+    `--root-ca-file=${files.caFile}`,
+    "--horizontal-pod-autoscaler-sync-period=2s",
+    "--kube-api-qps=200",
+    "--kube-api-burst=400",
+    "--v=1",
+  ];
+}

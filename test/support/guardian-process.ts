@@ -1,0 +1,29 @@
+// Runs beside a test run or a demo, reads one order per line, and cleans up when the orders end, that is when
+// the process that gave them has ended, in whatever way. Nothing but a closed pipe tells of a SIGKILL.
+import { rmSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const groups = new Set<number>();
+const directories = new Set<string>();
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const [verb = "", what = ""] = line.split(/ (.*)/s);
+  if (verb === "end") groups.add(Number(what));
+  else if (verb === "ended") groups.delete(Number(what));
+  else if (verb === "remove") directories.add(what);
+  else if (verb === "removed") directories.delete(what);
+}
+
+for (const group of groups) {
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
+if (groups.size > 0) await sleep(100);
+for (const directory of directories)
+  rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
