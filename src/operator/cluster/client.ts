@@ -1,0 +1,206 @@
+import { type Clock, sleep } from "../runtime/clock.ts";
+import { ClusterError, ClusterUnreachable, errorOf, isNotFound } from "./errors.ts";
+import type { JsonPatchOperation } from "./json-patch.ts";
+import { type Draft, isObjectOf, type KubeObject, type ObjectRef, pathOf, type ResourceKind } from "./objects.ts";
+import type { ClusterRequest, ClusterResponse, ClusterTransport, WatchLine } from "./transport.ts";
+
+export interface ClusterClientOptions {
+  clock: Clock;
+  /** Deadline of one request, the wait for a `Retry-After` not included. */
+  timeoutMs: number;
+  /** Ends every request that has no signal of its own. */
+  signal: AbortSignal;
+  /** Runs right before each write is sent; where it throws, nothing is sent and the write rejects with that. */
+  beforeSend?: () => void;
+  /** Hears of every request that ended; `status` is 0 where no answer came. */
+  onRequest?: (request: ClusterRequest, status: number) => void;
+}
+
+/** Which objects of a kind are listed or watched. */
+export interface ListSelection {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+}
+
+export interface ListParameters extends ListSelection {
+  limit?: number | undefined;
+  /** Where the page before left off. */
+  continue?: string | undefined;
+  /** Left out, the answer is the newest there is. */
+  resourceVersion?: string | undefined;
+}
+
+export interface WatchParameters extends ListSelection {
+  resourceVersion: string;
+  /** After how long the server closes the watch in order. */
+  timeoutSeconds: number;
+}
+
+/** One page of a list; its items as they came, since one of them may be odd. */
+export interface ListPage {
+  items: readonly unknown[];
+  resourceVersion: string;
+  /** Absent on the last page. */
+  continue?: string;
+}
+
+/** What has to hold for a delete to be carried out, else 409; and what happens to dependents. */
+export interface DeleteOptions {
+  uid?: string;
+  resourceVersion?: string;
+  propagationPolicy?: "Background" | "Foreground" | "Orphan";
+}
+
+export interface CallOptions {
+  /** In place of the client's own. */
+  signal?: AbortSignal;
+}
+
+const getAttempts = 4;
+const longestRetryAfterMs = 10_000;
+
+/**
+ * Requests to the API server as raw JSON, so that no field is lost on the way. Throws `ClusterError` where the answer
+ * is no, and `ClusterUnreachable` where none came. A read that is told to come back later (429) does; a write is sent
+ * once, whatever happens.
+ */
+export class ClusterClient {
+  readonly #transport: ClusterTransport;
+  readonly #options: ClusterClientOptions;
+
+  constructor(transport: ClusterTransport, options: ClusterClientOptions) {
+    this.#transport = transport;
+    this.#options = options;
+  }
+
+  /** The object, or `undefined` where there is none of that name (404). */
+  async get<T extends KubeObject>(
+    kind: ResourceKind<T>,
+    ref: ObjectRef,
+    call: CallOptions = {},
+  ): Promise<T | undefined> {
+    try {
+      return asObject(kind, await this.#read({ method: "GET", path: pathOf(kind, ref) }, call));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async listPage<T extends KubeObject>(
+    kind: ResourceKind<T>,
+    parameters: ListParameters = {},
+    call: CallOptions = {},
+  ): Promise<ListPage> {
+    const { namespace, ...query } = parameters;
+    const path = pathOf(kind, { namespace });
+    return pageOf(await this.#read({ method: "GET", path, query: queryOf(query) }, call), path);
+  }
+
+  /** Lines of a watch with bookmarks, as `ClusterTransport.watch` gives them. */
+  watch<T extends KubeObject>(
+    kind: ResourceKind<T>,
+    parameters: WatchParameters,
+    options: { signal: AbortSignal; idleTimeoutMs: number },
+  ): AsyncIterable<WatchLine> {
+    const { namespace, ...query } = parameters;
+    const path = pathOf(kind, { namespace });
+    const bookmarked = { ...queryOf(query), watch: "true", allowWatchBookmarks: "true" };
+    return this.#transport.watch({ path, query: bookmarked }, options);
+  }
+
+  async create<T extends KubeObject>(kind: ResourceKind<T>, object: Draft<T>, call: CallOptions = {}): Promise<T> {
+    const path = pathOf(kind, { namespace: object.metadata.namespace });
+    return asObject(kind, await this.#write({ method: "POST", path, body: object }, call));
+  }
+
+  /** Carries out a JSON Patch, whole or not at all; see `guardedPatch` for its making and `isStale` for its refusal. */
+  async patch<T extends KubeObject>(
+    kind: ResourceKind<T>,
+    ref: ObjectRef,
+    ops: readonly JsonPatchOperation[],
+    options: CallOptions & { subresource?: "status" } = {},
+  ): Promise<T> {
+    const path = pathOf(kind, { ...ref, subresource: options.subresource });
+    const contentType = "application/json-patch+json";
+    return asObject(kind, await this.#write({ method: "PATCH", path, body: ops, contentType }, options));
+  }
+
+  /** Deletes, or asks to where finalizers are set. One that is not there is an error: 404. */
+  async delete<T extends KubeObject>(
+    kind: ResourceKind<T>,
+    ref: ObjectRef,
+    options: DeleteOptions & CallOptions = {},
+  ): Promise<void> {
+    const { uid, resourceVersion, propagationPolicy } = options;
+    const body = {
+      kind: "DeleteOptions",
+      apiVersion: "v1",
+      preconditions: { uid, resourceVersion },
+      propagationPolicy,
+    };
+    await this.#write({ method: "DELETE", path: pathOf(kind, ref), body }, options);
+  }
+
+  async #write(request: ClusterRequest, call: CallOptions): Promise<ClusterResponse> {
+    this.#options.beforeSend?.();
+    return successful(await this.#send(request, call), request);
+  }
+
+  async #read(request: ClusterRequest, call: CallOptions): Promise<ClusterResponse> {
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await this.#send(request, call);
+      if (response.status !== 429 || response.retryAfterMs === undefined || attempt === getAttempts) {
+        return successful(response, request);
+      }
+      const { clock, signal } = this.#options;
+      await sleep(clock, Math.min(longestRetryAfterMs, response.retryAfterMs), call.signal ?? signal);
+    }
+  }
+
+  async #send(request: ClusterRequest, call: CallOptions): Promise<ClusterResponse> {
+    const { timeoutMs, signal, onRequest } = this.#options;
+    try {
+      const response = await this.#transport.request(request, { signal: call.signal ?? signal, timeoutMs });
+      onRequest?.(request, response.status);
+      return response;
+    } catch (error) {
+      onRequest?.(request, 0);
+      if (error instanceof ClusterError || error instanceof ClusterUnreachable) throw error;
+      throw new ClusterUnreachable(`${request.method} ${request.path}: no answer`, { cause: error });
+    }
+  }
+}
+
+function successful(response: ClusterResponse, request: ClusterRequest): ClusterResponse {
+  if (response.status >= 200 && response.status < 300) return response;
+  throw errorOf(response, `${request.method} ${request.path}`);
+}
+
+function asObject<T extends KubeObject>(kind: ResourceKind<T>, response: ClusterResponse): T {
+  if (isObjectOf(kind, response.body)) return response.body;
+  throw new ClusterUnreachable(`the answer of the API server is not a ${kind.kind} with a name and a uid`);
+}
+
+function pageOf(response: ClusterResponse, path: string): ListPage {
+  const { items, metadata } = { items: undefined, metadata: undefined, ...asRecord(response.body) };
+  const { resourceVersion, continue: token } = { ...asRecord(metadata) };
+  if (!(Array.isArray(items) || items === null) || typeof resourceVersion !== "string") {
+    throw new ClusterUnreachable(`GET ${path}: the answer is not a list`);
+  }
+  const page: ListPage = { items: items ?? [], resourceVersion };
+  return typeof token === "string" && token !== "" ? { ...page, continue: token } : page;
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+function queryOf(parameters: object): Record<string, string> {
+  const query: Record<string, string> = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) query[name] = String(value);
+  }
+  return query;
+}

@@ -1,0 +1,134 @@
+import type { KubeObject } from "./objects.ts";
+
+/** One step of an RFC 6902 patch. */
+export type JsonPatchOperation =
+  | { op: "test" | "add" | "replace"; path: string; value: unknown }
+  | { op: "remove"; path: string };
+
+/**
+ * A patch of exactly this object: it begins with `test` on the uid, so that one deleted and made again under the same
+ * name is never touched, and with `resourceVersion` set on that too, so that it holds only while nobody wrote since.
+ * Each step takes for granted what was seen in `object`, and is refused as a whole (`isStale`) where that has changed.
+ * Steps that would change nothing add nothing.
+ */
+export function guardedPatch(object: KubeObject, options: { resourceVersion?: boolean } = {}): GuardedPatch {
+  return new GuardedPatch(object, options.resourceVersion ?? false);
+}
+
+type MapName = "annotations" | "labels";
+
+export class GuardedPatch {
+  readonly #object: KubeObject;
+  /** Making a map or list that is missing would wipe out one that was made meanwhile: then the version is a must. */
+  #testVersion: boolean;
+  readonly #changes: JsonPatchOperation[] = [];
+  readonly #maps: Record<MapName, Map<string, string> | undefined>;
+  #finalizers: readonly string[] | undefined;
+
+  constructor(object: KubeObject, testVersion: boolean) {
+    const { annotations, labels, finalizers } = object.metadata;
+    this.#object = object;
+    this.#testVersion = testVersion;
+    this.#maps = {
+      annotations: annotations && new Map(Object.entries(annotations)),
+      labels: labels && new Map(Object.entries(labels)),
+    };
+    this.#finalizers = finalizers;
+  }
+
+  setAnnotation(key: string, value: string): this {
+    return this.#set("annotations", key, value);
+  }
+
+  /** Takes the annotation away, provided that it still has the value seen. */
+  removeAnnotation(key: string): this {
+    return this.#remove("annotations", key);
+  }
+
+  setLabel(key: string, value: string): this {
+    return this.#set("labels", key, value);
+  }
+
+  /** Takes the label away, provided that it still has the value seen. */
+  removeLabel(key: string): this {
+    return this.#remove("labels", key);
+  }
+
+  addFinalizer(name: string): this {
+    if (this.#finalizers?.includes(name)) return this;
+    if (this.#finalizers === undefined) {
+      this.#testVersion = true;
+      this.#changes.push({ op: "add", path: "/metadata/finalizers", value: [name] });
+    } else {
+      this.#changes.push(
+        { op: "test", path: "/metadata/finalizers", value: this.#finalizers },
+        { op: "add", path: "/metadata/finalizers/-", value: name },
+      );
+    }
+    this.#finalizers = [...(this.#finalizers ?? []), name];
+    return this;
+  }
+
+  /** Takes this finalizer away and leaves those of others, whatever its place in the list. */
+  removeFinalizer(name: string): this {
+    const index = this.#finalizers?.indexOf(name) ?? -1;
+    if (index < 0) return this;
+    const path = `/metadata/finalizers/${index}`;
+    this.#changes.push({ op: "test", path, value: name }, { op: "remove", path });
+    this.#finalizers = this.#finalizers?.filter((_, at) => at !== index);
+    return this;
+  }
+
+  /** Sets the whole status, for a patch of the subresource `status`. */
+  setStatus(status: unknown): this {
+    this.#changes.push({ op: "add", path: "/status", value: status });
+    return this;
+  }
+
+  /** Sets any other member, e.g. `["spec"]` or `["data", "host"]`; its parent must exist. */
+  set(path: readonly string[], value: unknown): this {
+    this.#changes.push({ op: "add", path: pointer(...path), value });
+    return this;
+  }
+
+  /** Whether nothing would change, so that nothing need be sent. */
+  get isEmpty(): boolean {
+    return this.#changes.length === 0;
+  }
+
+  ops(): JsonPatchOperation[] {
+    const { uid, resourceVersion } = this.#object.metadata;
+    const guards: JsonPatchOperation[] = [{ op: "test", path: "/metadata/uid", value: uid }];
+    if (this.#testVersion) guards.push({ op: "test", path: "/metadata/resourceVersion", value: resourceVersion });
+    return [...guards, ...this.#changes];
+  }
+
+  #set(name: MapName, key: string, value: string): this {
+    const map = this.#maps[name];
+    if (map?.get(key) === value) return this;
+    if (map === undefined) {
+      this.#testVersion = true;
+      this.#maps[name] = new Map([[key, value]]);
+      this.#changes.push({ op: "add", path: pointer("metadata", name), value: { [key]: value } });
+    } else {
+      map.set(key, value);
+      this.#changes.push({ op: "add", path: pointer("metadata", name, key), value });
+    }
+    return this;
+  }
+
+  #remove(name: MapName, key: string): this {
+    const map = this.#maps[name];
+    const value = map?.get(key);
+    if (map === undefined || value === undefined) return this;
+    map.delete(key);
+    const path = pointer("metadata", name, key);
+    this.#changes.push({ op: "test", path, value }, { op: "remove", path });
+    return this;
+  }
+}
+
+/** A JSON pointer (RFC 6901) to the member that lies below these names. */
+export function pointer(...names: readonly string[]): string {
+  return names.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}

@@ -1,0 +1,95 @@
+/** What the operator reads and writes of an object's metadata. */
+export interface ObjectMeta {
+  name: string;
+  namespace?: string | undefined;
+  uid: string;
+  /** Opaque: to be handed back and compared for equality, nothing else. */
+  resourceVersion: string;
+  generation?: number | undefined;
+  creationTimestamp: string;
+  deletionTimestamp?: string | undefined;
+  annotations?: Readonly<Record<string, string>> | undefined;
+  labels?: Readonly<Record<string, string>> | undefined;
+  finalizers?: readonly string[] | undefined;
+  ownerReferences?: readonly OwnerReference[] | undefined;
+}
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean | undefined;
+  blockOwnerDeletion?: boolean | undefined;
+}
+
+/** An object as the API server stores it. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+}
+
+/** An object as it is sent to be created: the API server adds the rest. */
+export type Draft<T extends KubeObject> = Omit<T, "metadata" | "status"> & {
+  metadata: Pick<ObjectMeta, "name"> &
+    Partial<Pick<ObjectMeta, "namespace" | "labels" | "annotations" | "finalizers" | "ownerReferences">>;
+};
+
+/** Which object of a kind: `namespace` wherever the kind is namespaced. */
+export interface ObjectRef {
+  namespace?: string | undefined;
+  name: string;
+}
+
+/** A kind of object and where the API server serves it. */
+export interface ResourceKind<T extends KubeObject> {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** As in the path, e.g. `computes`. */
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** Never present: ties the type of the objects to their kind for the compiler. */
+  readonly objectType?: T;
+}
+
+export function apiVersionOf(kind: Pick<ResourceKind<KubeObject>, "group" | "version">): string {
+  return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+}
+
+/** Path of a collection, an object or its subresource. Without a namespace a namespaced kind is addressed cluster-wide. */
+export function pathOf(
+  kind: Omit<ResourceKind<KubeObject>, "objectType">,
+  at: { namespace?: string | undefined; name?: string | undefined; subresource?: "status" | undefined } = {},
+): string {
+  const parts = kind.group === "" ? ["api", kind.version] : ["apis", kind.group, kind.version];
+  if (kind.namespaced && at.namespace !== undefined) parts.push("namespaces", at.namespace);
+  parts.push(kind.plural);
+  if (at.name !== undefined) {
+    if (kind.namespaced && at.namespace === undefined) {
+      throw new Error(`${kind.kind} ${at.name} needs a namespace: the kind is namespaced`);
+    }
+    parts.push(at.name);
+  }
+  if (at.subresource !== undefined) parts.push(at.subresource);
+  return `/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+/** How an object is named in messages: `shop/primary`, or `primary` where there is no namespace. */
+export function nameOf(object: { namespace?: string | undefined; name: string }): string {
+  return object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
+}
+
+/**
+ * Whether this is an object of the API server at all. That it holds what its kind says is taken for granted: the API
+ * server keeps to its schemas, and a caller that cannot rely on them parses.
+ */
+export function isObjectOf<T extends KubeObject>(kind: ResourceKind<T>, value: unknown): value is T {
+  if (typeof value !== "object" || value === null || !("metadata" in value)) return false;
+  if ("kind" in value && value.kind !== kind.kind) return false;
+  const { metadata } = value;
+  if (typeof metadata !== "object" || metadata === null || !("name" in metadata && "uid" in metadata)) return false;
+  return typeof metadata.name === "string" && typeof metadata.uid === "string" && "resourceVersion" in metadata;
+}

@@ -1,0 +1,72 @@
+import { type DestinationStream, pino } from "pino";
+import type { Clock } from "./clock.ts";
+import { scrub } from "./scrub.ts";
+
+/** What a line tells besides its message. Errors are welcome; headers and keys are taken out. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export interface Logger {
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+  /** A logger that adds these fields to each of its lines. */
+  child(fields: LogFields): Logger;
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
+/** Where lines go: anything with `write`, such as a process's standard error. */
+export type LogDestination = DestinationStream;
+
+/** A logger that writes one JSON object a line. For a person at a terminal wrap the destination in `readableLines`. */
+export function createLogger(options: { level: LogLevel; destination: LogDestination; clock: Clock }): Logger {
+  const { level, destination, clock } = options;
+  const base = pino(
+    {
+      level,
+      base: null,
+      messageKey: "message",
+      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination,
+  );
+  return wrap(base);
+}
+
+/** Says nothing. */
+export const silentLogger: Logger = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  child: () => silentLogger,
+};
+
+interface Sink {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  isLevelEnabled(level: string): boolean;
+  child(fields: Record<string, unknown>): Sink;
+}
+
+function wrap(sink: Sink): Logger {
+  return {
+    debug(fields, message) {
+      if (sink.isLevelEnabled("debug")) sink.debug(scrub(fields), message);
+    },
+    info(fields, message) {
+      if (sink.isLevelEnabled("info")) sink.info(scrub(fields), message);
+    },
+    warn(fields, message) {
+      if (sink.isLevelEnabled("warn")) sink.warn(scrub(fields), message);
+    },
+    error(fields, message) {
+      if (sink.isLevelEnabled("error")) sink.error(scrub(fields), message);
+    },
+    child: (fields) => wrap(sink.child(scrub(fields))),
+  };
+}

@@ -1,0 +1,113 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+const prefix = "compute_operator_";
+/** More values of one label than this are counted together as `other`: no fleet or service can flood the monitoring. */
+const mostValues = 64;
+const longestValue = 64;
+
+type Labels<N extends string> = Readonly<Record<N, string>>;
+
+export interface CounterOf<N extends string> {
+  add(labels: Labels<N>, by?: number): void;
+}
+
+export interface GaugeOf<N extends string> {
+  set(labels: Labels<N>, value: number): void;
+  /** Drops every series: for gauges that are counted anew each time. */
+  reset(): void;
+}
+
+export interface HistogramOf<N extends string> {
+  /** In the unit of the name: seconds. */
+  observe(labels: Labels<N>, value: number): void;
+}
+
+/** What the operator counts; names and labels are public, each is documented by its help text. */
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** A set of metrics with a registry of its own; with `processMetrics` those of Node and the process stand beside them. */
+export function createMetrics(options: { processMetrics?: boolean } = {}) {
+  const registry = new Registry();
+  if (options.processMetrics === true) collectDefaultMetrics({ register: registry });
+  const { counter, gauge, histogram } = makers(registry);
+  const computed: (() => void)[] = [];
+  return {
+    reconciles: counter("reconcile_total", "Passes over an object, by how they ended.", ["kind", "result"]),
+    reconcileSeconds: histogram("reconcile_duration_seconds", "How long a pass over an object took.", ["kind"]),
+    queueDepth: gauge("queue_depth", "Objects that wait for a worker.", ["kind"]),
+    queueSeconds: histogram("queue_latency_seconds", "How long an object waited for a worker.", ["kind"]),
+    retries: counter("queue_retries_total", "Passes that are repeated because they failed.", ["kind"]),
+    serviceRequests: counter("service_requests_total", "Requests to the service; code is none where no answer came.", [
+      "method",
+      "route",
+      "code",
+    ]),
+    serviceSeconds: histogram("service_request_duration_seconds", "How long the service took to answer.", [
+      "method",
+      "route",
+    ]),
+    budgetAvailable: gauge("request_budget_available", "Requests that may be sent now, by connection.", ["connection"]),
+    endpointListAge: gauge("endpoint_list_age_seconds", "Age of the oldest endpoint list in use.", ["connection"]),
+    computes: gauge("computes", "Computes by state and readiness.", ["state", "ready"]),
+    driftCorrections: counter("drift_corrections_total", "Changes made elsewhere that were set right.", []),
+    operations: counter("operations_total", "Operations of the service seen to end, by outcome.", [
+      "action",
+      "outcome",
+    ]),
+    clusterRequests: counter("cluster_requests_total", "Requests to the API server, watches and leases included.", [
+      "method",
+      "code",
+    ]),
+    watchRestarts: counter("watch_restarts_total", "Watches opened again, by cause.", ["kind", "cause"]),
+    relists: counter("relists_total", "Complete lists read from the API server, by cause.", ["kind", "cause"]),
+    lastEventAge: gauge("watch_last_event_age_seconds", "Time since a watch last delivered anything.", ["kind"]),
+    leader: gauge("leader", "1 while this process holds the lease, else 0.", []),
+    /** Runs right before each scrape, for gauges that are computed rather than kept. */
+    beforeScrape(compute: () => void): void {
+      computed.push(compute);
+    },
+    /** The text that a scrape of /metrics answers. */
+    text(): Promise<string> {
+      for (const compute of computed) compute();
+      return registry.metrics();
+    },
+    contentType: registry.contentType,
+  };
+}
+
+function makers(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter: <const N extends string>(name: string, help: string, labelNames: readonly N[]): CounterOf<N> => {
+      const metric = new Counter({ name: prefix + name, help, labelNames, registers });
+      const bounded = bound(labelNames);
+      if (labelNames.length === 0) metric.inc(0);
+      return { add: (labels, by = 1) => metric.inc(bounded(labels), by) };
+    },
+    gauge: <const N extends string>(name: string, help: string, labelNames: readonly N[]): GaugeOf<N> => {
+      const metric = new Gauge({ name: prefix + name, help, labelNames, registers });
+      const bounded = bound(labelNames);
+      return { set: (labels, value) => metric.set(bounded(labels), value), reset: () => metric.reset() };
+    },
+    histogram: <const N extends string>(name: string, help: string, labelNames: readonly N[]): HistogramOf<N> => {
+      const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+      const metric = new Histogram({ name: prefix + name, help, labelNames, buckets, registers });
+      const bounded = bound(labelNames);
+      return { observe: (labels, value) => metric.observe(bounded(labels), value) };
+    },
+  };
+}
+
+/** Keeps each label to `mostValues` values of bounded length. */
+function bound<N extends string>(labelNames: readonly N[]): (labels: Labels<N>) => Partial<Record<N, string>> {
+  const seen = new Map<N, Set<string>>(labelNames.map((name) => [name, new Set()]));
+  return (labels) => {
+    const bounded: Partial<Record<N, string>> = {};
+    for (const [name, values] of seen) {
+      const value = labels[name].slice(0, longestValue);
+      if (values.size < mostValues) values.add(value);
+      bounded[name] = values.has(value) ? value : "other";
+    }
+    return bounded;
+  };
+}

@@ -1,0 +1,286 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { sleep } from "../../../src/operator/runtime/clock.ts";
+import { type QueueObserver, WorkQueue, type WorkQueueOptions } from "../../../src/operator/runtime/queue.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const forever = new AbortController().signal;
+
+/** A queue whose runs are written down; by default a run takes no time. */
+function setUp(options: Partial<WorkQueueOptions> & { workers?: number; takesMs?: number } = {}) {
+  const clock = new VirtualClock();
+  const queue = new WorkQueue({
+    clock,
+    random: () => 0,
+    backoff: { baseMs: 100, factor: 2, maxMs: 1000, jitter: 0 },
+    ...options,
+  });
+  const runs: { key: string; start: number; end: number }[] = [];
+  const stop = new AbortController();
+  let failing = (_key: string): boolean => false;
+  const start = () =>
+    queue.run({
+      workers: options.workers ?? 4,
+      signal: stop.signal,
+      handle: async (key) => {
+        const run = { key, start: clock.monotonic(), end: Number.POSITIVE_INFINITY };
+        runs.push(run);
+        if (options.takesMs !== undefined) await sleep(clock, options.takesMs, forever);
+        run.end = clock.monotonic();
+        if (failing(key)) throw new Error(`planned failure of ${key}`);
+      },
+    });
+  const failWhile = (decide: (key: string) => boolean) => {
+    failing = decide;
+  };
+  return { clock, queue, runs, stop, start, failWhile, startsOf: (key: string) => startsOf(runs, key) };
+}
+
+function startsOf(runs: readonly { key: string; start: number }[], key: string): number[] {
+  return runs.filter((run) => run.key === key).map((run) => run.start);
+}
+
+describe("a key", () => {
+  test("added several times before a worker is free is handled once", async () => {
+    const { clock, queue, start, startsOf } = setUp();
+    queue.add("a");
+    queue.add("a");
+    void start();
+    queue.add("a");
+    await clock.settle();
+    expect(startsOf("a")).toEqual([0]);
+  });
+
+  test("added while it is handled is handled once more afterwards, never beside itself", async () => {
+    const { clock, queue, start, runs } = setUp({ takesMs: 50 });
+    void start();
+    queue.add("a");
+    await clock.advance(10);
+    queue.add("a");
+    queue.add("a");
+    await clock.advance(1000);
+    expect(runs).toEqual([
+      { key: "a", start: 0, end: 50 },
+      { key: "a", start: 50, end: 100 },
+    ]);
+  });
+
+  test("asked for at two times is handled at the earlier, and once", async () => {
+    const { clock, queue, start, startsOf } = setUp();
+    void start();
+    queue.addAfter("a", 300);
+    queue.addAfter("a", 100);
+    queue.addAfter("a", 200);
+    await clock.advance(1000);
+    expect(startsOf("a")).toEqual([100]);
+  });
+
+  test("asked for now is not handled again for what was asked for later", async () => {
+    const { clock, queue, start, startsOf } = setUp();
+    void start();
+    queue.addAfter("a", 300);
+    queue.add("a");
+    await clock.advance(1000);
+    expect(startsOf("a")).toEqual([0]);
+  });
+
+  test("that is asked for later by its own handler runs again then", async () => {
+    const { clock, queue, start, runs } = setUp({ takesMs: 10 });
+    void start();
+    queue.add("a");
+    await clock.advance(5);
+    queue.addAfter("a", 100);
+    await clock.advance(1000);
+    expect(startsOf(runs, "a")).toEqual([0, 105]);
+  });
+});
+
+describe("a handler that throws", () => {
+  test("is reported, and its key retried at growing distances until it is forgotten", async () => {
+    const failed: string[] = [];
+    const observer: QueueObserver = { failed: (key, error) => failed.push(`${key}: ${String(error)}`) };
+    const { clock, queue, start, startsOf, failWhile } = setUp({ observer });
+    failWhile(() => true);
+    void start();
+    queue.add("a");
+    await clock.advance(800);
+    expect(startsOf("a")).toEqual([0, 100, 300, 700]);
+    expect(queue.failures("a")).toBe(4);
+    expect(failed).toHaveLength(4);
+    expect(failed[0]).toBe("a: Error: planned failure of a");
+
+    failWhile(() => false);
+    queue.forget("a");
+    await clock.advance(10_000);
+    expect(startsOf("a")).toEqual([0, 100, 300, 700, 1500]);
+    expect(queue.failures("a")).toBe(0);
+  });
+
+  test("does not keep other keys waiting", async () => {
+    const { clock, queue, start, startsOf, failWhile } = setUp({ workers: 1 });
+    failWhile((key) => key === "bad");
+    void start();
+    queue.add("bad");
+    queue.add("good");
+    await clock.settle();
+    expect(startsOf("good")).toEqual([0]);
+  });
+});
+
+describe("lanes", () => {
+  const laneOf = (key: string) => key.slice(0, 1);
+
+  test("a tenant whose handlers hang takes its own share of the workers and no more", async () => {
+    const { clock, queue, start, startsOf } = setUp({ laneOf, maxPerLane: 2, workers: 4, takesMs: 60_000 });
+    for (let n = 0; n < 50; n += 1) queue.add(`a${n}`);
+    queue.add("b0");
+    void start();
+    await clock.advance(1);
+    expect(startsOf("b0")).toEqual([0]);
+    expect(startsOf("a1")).toEqual([0]);
+    expect(startsOf("a2")).toEqual([]);
+    expect(queue.depth).toBe(48);
+  });
+
+  test("are served in turn", async () => {
+    const { clock, queue, start, runs } = setUp({ laneOf, workers: 1, takesMs: 10 });
+    for (const key of ["a0", "a1", "a2", "b0", "b1", "c0"]) queue.add(key);
+    void start();
+    await clock.advance(1000);
+    expect(runs.map((run) => run.key)).toEqual(["a0", "b0", "c0", "a1", "b1", "a2"]);
+  });
+
+  test("are asked for at each add, so that a key may change its lane while it waits", async () => {
+    let lane = "dead";
+    const { clock, queue, start, startsOf } = setUp({
+      laneOf: (key) => (key === "moving" ? lane : "dead"),
+      maxPerLane: 1,
+      takesMs: 60_000,
+    });
+    queue.add("stuck");
+    queue.add("moving");
+    void start();
+    await clock.advance(10);
+    expect(startsOf("moving")).toEqual([]);
+    lane = "alive";
+    queue.add("moving");
+    await clock.advance(10);
+    expect(startsOf("moving")).toEqual([10]);
+  });
+});
+
+describe("drain", () => {
+  test("waits for the handlers in flight, starts no other, and keeps what waits for the next run", async () => {
+    const { clock, queue, start, stop, runs } = setUp({ workers: 1, takesMs: 100 });
+    let drainedAt: number | undefined;
+    void start().then(() => {
+      drainedAt = clock.monotonic();
+    });
+    queue.add("a");
+    queue.add("b");
+    await clock.advance(40);
+    stop.abort();
+    await clock.advance(1000);
+    expect(drainedAt).toBe(100);
+    expect(runs).toEqual([{ key: "a", start: 0, end: 100 }]);
+    expect(queue.depth).toBe(1);
+  });
+
+  test("is over at once when nothing runs", async () => {
+    const { clock, queue, start, stop } = setUp();
+    const done = start();
+    await clock.advance(10);
+    stop.abort();
+    await done;
+    queue.addAfter("a", 10);
+    queue.close();
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("progress", () => {
+  test("tells how long the first key has waited and when something last finished", async () => {
+    const { clock, queue, start } = setUp({ workers: 1, takesMs: 500 });
+    void start();
+    queue.add("a");
+    await clock.advance(100);
+    queue.add("b");
+    await clock.advance(300);
+    expect(queue.progress()).toEqual({ waiting: 1, oldestWaitMs: 300, lastFinishedAt: 0 });
+    await clock.advance(150);
+    expect(queue.progress()).toEqual({ waiting: 0, oldestWaitMs: 0, lastFinishedAt: 500 });
+  });
+});
+
+type Step =
+  | { do: "add"; key: string }
+  | { do: "addAfter"; key: string; ms: number }
+  | { do: "retry"; key: string }
+  | { do: "pass"; ms: number };
+
+const anyKey = fc.constantFrom("a1", "a2", "a3", "b1", "b2", "c1");
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ do: fc.constant("add" as const), key: anyKey }),
+  fc.record({ do: fc.constant("addAfter" as const), key: anyKey, ms: fc.integer({ min: 0, max: 500 }) }),
+  fc.record({ do: fc.constant("retry" as const), key: anyKey }),
+  fc.record({ do: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 300 }) }),
+);
+
+describe("whatever is asked of it, in whatever order", () => {
+  test("no key runs beside itself, lanes and workers keep their bounds, and every wish is followed by a run", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyStep, { maxLength: 60 }),
+        fc.record({ workers: fc.integer({ min: 1, max: 4 }), maxPerLane: fc.integer({ min: 1, max: 3 }) }),
+        fc.integer({ min: 0, max: 120 }),
+        async (steps, { workers, maxPerLane }, takesMs) => {
+          const laneOf = (key: string) => key.slice(0, 1);
+          const { clock, queue, runs, start, stop } = setUp({ workers, maxPerLane, laneOf, takesMs });
+          const done = start();
+          const wishes: { key: string; at: number; due: number; seen: number }[] = [];
+          const wish = (key: string, ms: number) => {
+            wishes.push({ key, at: clock.monotonic(), due: clock.monotonic() + ms, seen: startsOf(runs, key).length });
+          };
+          for (const step of steps) {
+            if (step.do === "pass") await clock.advance(step.ms);
+            else if (step.do === "add") {
+              wish(step.key, 0);
+              queue.add(step.key);
+            } else if (step.do === "addAfter") {
+              wish(step.key, step.ms);
+              queue.addAfter(step.key, step.ms);
+            } else {
+              queue.retry(step.key);
+              wish(step.key, 1000);
+            }
+          }
+          await clock.advance(60_000);
+          stop.abort();
+          await done;
+
+          for (const { key, due, at, seen } of wishes) {
+            const answer = startsOf(runs, key)[seen];
+            // At most every other key may be before it, and its own run.
+            const latest = due + (takesMs + 1) * 7;
+            expect(answer, `a run of ${key} asked for at ${at}`).toBeGreaterThanOrEqual(at);
+            expect(answer, `a run of ${key} due at ${due}`).toBeLessThanOrEqual(latest);
+          }
+          for (const run of runs) {
+            const beside = runs.filter((other) => other.start <= run.start && run.start < other.end);
+            const others = beside.filter((other) => other !== run);
+            expect(others.map((other) => other.key)).not.toContain(run.key);
+            if (takesMs > 0) {
+              expect(beside.length).toBeLessThanOrEqual(workers);
+              expect(beside.filter((other) => laneOf(other.key) === laneOf(run.key)).length).toBeLessThanOrEqual(
+                maxPerLane,
+              );
+            }
+          }
+          expect(queue.depth).toBe(0);
+          expect(clock.pending).toBe(0);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
