@@ -1,8 +1,12 @@
 import { defineConfig } from "vitest/config";
+import { CountReporter } from "./test/support/count-reporter.ts";
 
-/** `unit` needs nothing but Node; `cluster` runs on the real control plane of test/control-plane. */
+const counts = process.env["COMPUTE_OPERATOR_TEST_COUNTS"];
+
+/** `unit` needs nothing but Node; `cluster` runs on the real control plane of test/control-plane, one file at a time. */
 export default defineConfig({
   test: {
+    reporters: counts ? ["default", new CountReporter(counts)] : ["default"],
     projects: [
       {
         test: {
@@ -18,7 +22,7 @@ export default defineConfig({
           include: ["test/**/*.cluster.test.ts"],
           globalSetup: ["test/control-plane/global-setup.ts"],
           testTimeout: 120_000,
-          hookTimeout: 600_000,
+          hookTimeout: 120_000,
           fileParallelism: false,
         },
       },

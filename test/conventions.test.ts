@@ -1,0 +1,39 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const self = "test/conventions.test.ts";
+const sources = globSync("{src,test,scripts}/**/*.{ts,mjs}", { cwd: root })
+  .map((file) => file.replaceAll("\\", "/"))
+  .filter((file) => file !== self)
+  .map((file) => ({ file, lines: readFileSync(join(root, file), "utf8").trimEnd().split("\n") }));
+
+const longest = 300;
+
+/** What no source may hold, and why not. */
+const banned: ReadonlyArray<readonly [string, RegExp]> = [
+  ["a cast through unknown proves nothing", /\bas unknown as\b/],
+  ["a silenced compiler hides the next mistake too", /@ts-(ignore|nocheck|expect-error)/],
+  ["an open end belongs in an issue", /\b(TODO|FIXME|XXX)\b/],
+  ["a skipped test proves nothing", /\b(it|test|describe)\.(skip|todo|only|skipIf|runIf|fails)\b/],
+  ["a silenced linter needs a better reason than a comment", /(oxlint|eslint|biome)-(disable|ignore)/],
+];
+
+describe("every source", () => {
+  it("is there to be looked at", () => {
+    expect(sources.length).toBeGreaterThan(20);
+  });
+
+  it(`has at most ${longest} lines`, () => {
+    const long = sources.filter(({ lines }) => lines.length > longest);
+    expect(long.map(({ file, lines }) => `${file}: ${lines.length}`)).toEqual([]);
+  });
+
+  it.each(banned)("knows that %s", (_why, pattern) => {
+    const found = sources.flatMap(({ file, lines }) =>
+      lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+});

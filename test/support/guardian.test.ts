@@ -1,0 +1,33 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { Child } from "./child.ts";
+import { eventually } from "./eventually.ts";
+
+/** A process that starts a child of its own and makes a directory, says which, and then only waits. */
+const parent = `
+  import { Child } from ${JSON.stringify(join(import.meta.dirname, "child.ts"))};
+  import { temporaryDirectory } from ${JSON.stringify(join(import.meta.dirname, "guardian.ts"))};
+  const child = await Child.start({ name: "sleep", command: "sleep", args: ["600"] });
+  console.log("child " + child.pid + " directory " + temporaryDirectory("guardian").path);
+  setInterval(() => undefined, 60_000);
+`;
+
+it.each(["SIGKILL", "SIGTERM", "SIGINT"] as const)("leaves no process and no directory behind a %s", async (signal) => {
+  const args = ["--input-type=module-typescript", "--eval", parent];
+  const started = await Child.start({ name: "parent", command: process.execPath, args });
+  const [, pid, directory = ""] = await started.waitForLine(/^child (\d+) directory (.+)$/);
+  expect(existsSync(directory)).toBe(true);
+  started.signal(signal);
+  await eventually("the child to be gone", () => (alive(Number(pid)) ? undefined : true));
+  await eventually("the directory to be gone", () => (existsSync(directory) ? undefined : true));
+});
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
