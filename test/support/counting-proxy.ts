@@ -1,0 +1,112 @@
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import { freePort } from "./ports.ts";
+
+/** One request that went through. */
+export interface CountedRequest {
+  method: string;
+  /** With the query, e.g. `/api/v2/projects/shiny-wind-028834/endpoints`. */
+  path: string;
+  body: string;
+  /** When it arrived and when its answer had been passed on, in milliseconds of `performance.now`. */
+  arrivedAt: number;
+  answeredAt?: number;
+  /** Of the answer; absent while there is none, and where none came. */
+  status?: number;
+}
+
+/** An answer of the proxy's own, in place of the service's; `drop` ends the connection without one. */
+export type Answer = { status: number; headers?: Record<string, string>; body: string } | "drop";
+
+/** Stands before the service and counts: on the same port for ever, whatever becomes of the service behind it. */
+export class CountingProxy implements AsyncDisposable {
+  /** To be used in place of the service's, e.g. `http://127.0.0.1:34567/api/v2`. */
+  readonly baseURL: string;
+  /** Everything that has arrived, oldest first. */
+  requests: CountedRequest[] = [];
+  /** Where set, what it answers is the answer, and the service hears nothing; `undefined` lets the request through. */
+  instead: ((request: CountedRequest) => Answer | undefined) | undefined;
+  readonly #server: Server;
+  readonly #target: string;
+  readonly #listeners = new Set<(request: CountedRequest) => void>();
+
+  static async start(target: { baseURL: string }): Promise<CountingProxy> {
+    const port = await freePort();
+    const proxy = new CountingProxy(port, new URL(target.baseURL).origin);
+    await new Promise<void>((resolve, reject) => {
+      proxy.#server.once("error", reject).listen(port, "127.0.0.1", resolve);
+    });
+    return proxy;
+  }
+
+  private constructor(port: number, target: string) {
+    this.baseURL = `http://127.0.0.1:${port}/api/v2`;
+    this.#target = target;
+    this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
+  }
+
+  /** What changes something at the service. */
+  get writes(): CountedRequest[] {
+    return this.requests.filter(({ method }) => method !== "GET");
+  }
+
+  get reads(): CountedRequest[] {
+    return this.requests.filter(({ method }) => method === "GET");
+  }
+
+  /** Forgets all that has arrived. */
+  clear(): void {
+    this.requests = [];
+  }
+
+  /** Calls back as soon as a request is complete, before it goes on; the answer stops that. */
+  onRequest(listener: (request: CountedRequest) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const { method = "GET", url: path = "/" } = incoming;
+    const counted: CountedRequest = { method, path, body: "", arrivedAt: performance.now() };
+    incoming.setEncoding("utf8");
+    incoming.on("data", (text: string) => {
+      counted.body += text;
+    });
+    incoming.on("end", () => {
+      this.requests.push(counted);
+      for (const listener of this.#listeners) listener(counted);
+      const answer = this.instead?.(counted);
+      if (answer === undefined) this.#forward(incoming, counted, outgoing);
+      else if (answer === "drop") outgoing.destroy();
+      else this.#answer(answer, counted, outgoing);
+    });
+  }
+
+  #forward(incoming: IncomingMessage, counted: CountedRequest, outgoing: ServerResponse): void {
+    const headers = { ...incoming.headers };
+    delete headers.host;
+    const onward = request(`${this.#target}${counted.path}`, { method: counted.method, headers }, (answer) => {
+      counted.status = answer.statusCode ?? 0;
+      outgoing.writeHead(counted.status, answer.headers);
+      answer.pipe(outgoing);
+      answer.on("error", () => outgoing.destroy());
+      answer.on("end", () => {
+        counted.answeredAt = performance.now();
+      });
+    });
+    onward.on("error", () => outgoing.destroy());
+    onward.end(counted.body);
+  }
+
+  #answer({ status, headers, body }: Exclude<Answer, "drop">, counted: CountedRequest, outgoing: ServerResponse): void {
+    counted.status = status;
+    outgoing.writeHead(status, { "content-type": "text/html", ...headers });
+    outgoing.end(body, () => {
+      counted.answeredAt = performance.now();
+    });
+  }
+}

@@ -1,0 +1,155 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Child } from "./child.ts";
+import { eventually } from "./eventually.ts";
+import { temporaryDirectory } from "./guardian.ts";
+import { freePort } from "./ports.ts";
+
+const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
+
+/** Runs one command of compute-operator as a process of its own. */
+export function startCommand(name: string, args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Child> {
+  return Child.start({ name, command: process.execPath, args: [main, ...args], ...(env && { env }) });
+}
+
+export interface ServiceOptions {
+  /** YAML of accounts, organizations, projects, branches and keys; without it the service makes one of each. */
+  seed?: string;
+  /** By how much its timers run faster than real ones. */
+  timeScale?: number;
+  /** Further flags. */
+  args?: readonly string[];
+}
+
+/** The service as a process of its own, on one port and one data file over all its restarts. */
+export class ServiceProcess implements AsyncDisposable {
+  readonly port: number;
+  /** Of the API, e.g. `http://127.0.0.1:34567/api/v2`. */
+  readonly baseURL: string;
+  readonly #args: readonly string[];
+  readonly #directory: ReturnType<typeof temporaryDirectory>;
+  #child: Child | undefined;
+  #firstKey: string | undefined;
+
+  static async start(options: ServiceOptions = {}): Promise<ServiceProcess> {
+    const service = new ServiceProcess(await freePort(), options);
+    await service.start();
+    return service;
+  }
+
+  private constructor(port: number, { seed, timeScale, args = [] }: ServiceOptions) {
+    this.port = port;
+    this.baseURL = `http://127.0.0.1:${port}/api/v2`;
+    this.#directory = temporaryDirectory("service");
+    const flags = ["service", "--port", String(port), "--data", join(this.#directory.path, "service.sqlite")];
+    if (seed !== undefined) {
+      const file = join(this.#directory.path, "seed.yaml");
+      writeFileSync(file, seed);
+      flags.push("--seed", file);
+    }
+    if (timeScale !== undefined) flags.push("--time-scale", String(timeScale));
+    this.#args = [...flags, ...args];
+  }
+
+  /** The running process, or the last one. */
+  get child(): Child {
+    if (this.#child === undefined) throw new Error("the service has not been started");
+    return this.#child;
+  }
+
+  /** The key that a service without a seed showed when it first started. */
+  get firstKey(): string {
+    if (this.#firstKey === undefined) throw new Error("the service has shown no key: it was started with a seed");
+    return this.#firstKey;
+  }
+
+  /** Starts it, again after `kill` or `stop`, and waits until it listens. */
+  async start(): Promise<void> {
+    this.#child = await startCommand("service", this.#args);
+    await this.#child.waitForLine(/Listening on http/);
+    const shown = this.#child.lines.map((line) => /^API key \(shown once\): (\S+)/.exec(line)?.[1]);
+    this.#firstKey ??= shown.find((key) => key !== undefined);
+  }
+
+  /** Ends it as a crash would. */
+  kill(): Promise<void> {
+    return this.child.kill();
+  }
+
+  /** Ends it and removes its data. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child?.kill();
+    this.#directory.remove();
+  }
+}
+
+export interface OperatorOptions {
+  kubeconfig: string;
+  /** Base URLs it may talk to. */
+  allowedBaseURLs: readonly string[];
+  /** The namespaces it looks after; all where left out. */
+  namespaces?: readonly string[];
+  /** Further flags. */
+  args?: readonly string[];
+}
+
+/** The operator as a process of its own. */
+export class OperatorProcess implements AsyncDisposable {
+  readonly #args: readonly string[];
+  readonly #url: string;
+  #child: Child | undefined;
+
+  static async start(options: OperatorOptions): Promise<OperatorProcess> {
+    const operator = new OperatorProcess(await freePort(), options);
+    await operator.start();
+    return operator;
+  }
+
+  private constructor(port: number, { kubeconfig, allowedBaseURLs, namespaces = [], args = [] }: OperatorOptions) {
+    this.#url = `http://127.0.0.1:${port}`;
+    this.#args = [
+      "run",
+      "--kubeconfig",
+      kubeconfig,
+      "--http-port",
+      String(port),
+      ...allowedBaseURLs.flatMap((url) => ["--allowed-base-url", url]),
+      ...namespaces.flatMap((namespace) => ["--namespace", namespace]),
+      ...args,
+    ];
+  }
+
+  /** The running process, or the last one. */
+  get child(): Child {
+    if (this.#child === undefined) throw new Error("the operator has not been started");
+    return this.#child;
+  }
+
+  /** Starts it, again after `kill` or `stop`, and waits until it says that it is ready. */
+  async start(): Promise<void> {
+    const child = await startCommand("operator", this.#args);
+    this.#child = child;
+    const answer = await eventually("the operator to be ready", async () => {
+      if (!child.running) return "ended";
+      const { ok } = await fetch(`${this.#url}/readyz`);
+      return ok ? "ready" : undefined;
+    }).catch((error: unknown) => {
+      throw new Error(`the operator is not ready. It wrote:\n${child.tail()}`, { cause: error });
+    });
+    if (answer === "ended") throw new Error(`the operator ended while it was starting. It wrote:\n${child.tail()}`);
+  }
+
+  /** Its metrics, as Prometheus reads them. */
+  async metrics(): Promise<string> {
+    return (await fetch(`${this.#url}/metrics`)).text();
+  }
+
+  /** Ends it as a crash would. */
+  kill(): Promise<void> {
+    return this.child.kill();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child?.kill();
+  }
+}
