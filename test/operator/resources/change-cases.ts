@@ -1,0 +1,54 @@
+import { type Fields, type Kind, template } from "./manifest.ts";
+
+/** A change that the API server refuses of an object created with `from`, and one that it lets pass. */
+export interface ChangeCase {
+  readonly kind: Kind;
+  readonly rule: string;
+  readonly from: Fields;
+  readonly refused: Fields;
+  readonly message: string;
+  readonly passes: Fields;
+}
+
+export const changeCases: readonly ChangeCase[] = [
+  {
+    kind: "Compute",
+    rule: "projectID stays",
+    from: {},
+    refused: { projectID: "other-project-1" },
+    message: "projectID is immutable: make another object for another project",
+    passes: { branchID: "br-preview-1" },
+  },
+  {
+    kind: "Compute",
+    rule: "type stays",
+    from: {},
+    refused: { type: "read_only" },
+    message: "type is immutable: make another Compute for another type",
+    passes: { type: "read_write" },
+  },
+  {
+    kind: "Compute",
+    rule: "type does not fall back to its default",
+    from: { type: "read_only" },
+    refused: { type: undefined },
+    message: "type is immutable",
+    passes: { type: "read_only", connectionRef: { name: "other" } },
+  },
+  {
+    kind: "ComputePool",
+    rule: "the template's project stays",
+    from: {},
+    refused: template({ projectID: "other-project-1" }),
+    message: "projectID is immutable",
+    passes: { replicas: 5 },
+  },
+  {
+    kind: "ComputePool",
+    rule: "the template's connection stays",
+    from: {},
+    refused: template({ connectionRef: { name: "other" } }),
+    message: "template.connectionRef is immutable: make another ComputePool for another connection",
+    passes: template({ connectionRef: { name: "default" }, branchID: "br-preview-1" }),
+  },
+];

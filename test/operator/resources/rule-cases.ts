@@ -1,0 +1,174 @@
+import { after, type Fields, type Kind, template, units } from "./manifest.ts";
+
+/** A way in which a manifest is refused, and one like it that passes. */
+export interface RuleCase {
+  readonly kind: Kind;
+  readonly rule: string;
+  readonly refused: Fields;
+  /** Part of the API server's answer: it names what is allowed. */
+  readonly message: string | RegExp;
+  readonly passes: Fields;
+}
+
+const sizes = /supported values: "0.25", "0.5", "1", .*"16", "18", .*"56"/;
+
+function cases(kind: Kind, rows: readonly (readonly [string, Fields, string | RegExp, Fields])[]): RuleCase[] {
+  return rows.map(([rule, refused, message, passes]) => ({ kind, rule, refused, message, passes }));
+}
+
+/** Rules about one field, in the words of OpenAPI. */
+export const fieldCases: readonly RuleCase[] = [
+  ...cases("Compute", [
+    ["projectID is required", { projectID: undefined }, "spec.projectID: Required value", {}],
+    ["branchID is required", { branchID: undefined }, "spec.branchID: Required value", {}],
+    [
+      "projectID is an id",
+      { projectID: "Shiny_Wind" },
+      "should match '^[a-z0-9-]{1,60}$'",
+      { projectID: "a".repeat(60) },
+    ],
+    ["branchID is an id", { branchID: "a".repeat(61) }, "may not be more than 60", { branchID: "0-a" }],
+    ["17 CU is no size", units(17, 17), sizes, units(16, 16)],
+    ["57 CU is no size", units(57, 57), sizes, units(56, 56)],
+    ["0.75 CU is no size", units(0.75, 1), sizes, units(0.5, 1)],
+    ["19 CU is no size", units(19, 19), sizes, units(18, 18)],
+    ["a size is a number", units("2", 2), "must be of type number", units(2, 2)],
+    ["a size has both ends", { computeUnits: { min: 1 } }, "spec.computeUnits.max: Required value", units(1, 1)],
+    ["after is written in s, m and h", after("7d"), "should match '^([0-9]+(s|m|h))+$'", after("1h30m")],
+    ["after is no number", after(300), "must be of type string", after("300s")],
+    ["type is one of two", { type: "primary" }, 'supported values: "read_write", "read_only"', { type: "read_only" }],
+    [
+      "branchPrimary is true or absent",
+      { adopt: { branchPrimary: false } },
+      'supported values: "true"',
+      { adopt: { branchPrimary: true } },
+    ],
+    [
+      "an endpoint id starts with ep-",
+      { adopt: { endpointID: "br-a" } },
+      "should match '^ep-",
+      { adopt: { endpointID: "ep-cool-term-123456" } },
+    ],
+    [
+      "deletionPolicy is one of two",
+      { deletionPolicy: "Keep" },
+      'supported values: "Delete", "Retain"',
+      { deletionPolicy: "Retain" },
+    ],
+    [
+      "driftPolicy is one of two",
+      { driftPolicy: "Ignore" },
+      'supported values: "Correct", "Report"',
+      { driftPolicy: "Report" },
+    ],
+    [
+      "Postgres settings are strings",
+      { postgresSettings: { max_wal_size: 4 } },
+      "must be of type string",
+      { postgresSettings: { max_wal_size: "4GB" } },
+    ],
+    [
+      "a connection Secret has a name that a Secret can have",
+      { connectionSecret: { name: "Shop DB" } },
+      "should match",
+      { connectionSecret: { name: "shop-db" } },
+    ],
+  ]),
+  ...cases("ServiceConnection", [
+    [
+      "a base URL has a scheme",
+      { baseURL: "console.example.com" },
+      "should match '^https?://",
+      { baseURL: "http://127.0.0.1:8090/api/v2" },
+    ],
+    [
+      "a base URL carries no credentials",
+      { baseURL: "https://user:word@example.com/api/v2" },
+      "should match '^https?://",
+      { baseURL: "https://example.com/api/v2" },
+    ],
+    [
+      "the Secret of the key is named",
+      { apiKeySecretRef: undefined },
+      "spec.apiKeySecretRef: Required value",
+      { apiKeySecretRef: { name: "service", key: "token" } },
+    ],
+    [
+      "a budget is at least one request",
+      { requestBudget: { perMinute: 0 } },
+      "should be greater than or equal to 1",
+      { requestBudget: { perMinute: 1 } },
+    ],
+    [
+      "allowed projects are ids",
+      { allowedProjects: ["*"] },
+      "should match '^[a-z0-9-]{1,60}$'",
+      { allowedProjects: ["shiny-wind-028834"] },
+    ],
+  ]),
+  ...cases("ComputePool", [
+    ["replicas are counted from zero", { replicas: -1 }, "should be greater than or equal to 0", { replicas: 0 }],
+  ]),
+];
+
+const inPEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+const fixedAbove16 = "autoscaling ends at 16 CU: above it computeUnits.min must equal computeUnits.max (a fixed size)";
+const adoptsOne = "adopt takes exactly one of endpointID and branchPrimary";
+
+/** Rules across fields, in CEL; commands that have no API server answer with the very same message. */
+export const celCases: readonly RuleCase[] = [
+  ...cases("Compute", [
+    ["min ≤ max", units(4, 2), "computeUnits.min must not be greater than computeUnits.max", units(2, 4)],
+    ["no autoscaling up to 18 CU", units(16, 18), fixedAbove16, units(0.25, 16)],
+    ["no autoscaling up to 56 CU", units(0.25, 56), fixedAbove16, units(56, 56)],
+    ["after is at least a minute", after("59s"), "scaleToZero.after must be between 1m and 168h", after("60s")],
+    ["after is at most seven days", after("168h1s"), "scaleToZero.after must be between 1m and 168h", after("168h")],
+    [
+      "after needs scale to zero",
+      after("5m", false),
+      "scaleToZero.after needs scaleToZero.enabled: true",
+      { scaleToZero: { enabled: false } },
+    ],
+    [
+      "adopt names one thing, not two",
+      { adopt: { endpointID: "ep-a", branchPrimary: true } },
+      adoptsOne,
+      { adopt: { endpointID: "ep-a" } },
+    ],
+    ["adopt names one thing, not none", { adopt: {} }, adoptsOne, { adopt: { branchPrimary: true } }],
+    [
+      "a read replica takes over no primary",
+      { type: "read_only", adopt: { branchPrimary: true } },
+      "adopt.branchPrimary needs type: read_write: a read_only compute is never a branch's primary",
+      { type: "read_only", adopt: { endpointID: "ep-a" } },
+    ],
+    [
+      "a connection Secret names database and role, or neither",
+      { connectionSecret: { name: "shop-db", database: "shop" } },
+      "connectionSecret takes database and role together, or neither",
+      { connectionSecret: { name: "shop-db", database: "shop", role: "app" } },
+    ],
+  ]),
+  ...cases("ServiceConnection", [
+    [
+      "a CA bundle is in PEM",
+      { caBundle: "AAAA" },
+      "caBundle must hold certificates in PEM form (-----BEGIN CERTIFICATE-----)",
+      { caBundle: inPEM },
+    ],
+    [
+      "a refresh takes at least five seconds",
+      { refreshInterval: "4s" },
+      "refreshInterval must be between 5s and 24h",
+      { refreshInterval: "5s" },
+    ],
+  ]),
+  ...cases("ComputePool", [
+    [
+      "a template obeys the rules of a Compute",
+      template(units(4, 2)),
+      "computeUnits.min must not be greater than computeUnits.max",
+      template(units(2, 4)),
+    ],
+  ]),
+];

@@ -1,0 +1,28 @@
+import { describe, expect, test } from "vitest";
+import { parseCompute } from "../../../src/operator/resources/compute.ts";
+import { parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
+import { parseServiceConnection } from "../../../src/operator/resources/service-connection.ts";
+import { type Fields, type Kind, manifest } from "./manifest.ts";
+import { celCases, fieldCases } from "./rule-cases.ts";
+
+const parsers = { Compute: parseCompute, ServiceConnection: parseServiceConnection, ComputePool: parseComputePool };
+
+/** Empty where the manifest passes. */
+function problemOf(kind: Kind, fields: Fields): string {
+  const read = parsers[kind](manifest(kind, fields));
+  return read.ok ? "" : read.problem;
+}
+
+describe("a manifest is refused without an API server too", () => {
+  test.each([...fieldCases, ...celCases])("$kind: $rule", ({ kind, refused, passes }) => {
+    expect(problemOf(kind, passes)).toBe("");
+    expect(problemOf(kind, refused)).not.toBe("");
+  });
+
+  test.each(celCases.filter(({ message }) => !String(message).startsWith("adopt takes")))(
+    "with the API server's words: $rule",
+    ({ kind, refused, message }) => {
+      expect(problemOf(kind, refused)).toContain(message);
+    },
+  );
+});
