@@ -113,12 +113,33 @@ const definitions: readonly Definition[] = [
   },
 ];
 
+interface Version {
+  readonly name: string;
+  readonly served: true;
+  readonly storage: true;
+  readonly subresources: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly additionalPrinterColumns: readonly Readonly<Record<string, string | number>>[];
+  readonly schema: { readonly openAPIV3Schema: StructuralSchema };
+}
+
 /** A CustomResourceDefinition of the operator, ready for the API server. */
 export interface CustomResourceDefinition {
   readonly apiVersion: "apiextensions.k8s.io/v1";
   readonly kind: "CustomResourceDefinition";
   readonly metadata: { readonly name: string };
-  readonly spec: Record<string, unknown>;
+  readonly spec: {
+    readonly group: string;
+    readonly scope: "Namespaced";
+    readonly names: {
+      readonly kind: string;
+      readonly listKind: string;
+      readonly plural: string;
+      readonly singular: string;
+      readonly shortNames?: readonly string[];
+      readonly categories: readonly string[];
+    };
+    readonly versions: readonly [Version];
+  };
 }
 
 /** The three CustomResourceDefinitions, worked out from the zod schemas. */

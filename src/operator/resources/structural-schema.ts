@@ -79,10 +79,10 @@ function translate(json: JSONSchema, path: string): StructuralSchema {
   for (const key of Object.keys(json)) {
     if (!isKnown(key)) throw new Error(`${path}: "${key}" cannot be said in a CustomResourceDefinition`);
   }
-  if (json.pattern !== undefined) result.pattern = re2(json.pattern, path);
   if (json.type === "integer" || json.type === "number") Object.assign(result, numberBounds(json));
   else if (json.format !== undefined)
     throw new Error(`${path}: format ${json.format} means something else in Kubernetes`);
+  if (json.pattern !== undefined) result.pattern = re2(json.pattern, path);
   if (isSchema(json.items)) result.items = translate(json.items, `${path}[]`);
   if (isSchema(json.additionalProperties)) {
     result.additionalProperties = translate(json.additionalProperties, `${path}.*`);

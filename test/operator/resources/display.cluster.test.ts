@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { createNamespace, kubectl } from "../../control-plane/cluster.ts";
+import { type Fields, type Kind, manifest } from "./manifest.ts";
+
+let namespace = "";
+beforeAll(async () => {
+  namespace = await createNamespace("display");
+});
+
+const condition = (type: string, reason: string) => ({
+  type,
+  status: "True",
+  reason,
+  message: `It is ${reason}.`,
+  lastTransitionTime: "2026-01-02T03:04:05Z",
+  observedGeneration: 1,
+});
+
+/** Stores an object and its status. */
+async function store(kind: Kind, name: string, status: Fields): Promise<void> {
+  const plural = `${kind.toLowerCase()}s`;
+  await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(manifest(kind, {}, name)) });
+  const patch = JSON.stringify({ status });
+  await kubectl(["patch", "-n", namespace, plural, name, "--subresource=status", "--type=merge", "-p", patch]);
+}
+
+/** What kubectl prints, cell by cell; ages differ from run to run and read as AGE. */
+async function table(...args: string[]): Promise<string[][]> {
+  const text = await kubectl(["get", "-n", namespace, ...args]);
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) =>
+      line
+        .trim()
+        .split(/ {2,}/)
+        .map((cell) => (/^\d+[smhdy]\d*[smhd]?$/.test(cell) ? "AGE" : cell)),
+    );
+}
+
+const computeStatus = {
+  observedGeneration: 1,
+  conditions: [condition("Ready", "Active"), condition("Synced", "Active")],
+  type: "read_write",
+  branchID: "br-aged-salad-637688",
+  size: "0.25–2 CU",
+  state: "Active",
+  endpointID: "ep-cool-term-123456",
+  lastActive: "2026-01-02T03:04:05Z",
+  host: "ep-cool-term-123456.us-east-2.aws.example.com",
+};
+const shown = ["read_write", "br-aged-salad-637688", "0.25–2 CU", "Active", "True", "ep-cool-term-123456"];
+const head = ["NAME", "TYPE", "BRANCH", "SIZE", "STATE", "READY", "ENDPOINT", "LAST-ACTIVE", "AGE"];
+
+describe("kubectl get", () => {
+  it("shows of a Compute what a console would, and host and reason with -o wide", async () => {
+    await store("Compute", "shop-primary", computeStatus);
+    expect(await table("computes")).toEqual([head, ["shop-primary", ...shown, "AGE", "AGE"]]);
+    expect(await table("computes", "-o", "wide")).toEqual([
+      [...head, "HOST", "REASON"],
+      ["shop-primary", ...shown, "AGE", "AGE", computeStatus.host, "Active"],
+    ]);
+  });
+
+  it("shows of a ServiceConnection whether its key works, by its short name", async () => {
+    await store("ServiceConnection", "default", {
+      conditions: [condition("Ready", "Authenticated")],
+      keyType: "organization",
+      projectCount: 3,
+    });
+    expect(await table("sconn", "-o", "wide")).toEqual([
+      ["NAME", "READY", "REASON", "KEY-TYPE", "PROJECTS", "AGE", "BASE-URL"],
+      ["default", "True", "Authenticated", "organization", "3", "AGE", "https://console.example.com/api/v2"],
+    ]);
+  });
+
+  it("shows of a ComputePool how many replicas are ready, and kubectl scale sets their number", async () => {
+    await store("ComputePool", "readers", { replicas: 2, readyReplicas: 1, selector: "a=b" });
+    await kubectl(["scale", "-n", namespace, "computepool/readers", "--replicas=4"]);
+    expect(await table("computepools")).toEqual([
+      ["NAME", "DESIRED", "REPLICAS", "READY", "AGE"],
+      ["readers", "4", "2", "1", "AGE"],
+    ]);
+  });
+
+  it("finds all kinds by their category", async () => {
+    expect(await kubectl(["get", "-n", namespace, "compute-operator", "-o", "name"])).toMatch(
+      /compute\..*\/shop-primary\n(.|\n)*serviceconnection\..*\/default/,
+    );
+  });
+});
+
+describe("a status", () => {
+  it("takes whatever a service may say tomorrow", async () => {
+    await store("Compute", "odd", {
+      ...computeStatus,
+      state: "Dreaming",
+      currentState: "hibernating",
+      createdAt: "yesterday",
+      computeUnits: { min: 17, max: 99.5 },
+      type: "read_sometimes",
+      capacity: { vCPU: { min: 17, max: 99.5 }, memoryGB: 4, maxConnections: -1 },
+      operations: [{ id: "not a uuid", action: "teleport", status: "pondering", failuresCount: -3 }],
+    });
+    const printed = await kubectl(["get", "-n", namespace, "compute", "odd", "-o", "jsonpath={.status.capacity}"]);
+    expect(JSON.parse(printed)).toEqual({ vCPU: { min: 17, max: 99.5 }, memoryGB: 4, maxConnections: -1 });
+  });
+});
+
+describe("kubectl explain", () => {
+  it.each([
+    ["compute", "kept as"],
+    ["compute.spec.computeUnits.max", "Largest size in compute units (CU)"],
+    ["compute.spec.adopt.branchPrimary", "primary read-write endpoint"],
+    ["compute.status.operations.failuresCount", "How many attempts have failed."],
+    ["sconn.spec.apiKeySecretRef.key", "holds the API key"],
+    ["computepool.spec.template.scaleToZero.after", "from 60s to 168h"],
+  ])("says what %s is", async (field, description) => {
+    const text = (await kubectl(["explain", field])).replaceAll(/\s+/g, " ");
+    expect(text).toContain(description);
+  });
+});
