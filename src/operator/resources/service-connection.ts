@@ -26,17 +26,18 @@ const requestBudget = z
   })
   .prefault({});
 
+/** Scheme, host (a name or an address), port and path. */
+const BASE_URL = String.raw`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$`;
+
 export const serviceConnectionSpec = z.object({
-  baseURL: z
-    .string()
-    .max(2048)
-    .regex(
-      /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9._~/-]*)?$/,
-      "must be a URL without user, query and fragment, for example https://console.example.com/api/v2",
-    )
-    .describe(
-      "Base URL of the service, ending in /api/v2. The operator reaches only what its --allowed-base-url permits.",
-    ),
+  baseURL: withRules(z.string().max(2048), {
+    cel: `self.matches(r'${BASE_URL}')`,
+    message:
+      "baseURL must be an https or http URL without user, query and fragment, for example https://console.example.com/api/v2",
+    holds: (text) => new RegExp(BASE_URL).test(text),
+  }).describe(
+    "Base URL of the service, ending in /api/v2. The operator reaches only what its --allowed-base-url permits.",
+  ),
   apiKeySecretRef: apiKeySecretRef.describe("The Secret that holds the API key. A changed key takes effect at once."),
   caBundle: withRules(z.string().max(65_536), {
     cel: "self.contains('-----BEGIN CERTIFICATE-----') && self.contains('-----END CERTIFICATE-----')",

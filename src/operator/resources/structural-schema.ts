@@ -145,7 +145,8 @@ function bounds(minimum: number | undefined, maximum: number | undefined): Struc
 function re2(pattern: string, path: string): string {
   if (/\(\?<?[=!]|\\[1-9]/.test(pattern))
     throw new Error(`${path}: RE2 has no look-around or back reference: ${pattern}`);
-  return pattern;
+  // JavaScript escapes the slash in a pattern's source; nobody else needs it.
+  return pattern.replaceAll("\\/", "/");
 }
 
 /** A default as the API server would complete it: spelt out, so that a reader of the definition sees it. */

@@ -17,34 +17,50 @@ interface Named {
   readonly fields: Fields;
 }
 
+/** What kubectl says of one object among many. */
+function about(name: string, output: string): string {
+  const said = output.split(/\n(?=Error|The |\w+\.compute-operator\.dev)/);
+  return said.filter((text) => new RegExp(`["/]${name}["\\s]`).test(text)).join("\n");
+}
+
 async function applyAll(objects: readonly Named[], ...flags: string[]) {
-  const items = objects.map(({ kind, name, fields }) => manifest(kind, fields, name));
-  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-  const { stdout, stderr } = await tryKubectl(["apply", "-n", namespace, "-f", "-", ...flags], { input });
-  const lines = (text: string, name: string) =>
-    text
-      .split(/\n(?=Error|The )|\n(?=\w+\.compute-operator\.dev)/)
-      .filter((line) => new RegExp(`["/]${name}["\\s]`).test(`${line} `));
+  const documents = objects.map(({ kind, name, fields }) => JSON.stringify(manifest(kind, fields, name)));
+  const { stdout, stderr } = await tryKubectl(["apply", "-n", namespace, "-f", "-", ...flags], {
+    input: documents.join("\n---\n"),
+  });
   return {
-    done: (name: string) => lines(stdout, name).join("\n"),
-    refused: (name: string) => lines(stderr, name).join("\n"),
+    done: (name: string) => about(name, stdout),
+    refused: (name: string) => about(name, stderr),
   };
 }
 
 type Answer = Awaited<ReturnType<typeof applyAll>>;
 
+const ruleCases = [...fieldCases, ...celCases].map((row, index) => ({ ...row, name: `case-${index}` }));
+const changes = changeCases.map((row, index) => ({ ...row, name: `change-${index}` }));
+
+/** Each case as a manifest, with the fields that it has under `which`. */
+function pick<K extends string>(cases: readonly (Omit<Named, "fields"> & Record<K, Fields>)[], which: K): Named[] {
+  return cases.map((row) => ({ kind: row.kind, name: row.name, fields: row[which] }));
+}
+
+/** The object as stored, of a manifest with `fields` laid over the least that passes. */
+async function stored(kind: Kind, fields: Fields = {}) {
+  const input = JSON.stringify(manifest(kind, fields, `defaults-${kind.toLowerCase()}`));
+  const text = await kubectl(["create", "-n", namespace, "-f", "-", "-o", "json"], { input });
+  const { spec, status }: { spec: unknown; status: unknown } = JSON.parse(text);
+  return { spec, status };
+}
+
 describe("a manifest", () => {
-  const cases = [...fieldCases, ...celCases].map((row, index) => ({ ...row, name: `case-${index}` }));
   let refused: Answer;
   let passed: Answer;
   beforeAll(async () => {
-    const all = (which: "refused" | "passes") =>
-      cases.map(({ kind, name, ...row }) => ({ kind, name, fields: row[which] }));
-    refused = await applyAll(all("refused"), "--dry-run=server");
-    passed = await applyAll(all("passes"), "--dry-run=server");
+    refused = await applyAll(pick(ruleCases, "refused"), "--dry-run=server");
+    passed = await applyAll(pick(ruleCases, "passes"), "--dry-run=server");
   });
 
-  it.each(cases)("is refused, with what is allowed, unless $rule ($kind)", ({ name, message }) => {
+  it.each(ruleCases)("is refused, with what is allowed, unless $rule ($kind)", ({ name, message }) => {
     expect(refused.done(name)).toBe("");
     expect(refused.refused(name)).toMatch(message);
     expect(passed.refused(name)).toBe("");
@@ -62,27 +78,22 @@ describe("a manifest", () => {
   });
 
   it("with a field that does not exist is refused by kubectl, naming the field", async () => {
-    const answer = await applyAll(
-      [{ kind: "Compute", name: "misspelt", fields: { computeUnit: 1 } }],
-      "--dry-run=server",
-    );
-    expect(answer.refused("misspelt")).toContain('unknown field "spec.computeUnit"');
+    const input = JSON.stringify(manifest("Compute", { computeUnit: 1 }, "misspelt"));
+    const { stderr } = await tryKubectl(["apply", "-n", namespace, "-f", "-"], { input });
+    expect(stderr).toContain('unknown field "spec.computeUnit"');
   });
 });
 
 describe("a change", () => {
-  const cases = changeCases.map((row, index) => ({ ...row, name: `change-${index}` }));
   let refused: Answer;
   let passed: Answer;
   beforeAll(async () => {
-    const all = (which: "from" | "refused" | "passes") =>
-      cases.map(({ kind, name, ...row }) => ({ kind, name, fields: row[which] }));
-    await applyAll(all("from"));
-    refused = await applyAll(all("refused"));
-    passed = await applyAll(all("passes"));
+    await applyAll(pick(changes, "from"));
+    refused = await applyAll(pick(changes, "refused"));
+    passed = await applyAll(pick(changes, "passes"));
   });
 
-  it.each(cases)("is refused because $rule, and another passes ($kind)", ({ name, message }) => {
+  it.each(changes)("is refused because $rule, and another passes ($kind)", ({ name, message }) => {
     expect(refused.refused(name)).toContain(message);
     expect(passed.refused(name)).toBe("");
     expect(passed.done(name)).toMatch(/configured|unchanged/);
@@ -90,13 +101,6 @@ describe("a change", () => {
 });
 
 describe("what the API server fills in", () => {
-  async function stored(kind: Kind, fields: Fields = {}) {
-    const input = JSON.stringify(manifest(kind, fields, `defaults-${kind.toLowerCase()}`));
-    const text = await kubectl(["create", "-n", namespace, "-f", "-", "-o", "json"], { input });
-    const { spec, status }: { spec: unknown; status: unknown } = JSON.parse(text);
-    return { spec, status };
-  }
-
   it("of a Compute: connection, type and the two policies; nothing that the service decides", async () => {
     expect(await stored("Compute")).toEqual({
       spec: {
