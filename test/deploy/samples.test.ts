@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { parseCompute } from "../../src/operator/resources/compute.ts";
+import { parseComputePool } from "../../src/operator/resources/compute-pool.ts";
+import { API_KEY_SECRET_TYPE } from "../../src/operator/resources/names.ts";
+import { parseServiceConnection } from "../../src/operator/resources/service-connection.ts";
+
+const read = (file: string): string => readFileSync(`deploy/samples/${file}`, "utf8");
+const { resources }: { resources: string[] } = parse(read("kustomization.yaml"));
+const objects = resources.flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS()));
+const ofKind = (kind: string) => objects.filter((object) => object.kind === kind);
+const specOf = <T>(parsed: { ok: true; value: { spec: T } } | { ok: false; problem: string }): T => {
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.value.spec;
+};
+
+describe("the samples", () => {
+  test("are valid manifests, one of each kind at least", () => {
+    const parsed = [
+      ...ofKind("Compute").map(parseCompute),
+      ...ofKind("ServiceConnection").map(parseServiceConnection),
+      ...ofKind("ComputePool").map(parseComputePool),
+    ];
+    expect(parsed.filter(({ ok }) => !ok)).toEqual([]);
+    expect(new Set(objects.map(({ kind }) => kind))).toEqual(
+      new Set(["Namespace", "Secret", "ServiceConnection", "Compute", "ComputePool"]),
+    );
+  });
+
+  test("reach the service with a key that the seed gives it", () => {
+    const [secret] = ofKind("Secret");
+    const { apiKeySecretRef } = specOf(parseServiceConnection(ofKind("ServiceConnection")[0]));
+    expect(secret).toMatchObject({ metadata: { name: apiKeySecretRef.name }, type: API_KEY_SECRET_TYPE });
+    expect(read("service-seed.yaml")).toContain(`key: ${secret.stringData[apiKeySecretRef.key]}`);
+  });
+
+  test("name only projects and branches that the seed has", () => {
+    const seed: { projects: { id: string; branches: { id: string }[] }[] } = parse(read("service-seed.yaml"));
+    const known = seed.projects.flatMap(({ id, branches }) => branches.map((branch) => `${id}/${branch.id}`));
+    const computes = ofKind("Compute").map((object) => specOf(parseCompute(object)));
+    const templates = ofKind("ComputePool").map((object) => specOf(parseComputePool(object)).template);
+    for (const { projectID, branchID } of [...computes, ...templates])
+      expect(known).toContain(`${projectID}/${branchID}`);
+  });
+});
