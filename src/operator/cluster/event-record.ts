@@ -1,0 +1,97 @@
+import { guardedPatch, type JsonPatchOperation } from "./json-patch.ts";
+import type { Draft, KubeObject, ResourceKind } from "./objects.ts";
+
+/** What happened to an object, for `kubectl describe`. */
+export interface EventInput {
+  type: "Normal" | "Warning";
+  /** CamelCase, one of the documented reasons. */
+  reason: string;
+  /** For a person; cut off at 1 KiB. */
+  message: string;
+}
+
+/** What an event is about. */
+export type EventSubject = Pick<KubeObject, "apiVersion" | "kind"> & {
+  metadata: Pick<KubeObject["metadata"], "name" | "namespace" | "uid" | "resourceVersion">;
+};
+
+/** An Event of the core group. */
+export interface KubeEvent extends KubeObject {
+  involvedObject: {
+    apiVersion?: string | undefined;
+    kind?: string | undefined;
+    name?: string | undefined;
+    namespace?: string | undefined;
+    uid?: string | undefined;
+    resourceVersion?: string | undefined;
+  };
+  type?: string | undefined;
+  reason?: string | undefined;
+  message?: string | undefined;
+  source?: { component?: string | undefined } | undefined;
+  reportingComponent?: string | undefined;
+  firstTimestamp?: string | undefined;
+  lastTimestamp?: string | undefined;
+  count?: number | undefined;
+}
+
+export const events: ResourceKind<KubeEvent> = {
+  group: "",
+  version: "v1",
+  plural: "events",
+  kind: "Event",
+  namespaced: true,
+};
+
+/** What the API server lets a message have, in bytes. */
+const longestMessage = 1024;
+
+/** The message, cut off at 1 KiB between two characters. */
+export function shortMessage(message: string): string {
+  if (Buffer.byteLength(message) <= longestMessage) return message;
+  const ellipsis = "…";
+  let kept = Buffer.from(message)
+    .subarray(0, longestMessage - Buffer.byteLength(ellipsis))
+    .toString();
+  // A character cut in two decodes as U+FFFD.
+  while (kept.endsWith("\uFFFD")) kept = kept.slice(0, -1);
+  return kept + ellipsis;
+}
+
+/** `suffix` makes the name unique among the events of an object of this name. Events of the cluster live in `default`. */
+export function newEvent(
+  subject: EventSubject,
+  input: EventInput,
+  about: { component: string; at: number; count: number; suffix: string },
+): Draft<KubeEvent> {
+  const { name, namespace, uid, resourceVersion } = subject.metadata;
+  const { apiVersion, kind } = subject;
+  const time = seconds(about.at);
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: `${name.slice(0, 200)}.${about.suffix}`, namespace: namespace ?? "default" },
+    involvedObject: { apiVersion, kind, name, namespace, uid, resourceVersion },
+    type: input.type,
+    reason: input.reason,
+    message: shortMessage(input.message),
+    source: { component: about.component },
+    reportingComponent: about.component,
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: about.count,
+  };
+}
+
+/** Tells of an event written before that it occurred `times` more, last at `at`. */
+export function occurredAgain(event: KubeEvent, times: number, at: number): JsonPatchOperation[] {
+  return guardedPatch(event)
+    .set(["count"], (event.count ?? 1) + times)
+    .set(["lastTimestamp"], seconds(at))
+    .ops();
+}
+
+/** metav1.Time has no fractions of a second. */
+function seconds(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}

@@ -1,0 +1,182 @@
+import { type Backoff, delayOf } from "../runtime/backoff.ts";
+import { type Clock, type Random, sleep } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { ClusterClient } from "./client.ts";
+import { isAlreadyExists, isNotFound, isTransient } from "./errors.ts";
+import {
+  type EventInput,
+  type EventSubject,
+  events,
+  type KubeEvent,
+  newEvent,
+  occurredAgain,
+  shortMessage,
+} from "./event-record.ts";
+
+export interface EventRecorderOptions {
+  client: ClusterClient;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Who reports, e.g. `compute-operator`. */
+  component: string;
+  /** Events of one object that may be written in a burst; 25 where left out, as in client-go. */
+  burst?: number;
+  /** After how long each of them is given back; a minute where left out. */
+  refillMs?: number;
+}
+
+interface Pending {
+  key: string;
+  subject: EventSubject;
+  input: EventInput;
+  count: number;
+  at: number;
+}
+
+const mostPending = 1000;
+const mostRemembered = 4096;
+const attempts = 4;
+const retryBackoff: Backoff = { baseMs: 500, factor: 3, maxMs: 10_000, jitter: 0.5 };
+
+/**
+ * Writes Events beside the work, never in its way: `record` returns at once and never throws, one event is written
+ * at a time, what the API server refuses is logged and dropped. The same event of the same object raises a count.
+ * An object that reports more than its share is cut short. Core v1 and not events.k8s.io, since its count is what
+ * `kubectl describe` and `kubectl get events` show, and the same rights do for both.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #pending = new Map<string, Pending>();
+  /** Events written before, by what they say; the least recent first. */
+  readonly #written = new Map<string, KubeEvent>();
+  readonly #spent = new Map<string, { tokens: number; at: number }>();
+  readonly #stop = new AbortController();
+  #writing: Promise<void> | undefined;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+  }
+
+  record(subject: EventSubject, input: EventInput): void {
+    const message = shortMessage(input.message);
+    const key = [subject.metadata.uid, input.type, input.reason, message].join("\n");
+    if (!this.#mayWrite(subject.metadata.uid)) {
+      this.#options.log.debug({ reason: input.reason, object: subject.metadata.name }, "Dropped an event: too many");
+      return;
+    }
+    const waiting = this.#pending.get(key);
+    const at = this.#options.clock.now();
+    if (waiting !== undefined) {
+      waiting.count += 1;
+      waiting.at = at;
+      return;
+    }
+    if (this.#pending.size >= mostPending) {
+      this.#options.log.warn({ reason: input.reason }, "Dropped an event: too many are waiting to be written");
+      return;
+    }
+    this.#pending.set(key, { key, subject, input: { ...input, message }, count: 1, at });
+    this.#writing ??= this.#writeAll();
+  }
+
+  /** Resolves once all that was recorded is written, or when the signal aborts: then the rest is dropped. */
+  async drain(signal: AbortSignal): Promise<void> {
+    const giveUp = () => this.#stop.abort(signal.reason);
+    if (signal.aborted) giveUp();
+    signal.addEventListener("abort", giveUp, { once: true });
+    await this.#writing;
+    signal.removeEventListener("abort", giveUp);
+  }
+
+  async #writeAll(): Promise<void> {
+    // A turn later, so that what is recorded together is counted together.
+    await Promise.resolve();
+    for (let next = this.#take(); next !== undefined; next = this.#take()) {
+      if (!this.#stop.signal.aborted) await this.#write(next);
+    }
+    this.#writing = undefined;
+  }
+
+  #take(): Pending | undefined {
+    for (const next of this.#pending.values()) {
+      this.#pending.delete(next.key);
+      return next;
+    }
+    return undefined;
+  }
+
+  async #write(pending: Pending): Promise<void> {
+    const { clock, random, log } = this.#options;
+    const draft = newEvent(pending.subject, pending.input, {
+      component: this.#options.component,
+      at: pending.at,
+      count: pending.count,
+      suffix: uniqueSuffix(pending.at, random),
+    });
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#send(pending, draft);
+        return;
+      } catch (error) {
+        // The name is ours alone: an earlier try got through, and only its answer was lost.
+        if (isAlreadyExists(error)) return;
+        if (!isTransient(error) || attempt === attempts || this.#stop.signal.aborted) {
+          log.warn({ reason: pending.input.reason, object: pending.subject.metadata.name, error }, "Lost an event");
+          return;
+        }
+        await sleep(clock, delayOf(retryBackoff, attempt, random), this.#stop.signal).catch(() => {});
+      }
+    }
+  }
+
+  async #send(pending: Pending, draft: ReturnType<typeof newEvent>): Promise<void> {
+    const { client } = this.#options;
+    const signal = this.#stop.signal;
+    const known = this.#written.get(pending.key);
+    if (known !== undefined) {
+      try {
+        const ops = occurredAgain(known, pending.count, pending.at);
+        this.#remember(pending.key, await client.patch(events, known.metadata, ops, { signal }));
+        return;
+      } catch (error) {
+        // The API server forgets events after an hour: then this is a new one.
+        if (!isNotFound(error)) throw error;
+        this.#written.delete(pending.key);
+      }
+    }
+    this.#remember(pending.key, await client.create(events, draft, { signal }));
+  }
+
+  #remember(key: string, event: KubeEvent): void {
+    this.#written.delete(key);
+    this.#written.set(key, event);
+    dropOldest(this.#written);
+  }
+
+  /** Takes a token from the object's bucket. */
+  #mayWrite(uid: string): boolean {
+    const { clock, burst = 25, refillMs = 60_000 } = this.#options;
+    const now = clock.monotonic();
+    const before = this.#spent.get(uid) ?? { tokens: burst, at: now };
+    const tokens = Math.min(burst, before.tokens + (now - before.at) / refillMs);
+    this.#spent.delete(uid);
+    this.#spent.set(uid, { tokens: tokens < 1 ? tokens : tokens - 1, at: now });
+    dropOldest(this.#spent);
+    return tokens >= 1;
+  }
+}
+
+function dropOldest(map: Map<string, unknown>): void {
+  if (map.size <= mostRemembered) return;
+  for (const key of map.keys()) {
+    map.delete(key);
+    return;
+  }
+}
+
+function uniqueSuffix(at: number, random: Random): string {
+  return `${at.toString(16)}${Math.floor(random() * 0x1_0000_0000)
+    .toString(16)
+    .padStart(8, "0")}`;
+}

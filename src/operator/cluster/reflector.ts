@@ -1,0 +1,283 @@
+import { type Backoff, delayOf } from "../runtime/backoff.ts";
+import { type Clock, type Random, sleep } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { ClusterClient, ListSelection } from "./client.ts";
+import { ClusterError, ClusterUnreachable, errorOfStatus, isGone } from "./errors.ts";
+import { apiVersionOf, isObjectOf, type KubeObject, nameOf, type ResourceKind } from "./objects.ts";
+import { type Change, ObjectStore } from "./store.ts";
+import type { WatchLine } from "./transport.ts";
+
+/** Why a complete list was read. */
+export type RelistCause = "start" | "expired" | "periodic";
+
+/** What a reflector tells whoever measures it. */
+export interface ReflectorObserver {
+  watchRestarted?(kind: string, cause: "closed" | "expired" | "failed"): void;
+  relisted?(kind: string, cause: RelistCause): void;
+}
+
+export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
+  client: ClusterClient;
+  kind: ResourceKind<T>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Hears of each change after the store has it. What it throws is logged; it is expected to enqueue a key and return. */
+  onChange: (change: Change<T>) => void;
+  /** A complete list has come in; called before its changes are told. After `expired` there was a gap in what was seen. */
+  onRelist?: (cause: RelistCause) => void;
+  /** Makes a typed object of what came, `undefined` where it is odd: then it is skipped and what was known of it stays. */
+  parse?: (raw: unknown) => T | undefined;
+  observer?: ReflectorObserver;
+  /** Objects per page of a list; 500 where left out. */
+  pageSize?: number;
+  /** A watch that says nothing for so long is dead; 100 s where left out, as the API server sends a bookmark a minute. */
+  idleTimeoutMs?: number;
+  /** After how long a list is read anew though nothing seems amiss, at a watch's next end; an hour where left out. */
+  relistAfterMs?: number;
+  backoff?: Backoff;
+}
+
+const retryBackoff: Backoff = { baseMs: 400, factor: 2, maxMs: 30_000, jitter: 0.5 };
+const shortestWatchMs = 1000;
+/** Failures in a row that are taken lightly. */
+const patience = 3;
+
+/**
+ * Keeps a copy of all objects of a kind, by LIST and WATCH, until its signal aborts: nothing that the API server does
+ * or fails to do stops it. The copy may be behind, and never skips what is.
+ */
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #store = new ObjectStore<T>();
+  #synced = Promise.withResolvers<void>();
+  #hasSynced = false;
+  #lastHeardAt: number;
+  /** Where the next watch goes on; `undefined` asks for a list. */
+  #resourceVersion: string | undefined;
+  #relistCause: RelistCause = "start";
+  #listedAt = 0;
+  /** In a row, without a line of a watch in between. */
+  #failures = 0;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#lastHeardAt = options.clock.monotonic();
+  }
+
+  /** Whether the first complete list is in. */
+  hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Resolves once `hasSynced`; rejects with the signal's reason when that aborts before. */
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      await Promise.race([this.#synced.promise, aborted.promise]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  get(namespace: string | undefined, name: string): T | undefined {
+    return this.#store.get(namespace, name);
+  }
+
+  byUid(uid: string): T | undefined {
+    return this.#store.byUid(uid);
+  }
+
+  /** All objects, sorted by namespace and name. */
+  list(): readonly T[] {
+    return this.#store.list();
+  }
+
+  /** Milliseconds since the API server last said anything: a line of the watch, bookmarks included, or a list. */
+  lastEventAgeMs(): number {
+    return this.#options.clock.monotonic() - this.#lastHeardAt;
+  }
+
+  /** Lists and watches until the signal aborts; then resolves. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#startAnew();
+    while (!signal.aborted) {
+      try {
+        if (this.#resourceVersion === undefined) await this.#list(signal);
+        else await this.#watch(this.#resourceVersion, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#failures += 1;
+        this.#note(error);
+        const delay = delayOf(this.#options.backoff ?? retryBackoff, this.#failures, this.#options.random);
+        await sleep(this.#options.clock, delay, signal).catch(() => {});
+      }
+    }
+  }
+
+  /** A second run knows nothing of what happened since the first, so it has synced only when its own list is in. */
+  #startAnew(): void {
+    if (this.#hasSynced) this.#synced = Promise.withResolvers();
+    this.#hasSynced = false;
+    this.#askForList("start");
+  }
+
+  /** What a failure means for where to go on. */
+  #note(error: unknown): void {
+    const { log, kind, observer } = this.#options;
+    const watching = this.#resourceVersion !== undefined;
+    const fields = { kind: kind.kind, failures: this.#failures, error };
+    if (isGone(error)) {
+      if (watching) observer?.watchRestarted?.(kind.kind, "expired");
+      this.#askForList("expired");
+      log.info(fields, "The history asked for is gone: reading the complete list anew");
+    } else {
+      if (watching) observer?.watchRestarted?.(kind.kind, "failed");
+      const message = watching ? "The watch broke off: opening it again" : "The list failed: trying again";
+      if (this.#failures < patience) log.info(fields, message);
+      else log.warn(fields, message);
+      // The place to go on from may itself be what is refused, as after etcd was restored from a backup.
+      if (this.#failures >= patience && error instanceof ClusterError) this.#askForList("expired");
+    }
+  }
+
+  #askForList(cause: RelistCause): void {
+    this.#resourceVersion = undefined;
+    this.#relistCause = this.#hasSynced ? cause : "start";
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, kind, clock, pageSize = 500, observer, onRelist } = this.#options;
+    const startedAt = clock.monotonic();
+    const items: unknown[] = [];
+    let token: string | undefined;
+    let resourceVersion: string;
+    do {
+      const page = await client.listPage(kind, { ...this.#selection(), limit: pageSize, continue: token }, { signal });
+      signal.throwIfAborted();
+      for (const item of page.items) items.push(item);
+      token = page.continue;
+      resourceVersion = page.resourceVersion;
+    } while (token !== undefined);
+
+    const objects: T[] = [];
+    const unreadable: string[] = [];
+    for (const item of items) {
+      const object = this.#parse(item);
+      if (object !== undefined) objects.push(object);
+      else unreadable.push(uidIn(item));
+    }
+    const cause = this.#relistCause;
+    const changes = this.#store.replace(objects, unreadable);
+    this.#resourceVersion = resourceVersion;
+    this.#listedAt = startedAt;
+    this.#lastHeardAt = clock.monotonic();
+    observer?.relisted?.(kind.kind, cause);
+    this.#guard(() => onRelist?.(cause));
+    this.#tell(changes);
+    this.#hasSynced = true;
+    this.#synced.resolve();
+  }
+
+  async #watch(from: string, signal: AbortSignal): Promise<void> {
+    const { client, kind, clock, random, idleTimeoutMs = 100_000, relistAfterMs = 3_600_000, observer } = this.#options;
+    const timeoutSeconds = 300 + Math.floor(300 * random());
+    const openedAt = clock.monotonic();
+    let lines = 0;
+    const parameters = { ...this.#selection(), resourceVersion: from, timeoutSeconds };
+    for await (const line of client.watch(kind, parameters, { signal, idleTimeoutMs })) {
+      signal.throwIfAborted();
+      this.#take(line);
+      lines += 1;
+      this.#failures = 0;
+      this.#lastHeardAt = clock.monotonic();
+    }
+    signal.throwIfAborted();
+    if (lines === 0 && clock.monotonic() - openedAt < shortestWatchMs) {
+      throw new ClusterUnreachable(`the watch of ${kind.plural} was closed as soon as it was opened`);
+    }
+    this.#failures = 0;
+    observer?.watchRestarted?.(kind.kind, "closed");
+    if (clock.monotonic() - this.#listedAt >= relistAfterMs) this.#askForList("periodic");
+  }
+
+  #take(line: WatchLine): void {
+    const { kind } = this.#options;
+    switch (line.type) {
+      case "BOOKMARK":
+        break;
+      case "ADDED":
+      case "MODIFIED": {
+        const object = this.#parse(line.object);
+        if (object !== undefined) this.#tell(this.#store.upsert(object));
+        break;
+      }
+      case "DELETED": {
+        const known = this.#store.byUid(uidIn(line.object));
+        const last = this.#parse(line.object) ?? known;
+        if (last !== undefined) this.#tell(this.#store.remove(last));
+        break;
+      }
+      case "ERROR":
+        throw errorOfStatus(line.object, `watch of ${kind.plural}`);
+      default:
+        this.#options.log.warn({ kind: kind.kind, type: line.type }, "The watch sent a line of an unknown type");
+        return;
+    }
+    const resourceVersion = metadataOf(line.object).resourceVersion;
+    if (typeof resourceVersion === "string" && resourceVersion !== "") this.#resourceVersion = resourceVersion;
+  }
+
+  #parse(raw: unknown): T | undefined {
+    const { kind, parse, log } = this.#options;
+    let problem: unknown;
+    try {
+      const object = isObjectOf(kind, raw) ? whole(kind, raw) : undefined;
+      const parsed = object === undefined || parse === undefined ? object : parse(object);
+      if (parsed !== undefined) return parsed;
+    } catch (error) {
+      problem = error;
+    }
+    log.warn({ kind: kind.kind, object: nameIn(raw), error: problem }, "Skipped an object that cannot be read");
+    return undefined;
+  }
+
+  #tell(changes: readonly Change<T>[]): void {
+    for (const change of changes) this.#guard(() => this.#options.onChange(change));
+  }
+
+  #guard(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#options.log.error({ kind: this.#options.kind.kind, error }, "A handler of changes threw: going on");
+    }
+  }
+
+  #selection(): ListSelection {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    return { namespace, labelSelector, fieldSelector };
+  }
+}
+
+/** The API server leaves kind and version out of the items of a list where its own kinds are concerned. */
+function whole<T extends KubeObject>(kind: ResourceKind<T>, object: T): T {
+  return Object.hasOwn(object, "kind") ? object : { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind };
+}
+
+function metadataOf(raw: unknown): { name?: unknown; namespace?: unknown; uid?: unknown; resourceVersion?: unknown } {
+  if (typeof raw !== "object" || raw === null || !("metadata" in raw)) return {};
+  return typeof raw.metadata === "object" && raw.metadata !== null ? raw.metadata : {};
+}
+
+function uidIn(raw: unknown): string {
+  return String(metadataOf(raw).uid);
+}
+
+function nameIn(raw: unknown): string {
+  const { namespace, name } = metadataOf(raw);
+  return nameOf({ namespace: typeof namespace === "string" ? namespace : undefined, name: String(name) });
+}
