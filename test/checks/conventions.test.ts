@@ -2,8 +2,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
-const root = join(import.meta.dirname, "..");
-const self = "test/conventions.test.ts";
+const root = join(import.meta.dirname, "..", "..");
+const self = "test/checks/conventions.test.ts";
 const sources = globSync("{src,test,scripts}/**/*.{ts,mjs}", { cwd: root })
   .map((file) => file.replaceAll("\\", "/"))
   .filter((file) => file !== self)

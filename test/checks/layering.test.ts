@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "..", "..");
 
 /** What the files of each layer may import, besides files of their own. Nothing else points anywhere. */
 const layers: Readonly<Record<string, readonly string[]>> = {

@@ -1,0 +1,39 @@
+import { findBinaries } from "../control-plane/binaries.ts";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { installCrds } from "../control-plane/crds.ts";
+import { CountingProxy } from "../support/counting-proxy.ts";
+import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
+import type { Screen } from "./screen.ts";
+
+/** Everything that the demo runs: a control plane, the service, a counter before it, and the operator. */
+export interface Stage extends AsyncDisposable {
+  readonly controlPlane: ControlPlane;
+  readonly service: ServiceProcess;
+  /** Counts what the operator sends; its base URL is the one that the operator knows. */
+  readonly counter: CountingProxy;
+}
+
+/** Starts everything, each as a process of its own but the counter. */
+export async function setStage(screen: Screen, seed: string, timeScale: number): Promise<Stage> {
+  const everything = new AsyncDisposableStack();
+  try {
+    const binaries = await findBinaries({ progress: (line) => screen.note(line) });
+    const start = <T extends AsyncDisposable>(what: string, starting: Promise<T>) =>
+      screen.waiting(
+        what,
+        starting.then((started) => everything.use(started)),
+      );
+    const service = await start("the service, with SQLite", ServiceProcess.start({ seed, timeScale }));
+    const counter = everything.use(await CountingProxy.start(service));
+    const controlPlane = await start("kube-apiserver and etcd", startControlPlane({ binaries }));
+    const { kubeconfig } = controlPlane;
+    await screen.waiting("kube-controller-manager", controlPlane.startControllerManager());
+    await screen.waiting("kubectl apply -k crds", installCrds({ kubeconfig, kubectl: binaries.kubectl }));
+    const operator = OperatorProcess.start({ kubeconfig, allowedBaseURLs: [counter.baseURL] });
+    await start("the operator", operator);
+    return { controlPlane, service, counter, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+  } catch (error) {
+    await everything.disposeAsync();
+    throw error;
+  }
+}
