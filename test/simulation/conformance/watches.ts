@@ -1,0 +1,97 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { at, type Cluster, get, patch, post, remove, textAt, Watching } from "./kube.ts";
+import type { Host } from "./suite.ts";
+
+const hold = "example.dev/hold";
+
+export function watchesConform(host: Host): void {
+  describe("watching", () => {
+    it("tells every change after a list, in order, each as it then stood", async () => {
+      const { cluster, widgets } = await host.open();
+      const path = widgets.at(cluster, "one");
+      const list = await get(cluster, widgets.in(cluster));
+      const watching = watch(cluster, widgets.in(cluster), {
+        resourceVersion: textAt(list.body, "metadata.resourceVersion"),
+      });
+      await post(cluster, widgets.in(cluster), widgets.body("one", { size: 1 }, { finalizers: [hold] }));
+      await patch(cluster, path, [{ op: "replace", path: "/spec/size", value: 2 }]);
+      await remove(cluster, path);
+      await patch(cluster, path, [{ op: "remove", path: "/metadata/finalizers" }]);
+      expect(await watching.told(4)).toEqual(["ADDED one", "MODIFIED one", "MODIFIED one", "DELETED one"]);
+      const [added, resized, marked, deleted] = watching.lines.map((line) => line.object);
+      expect([at(added, "spec.size"), at(resized, "spec.size")]).toEqual([1, 2]);
+      expect(at(marked, "metadata.deletionTimestamp")).toEqual(expect.any(String));
+      expect(at(deleted, "metadata.finalizers")).toEqual([hold]);
+      const versions = [added, resized, marked, deleted].map((object) =>
+        Number(at(object, "metadata.resourceVersion")),
+      );
+      expect(versions).toEqual(versions.toSorted((a, b) => a - b));
+      expect(new Set(versions).size).toBe(4);
+    });
+
+    it("tells nothing of a write that changes nothing", async () => {
+      const { cluster, widgets } = await host.open();
+      await post(cluster, widgets.in(cluster), widgets.body("one"));
+      const resize = (value: number) =>
+        patch(cluster, widgets.at(cluster, "one"), [{ op: "replace", path: "/spec/size", value }]);
+      const resized = await resize(2);
+      const resourceVersion = textAt(resized.body, "metadata.resourceVersion");
+      const watching = watch(cluster, widgets.in(cluster), { resourceVersion });
+      await resize(2);
+      await resize(3);
+      expect(await watching.told(1)).toEqual(["MODIFIED one"]);
+      expect(at(watching.lines[0]?.object, "spec.size")).toBe(3);
+    });
+
+    it("starts with what there is where no resourceVersion is given", async () => {
+      const { cluster, widgets } = await host.open();
+      await post(cluster, widgets.in(cluster), widgets.body("one"));
+      await post(cluster, widgets.in(cluster), widgets.body("two"));
+      const watching = watch(cluster, widgets.in(cluster), {});
+      expect((await watching.told(2)).toSorted()).toEqual(["ADDED one", "ADDED two"]);
+    });
+
+    it("tells an object that comes to match a selector as ADDED and one that ceases to as DELETED", async () => {
+      const { cluster, widgets } = await host.open();
+      const made = await post(cluster, widgets.in(cluster), widgets.body("one"));
+      const resourceVersion = textAt(made.body, "metadata.resourceVersion");
+      const watching = watch(cluster, widgets.in(cluster), { resourceVersion, labelSelector: "in=yes" });
+      const path = widgets.at(cluster, "one");
+      await patch(cluster, path, [{ op: "add", path: "/metadata/labels", value: { in: "yes" } }]);
+      await patch(cluster, path, [{ op: "replace", path: "/spec/size", value: 2 }]);
+      await patch(cluster, path, [{ op: "remove", path: "/metadata/labels" }]);
+      expect(await watching.told(3)).toEqual(["ADDED one", "MODIFIED one", "DELETED one"]);
+    });
+
+    it("ends in order after timeoutSeconds, with a bookmark before where something was told", async () => {
+      const { cluster, widgets } = await host.open();
+      const list = await get(cluster, widgets.in(cluster));
+      const resourceVersion = textAt(list.body, "metadata.resourceVersion");
+      const query = { resourceVersion, allowWatchBookmarks: "true", timeoutSeconds: "4" };
+      const watching = watch(cluster, widgets.in(cluster), query);
+      await post(cluster, widgets.in(cluster), widgets.body("one"));
+      expect(await watching.told(1)).toEqual(["ADDED one"]);
+      expect(await watching.end()).toBe("in order");
+      const [added, bookmark] = watching.lines;
+      expect([bookmark?.type, at(bookmark?.object, "kind")]).toEqual(["BOOKMARK", "Widget"]);
+      expect(versionOf(bookmark?.object)).toBeGreaterThanOrEqual(versionOf(added?.object));
+    });
+
+    it("of a kind that is not served is refused with a ClusterError", async () => {
+      const { cluster } = await host.open();
+      const end = await watch(cluster, "/apis/example.dev/v1/nothings", {}).end();
+      expect(end).toMatchObject({ name: "ClusterError", status: 404 });
+    });
+  });
+}
+
+/** A watch that is closed when the test is over. */
+function watch(cluster: Cluster, path: string, query: Record<string, string>): Watching {
+  const watching = new Watching(cluster, path, query);
+  onTestFinished(() => watching.stop());
+  return watching;
+}
+
+function versionOf(object: unknown): number {
+  return Number(textAt(object, "metadata.resourceVersion"));
+}
