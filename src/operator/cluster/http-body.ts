@@ -1,0 +1,61 @@
+import type { Clock } from "../runtime/clock.ts";
+
+/** A signal that aborts with the caller's own, or when its time is up, whichever comes first. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** Begins the time anew. */
+  restart(): void;
+  /** Must be called in the end. */
+  cancel(): void;
+  /** The promise's outcome, or a rejection as soon as the signal aborts. */
+  race<T>(promise: Promise<T>): Promise<T>;
+}
+
+export function deadlineOf(clock: Clock, timeoutMs: number, outer: AbortSignal, late: string): Deadline {
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(outer.reason);
+  if (outer.aborted) onAbort();
+  else outer.addEventListener("abort", onAbort, { once: true });
+  const start = () => clock.after(timeoutMs, () => controller.abort(new Error(late)));
+  let cancelTimer = start();
+  return {
+    signal: controller.signal,
+    restart() {
+      cancelTimer();
+      cancelTimer = start();
+    },
+    cancel() {
+      cancelTimer();
+      outer.removeEventListener("abort", onAbort);
+    },
+    race: <T>(promise: Promise<T>) =>
+      new Promise<T>((resolve, reject) => {
+        const { signal } = controller;
+        const stop = () => reject(signal.reason);
+        if (signal.aborted) stop();
+        signal.addEventListener("abort", stop, { once: true });
+        promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+      }),
+  };
+}
+
+/** The whole body as text; throws where it is cut off or larger than `maxBytes`. */
+export async function bodyText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw new Error(`an answer of more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** What a `Retry-After` header asks for in milliseconds: seconds or a date. */
+export function retryAfterMs(header: string | string[] | undefined, now: number): number | undefined {
+  const value = Array.isArray(header) ? header[0] : header;
+  if (value === undefined) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

@@ -1,0 +1,191 @@
+import { Agent, type Dispatcher, ProxyAgent } from "undici";
+import type { Clock } from "../runtime/clock.ts";
+import { ClusterError, ClusterUnreachable, errorOf } from "./errors.ts";
+import { bodyText, deadlineOf, retryAfterMs } from "./http-body.ts";
+import type { ClusterConnection, ClusterCredentials } from "./kubeconfig.ts";
+import type { ClusterRequest, ClusterResponse, ClusterTransport, WatchLine } from "./transport.ts";
+import { watchLines } from "./watch-lines.ts";
+
+export interface HttpTransportOptions {
+  connection: Pick<ClusterConnection, "server" | "proxy" | "credentials">;
+  clock: Clock;
+  userAgent: string;
+  /** Connections for requests; each watch has one of its own besides. 8 where left out. */
+  connections?: number;
+  /** The largest answer that is read, and the longest line of a watch; 64 MiB where left out. */
+  maxBodyBytes?: number;
+}
+
+/** How long credentials are used before client-node is asked again; it knows when a token runs out. */
+const credentialsForMs = 10_000;
+const keepAliveMs = 30_000;
+
+interface Session {
+  headers: Readonly<Record<string, string>>;
+  /** Tells whether the TLS settings have changed, and with them the connections. */
+  tls: string;
+  requests: Dispatcher;
+  watches: Dispatcher;
+}
+
+/**
+ * The way to the API server over HTTP/1.1: one pool of connections for requests, kept alive and shared, and another
+ * for watches, so that these never keep a request waiting. Every request has a deadline, every answer a bound.
+ */
+export class HttpTransport implements ClusterTransport {
+  readonly #options: HttpTransportOptions;
+  #session: { current: Promise<Session>; until: number } | undefined;
+  #closed = false;
+
+  constructor(options: HttpTransportOptions) {
+    this.#options = options;
+  }
+
+  async request(
+    request: ClusterRequest,
+    { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+  ): Promise<ClusterResponse> {
+    const doing = `${request.method} ${request.path}`;
+    const deadline = deadlineOf(this.#options.clock, timeoutMs, signal, `no answer within ${timeoutMs} ms`);
+    try {
+      const session = await deadline.race(this.#connect());
+      const answer = await session.requests.request({
+        origin: this.#origin().origin,
+        path: this.#path(request.path, request.query),
+        method: request.method,
+        headers: this.#headers(session, request),
+        body: request.body === undefined ? null : JSON.stringify(request.body),
+        signal: deadline.signal,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+      const text = await bodyText(answer.body, this.#maxBodyBytes());
+      return this.#response(answer.statusCode, answer.headers["retry-after"], text);
+    } catch (error) {
+      throw unreachable(doing, deadline.signal.aborted ? deadline.signal.reason : error);
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  async *watch(
+    request: { path: string; query: Readonly<Record<string, string>> },
+    { signal, idleTimeoutMs }: { signal: AbortSignal; idleTimeoutMs: number },
+  ): AsyncGenerator<WatchLine> {
+    const doing = `watch ${request.path}`;
+    const deadline = deadlineOf(this.#options.clock, idleTimeoutMs, signal, `nothing came for ${idleTimeoutMs} ms`);
+    try {
+      const session = await deadline.race(this.#connect());
+      const answer = await session.watches.request({
+        origin: this.#origin().origin,
+        path: this.#path(request.path, request.query),
+        method: "GET",
+        headers: this.#headers(session, {}),
+        signal: deadline.signal,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+      if (answer.statusCode !== 200) {
+        const text = await bodyText(answer.body, this.#maxBodyBytes());
+        throw errorOf(this.#response(answer.statusCode, answer.headers["retry-after"], text), doing);
+      }
+      for await (const line of watchLines(answer.body, this.#maxBodyBytes())) {
+        deadline.restart();
+        yield line;
+        // The reader may have taken its time, in which nothing was read.
+        deadline.restart();
+      }
+    } catch (error) {
+      throw unreachable(doing, deadline.signal.aborted ? deadline.signal.reason : error);
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  /** Closes all connections; the transport cannot be used any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const session = await this.#session?.current.catch(() => undefined);
+    await Promise.all([session?.requests.destroy(), session?.watches.destroy()]);
+  }
+
+  /** The connections and headers to use now: new ones where credentials have changed. */
+  #connect(): Promise<Session> {
+    if (this.#closed) return Promise.reject(new Error("the transport is closed"));
+    const now = this.#options.clock.monotonic();
+    const before = this.#session;
+    if (before !== undefined && now < before.until) return before.current;
+    const current = this.#renew(before?.current);
+    this.#session = { current, until: now + credentialsForMs };
+    current.catch(() => {
+      if (this.#session?.current === current) this.#session = undefined;
+    });
+    return current;
+  }
+
+  async #renew(before: Promise<Session> | undefined): Promise<Session> {
+    const { headers, tls } = await this.#options.connection.credentials();
+    const old = await before?.catch(() => undefined);
+    const fingerprint = JSON.stringify(tls);
+    if (old?.tls === fingerprint) return { ...old, headers };
+    // What is in flight on the old connections goes on to its end.
+    void old?.requests.close();
+    void old?.watches.close();
+    const { connections = 8 } = this.#options;
+    return { headers, tls: fingerprint, requests: this.#pool(tls, connections), watches: this.#pool(tls, null) };
+  }
+
+  #pool(tls: ClusterCredentials["tls"], connections: number | null): Dispatcher {
+    const defined = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));
+    const common = { connections, pipelining: 1, allowH2: false, keepAliveTimeout: keepAliveMs };
+    const { proxy } = this.#options.connection;
+    if (proxy !== undefined) return new ProxyAgent({ ...common, uri: proxy, requestTls: defined });
+    return new Agent({ ...common, connect: { ...defined, keepAlive: true, keepAliveInitialDelay: keepAliveMs } });
+  }
+
+  #headers(session: Session, request: Pick<ClusterRequest, "body" | "contentType">): Record<string, string> {
+    const headers = { ...session.headers, accept: "application/json", "user-agent": this.#options.userAgent };
+    return request.body === undefined
+      ? headers
+      : { ...headers, "content-type": request.contentType ?? "application/json" };
+  }
+
+  #origin(): URL {
+    return new URL(this.#options.connection.server);
+  }
+
+  /** The server's URL may have a path of its own, as behind Rancher. */
+  #path(path: string, query: Readonly<Record<string, string>> = {}): string {
+    const search = new URLSearchParams(query).toString();
+    const base = this.#origin().pathname.replace(/\/$/, "");
+    return `${base}${path}${search === "" ? "" : `?${search}`}`;
+  }
+
+  #response(status: number, retryAfter: string | string[] | undefined, text: string): ClusterResponse {
+    // A key that the API server refuses is asked for anew at the next request.
+    if (status === 401 && this.#session !== undefined) this.#session.until = 0;
+    const body = parsed(text, status);
+    const waitMs = retryAfterMs(retryAfter, this.#options.clock.now());
+    return waitMs === undefined ? { status, body } : { status, body, retryAfterMs: waitMs };
+  }
+
+  #maxBodyBytes(): number {
+    return this.#options.maxBodyBytes ?? 64 * 1024 * 1024;
+  }
+}
+
+/** A refusal may come from a proxy and be anything; a success that is not JSON is not the API server's. */
+function parsed(text: string, status: number): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (status >= 300) return undefined;
+    throw new Error(`status ${status}, and a body that is not JSON`, { cause: error });
+  }
+}
+
+function unreachable(doing: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof ClusterError || error instanceof ClusterUnreachable) return error;
+  return new ClusterUnreachable(`${doing}: ${error.message}`, { cause: error });
+}
