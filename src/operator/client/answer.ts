@@ -1,0 +1,94 @@
+import type { ServiceResponse } from "./transport.ts";
+
+/**
+ * Why a call did not give what was asked for. All but `ambiguous` are proof that a write was not carried out
+ * (design rule: 423, 429 and 503 count only with the service's own JSON error body; a proxy's answer proves nothing).
+ */
+export type Failure =
+  | { kind: "unauthorized"; message: string }
+  | { kind: "forbidden"; message: string }
+  | { kind: "notFound"; message: string }
+  | { kind: "busy"; message: string; retryAfterMs?: number }
+  | { kind: "rateLimited"; message: string; retryAfterMs?: number }
+  | { kind: "unavailable"; message: string; retryAfterMs?: number }
+  | { kind: "notReady"; message: string }
+  | { kind: "refused"; status: number; code: string; message: string }
+  | { kind: "ambiguous"; message: string };
+
+/** What a call to the service came to. */
+export type Answer<T> = { kind: "ok"; status: number; value: T } | Failure;
+
+/** The longest message of the service that is passed on, in characters. */
+const longestMessage = 300;
+
+/** Sorts an answer that is not a usable 2xx. `write` says whether the request could have changed something. */
+export function failureOf(response: ServiceResponse, write: boolean): Failure {
+  const { status } = response;
+  const own = ownError(response);
+  if (write) return own === undefined ? ambiguous(response) : (sorted(status, own, response) ?? ambiguous(response));
+  if (own !== undefined) {
+    const failure = sorted(status, own, response);
+    if (failure !== undefined) return failure;
+  }
+  // A read changes nothing: whoever refused it, the status says what to wait for.
+  if (status === 401) return { kind: "unauthorized", message: "HTTP 401" };
+  if (status === 403) return { kind: "forbidden", message: "HTTP 403" };
+  if (status === 429) return { kind: "rateLimited", message: "HTTP 429", ...retryAfter(response) };
+  return { kind: "unavailable", message: describe(response), ...retryAfter(response) };
+}
+
+interface OwnError {
+  code: string;
+  message: string;
+}
+
+function sorted(status: number, own: OwnError, response: ServiceResponse): Failure | undefined {
+  const { message } = own;
+  switch (status) {
+    case 401:
+      return { kind: "unauthorized", message };
+    case 403:
+      return { kind: "forbidden", message };
+    case 404:
+      return { kind: "notFound", message };
+    case 408:
+    case 425:
+      return undefined;
+    case 422:
+      return /not ready/i.test(message) ? { kind: "notReady", message } : { kind: "refused", status, ...own };
+    case 423:
+      return { kind: "busy", message, ...retryAfter(response) };
+    case 429:
+      return { kind: "rateLimited", message, ...retryAfter(response) };
+    case 503:
+      return { kind: "unavailable", message, ...retryAfter(response) };
+    default:
+      return status >= 400 && status < 500 ? { kind: "refused", status, ...own } : undefined;
+  }
+}
+
+/** The service's own error body has a string `message` and a string `code` (service-facts); nothing else counts. */
+function ownError({ json, body }: ServiceResponse): OwnError | undefined {
+  if (!json || typeof body !== "object" || body === null) return undefined;
+  const { code, message } = body as { code?: unknown; message?: unknown };
+  if (typeof code !== "string" || typeof message !== "string") return undefined;
+  return { code: clip(code), message: clip(message) };
+}
+
+function ambiguous(response: ServiceResponse): Failure {
+  return { kind: "ambiguous", message: describe(response) };
+}
+
+function describe({ status, json }: ServiceResponse): string {
+  if (status >= 300 && status < 400) return `HTTP ${status}: a redirect, which is never followed`;
+  if (status >= 200 && status < 300) return `HTTP ${status} with a body that is not the service's`;
+  return json ? `HTTP ${status}` : `HTTP ${status} with a body that is not JSON`;
+}
+
+function retryAfter({ retryAfterMs }: ServiceResponse): { retryAfterMs?: number } {
+  return retryAfterMs === undefined ? {} : { retryAfterMs };
+}
+
+function clip(text: string): string {
+  return text.length <= longestMessage ? text : `${text.slice(0, longestMessage)}…`;
+}

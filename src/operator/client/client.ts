@@ -1,0 +1,252 @@
+import type { z } from "zod";
+import { AuthAnswer } from "../../api/auth.ts";
+import { Endpoint, EndpointAnswer, type EndpointCreate, type EndpointPatch, EndpointsAnswer } from "../../api/endpoint.ts";
+import { OperationAnswer, type Operation, OperationsAnswer } from "../../api/operation.ts";
+import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { type Answer, type Failure, failureOf } from "./answer.ts";
+import type { ApiKey } from "./api-key.ts";
+import type { RequestBudget } from "./budget.ts";
+import { NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
+
+/** Whom and where a client speaks for. */
+export interface Account {
+  /** Normalised, ends in `/api/v2`. */
+  baseURL: string;
+  key: ApiKey;
+  caBundle?: string;
+}
+
+/** Told of every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
+export type RequestObserver = (sent: { method: string; route: string; code: string; seconds: number }) => void;
+
+export interface ServiceClientOptions {
+  account: Account;
+  transport: ServiceTransport;
+  budget: RequestBudget;
+  clock: Clock;
+  /** Called right before a write is sent; what it throws stops the write (leadership). */
+  beforeWrite: () => void;
+  /** Asked before any request; an answer keeps the request at home (a key known to be revoked). */
+  heldBack?: () => Failure | undefined;
+  onFailure?: (failure: Failure) => void;
+  observe?: RequestObserver;
+}
+
+/** What a write to an endpoint came to. */
+export interface Written {
+  endpoint: Endpoint | undefined;
+  operations: Operation[];
+}
+
+/**
+ * Deadlines in milliseconds. A write's is shorter than lease duration less renew deadline (15 s less 10 s), so that
+ * none is in flight when another leader may begin.
+ */
+export const deadlines = { write: 4500, read: 9000 } as const;
+
+/** How many pages of projects are read at most: 400 each. */
+const mostProjectPages = 50;
+
+/** The service's calls, typed. Sends each write exactly once; draws every request from the budget. */
+export class ServiceClient {
+  readonly #options: ServiceClientOptions;
+
+  constructor(options: ServiceClientOptions) {
+    this.#options = options;
+  }
+
+  get account(): Account {
+    return this.#options.account;
+  }
+
+  async listEndpoints(projectID: string, signal: AbortSignal): Promise<Answer<Endpoint[]>> {
+    const answer = await this.#read("/projects/{p}/endpoints", [projectID], EndpointsAnswer, signal);
+    return mapped(answer, ({ endpoints }) => endpoints);
+  }
+
+  async getEndpoint(projectID: string, endpointID: string, signal: AbortSignal): Promise<Answer<Endpoint>> {
+    const answer = await this.#read("/projects/{p}/endpoints/{e}", [projectID, endpointID], EndpointAnswer, signal);
+    return mapped(answer, ({ endpoint }) => endpoint);
+  }
+
+  createEndpoint(projectID: string, body: EndpointCreate, signal: AbortSignal): Promise<Answer<Written>> {
+    return this.#write("POST", "/projects/{p}/endpoints", [projectID], body, signal);
+  }
+
+  patchEndpoint(projectID: string, id: string, body: EndpointPatch, signal: AbortSignal): Promise<Answer<Written>> {
+    return this.#write("PATCH", "/projects/{p}/endpoints/{e}", [projectID, id], body, signal);
+  }
+
+  /** The service answers 204 where there is none: the value then has no endpoint. */
+  deleteEndpoint(projectID: string, id: string, signal: AbortSignal): Promise<Answer<Written>> {
+    return this.#write("DELETE", "/projects/{p}/endpoints/{e}", [projectID, id], undefined, signal);
+  }
+
+  restartEndpoint(projectID: string, id: string, signal: AbortSignal): Promise<Answer<Written>> {
+    return this.#write("POST", "/projects/{p}/endpoints/{e}/restart", [projectID, id], undefined, signal);
+  }
+
+  /** The newest operations of a project, a hundred at most. */
+  async listOperations(projectID: string, signal: AbortSignal): Promise<Answer<Operation[]>> {
+    const query = { limit: "100" };
+    const answer = await this.#read("/projects/{p}/operations", [projectID], OperationsAnswer, signal, query);
+    return mapped(answer, ({ operations }) => operations);
+  }
+
+  async getOperation(projectID: string, id: string, signal: AbortSignal): Promise<Answer<Operation>> {
+    const answer = await this.#read("/projects/{p}/operations/{o}", [projectID, id], OperationAnswer, signal);
+    return mapped(answer, ({ operation }) => operation);
+  }
+
+  async getProject(projectID: string, signal: AbortSignal): Promise<Answer<Project>> {
+    const answer = await this.#read("/projects/{p}", [projectID], ProjectAnswer, signal);
+    return mapped(answer, ({ project }) => project);
+  }
+
+  /** All projects, page by page. `complete` is false where the service said that some are missing. */
+  async listProjects(
+    organizationID: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Answer<{ projects: Project[]; complete: boolean }>> {
+    const projects = new Map<string, Project>();
+    let complete = true;
+    let cursor: string | undefined;
+    for (let page = 0; page < mostProjectPages; page += 1) {
+      const query = {
+        limit: "400",
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(organizationID === undefined ? {} : { org_id: organizationID }),
+      };
+      // One page needs the one before it.
+      // oxlint-disable-next-line no-await-in-loop
+      const answer = await this.#read("/projects", [], ProjectsAnswer, signal, query);
+      if (answer.kind !== "ok") return answer;
+      const { value } = answer;
+      if ((value.unavailable_project_ids?.length ?? 0) > 0) complete = false;
+      const before = projects.size;
+      for (const project of value.projects) projects.set(project.id, project);
+      const next = value.pagination?.cursor;
+      if (next === undefined || next === cursor || value.projects.length === 0 || projects.size === before) {
+        return { kind: "ok", status: answer.status, value: { projects: [...projects.values()], complete } };
+      }
+      cursor = next;
+    }
+    return { kind: "ok", status: 200, value: { projects: [...projects.values()], complete: false } };
+  }
+
+  auth(signal: AbortSignal): Promise<Answer<AuthAnswer>> {
+    return this.#read("/auth", [], AuthAnswer, signal);
+  }
+
+  async connectionURI(
+    projectID: string,
+    query: { database_name: string; role_name: string; endpoint_id: string; pooled: string },
+    signal: AbortSignal,
+  ): Promise<Answer<string>> {
+    const answer = await this.#read("/projects/{p}/connection_uri", [projectID], ConnectionUriAnswer, signal, query);
+    return mapped(answer, ({ uri }) => uri);
+  }
+
+  async #read<T>(
+    route: string,
+    ids: readonly string[],
+    schema: z.ZodType<T>,
+    signal: AbortSignal,
+    query?: Readonly<Record<string, string>>,
+  ): Promise<Answer<T>> {
+    const sent = await this.#send({ method: "GET", route, ids, ...(query === undefined ? {} : { query }) }, signal);
+    if (sent.kind === "failed") return this.#failed(sent.failure);
+    const { response } = sent;
+    if (response.status >= 200 && response.status < 300 && response.json) {
+      const parsed = schema.safeParse(response.body);
+      if (parsed.success) return { kind: "ok", status: response.status, value: parsed.data };
+      const [issue] = parsed.error.issues;
+      const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.join(".")}`;
+      return this.#failed({ kind: "unavailable", message: `GET ${route}: an answer that makes no sense${where}` });
+    }
+    return this.#failed(failureOf(response, false));
+  }
+
+  async #write(
+    method: "POST" | "PATCH" | "DELETE",
+    route: string,
+    ids: readonly string[],
+    body: unknown,
+    signal: AbortSignal,
+  ): Promise<Answer<Written>> {
+    const sent = await this.#send({ method, route, ids, ...(body === undefined ? {} : { body }) }, signal);
+    if (sent.kind === "failed") return this.#failed(sent.failure);
+    const { response } = sent;
+    if (response.status < 200 || response.status >= 300) return this.#failed(failureOf(response, true));
+    if (response.status === 204) return { kind: "ok", status: 204, value: { endpoint: undefined, operations: [] } };
+    const parsed = EndpointAnswer.safeParse(response.body);
+    if (parsed.success) {
+      const { endpoint, operations } = parsed.data;
+      return { kind: "ok", status: response.status, value: { endpoint, operations: operations ?? [] } };
+    }
+    // A restart's and a start's body is nowhere shown: any whole JSON body of a 2xx is taken for its acceptance.
+    if (route.endsWith("/restart") && response.json) {
+      return { kind: "ok", status: response.status, value: { endpoint: undefined, operations: [] } };
+    }
+    return this.#failed({
+      kind: "ambiguous",
+      message: `HTTP ${response.status} with a body that is not the service's`,
+    });
+  }
+
+  async #send(
+    call: { method: ServiceRequest["method"]; route: string; ids: readonly string[]; body?: unknown } & {
+      query?: Readonly<Record<string, string>>;
+    },
+    signal: AbortSignal,
+  ): Promise<{ kind: "answered"; response: ServiceResponse } | { kind: "failed"; failure: Failure }> {
+    const { account, transport, budget, clock, heldBack, beforeWrite, observe } = this.#options;
+    const write = call.method !== "GET";
+    await budget.take(signal);
+    const held = heldBack?.();
+    if (held !== undefined) return { kind: "failed", failure: held };
+    if (write) beforeWrite();
+    const { method, route } = call;
+    const startedAt = clock.monotonic();
+    const seconds = () => (clock.monotonic() - startedAt) / 1000;
+    try {
+      const response = await transport.send(
+        {
+          method,
+          baseURL: account.baseURL,
+          path: pathOf(route, call.ids),
+          ...(call.query === undefined ? {} : { query: call.query }),
+          ...(call.body === undefined ? {} : { body: call.body }),
+          key: account.key,
+          ...(account.caBundle === undefined ? {} : { caBundle: account.caBundle }),
+        },
+        { signal, timeoutMs: write ? deadlines.write : deadlines.read },
+      );
+      observe?.({ method, route, code: String(response.status), seconds: seconds() });
+      if (response.retryAfterMs !== undefined && (response.status === 429 || response.status === 503)) {
+        budget.closeFor(response.retryAfterMs);
+      }
+      return { kind: "answered", response };
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      observe?.({ method, route, code: "none", seconds: seconds() });
+      const message = `${method} ${route}: ${error.message}`;
+      return { kind: "failed", failure: write ? { kind: "ambiguous", message } : { kind: "unavailable", message } };
+    }
+  }
+
+  #failed(failure: Failure): Failure {
+    this.#options.onFailure?.(failure);
+    return failure;
+  }
+}
+
+function pathOf(route: string, ids: readonly string[]): string {
+  let next = 0;
+  return route.replaceAll(/\{\w\}/g, () => encodeURIComponent(ids[next++] ?? ""));
+}
+
+function mapped<T, U>(answer: Answer<T>, map: (value: T) => U): Answer<U> {
+  return answer.kind === "ok" ? { ...answer, value: map(answer.value) } : answer;
+}
