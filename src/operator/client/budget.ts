@@ -18,7 +18,7 @@ export class RequestBudget {
   #tokens: number;
   #filledAt: number;
   #closedUntil = 0;
-  #waiting: { admit: () => void; refuse: (reason: unknown) => void; signal: AbortSignal }[] = [];
+  #waiting: { admit: () => void }[] = [];
   #wake: Cancel | undefined;
 
   constructor(clock: Clock, limits: BudgetLimits) {
@@ -62,8 +62,6 @@ export class RequestBudget {
           signal.removeEventListener("abort", onAbort);
           resolve();
         },
-        refuse: reject,
-        signal,
       };
       signal.addEventListener("abort", onAbort, { once: true });
       this.#waiting.push(entry);
@@ -76,12 +74,9 @@ export class RequestBudget {
     this.#wake = undefined;
     this.#fill();
     const closedFor = this.#closedUntil - this.#clock.monotonic();
-    while (closedFor <= 0 && this.#tokens >= 1) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
-      this.#tokens -= 1;
-      next.admit();
-    }
+    const admitted = this.#waiting.splice(0, closedFor > 0 ? 0 : Math.floor(this.#tokens));
+    this.#tokens -= admitted.length;
+    for (const { admit } of admitted) admit();
     if (this.#waiting.length === 0) return;
     const untilToken = ((1 - this.#tokens) * 60_000) / this.#limits.perMinute;
     this.#wake = this.#clock.after(Math.max(1, closedFor, Math.ceil(untilToken)), () => this.#admit());

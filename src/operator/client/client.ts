@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { AuthAnswer } from "../../api/auth.ts";
-import { Endpoint, EndpointAnswer, type EndpointCreate, type EndpointPatch, EndpointsAnswer } from "../../api/endpoint.ts";
+import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
+import { type Endpoint, EndpointAnswer, type EndpointCreate, type EndpointPatch, EndpointsAnswer } from "../../api/endpoint.ts";
 import { OperationAnswer, type Operation, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
 import type { Clock } from "../runtime/clock.ts";

@@ -1,0 +1,152 @@
+import type { Operation } from "../../api/operation.ts";
+import { operationOutcome } from "../../api/operation.ts";
+import type { ServiceClient } from "../client/client.ts";
+import type { Cancel, Clock } from "../runtime/clock.ts";
+
+/** Polls of followed operations: the first after `firstMs`, each later one `factor` times later, `mostMs` at most. */
+const polling = { firstMs: 300, factor: 1.5, mostMs: 5000 } as const;
+
+/** After this long without news an operation no longer counts as blocking its project, in milliseconds. */
+const staleAfterMs = 60_000;
+
+/** How many operations are remembered per project. */
+const mostRemembered = 1000;
+
+export interface OperationsOptions {
+  client: ServiceClient;
+  projectID: string;
+  clock: Clock;
+  signal: AbortSignal;
+  /** An operation of this endpoint changed; `undefined`: none is in progress any more. */
+  onChange: (endpointID: string | undefined) => void;
+}
+
+/**
+ * Follows the operations that the operator's own writes set off, from their start until they are over, with one list
+ * call per poll for the whole project. A service without the call leaves everything to the endpoints' states.
+ */
+export class Operations {
+  readonly #options: OperationsOptions;
+  readonly #known = new Map<string, { operation: Operation; heardAt: number }>();
+  #timer: Cancel | undefined;
+  #delayMs: number = polling.firstMs;
+  #supported = true;
+
+  constructor(options: OperationsOptions) {
+    this.#options = options;
+  }
+
+  /** Those of an endpoint that are known, newest first. */
+  of(endpointID: string): Operation[] {
+    return [...this.#known.values()]
+      .map(({ operation }) => operation)
+      .filter((operation) => operation.endpoint_id === endpointID)
+      .toSorted(newestFirst);
+  }
+
+  /** Whether an operation that we follow is in progress: the project is then locked for other writes. */
+  get busy(): boolean {
+    const now = this.#options.clock.monotonic();
+    return this.#inProgress().some(({ heardAt }) => now - heardAt < staleAfterMs);
+  }
+
+  /** Starts to follow operations, or goes on with those that a status remembers. */
+  follow(operations: readonly Operation[]): void {
+    let added = false;
+    for (const operation of operations) {
+      if (this.#known.has(operation.id)) continue;
+      this.#known.set(operation.id, { operation, heardAt: this.#options.clock.monotonic() });
+      added = true;
+    }
+    if (!added) return;
+    if (!this.#supported) this.#dropInProgress();
+    this.#forgetOldest();
+    this.#delayMs = polling.firstMs;
+    this.#schedule();
+  }
+
+  /** Reads an endpoint's newest operations once, also those that are not ours. */
+  async look(endpointID: string): Promise<void> {
+    const { client, projectID, signal, clock } = this.#options;
+    const answer = await client.listOperations(projectID, signal);
+    if (answer.kind !== "ok") return;
+    for (const operation of answer.value) {
+      if (operation.endpoint_id !== endpointID) continue;
+      this.#known.set(operation.id, { operation, heardAt: clock.monotonic() });
+    }
+  }
+
+  stop(): void {
+    this.#timer?.();
+  }
+
+  #inProgress() {
+    return [...this.#known.values()].filter(({ operation }) => operationOutcome(operation.status) === "in-progress");
+  }
+
+  #schedule(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+    if (!this.#supported || this.#options.signal.aborted || this.#inProgress().length === 0) return;
+    this.#timer = this.#options.clock.after(this.#delayMs, () => void this.#poll());
+    this.#delayMs = Math.min(polling.mostMs, this.#delayMs * polling.factor);
+  }
+
+  async #poll(): Promise<void> {
+    const { client, projectID, signal, onChange } = this.#options;
+    try {
+      const answer = await client.listOperations(projectID, signal);
+      if (answer.kind === "notFound" || answer.kind === "refused") {
+        // The service has no such call: what is in progress shows in the endpoints' states alone.
+        this.#supported = false;
+        this.#dropInProgress();
+        onChange(undefined);
+        return;
+      }
+      if (answer.kind === "ok") {
+        const heard = new Map(answer.value.map((operation) => [operation.id, operation]));
+        for (const endpointID of this.#hear(heard)) onChange(endpointID);
+      }
+    } catch {
+      // Called off: the process is stopping, or may no longer send.
+    }
+    this.#schedule();
+  }
+
+  /** Takes over what a list shows; answers with the endpoints concerned. */
+  #hear(heard: ReadonlyMap<string, Operation>): Set<string | undefined> {
+    const now = this.#options.clock.monotonic();
+    const changed = new Set<string | undefined>();
+    for (const { operation, heardAt } of this.#inProgress()) {
+      const news = heard.get(operation.id);
+      if (news === undefined) {
+        // Not in the list: too old for it, or not there yet. It is dropped when nothing is heard for long.
+        if (now - heardAt < staleAfterMs) continue;
+        this.#known.delete(operation.id);
+        changed.add(operation.endpoint_id);
+        continue;
+      }
+      this.#known.set(news.id, { operation: { ...operation, ...news }, heardAt: now });
+      if (news.status !== operation.status || news.failures_count !== operation.failures_count) {
+        changed.add(operation.endpoint_id);
+      }
+    }
+    if (changed.size > 0 && this.#inProgress().length === 0) changed.add(undefined);
+    return changed;
+  }
+
+  #dropInProgress(): void {
+    for (const { operation } of this.#inProgress()) this.#known.delete(operation.id);
+  }
+
+  #forgetOldest(): void {
+    for (const [id, { operation }] of this.#known) {
+      if (this.#known.size <= mostRemembered) return;
+      if (operationOutcome(operation.status) !== "in-progress") this.#known.delete(id);
+    }
+  }
+}
+
+function newestFirst(a: Operation, b: Operation): number {
+  return (b.created_at ?? "").localeCompare(a.created_at ?? "") || b.id.localeCompare(a.id);
+}

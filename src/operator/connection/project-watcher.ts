@@ -1,0 +1,185 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { Failure } from "../client/answer.ts";
+import type { ServiceClient } from "../client/client.ts";
+import type { Cancel, Clock } from "../runtime/clock.ts";
+import { changesBetween } from "./list-changes.ts";
+import { Operations } from "./operations.ts";
+import { WriteTurn } from "./write-turn.ts";
+
+/** One complete list of a project's endpoints. Times on the monotonic clock, in milliseconds. */
+export interface Listing {
+  endpoints: readonly Endpoint[];
+  /** When its request was begun: it shows every write that had ended by then. */
+  startedAt: number;
+  endedAt: number;
+}
+
+export interface ProjectWatcherOptions {
+  client: ServiceClient;
+  projectID: string;
+  clock: Clock;
+  refreshIntervalMs: () => number;
+  /** Has these Computes looked at again. */
+  wake: (uids: Iterable<string>) => void;
+  signal: AbortSignal;
+  onListed?: (projectID: string, listing: Listing) => void;
+}
+
+/** Extra lists, asked for after writes, start at least this far apart, in milliseconds. */
+const closestMs = 400;
+
+/** After a failed list the next is tried after this many milliseconds, doubling up to the refresh interval. */
+const retryFirstMs = 1000;
+
+/** One endpoint list per project, shared by all its Computes: refreshed in time, and sooner when somebody needs it. */
+export class ProjectWatcher {
+  readonly #options: ProjectWatcherOptions;
+  readonly operations: Operations;
+  readonly turn: WriteTurn;
+  /** Which endpoint each Compute that uses this project is linked to. */
+  readonly #users = new Map<string, string | undefined>();
+  readonly #waiting = new Set<string>();
+  #listing: Listing | undefined;
+  #failure: Failure | undefined;
+  #failures = 0;
+  #inFlight = false;
+  #lastStartedAt = Number.NEGATIVE_INFINITY;
+  #wantedAfter = Number.NEGATIVE_INFINITY;
+  #timer: Cancel | undefined;
+
+  constructor(options: ProjectWatcherOptions) {
+    this.#options = options;
+    const { client, projectID, clock, signal, wake } = options;
+    this.operations = new Operations({
+      client,
+      projectID,
+      clock,
+      signal,
+      onChange: (endpointID) => {
+        if (endpointID === undefined) this.turn.offer();
+        else wake(this.#usersOf(endpointID));
+      },
+    });
+    this.turn = new WriteTurn({ wake, busy: () => this.operations.busy });
+  }
+
+  get client(): ServiceClient {
+    return this.#options.client;
+  }
+
+  get listing(): Listing | undefined {
+    return this.#listing;
+  }
+
+  /**
+   * Why there is no list to go by. One failed list after a good one is not yet worth a word: the next is tried soon,
+   * and a condition that flaps tells nobody anything. A refused key is.
+   */
+  get failure(): Failure | undefined {
+    if (this.#failure === undefined) return undefined;
+    const passing = this.#listing !== undefined && this.#failures < 2 && this.#failure.kind !== "unauthorized";
+    return passing ? undefined : this.#failure;
+  }
+
+  get used(): boolean {
+    return this.#users.size > 0;
+  }
+
+  /** A Compute uses this project, and is linked to this endpoint. */
+  use(uid: string, endpointID: string | undefined): void {
+    this.#users.set(uid, endpointID);
+    if (this.#timer === undefined) this.#schedule();
+  }
+
+  leave(uid: string): void {
+    this.#users.delete(uid);
+    this.#waiting.delete(uid);
+    this.turn.leave(uid);
+    if (!this.used) this.#schedule();
+  }
+
+  /** Answers with a list whose request began after `after`, or has one made and wakes the Compute when it is there. */
+  listedAfter(after: number, uid: string): Listing | undefined {
+    if (this.#listing !== undefined && this.#listing.startedAt > after) return this.#listing;
+    this.#waiting.add(uid);
+    if (after > this.#wantedAfter) {
+      this.#wantedAfter = after;
+      this.#schedule();
+    }
+    return undefined;
+  }
+
+  stop(): void {
+    this.#timer?.();
+    this.operations.stop();
+  }
+
+  #schedule(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+    if (this.#inFlight || this.#options.signal.aborted || !this.used) return;
+    const delay = Math.max(0, this.#nextAt() - this.#options.clock.monotonic());
+    this.#timer = this.#options.clock.after(delay, () => void this.#list());
+  }
+
+  /** When the next list is to begin, on the monotonic clock. */
+  #nextAt(): number {
+    const refresh = this.#options.refreshIntervalMs();
+    if (this.#failures > 0) return this.#lastStartedAt + Math.min(refresh, retryFirstMs * 2 ** (this.#failures - 1));
+    const inTime = this.#lastStartedAt + refresh;
+    if (this.#wantedAfter < this.#lastStartedAt) return inTime;
+    return Math.min(inTime, Math.max(this.#wantedAfter + 1, this.#lastStartedAt + closestMs));
+  }
+
+  async #list(): Promise<void> {
+    const { client, projectID, clock, signal, wake } = this.#options;
+    const startedAt = clock.monotonic();
+    this.#inFlight = true;
+    this.#lastStartedAt = startedAt;
+    try {
+      const answer = await client.listEndpoints(projectID, signal);
+      const failedBefore = this.failure;
+      if (answer.kind === "ok") {
+        const before = this.#listing;
+        this.#failure = undefined;
+        this.#failures = 0;
+        this.#listing = { endpoints: answer.value, startedAt, endedAt: clock.monotonic() };
+        this.#options.onListed?.(projectID, this.#listing);
+        wake(failedBefore === undefined ? this.#concerned(before?.endpoints, answer.value) : this.#everyone());
+      } else {
+        this.#failure = answer;
+        this.#failures += 1;
+        wake(this.failure?.kind === failedBefore?.kind ? this.#takeWaiting() : this.#everyone());
+      }
+    } catch {
+      // Called off: the process is stopping.
+    } finally {
+      this.#inFlight = false;
+      this.#schedule();
+    }
+  }
+
+  #concerned(before: readonly Endpoint[] | undefined, after: readonly Endpoint[]): Set<string> {
+    if (before === undefined) return this.#everyone();
+    const changes = changesBetween(before, after);
+    if (changes.kind === "structure") return this.#everyone();
+    const concerned = this.#takeWaiting();
+    for (const id of changes.ids) for (const uid of this.#usersOf(id)) concerned.add(uid);
+    return concerned;
+  }
+
+  #everyone(): Set<string> {
+    this.#waiting.clear();
+    return new Set(this.#users.keys());
+  }
+
+  #takeWaiting(): Set<string> {
+    const waiting = new Set(this.#waiting);
+    this.#waiting.clear();
+    return waiting;
+  }
+
+  #usersOf(endpointID: string): string[] {
+    return [...this.#users].filter(([, linked]) => linked === endpointID).map(([uid]) => uid);
+  }
+}
