@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { AuthAnswer } from "../../api/auth.ts";
 import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
-import { type Endpoint, EndpointAnswer, type EndpointCreate, type EndpointPatch, EndpointsAnswer } from "../../api/endpoint.ts";
+import { type Endpoint, EndpointAnswer, EndpointsAnswer } from "../../api/endpoint.ts";
 import { OperationAnswer, type Operation, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -71,11 +71,11 @@ export class ServiceClient {
     return mapped(answer, ({ endpoint }) => endpoint);
   }
 
-  createEndpoint(projectID: string, body: EndpointCreate, signal: AbortSignal): Promise<Answer<Written>> {
+  createEndpoint(projectID: string, body: { endpoint: object }, signal: AbortSignal): Promise<Answer<Written>> {
     return this.#write("POST", "/projects/{p}/endpoints", [projectID], body, signal);
   }
 
-  patchEndpoint(projectID: string, id: string, body: EndpointPatch, signal: AbortSignal): Promise<Answer<Written>> {
+  patchEndpoint(projectID: string, id: string, body: { endpoint: object }, signal: AbortSignal): Promise<Answer<Written>> {
     return this.#write("PATCH", "/projects/{p}/endpoints/{e}", [projectID, id], body, signal);
   }
 

@@ -1,0 +1,105 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { Compute } from "../resources/compute.ts";
+import { uidOfMarker } from "../resources/names.ts";
+import { type EndpointIndex, linksOf, proofOf } from "./link.ts";
+
+/** The Computes that could lay claim to the same things: those of one project of one service, in the whole cluster. */
+export interface Rivals {
+  byUID(uid: string): Compute | undefined;
+  onBranch(branchID: string): readonly Compute[];
+  onEndpoint(endpointID: string): readonly Compute[];
+}
+
+/** Who holds what a Compute wants. */
+export type Claim =
+  | { kind: "free" }
+  /** Another Compute holds it, or has the better claim, and stays. */
+  | { kind: "taken"; by: Compute; marked: boolean }
+  /** Another Compute holds it and is about to give it up. */
+  | { kind: "leaving"; by: Compute }
+  /** Two or more want each other's branch: no order of moves is legal. */
+  | { kind: "swap"; by: Compute }
+  /** Nobody's: an endpoint that no Compute looks after stands there. */
+  | { kind: "unowned"; endpoint: Endpoint };
+
+/** Whether `self` may have this endpoint: a proved link beats a claim; then the older, then the lesser uid. */
+export function claimOnEndpoint(self: Compute, endpoint: Endpoint, rivals: Rivals, endpoints: EndpointIndex): Claim {
+  const owner = ownerOf(endpoint, rivals, endpoints, self);
+  if (owner === undefined || owner.metadata.uid === self.metadata.uid) return { kind: "free" };
+  return { kind: "taken", by: owner, marked: isMarkedBy(owner, endpoint) };
+}
+
+/** Whether `self`, of type read_write, may be the primary of the branch that its spec names. */
+export function claimOnBranch(self: Compute, rivals: Rivals, endpoints: EndpointIndex): Claim {
+  const { branchID } = self.spec;
+  const mine = linksOf(self, endpoints).link?.endpoint;
+  if (mine?.branch_id === branchID && mine.type === "read_write") return { kind: "free" };
+  for (const endpoint of endpoints.primariesOf(branchID)) {
+    const owner = ownerOf(endpoint, rivals, endpoints);
+    if (owner?.metadata.uid === self.metadata.uid) continue;
+    if (owner === undefined) return { kind: "unowned", endpoint };
+    if (!isLeaving(owner, branchID)) return { kind: "taken", by: owner, marked: isMarkedBy(owner, endpoint) };
+    return endsAt(self, owner, rivals, endpoints) ? { kind: "swap", by: owner } : { kind: "leaving", by: owner };
+  }
+  const best = rivals
+    .onBranch(branchID)
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined || metadata.uid === self.metadata.uid)
+    .toSorted(olderFirst)[0];
+  if (best === undefined || best.metadata.uid === self.metadata.uid) return { kind: "free" };
+  return { kind: "taken", by: best, marked: false };
+}
+
+/** The Compute that an endpoint belongs to; `candidate` counts as one that wants it. */
+export function ownerOf(
+  endpoint: Endpoint,
+  rivals: Rivals,
+  endpoints: EndpointIndex,
+  candidate?: Compute,
+): Compute | undefined {
+  const marked = rivals.byUID(uidOfMarker(endpoint.name ?? "") ?? "");
+  if (marked !== undefined) return marked;
+  const claimants = rivals.onEndpoint(endpoint.id).filter((other) => {
+    const { link, missing } = linksOf(other, endpoints);
+    return link === undefined ? missing === undefined : link.endpoint.id === endpoint.id;
+  });
+  if (candidate !== undefined && !claimants.some(({ metadata }) => metadata.uid === candidate.metadata.uid)) {
+    claimants.push(candidate);
+  }
+  const strength = (compute: Compute) => (isLinkedTo(compute, endpoint, endpoints) ? proofRank(compute, endpoint) : 2);
+  return claimants.toSorted((a, b) => strength(a) - strength(b) || olderFirst(a, b))[0];
+}
+
+function isLinkedTo(compute: Compute, endpoint: Endpoint, endpoints: EndpointIndex): boolean {
+  return linksOf(compute, endpoints).link?.endpoint.id === endpoint.id;
+}
+
+function proofRank(compute: Compute, endpoint: Endpoint): number {
+  return proofOf(compute, endpoint) === "none" ? 1 : 0;
+}
+
+function isMarkedBy(owner: Compute, endpoint: Endpoint): boolean {
+  return uidOfMarker(endpoint.name ?? "") === owner.metadata.uid;
+}
+
+/** Whether the holder of a branch is to give it up. */
+function isLeaving({ metadata, spec }: Compute, branchID: string): boolean {
+  return metadata.deletionTimestamp !== undefined || spec.branchID !== branchID;
+}
+
+/** Whether the chain of "waits for the branch of" that begins at `holder` leads back to `self`. */
+function endsAt(self: Compute, holder: Compute, rivals: Rivals, endpoints: EndpointIndex): boolean {
+  const seen = new Set<string>();
+  let next: Compute | undefined = holder;
+  while (next !== undefined && next.metadata.deletionTimestamp === undefined && !seen.has(next.metadata.uid)) {
+    if (next.metadata.uid === self.metadata.uid) return true;
+    seen.add(next.metadata.uid);
+    const [occupant] = endpoints.primariesOf(next.spec.branchID);
+    next = occupant === undefined ? undefined : ownerOf(occupant, rivals, endpoints);
+  }
+  return false;
+}
+
+function olderFirst(a: Compute, b: Compute): number {
+  const age = (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "");
+  return age || (a.metadata.uid < b.metadata.uid ? -1 : 1);
+}

@@ -1,0 +1,138 @@
+import type { Endpoint, EndpointPatch } from "../../api/endpoint.ts";
+import { defaultSuspend, neverSuspend, suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import type { ComputeSpec } from "../resources/compute.ts";
+import { secondsOf } from "../resources/duration.ts";
+
+/** What is sent of an endpoint. Which pooler modes there are is the service's to say. */
+export type Attributes = Omit<EndpointPatch["endpoint"], "pooler_mode"> & { pooler_mode?: string };
+
+/** One field of the spec in which the service differs from it. */
+export interface Difference {
+  /** As the manifest spells it, e.g. `computeUnits.max`. */
+  field: string;
+  ours: string;
+  theirs: string;
+}
+
+/** What the user set, held against what the service shows. */
+export interface Comparison {
+  differences: readonly (Difference & { send: Attributes })[];
+  /** Fields that the user set and the service does not show: nothing can be told of them. */
+  unechoed: readonly { field: string; send: Attributes }[];
+}
+
+/** A field that the user set: what to send for it, and how it compares. `theirs` undefined: the service shows none. */
+interface Field {
+  field: string;
+  ours: string;
+  theirs: string | undefined;
+  equal: boolean;
+  send: Attributes;
+}
+
+/** Compares only fields that the user set, both sides normalised. */
+export function compare(spec: ComputeSpec, endpoint: Endpoint): Comparison {
+  const fields = fieldsOf(spec, endpoint);
+  return {
+    differences: fields.flatMap(({ field, ours, theirs, equal, send }) =>
+      theirs === undefined || equal ? [] : [{ field, ours, theirs, send }],
+    ),
+    unechoed: fields.flatMap(({ field, theirs, send }) => (theirs === undefined ? [{ field, send }] : [])),
+  };
+}
+
+/** All that the user set, for a new endpoint; where it is, what it is for and its name apart. */
+export function attributesOf(spec: ComputeSpec): Attributes {
+  const { branch_id: _, ...attributes } = merged(fieldsOf(spec, undefined).map(({ send }) => send));
+  return attributes;
+}
+
+/** One body for several fields. */
+export function merged(parts: readonly Attributes[]): Attributes {
+  const whole: Attributes = {};
+  for (const part of parts) Object.assign(whole, part);
+  return whole;
+}
+
+function fieldsOf(spec: ComputeSpec, endpoint: Endpoint | undefined): Field[] {
+  return [
+    plain("branchID", spec.branchID, endpoint?.branch_id, (branch_id) => ({ branch_id })),
+    plain("computeUnits.min", spec.computeUnits?.min, endpoint?.autoscaling_limit_min_cu, (cu) => ({
+      autoscaling_limit_min_cu: cu,
+    })),
+    plain("computeUnits.max", spec.computeUnits?.max, endpoint?.autoscaling_limit_max_cu, (cu) => ({
+      autoscaling_limit_max_cu: cu,
+    })),
+    scaleToZero(spec.scaleToZero, endpoint?.suspend_timeout_seconds),
+    plain("pooler.enabled", spec.pooler?.enabled, endpoint?.pooler_enabled, (on) => ({ pooler_enabled: on })),
+    plain("pooler.mode", spec.pooler?.mode, endpoint?.pooler_mode, (mode) => ({ pooler_mode: mode })),
+    plain("disabled", spec.disabled, endpoint?.disabled, (disabled) => ({ disabled })),
+    plain("passwordlessAccess", spec.passwordlessAccess, endpoint?.passwordless_access, (on) => ({
+      passwordless_access: on,
+    })),
+    postgresSettings(spec.postgresSettings, endpoint?.settings),
+  ].filter((field) => field !== undefined);
+}
+
+function plain<T extends string | number | boolean>(
+  field: string,
+  ours: T | undefined,
+  theirs: T | undefined,
+  send: (value: T) => Attributes,
+): Field | undefined {
+  if (ours === undefined) return undefined;
+  return { field, ours: String(ours), theirs: theirs?.toString(), equal: ours === theirs, send: send(ours) };
+}
+
+/** The service's 0 stands for its default of 300 seconds, and -1 for never. */
+function scaleToZero(ours: ComputeSpec["scaleToZero"], theirs: number | undefined): Field | undefined {
+  if (ours === undefined) return undefined;
+  const after = ours.after === undefined ? undefined : secondsOf(ours.after);
+  const wanted = ours.enabled ? (after ?? defaultSuspend) : neverSuspend;
+  const field = ours.enabled && after !== undefined ? "scaleToZero.after" : "scaleToZero.enabled";
+  const shown = theirs === undefined ? undefined : suspendAfterSeconds(theirs);
+  // Enabled without a time leaves the time to the service: any will do.
+  const equal = ours.enabled ? (after === undefined ? shown !== undefined : shown === after) : shown === undefined;
+  return {
+    field,
+    ours: inWords(ours.enabled ? (after ?? "enabled") : undefined),
+    theirs: theirs === undefined ? undefined : inWords(shown),
+    equal: theirs !== undefined && equal,
+    send: { suspend_timeout_seconds: wanted },
+  };
+}
+
+function inWords(seconds: number | "enabled" | undefined): string {
+  if (seconds === undefined) return "never";
+  return seconds === "enabled" ? "enabled" : `${seconds}s`;
+}
+
+/** Only the user's settings are compared; what is sent holds the others too, or the service would drop them. */
+function postgresSettings(
+  ours: ComputeSpec["postgresSettings"],
+  settings: Endpoint["settings"],
+): Field | undefined {
+  if (ours === undefined) return undefined;
+  const theirs = settings?.pg_settings;
+  const names = Object.keys(ours).toSorted();
+  const differing = names.filter((name) => theirs === undefined || own(theirs, name) !== ours[name]);
+  const shown = (values: Record<string, string>) =>
+    differing.map((name) => `${name}=${own(values, name) ?? "(unset)"}`).join(", ");
+  const libraries = settings?.preload_libraries;
+  return {
+    field: "postgresSettings",
+    ours: shown(ours),
+    theirs: theirs === undefined ? undefined : shown(theirs),
+    equal: differing.length === 0,
+    send: {
+      settings: {
+        pg_settings: { ...theirs, ...ours },
+        ...(libraries === undefined ? {} : { preload_libraries: libraries }),
+      },
+    },
+  };
+}
+
+function own(values: Record<string, string>, name: string): string | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined;
+}

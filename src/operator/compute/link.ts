@@ -1,0 +1,93 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { Compute } from "../resources/compute.ts";
+import { annotations, markerOf } from "../resources/names.ts";
+
+/**
+ * What makes an endpoint ours. `marker`: it carries our name. `created`: this very object made it, where the service
+ * shows no names. `adopted`: `spec.adopt` names it. `none`: only an annotation links it, which may have been copied,
+ * restored or typed; it is looked after, and never deleted.
+ */
+export type Proof = "marker" | "created" | "adopted" | "none";
+
+export interface Link {
+  endpoint: Endpoint;
+  proof: Proof;
+}
+
+/** What a list says of the endpoint of one Compute. */
+export interface Links {
+  link: Link | undefined;
+  /** The endpoint that we are linked to and that the list lacks. */
+  missing: string | undefined;
+  /** More endpoints that carry our marker: ours, and too many. */
+  surplus: readonly Endpoint[];
+}
+
+/** A list of endpoints, to be asked by id, by name and by branch. */
+export class EndpointIndex {
+  readonly all: readonly Endpoint[];
+  readonly #byID: ReadonlyMap<string, Endpoint>;
+  readonly #byName: ReadonlyMap<string, readonly Endpoint[]>;
+  readonly #primaries: ReadonlyMap<string, readonly Endpoint[]>;
+
+  constructor(endpoints: readonly Endpoint[]) {
+    this.all = endpoints;
+    this.#byID = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+    this.#byName = Map.groupBy(endpoints, ({ name }) => name ?? "");
+    this.#primaries = Map.groupBy(
+      endpoints.filter(({ type }) => type === "read_write"),
+      ({ branch_id }) => branch_id,
+    );
+  }
+
+  byID(id: string): Endpoint | undefined {
+    return this.#byID.get(id);
+  }
+
+  named(name: string): readonly Endpoint[] {
+    return name === "" ? [] : (this.#byName.get(name) ?? []);
+  }
+
+  primariesOf(branchID: string): readonly Endpoint[] {
+    return this.#primaries.get(branchID) ?? [];
+  }
+}
+
+/** The endpoint that a Compute is recorded to be linked to, in its annotation or, where that was dropped, its status. */
+export function recordedID({ metadata, status }: Compute): string | undefined {
+  const id = metadata.annotations?.[annotations.endpointID] ?? status.endpointID;
+  return id === "" ? undefined : id;
+}
+
+export function createdProof(uid: string, endpointID: string): string {
+  return `${uid}/${endpointID}`;
+}
+
+export function linksOf(compute: Compute, endpoints: EndpointIndex): Links {
+  const recorded = recordedID(compute);
+  const marked = endpoints.named(markerOf(compute.metadata.uid)).toSorted(oldestFirst);
+  const known = recorded === undefined ? undefined : endpoints.byID(recorded);
+  const proof = known === undefined ? "none" : proofOf(compute, known);
+  const kept = known !== undefined && (proof !== "none" || marked.length === 0) ? known : marked[0];
+  return {
+    link: kept === undefined ? undefined : { endpoint: kept, proof: proofOf(compute, kept) },
+    missing: kept === undefined ? recorded : undefined,
+    surplus: marked.filter(({ id }) => id !== kept?.id),
+  };
+}
+
+export function proofOf({ metadata, spec }: Compute, endpoint: Endpoint): Proof {
+  if (endpoint.name === markerOf(metadata.uid)) return "marker";
+  if (metadata.annotations?.[annotations.createdEndpoint] === createdProof(metadata.uid, endpoint.id)) return "created";
+  return isNamedBy(spec.adopt, spec.branchID, endpoint) ? "adopted" : "none";
+}
+
+function isNamedBy(adopt: Compute["spec"]["adopt"], branchID: string, endpoint: Endpoint): boolean {
+  if (adopt === undefined) return false;
+  if ("endpointID" in adopt) return adopt.endpointID === endpoint.id;
+  return endpoint.type === "read_write" && endpoint.branch_id === branchID;
+}
+
+function oldestFirst(a: Endpoint, b: Endpoint): number {
+  return (a.created_at ?? "").localeCompare(b.created_at ?? "") || a.id.localeCompare(b.id);
+}

@@ -1,0 +1,72 @@
+import type { Compute } from "../resources/compute.ts";
+import { annotations } from "../resources/names.ts";
+
+/**
+ * Written before an endpoint is created and taken away when the outcome is known: whoever finds it knows that a POST
+ * may have been sent.
+ */
+export interface CreateMark {
+  /** Of the Compute; a mark with another uid was copied and counts for nothing. */
+  uid: string;
+  /** RFC 3339. */
+  since: string;
+  branchID: string;
+  /** Names the base URL and key that it was sent with. */
+  through: string;
+  /** Endpoints of this branch and type that stood before: the new one is not among them. */
+  before: readonly string[];
+}
+
+/** Written before a restart is sent. */
+export interface RestartMark {
+  uid: string;
+  since: string;
+  /** Of the annotation `restartedAt` that asked for it. */
+  value: string;
+  /** When the newest operation of the endpoint known before was created. */
+  newestOperation?: string;
+  /** The endpoint's `started_at` before. */
+  startedAt?: string;
+}
+
+export function createMarkOf({ metadata }: Compute): CreateMark | undefined {
+  const mark = parsed(metadata.annotations?.[annotations.pendingCreate], metadata.uid);
+  if (mark === undefined) return undefined;
+  const before = Array.isArray(mark.before) ? mark.before.filter((id) => typeof id === "string") : [];
+  return {
+    uid: metadata.uid,
+    since: text(mark.since) ?? "",
+    branchID: text(mark.branchID) ?? "",
+    through: text(mark.through) ?? "",
+    before,
+  };
+}
+
+export function restartMarkOf({ metadata }: Compute): RestartMark | undefined {
+  const mark = parsed(metadata.annotations?.[annotations.pendingRestart], metadata.uid);
+  if (mark === undefined) return undefined;
+  const newestOperation = text(mark.newestOperation);
+  const startedAt = text(mark.startedAt);
+  return {
+    uid: metadata.uid,
+    since: text(mark.since) ?? "",
+    value: text(mark.value) ?? "",
+    ...(newestOperation === undefined ? {} : { newestOperation }),
+    ...(startedAt === undefined ? {} : { startedAt }),
+  };
+}
+
+function parsed(annotation: string | undefined, uid: string): Record<string, unknown> | undefined {
+  if (annotation === undefined) return undefined;
+  try {
+    const mark: unknown = JSON.parse(annotation);
+    if (typeof mark !== "object" || mark === null || !("uid" in mark) || mark.uid !== uid) return undefined;
+    return { ...mark };
+  } catch {
+    return undefined;
+  }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

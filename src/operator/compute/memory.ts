@@ -1,0 +1,37 @@
+import type { Compute } from "../resources/compute.ts";
+import type { Reason } from "./reasons.ts";
+
+/**
+ * What this process remembers of one Compute, by uid, and nobody else: all of it may be lost at any time without harm.
+ * Times on the monotonic clock, in milliseconds.
+ */
+export interface Memory {
+  /** A list counts only if its request began after this: the last write ended then, or something was lost sight of. */
+  listsCountAfter: number;
+  /** The newest answer of the API server to a write of ours, until the watch has delivered it. */
+  ownWrite?: { compute: Compute; since: number };
+  /** The mark of a create, and the first list since that lacks the endpoint. */
+  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number };
+  /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
+  missing?: { endpointID: string; firstListWithout: number; proved: boolean };
+  /** The endpoint whose DELETE was accepted by the service. */
+  deleted?: { endpointID: string; proved: boolean };
+  /** The last PATCH that was accepted, and the lists since in which it had not taken. */
+  patched?: { generation: number; fields: readonly string[]; listsWithout: readonly number[] };
+  /** When drift was corrected, to notice a tug-of-war. */
+  corrections: readonly { generation: number; at: number }[];
+  /** A write that failed, not to be tried again before `until`. */
+  held?: { write: string; reason: Reason; message: string; until: number; failures: number };
+  /** How often in a row one reason was looked at, and when the next look is due. */
+  looks: { reason: string; count: number; dueAt: number | undefined };
+  /** A restart whose reply was lost: when. */
+  restartUnknown?: { value: string };
+  /** When the Compute came under this process's selector from outside. */
+  enteredAt?: number;
+  /** The value of `reconcileRequestedAt` that lists are being renewed for. */
+  freshLookFor?: string;
+}
+
+export function newMemory(now: number): Memory {
+  return { listsCountAfter: now, corrections: [], looks: { reason: "", count: 0, dueAt: undefined } };
+}

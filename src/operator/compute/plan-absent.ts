@@ -1,0 +1,102 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import { claimOnBranch, claimOnEndpoint } from "./claims.ts";
+import { attributesOf } from "./fields.ts";
+import { createMarkOf } from "./marks.ts";
+import type { Rule } from "./plan.ts";
+import { who } from "./plan-pending.ts";
+import type { Step } from "./step.ts";
+import { markerOf } from "../resources/names.ts";
+import type { List, View } from "./view.ts";
+
+/** `spec.adopt`, read only while nothing is linked. Nothing is written to a target that does not fit. */
+export const adoption: Rule = (view, list) => {
+  const { adopt, branchID } = view.compute.spec;
+  if (adopt === undefined || list.links.link !== undefined) return undefined;
+  if ("endpointID" in adopt) {
+    const target = list.endpoints.byID(adopt.endpointID);
+    if (target !== undefined) return taken(view, list, target) ?? misfit(view, target) ?? link(target);
+    return refused(`spec.adopt names endpoint ${adopt.endpointID}, which project ${view.compute.spec.projectID} does not have.`);
+  }
+  const [primary] = list.endpoints.primariesOf(branchID);
+  return primary === undefined ? undefined : (taken(view, list, primary) ?? link(primary));
+};
+
+function link({ id }: Endpoint): Step {
+  return { step: "link", endpointID: id, proof: "adopted", news: "adopted" };
+}
+
+function misfit({ compute: { spec } }: View, target: Endpoint): Step | undefined {
+  if (target.type !== spec.type) {
+    return refused(`Endpoint ${target.id}, which spec.adopt names, is of type ${target.type}, and spec.type is ${spec.type}.`);
+  }
+  if (target.branch_id !== spec.branchID) {
+    return refused(
+      `Endpoint ${target.id}, which spec.adopt names, serves branch ${target.branch_id}, and spec.branchID is ${spec.branchID}. Name its branch to adopt it; move it afterwards.`,
+    );
+  }
+  return undefined;
+}
+
+function taken({ compute, rivals }: View, { endpoints }: List, target: Endpoint): Step | undefined {
+  const claim = claimOnEndpoint(compute, target, rivals, endpoints);
+  if (claim.kind !== "taken") return undefined;
+  if (claim.marked) return refused(`Endpoint ${target.id}, which spec.adopt names, belongs to ${who(claim.by)}, which made it.`);
+  return {
+    step: "refuse",
+    reason: "Conflict",
+    message: `${who(claim.by)} has the better claim to endpoint ${target.id}. One Compute can own it: delete the other, or take spec.adopt out of this one.`,
+  };
+}
+
+function refused(message: string): Step {
+  return { step: "refuse", reason: "AdoptionRefused", message };
+}
+
+/** Makes the endpoint, where nothing is linked, nothing may be adopted and the branch has room. */
+export const creation: Rule = (view, list) => {
+  if (list.links.link !== undefined) return undefined;
+  const { compute } = view;
+  const { type, branchID } = compute.spec;
+  const blocked = type === "read_write" ? occupied(view, list) : undefined;
+  if (blocked !== undefined) return blocked;
+  if (list.terminating) {
+    const message = "The ServiceConnection is being deleted: nothing new is created through it. Name another in spec.connectionRef.";
+    return { step: "wait", reason: "ConnectionNotReady", message };
+  }
+  const before = list.endpoints.all.filter((endpoint) => endpoint.branch_id === branchID && endpoint.type === type);
+  const pending = createMarkOf(compute);
+  return {
+    step: "create",
+    attributes: { branch_id: branchID, ...attributesOf(compute.spec), name: markerOf(compute.metadata.uid) },
+    mark: pending ?? { branchID, through: list.through, before: before.map(({ id }) => id).toSorted() },
+    lost: list.links.missing !== undefined,
+  };
+};
+
+function occupied({ compute, rivals }: View, list: List): Step | undefined {
+  const { branchID } = compute.spec;
+  const claim = claimOnBranch(compute, rivals, list.endpoints);
+  switch (claim.kind) {
+    case "free":
+      return undefined;
+    case "taken":
+    case "swap":
+      return {
+        step: "refuse",
+        reason: "Conflict",
+        message: `${who(claim.by)} has the better claim to the primary of branch ${branchID}, which can have only one. Delete either, or name another branch.`,
+      };
+    case "leaving":
+      return {
+        step: "wait",
+        reason: "Creating",
+        message: `The endpoint is created as soon as ${who(claim.by)} has given up branch ${branchID}.`,
+      };
+    case "unowned":
+      return {
+        step: "refuse",
+        reason: "PrimaryExists",
+        message: `Branch ${branchID} has the primary ${claim.endpoint.id}, which no Compute owns. To take it over, set spec.adopt to {branchPrimary: true} or {endpointID: ${claim.endpoint.id}}; to have a new one, delete it at the service.`,
+      };
+  }
+}

@@ -1,0 +1,204 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import { type Operation, operationOutcome } from "../../api/operation.ts";
+import { claimOnBranch, claimOnEndpoint } from "./claims.ts";
+import { type Attributes, compare, type Comparison, type Difference, merged } from "./fields.ts";
+import { type Link, recordedID } from "./link.ts";
+import { createMarkOf, type RestartMark, restartMarkOf } from "./marks.ts";
+import type { Rule } from "./plan.ts";
+import { who } from "./plan-pending.ts";
+import { isProgress, type Progress } from "./reasons.ts";
+import type { Step } from "./step.ts";
+import { finalizers } from "../resources/names.ts";
+import { annotation, generationOf, type List, shownReason, type View } from "./view.ts";
+
+/** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
+export const surplusEndpoint: Rule = (_, { links }) => {
+  const [extra] = links.surplus;
+  return extra === undefined ? undefined : { step: "delete", endpointID: extra.id, why: "surplus" };
+};
+
+/** Another Compute has the better right to the endpoint that we are linked to. */
+export const takenEndpoint: Rule = ({ compute, rivals }, { links, endpoints }) => {
+  if (links.link === undefined) return undefined;
+  const { endpoint } = links.link;
+  const claim = claimOnEndpoint(compute, endpoint, rivals, endpoints);
+  if (claim.kind !== "taken") return undefined;
+  return {
+    step: "refuse",
+    reason: "Conflict",
+    message: `Endpoint ${endpoint.id} belongs to ${who(claim.by)}. Nothing is sent for this one: delete either, or remove the annotation compute-operator.dev/endpoint-id here to have an endpoint of its own.`,
+  };
+};
+
+/** Finalizer and link are put back wherever they are missing, and marks that have done their work taken away. */
+export const linkInOrder: Rule = ({ compute }, { links }) => {
+  if (links.link === undefined) return undefined;
+  const { endpoint, proof } = links.link;
+  const recorded = annotation(compute, "endpointID") === endpoint.id;
+  const guarded = compute.metadata.finalizers?.includes(finalizers.endpoint) === true;
+  const pending = createMarkOf(compute) !== undefined;
+  if (recorded && guarded && !pending) return undefined;
+  const created = pending && recordedID(compute) !== endpoint.id;
+  return { step: "link", endpointID: endpoint.id, proof, news: created ? "created" : "none" };
+};
+
+/** What we began goes on: nothing else is begun, and the service's own waking and suspending is none of it. */
+export const runningWrite: Rule = ({ compute }, { links, operations }) => {
+  if (links.link === undefined) return undefined;
+  const { endpoint } = links.link;
+  const ours = operations.find(({ status }) => operationOutcome(status) === "in-progress");
+  const shown = shownReason(compute);
+  const begun: Progress | undefined = isProgress(shown) ? shown : undefined;
+  if (ours === undefined && (endpoint.pending_state === undefined || (begun === undefined && endpoint.current_state !== "init"))) {
+    return undefined;
+  }
+  const progress = begun ?? (endpoint.current_state === "init" ? "Creating" : ours?.action === "start_compute" ? "Starting" : "Updating");
+  return { step: "wait", reason: progress, message: progressMessage(progress, endpoint.id) };
+};
+
+export function progressMessage(progress: Progress, endpointID: string): string {
+  switch (progress) {
+    case "Creating":
+      return `Endpoint ${endpointID} was created and is being started by the service.`;
+    case "Starting":
+      return `Endpoint ${endpointID} is being started by the service.`;
+    case "Updating":
+      return `A change of endpoint ${endpointID} was accepted and is being carried out by the service.`;
+    case "Moving":
+      return `Endpoint ${endpointID} is being moved to another branch by the service.`;
+    case "Restarting":
+      return `Endpoint ${endpointID} is being restarted by the service.`;
+  }
+}
+
+/** Sends what differs from the spec, in one PATCH. */
+export const changes: Rule = (view, list) => {
+  const { link } = list.links;
+  if (link === undefined) return undefined;
+  const comparison = compare(view.compute.spec, link.endpoint);
+  const edited = (view.compute.status.appliedGeneration ?? -1) < generationOf(view.compute);
+  const differences = comparison.differences.filter((difference) => isToBeSent(difference, edited, view));
+  const unechoed = edited ? comparison.unechoed : [];
+  if (differences.length === 0 && unechoed.length === 0) return undefined;
+  const refused = notKept(differences, view) ?? tugOfWar(differences, edited, view) ?? blockedMove(differences, view, list);
+  if (refused !== undefined) return refused;
+  return patchOf(link, { differences, unechoed }, edited);
+};
+
+/**
+ * `Correct` sends whatever differs. `Report` sends what a newer generation changed: all that differs but what was
+ * already reported as drift for the same value of ours.
+ */
+function isToBeSent(difference: Difference, edited: boolean, { compute }: View): boolean {
+  if (compute.spec.driftPolicy === "Correct") return true;
+  if (!edited) return false;
+  return compute.status.drift?.some(({ field, ours }) => field === difference.field && ours === difference.ours) !== true;
+}
+
+function patchOf(link: Link, { differences, unechoed }: Comparison, edited: boolean): Step {
+  const attributes: Attributes = merged([...differences, ...unechoed].map(({ send }) => send));
+  const moves = attributes.branch_id !== undefined;
+  return {
+    step: "patch",
+    endpointID: link.endpoint.id,
+    attributes,
+    fields: [...differences, ...unechoed].map(({ field }) => field),
+    progress: moves ? "Moving" : "Updating",
+    corrects: edited ? [] : differences.map(({ field, ours, theirs }) => ({ field, ours, theirs })),
+  };
+}
+
+/** Two lists after an accepted PATCH still differ in what it sent: the service takes the field and does not keep it. */
+function notKept(differences: readonly Difference[], { memory, compute }: View): Step | undefined {
+  const { patched } = memory;
+  if (patched === undefined || patched.generation !== generationOf(compute)) return undefined;
+  const still = differences.filter(({ field }) => patched.fields.includes(field));
+  if (still.length === 0) return undefined;
+  if (patched.listsWithout.length < 2) {
+    return { step: "wait", reason: "Updating", message: "A change was accepted; the service does not show it yet." };
+  }
+  const what = still.map(({ field, ours, theirs }) => `${field} (ours ${ours}, theirs ${theirs})`).join(", ");
+  return {
+    step: "refuse",
+    reason: "Rejected",
+    message: `The service accepts and does not keep ${what}. Set what it keeps, or leave the field out. It is tried again ever more rarely, at the longest hourly.`,
+  };
+}
+
+/** Corrections of one generation in the last ten minutes that are still taken for coincidence. */
+const mostCorrections = 4;
+const correctionsCountForMs = 600_000;
+
+function tugOfWar(differences: readonly Difference[], edited: boolean, { memory, compute, now }: View): Step | undefined {
+  if (edited) return undefined;
+  const recent = memory.corrections.filter(
+    ({ generation, at }) => generation === generationOf(compute) && now - at < correctionsCountForMs,
+  );
+  if (recent.length < mostCorrections) return undefined;
+  const what = differences.map(({ field, ours, theirs }) => `${field} (ours ${ours}, theirs ${theirs})`).join(", ");
+  return {
+    step: "refuse",
+    reason: "Rejected",
+    message: `Something else keeps changing ${what} at the service. Find it and stop it, or leave the field out here.`,
+  };
+}
+
+/** A primary moves onto a branch only when that is free. */
+function blockedMove(differences: readonly Difference[], view: View, list: List): Step | undefined {
+  const { compute, rivals } = view;
+  if (compute.spec.type !== "read_write" || !differences.some(({ field }) => field === "branchID")) return undefined;
+  const claim = claimOnBranch(compute, rivals, list.endpoints);
+  const { branchID } = compute.spec;
+  switch (claim.kind) {
+    case "free":
+      return undefined;
+    case "taken":
+      return {
+        step: "refuse",
+        reason: "Conflict",
+        message: `${who(claim.by)} has the better claim to the primary of branch ${branchID}. The endpoint stays where it is: name another branch, or delete that Compute.`,
+      };
+    case "swap":
+      return {
+        step: "refuse",
+        reason: "Conflict",
+        message: `This Compute and ${who(claim.by)} want each other's branch, and a branch has room for one primary: no order of moves is possible. Move one of them to a third branch first.`,
+      };
+    case "leaving":
+      return {
+        step: "wait",
+        reason: "Moving",
+        message: `The move to branch ${branchID} waits until ${who(claim.by)} has given it up.`,
+      };
+    case "unowned":
+      return {
+        step: "refuse",
+        reason: "PrimaryExists",
+        message: `Branch ${branchID} has the primary ${claim.endpoint.id}, which no Compute owns: the endpoint cannot be moved there. Delete it at the service, or name another branch.`,
+      };
+  }
+}
+
+/** Any new value of the annotation `restartedAt` asks for one restart; a mark stands while its outcome is not known. */
+export const restart: Rule = ({ compute }, list) => {
+  if (list.links.link === undefined) return undefined;
+  const { endpoint } = list.links.link;
+  const asked = annotation(compute, "restartedAt");
+  const mark = restartMarkOf(compute);
+  const known = (compute.status.observedGeneration ?? -1) >= 0;
+  if (asked === undefined || asked === compute.status.restartedAt || !known) {
+    return mark === undefined ? undefined : { step: "unmark", mark: "pendingRestart" };
+  }
+  if (mark?.value === asked && wasRestarted(mark, endpoint, list.lookedUp ?? [])) {
+    return { step: "restarted", endpointID: endpoint.id, value: asked };
+  }
+  return { step: "restart", endpointID: endpoint.id, value: asked };
+};
+
+/** Whether a marked restart shows: a suspend and a start created since, or the compute started at another time. */
+function wasRestarted(mark: RestartMark, endpoint: Endpoint, operations: readonly Operation[]): boolean {
+  if (endpoint.started_at !== undefined && endpoint.started_at !== mark.startedAt) return true;
+  const since = operations.filter(({ created_at }) => (created_at ?? "") > (mark.newestOperation ?? ""));
+  const has = (action: string) => since.some((operation) => operation.action === action);
+  return has("suspend_compute") && has("start_compute");
+}

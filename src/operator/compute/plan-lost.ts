@@ -1,0 +1,64 @@
+import { createMarkOf } from "./marks.ts";
+import type { Rule } from "./plan.ts";
+import { freshLookAsked, type List, shownReason, type View } from "./view.ts";
+
+/** Lists this far apart, in milliseconds, must lack an endpoint before it is asked for by its id. */
+export const goneAfterMs = 10_000;
+
+/** More than this many, and more than half, of a project's endpoints gone at once are not believed. */
+const mostLost = 3;
+
+/**
+ * The linked endpoint is not listed. Gone means proved gone; and where too much is gone at once, or gone since base URL
+ * or key changed, nothing is made anew until a person says so.
+ */
+export const lostEndpoint: Rule = (view, list) => {
+  const { links } = list;
+  const endpointID = links.missing;
+  if (links.link !== undefined || endpointID === undefined) return undefined;
+  const { compute, memory } = view;
+  // A create is pending in its place: the loss was proved before that was sent.
+  if (createMarkOf(compute) !== undefined) return undefined;
+  const mass = massLoss(view, list, endpointID);
+  if (mass !== undefined && !freshLookAsked(compute)) return { step: "refuse", reason: "MassLoss", message: mass };
+  if (memory.missing?.proved !== true) {
+    const since = memory.missing?.firstListWithout ?? list.startedAt;
+    if (list.startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, then: "lost" };
+    return { step: "hold", lookInMs: since + goneAfterMs - view.now };
+  }
+  const { adopt, driftPolicy } = compute.spec;
+  if (adopt !== undefined && "endpointID" in adopt && adopt.endpointID === endpointID) {
+    return {
+      step: "refuse",
+      reason: "AdoptionRefused",
+      message: `Endpoint ${endpointID}, which spec.adopt names, was deleted at the service. None is made in its place: name another, or remove spec.adopt and the annotation compute-operator.dev/endpoint-id.`,
+    };
+  }
+  if (driftPolicy === "Report") {
+    return {
+      step: "wait",
+      reason: "EndpointLost",
+      message: `Endpoint ${endpointID} was deleted behind our back. driftPolicy is Report, so none is made in its place: set it to Correct to have one made, or delete this Compute.`,
+    };
+  }
+  if (shownReason(compute) === "EndpointLost") return undefined;
+  return {
+    step: "wait",
+    reason: "EndpointLost",
+    message: `Endpoint ${endpointID} was deleted behind our back. Another is being created, with new connection details.`,
+    lookInMs: 1,
+  };
+};
+
+export function massLoss({ compute }: View, list: List, endpointID: string): string | undefined {
+  const { missing, known } = list.vanished;
+  const cure = "Nothing is made anew until you set the annotation compute-operator.dev/reconcileRequestedAt to a new value";
+  if (missing > mostLost && missing * 2 > known) {
+    return `More than half of the endpoints known in project ${compute.spec.projectID} vanished at once, ${endpointID} among them. Check connection, key and project. ${cure}.`;
+  }
+  const { observedThrough } = compute.status;
+  if (observedThrough !== list.through) {
+    return `Endpoint ${endpointID} is not listed through the present base URL and key, and was last seen through others. Check the connection. ${cure}.`;
+  }
+  return undefined;
+}

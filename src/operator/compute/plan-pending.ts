@@ -1,0 +1,77 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import { ownerOf } from "./claims.ts";
+import { createMarkOf } from "./marks.ts";
+import type { Rule } from "./plan.ts";
+import type { Step } from "./step.ts";
+import { type List, nameOf, type View } from "./view.ts";
+
+/**
+ * A create whose outcome is not known. The endpoint that carries the marker settles it (rule `linkInOrder`). Another
+ * POST only when that is safe: at once for a primary, which the service refuses to have twice; for a replica when two
+ * lists lack it, the second begun `--create-settle` after this process first saw the mark.
+ */
+export const pendingCreate: Rule = (view, list) => {
+  if (createMarkOf(view.compute) === undefined || list.links.link !== undefined) return undefined;
+  const outcome = outcomeOfCreate(view, list);
+  return outcome === "absent" ? undefined : outcome;
+};
+
+/** Finds out what became of a POST: a step that says so, or `absent` where it is proved to have made nothing. */
+export function outcomeOfCreate(view: View, list: List): Step | "absent" {
+  const newcomers = unownedNewcomers(view, list);
+  const [only] = newcomers;
+  if (list.markers === "hidden" && newcomers.length === 1 && only !== undefined) {
+    return { step: "link", endpointID: only.id, proof: "created", news: "created" };
+  }
+  if (list.markers === "hidden" || (list.markers === "unknown" && newcomers.length > 0)) {
+    return { step: "wait", reason: "CreateUnknown", message: undecidable(newcomers) };
+  }
+  const { compute, memory, createSettleMs, now } = view;
+  if (createMarkOf(compute)?.through !== list.through) {
+    return {
+      step: "wait",
+      reason: "CreateUnknown",
+      message: `A create was sent through another base URL or key, its outcome is not known, and its endpoint is not listed here. Look for k8s-${compute.metadata.uid} there; then remove the annotation compute-operator.dev/pending-create.`,
+    };
+  }
+  const deleting = compute.metadata.deletionTimestamp !== undefined;
+  if (compute.spec.type === "read_write" && !deleting) return "absent";
+  const pending = memory.pendingCreate;
+  const settlesAt = (pending?.seenAt ?? now) + createSettleMs;
+  const before = pending?.firstListWithout;
+  if (before !== undefined && before < list.startedAt && list.startedAt >= settlesAt) return "absent";
+  return {
+    step: "wait",
+    reason: "CreateUnknown",
+    message: `A create was sent and its outcome is not known. Lists are looked through for the endpoint named k8s-${compute.metadata.uid} for ${createSettleMs / 1000} s (--create-settle); only then ${deleting ? "is the Compute let go" : "another create is sent"}.`,
+    lookInMs: Math.max(1000, settlesAt - now),
+  };
+}
+
+/** Endpoints that could be the one made, where names do not tell: nobody's, of the same place, and not there before. */
+function unownedNewcomers({ compute, rivals }: View, list: List): Endpoint[] {
+  const mark = createMarkOf(compute);
+  if (mark === undefined) return [];
+  const branchID = mark.branchID === "" ? compute.spec.branchID : mark.branchID;
+  return list.endpoints.all.filter(
+    (endpoint) =>
+      endpoint.name === undefined &&
+      endpoint.branch_id === branchID &&
+      endpoint.type === compute.spec.type &&
+      !mark.before.includes(endpoint.id) &&
+      ownerOf(endpoint, rivals, list.endpoints) === undefined,
+  );
+}
+
+function undecidable(newcomers: readonly Endpoint[]): string {
+  const found =
+    newcomers.length === 0
+      ? "no new endpoint is listed"
+      : `any of these could be it: ${newcomers.map(({ id }) => id).toSorted().join(", ")}`;
+  return `A create was sent and its outcome is not known; this service shows no names, and ${found}. Set spec.adopt.endpointID to the right one, or remove the annotation compute-operator.dev/pending-create to have one created.`;
+}
+
+/** Who is in the way, for messages. */
+export function who(compute: View["compute"]): string {
+  return `Compute ${nameOf(compute)}`;
+}

@@ -1,0 +1,59 @@
+import { planDeletion } from "./finalize.ts";
+import { adoption, creation } from "./plan-absent.ts";
+import { lostEndpoint } from "./plan-lost.ts";
+import { changes, linkInOrder, restart, runningWrite, surplusEndpoint, takenEndpoint } from "./plan-linked.ts";
+import { pendingCreate } from "./plan-pending.ts";
+import { settle } from "./settle.ts";
+import { identityOf, isWrite, type Step } from "./step.ts";
+import { annotation, freshLookAsked, generationOf, type List, type View } from "./view.ts";
+
+/** One rule of the plan: a step where it has something to say, else the next rule is asked. */
+export type Rule = (view: View, list: List) => Step | undefined;
+
+/** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */
+const rules: readonly Rule[] = [
+  pendingCreate,
+  surplusEndpoint,
+  takenEndpoint,
+  linkInOrder,
+  lostEndpoint,
+  adoption,
+  creation,
+  runningWrite,
+  changes,
+  restart,
+];
+
+/** The one thing to do next. Pure: the same view gives the same step, in `run`, `plan` and `apply` alike. */
+export function plan(view: View): Step {
+  const { compute } = view;
+  if (compute.metadata.deletionTimestamp !== undefined) return heldBack(planDeletion(view), view);
+  if (annotation(compute, "paused") === "true") {
+    return { step: "wait", reason: "Paused", message: "Nothing is sent while the annotation compute-operator.dev/paused is \"true\"." };
+  }
+  const { sight } = view;
+  switch (sight.kind) {
+    case "awaited":
+      return { step: "hold" };
+    case "blocked":
+      return { step: "wait", reason: sight.reason, message: sight.message };
+    case "listed":
+      return heldBack(livingStep(view, sight.list), view);
+  }
+}
+
+function livingStep(view: View, list: List): Step {
+  for (const rule of rules) {
+    const step = rule(view, list);
+    if (step !== undefined) return step;
+  }
+  return settle(view, list);
+}
+
+/** A write that failed waits its time, unless it has become another or a person asked for a fresh look. */
+function heldBack(step: Step, { memory, compute, now }: View): Step {
+  const { held } = memory;
+  if (held === undefined || !isWrite(step) || now >= held.until || freshLookAsked(compute)) return step;
+  if (held.write !== identityOf(step, generationOf(compute))) return step;
+  return { step: "wait", reason: held.reason, message: held.message, lookInMs: held.until - now };
+}

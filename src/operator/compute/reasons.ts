@@ -1,0 +1,82 @@
+/**
+ * When to look again. `refresh`: with the project's next list. `progress`: soon, then ever later. `backoff`: after a
+ * failure that passes by itself. `slow`: hardly; a person has to act, and whatever they change wakes the Compute.
+ */
+export type Look = "refresh" | "progress" | "backoff" | "slow";
+
+/** Of a condition: `kept` leaves it as it was. */
+export type Verdict = "True" | "False" | "kept";
+
+export interface Row {
+  ready: Verdict;
+  synced: Verdict;
+  reconciling: boolean;
+  stalled: boolean;
+  look: Look;
+}
+
+const settled: Row = { ready: "True", synced: "True", reconciling: false, stalled: false, look: "refresh" };
+const inProgress: Row = { ready: "False", synced: "False", reconciling: true, stalled: false, look: "progress" };
+const sameSpec: Row = { ...inProgress, synced: "True" };
+const retried: Row = { ready: "False", synced: "False", reconciling: true, stalled: false, look: "backoff" };
+const stalled: Row = { ready: "False", synced: "False", reconciling: false, stalled: true, look: "slow" };
+
+/**
+ * The one place that decides what a reason means for the conditions and when to look again. `Stalled` wherever only a
+ * person can help.
+ */
+export const reasons = {
+  Active: settled,
+  Idle: settled,
+  Disabled: settled,
+  Drifted: { ...settled, synced: "False" },
+  Creating: inProgress,
+  Starting: sameSpec,
+  Updating: inProgress,
+  Moving: inProgress,
+  Restarting: sameSpec,
+  Deleting: inProgress,
+  ProjectBusy: retried,
+  RateLimited: retried,
+  ServiceUnavailable: retried,
+  CreateUnknown: retried,
+  Unauthorized: { ...retried, look: "slow" },
+  Forbidden: retried,
+  ConnectionNotFound: { ...retried, look: "slow" },
+  ConnectionNotReady: { ...retried, look: "slow" },
+  ProjectNotFound: retried,
+  BranchNotFound: retried,
+  PrimaryExists: stalled,
+  AdoptionRefused: stalled,
+  Conflict: stalled,
+  Rejected: stalled,
+  OperationFailed: { ...retried, look: "slow" },
+  EndpointLost: inProgress,
+  MassLoss: stalled,
+  Paused: { ready: "kept", synced: "kept", reconciling: false, stalled: false, look: "refresh" },
+} as const satisfies Record<string, Row>;
+
+export type Reason = keyof typeof reasons;
+
+/** What our own write is doing while it runs. */
+export type Progress = "Creating" | "Starting" | "Updating" | "Moving" | "Restarting";
+
+const progressing: readonly string[] = ["Creating", "Starting", "Updating", "Moving", "Restarting"];
+
+export function isProgress(reason: string | undefined): reason is Progress {
+  return reason !== undefined && progressing.includes(reason);
+}
+
+/** The delay before the n-th look in a row for one reason, in milliseconds; `undefined` waits for news. */
+export function nextLook(look: Look, lookedBefore: number): number | undefined {
+  switch (look) {
+    case "refresh":
+      return undefined;
+    case "progress":
+      return Math.min(10_000, 500 * 1.6 ** lookedBefore);
+    case "backoff":
+      return Math.min(60_000, 1000 * 2 ** lookedBefore);
+    case "slow":
+      return Math.min(3_600_000, 60_000 * 2 ** lookedBefore);
+  }
+}

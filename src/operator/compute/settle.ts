@@ -1,0 +1,52 @@
+import { type Operation, operationOutcome } from "../../api/operation.ts";
+import type { Endpoint } from "../../api/endpoint.ts";
+import { compare } from "./fields.ts";
+import type { Step } from "./step.ts";
+import type { List, View } from "./view.ts";
+
+/** Nothing is left to do: what the service shows is what was asked for, or all that may be done about it. */
+export function settle({ compute }: View, list: List): Step {
+  const endpoint = list.links.link?.endpoint;
+  if (endpoint === undefined) return { step: "hold" };
+  const failed = currentFailure(endpoint, list.operations, list.lookedUp ?? []);
+  if (failed !== undefined) {
+    const failures = failed.failures_count ?? 0;
+    return {
+      step: "wait",
+      reason: "OperationFailed",
+      message: `Operation ${failed.action} (${failed.id}) of endpoint ${endpoint.id} ended as ${failed.status} after ${failures} failed attempts${failed.error === undefined ? "" : `: ${failed.error}`}. Restart the compute or change its spec to try again, or ask the service's support.`,
+    };
+  }
+  const drift = compare(compute.spec, endpoint).differences.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
+  if (drift.length > 0) {
+    const what = drift.map(({ field, ours, theirs }) => `${field}: theirs ${theirs}, ours ${ours}`).join("; ");
+    const message = `The service differs from the spec (${what}). driftPolicy is Report, so it is left: change the spec, or set driftPolicy to Correct.`;
+    return { step: "settled", reason: "Drifted", message, drift };
+  }
+  return { step: "settled", ...restingState(endpoint), drift: [] };
+}
+
+/** What a settled endpoint does. Suspending and waking by the service itself is no news. */
+function restingState({ disabled, current_state }: Endpoint): { reason: "Active" | "Idle" | "Disabled"; message: string } {
+  if (disabled === true) return { reason: "Disabled", message: "The compute is as declared: it takes no connections." };
+  if (current_state === "idle") {
+    return { reason: "Idle", message: "The compute is as declared and suspended: the first connection wakes it." };
+  }
+  return { reason: "Active", message: "The compute is as declared." };
+}
+
+/** A failed operation that nothing has made good since: no later one succeeded, and the compute did not start again. */
+function currentFailure(
+  endpoint: Endpoint,
+  ours: readonly Operation[],
+  all: readonly Operation[],
+): Operation | undefined {
+  return ours.find((failed) => {
+    if (operationOutcome(failed.status) !== "failed") return false;
+    const over = failed.updated_at ?? failed.created_at ?? "";
+    const later = [...ours, ...all].some(
+      ({ status, created_at }) => operationOutcome(status) === "done" && (created_at ?? "") > over,
+    );
+    return !later && !(endpoint.current_state === "active" && (endpoint.started_at ?? "") > over);
+  });
+}

@@ -1,0 +1,57 @@
+import type { Attributes, Difference } from "./fields.ts";
+import type { CreateMark } from "./marks.ts";
+import type { Progress, Reason } from "./reasons.ts";
+import type { Proof } from "./link.ts";
+
+/** The one thing to do next for a Compute. */
+export type Step =
+  | { step: "create"; attributes: Attributes; mark: Omit<CreateMark, "uid" | "since">; lost: boolean }
+  | {
+      step: "patch";
+      endpointID: string;
+      attributes: Attributes;
+      fields: readonly string[];
+      progress: Progress;
+      /** What the service had changed on its own, where that is why. */
+      corrects: readonly Difference[];
+    }
+  | { step: "restart"; endpointID: string; value: string }
+  /** A marked restart shows at the service: it counts as carried out. */
+  | { step: "restarted"; endpointID: string; value: string }
+  | { step: "delete"; endpointID: string; why: "deleted" | "surplus" }
+  /** Writes into the Compute which endpoint is its own. */
+  | { step: "link"; endpointID: string; proof: Proof; news: "none" | "adopted" | "created" }
+  /** Takes a mark away that has done its work. */
+  | { step: "unmark"; mark: "pendingCreate" | "pendingRestart" }
+  /** Asks the service for the one endpoint that lists lack. */
+  | { step: "confirmGone"; endpointID: string; then: "lost" | "deleted" }
+  /** Lets the Compute go without, or after, deleting. */
+  | { step: "release"; event: "Deleted" | "Released"; message: string }
+  /** Nothing to do but to wait for the service, or to try again later. */
+  | { step: "wait"; reason: Reason; message: string; lookInMs?: number }
+  /** What is known is too old to say anything: the status stays as it is. */
+  | { step: "hold"; lookInMs?: number }
+  /** Only a person can help. */
+  | { step: "refuse"; reason: Reason; message: string }
+  | { step: "settled"; reason: "Active" | "Idle" | "Disabled" | "Drifted"; message: string; drift: readonly Difference[] };
+
+/** The steps that send a write to the service. */
+export type Write = Extract<Step, { step: "create" | "patch" | "restart" | "delete" }>;
+
+export function isWrite(step: Step): step is Write {
+  return step.step === "create" || step.step === "patch" || step.step === "restart" || step.step === "delete";
+}
+
+/** Names a write, so that one that failed is not tried again too soon, and another is tried at once. */
+export function identityOf(write: Write, generation: number): string {
+  switch (write.step) {
+    case "create":
+      return JSON.stringify(["create", write.attributes]);
+    case "patch":
+      return JSON.stringify(["patch", generation, write.attributes]);
+    case "restart":
+      return JSON.stringify(["restart", generation, write.value]);
+    case "delete":
+      return JSON.stringify(["delete", write.endpointID]);
+  }
+}

@@ -1,0 +1,74 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { Operation } from "../../api/operation.ts";
+import type { Compute } from "../resources/compute.ts";
+import { conditionOf } from "../resources/conditions-of.ts";
+import { annotations } from "../resources/names.ts";
+import type { Rivals } from "./claims.ts";
+import type { EndpointIndex, Links } from "./link.ts";
+import type { Memory } from "./memory.ts";
+import type { Reason } from "./reasons.ts";
+
+/** What can be seen of the service through the Compute's connection. */
+export type Sight =
+  /** Nothing yet, or nothing new enough: the Compute is woken when there is. */
+  | { kind: "awaited" }
+  | { kind: "blocked"; reason: Reason; message: string; projectGone: boolean }
+  | { kind: "listed"; list: List };
+
+export interface List {
+  endpoints: EndpointIndex;
+  /** Monotonic milliseconds. */
+  startedAt: number;
+  links: Links;
+  /** Of the linked endpoint, newest first. */
+  operations: readonly Operation[];
+  /** All recent operations of the linked endpoint, whoever set them off, where the plan needed them. */
+  lookedUp?: readonly Operation[];
+  /** How many of the project's linked endpoints this list lacks. */
+  vanished: { missing: number; known: number };
+  /** Whether the service is known to show the names that endpoints are given. */
+  markers: "shown" | "hidden" | "unknown";
+  /** Names base URL and key. */
+  through: string;
+  /** The connection is being deleted: nothing new is made through it. */
+  terminating: boolean;
+}
+
+/** All that a plan is made from. */
+export interface View {
+  compute: Compute;
+  sight: Sight;
+  rivals: Rivals;
+  memory: Readonly<Memory>;
+  /** Monotonic milliseconds. */
+  now: number;
+  /** `--create-settle`, in milliseconds. */
+  createSettleMs: number;
+}
+
+export function annotation(compute: Compute, name: keyof typeof annotations): string | undefined {
+  return compute.metadata.annotations?.[annotations[name]];
+}
+
+export function generationOf({ metadata }: Compute): number {
+  return metadata.generation ?? 0;
+}
+
+/** The reason that the status shows now. */
+export function shownReason({ status }: Compute): string | undefined {
+  return conditionOf(status, "Ready")?.reason;
+}
+
+/** Whether a person asked for a fresh look that has not been answered yet. */
+export function freshLookAsked(compute: Compute): boolean {
+  const asked = annotation(compute, "reconcileRequestedAt");
+  return asked !== undefined && asked !== compute.status.lastHandledReconcileAt;
+}
+
+export function nameOf({ metadata }: Compute): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+export function isPrimary(endpoint: Endpoint): boolean {
+  return endpoint.type === "read_write";
+}

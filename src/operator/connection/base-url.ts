@@ -1,0 +1,21 @@
+/** The public service's address, the only one that connections may name unless `--allowed-base-url` says otherwise. */
+export const publicServicePattern = "https://console.neon.tech/api/v2";
+
+/** One spelling for one service: host in lower case, no default port, no trailing slash. `undefined`: not a base URL. */
+export function normalisedBaseURL(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") return undefined;
+  const path = url.pathname.replaceAll(/\/+/g, "/").replace(/\/$/, "");
+  return `${url.protocol}//${url.host}${path}`;
+}
+
+/** Whether a normalised base URL matches one of the patterns, in which `*` stands for any run of characters but `/`. */
+export function isAllowedBaseURL(baseURL: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => {
+    const parts = pattern.replace(/\/$/, "").split("*");
+    const source = parts.map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join("[^/]*");
+    return new RegExp(`^${source}$`, "i").test(baseURL);
+  });
+}

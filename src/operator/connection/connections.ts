@@ -1,0 +1,153 @@
+import type { KubeObject } from "../resources/object.ts";
+import { finalizers } from "../resources/names.ts";
+import { secondsOf } from "../resources/duration.ts";
+import type { ServiceConnection } from "../resources/service-connection.ts";
+import type { Account } from "../client/client.ts";
+import { normalisedBaseURL } from "./base-url.ts";
+import { type Resolved, resolve, type Secret } from "./resolve.ts";
+import { Session, type SessionOptions, type Terms, throughOf } from "./session.ts";
+
+/** What a Compute gets to see of the connection that it names. */
+export type ConnectionView =
+  | { kind: "open"; session: Session; connection: ServiceConnection; terminating: boolean }
+  | { kind: "closed"; reason: "ConnectionNotFound" | "ConnectionNotReady" | "Unauthorized"; message: string }
+  /** Being looked at for the first time: the Compute is woken when there is more to say. */
+  | { kind: "pending" };
+
+/** Read access to what the watches have delivered. */
+export interface ConnectionCache {
+  connection(namespace: string, name: string): ServiceConnection | undefined;
+  secret(namespace: string, name: string): Secret | undefined;
+}
+
+export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "limits" | "onChange"> {
+  cache: ConnectionCache;
+  allowedBaseURLs: readonly string[];
+  /** The share of each budget that this process may use, above 0 to 1: shards divide it. */
+  budgetShare: number;
+  /** Has these connections reconciled. */
+  wakeConnections: (uids: Iterable<string>) => void;
+}
+
+/** Turns connections into sessions; connections with one base URL and key share one. */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #sessions = new Map<string, Session>();
+  /** Which session each connection uses, by uid. */
+  readonly #joined = new Map<string, string>();
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** All sessions in use. */
+  get sessions(): Iterable<Session> {
+    return this.#sessions.values();
+  }
+
+  resolved(connection: ServiceConnection): Resolved {
+    const { cache, allowedBaseURLs } = this.#options;
+    const namespace = connection.metadata.namespace ?? "";
+    return resolve(connection, cache.secret(namespace, connection.spec.apiKeySecretRef.name), allowedBaseURLs);
+  }
+
+  /** The normalised base URL that a connection leads to, for claims; whether or not it can be used. */
+  baseURLOf(namespace: string, name: string): string | undefined {
+    const connection = this.#options.cache.connection(namespace, name);
+    return connection === undefined ? undefined : normalisedBaseURL(connection.spec.baseURL);
+  }
+
+  view(namespace: string, name: string, projectID: string): ConnectionView {
+    const connection = this.#options.cache.connection(namespace, name);
+    if (connection === undefined) {
+      const message = `There is no ServiceConnection "${name}" in namespace "${namespace}". Create it, or name another in spec.connectionRef.`;
+      return { kind: "closed", reason: "ConnectionNotFound", message };
+    }
+    const notReady = (message: string): ConnectionView => ({ kind: "closed", reason: "ConnectionNotReady", message });
+    const resolved = this.resolved(connection);
+    if (resolved.kind === "refused") return notReady(`ServiceConnection "${name}": ${resolved.message}`);
+    const allowed = connection.spec.allowedProjects;
+    if (allowed !== undefined && !allowed.includes(projectID)) {
+      return notReady(
+        `ServiceConnection "${name}" does not allow project ${projectID}. Add it to its spec.allowedProjects, or use another connection.`,
+      );
+    }
+    if (!this.#protected(connection)) return { kind: "pending" };
+    const id = idOf(resolved.account);
+    const session = this.#joined.get(connection.metadata.uid) === id ? this.#sessions.get(id) : undefined;
+    if (session === undefined) return { kind: "pending" };
+    const { health } = session;
+    if (health.kind === "unknown") return { kind: "pending" };
+    if (health.kind === "unauthorized") {
+      const message = `The service refused the API key of ServiceConnection "${name}" (${health.message}). Put a valid key into Secret "${connection.spec.apiKeySecretRef.name}".`;
+      return { kind: "closed", reason: "Unauthorized", message };
+    }
+    return { kind: "open", session, connection, terminating: connection.metadata.deletionTimestamp !== undefined };
+  }
+
+  /** Has a connection use the session of its base URL and key, made where there is none; leaves its former one. */
+  join(connection: ServiceConnection, account: Account): Session {
+    const { uid } = connection.metadata;
+    const id = idOf(account);
+    if (this.#joined.get(uid) !== id) this.quit(uid);
+    const terms = this.#termsOf(connection);
+    let session = this.#sessions.get(id);
+    if (session === undefined) {
+      session = new Session({
+        ...this.#options,
+        account,
+        limits: terms.limits,
+        onChange: () => this.#options.wakeConnections(this.#usersOf(id)),
+      });
+      this.#sessions.set(id, session);
+    }
+    this.#joined.set(uid, id);
+    session.join(uid, terms);
+    return session;
+  }
+
+  /** The connection is gone, or can no longer be used. */
+  quit(uid: string): void {
+    const id = this.#joined.get(uid);
+    if (id === undefined) return;
+    this.#joined.delete(uid);
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.quit(uid)) return;
+    session.stop();
+    this.#sessions.delete(id);
+  }
+
+  stop(): void {
+    for (const session of this.#sessions.values()) session.stop();
+  }
+
+  /** Connection and Secret must outlive the computes made through them: nothing is sent before their finalizers stand. */
+  #protected(connection: ServiceConnection): boolean {
+    const secret = this.#options.cache.secret(
+      connection.metadata.namespace ?? "",
+      connection.spec.apiKeySecretRef.name,
+    );
+    const safe = ({ metadata }: KubeObject) =>
+      metadata.finalizers?.includes(finalizers.inUse) === true || metadata.deletionTimestamp !== undefined;
+    return safe(connection) && secret !== undefined && safe(secret);
+  }
+
+  #termsOf({ spec }: ServiceConnection): Terms {
+    const { budgetShare } = this.#options;
+    return {
+      limits: {
+        perMinute: spec.requestBudget.perMinute * budgetShare,
+        burst: Math.max(1, Math.floor(spec.requestBudget.burst * budgetShare)),
+      },
+      refreshIntervalMs: (secondsOf(spec.refreshInterval) ?? 30) * 1000,
+    };
+  }
+
+  #usersOf(id: string): string[] {
+    return [...this.#joined].filter(([, joined]) => joined === id).map(([uid]) => uid);
+  }
+}
+
+function idOf(account: Account): string {
+  return JSON.stringify([throughOf(account), account.caBundle ?? ""]);
+}

@@ -1,0 +1,240 @@
+import type { ClusterClient } from "../cluster/client.ts";
+import { guardedPatch } from "../cluster/json-patch.ts";
+import type { ResourceKind } from "../cluster/objects.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
+import { clippedMessage, datedConditions, timestamp } from "../resources/conditions-of.ts";
+import { sameJSON } from "../resources/equal.ts";
+import { finalizers } from "../resources/names.ts";
+import type { KubeObject } from "../resources/object.ts";
+import {
+  type ServiceConnection,
+  type ServiceConnectionStatus,
+  serviceConnectionKind,
+  type StatusProject,
+} from "../resources/service-connection.ts";
+import type { Connections } from "./connections.ts";
+import { type Resolved, type Secret } from "./resolve.ts";
+import type { Session } from "./session.ts";
+
+/** Of an API key's Secret. */
+export const secretKind: ResourceKind<Secret> = {
+  group: "",
+  version: "v1",
+  plural: "secrets",
+  kind: "Secret",
+  namespaced: true,
+};
+
+export interface ConnectionReconcilerOptions {
+  cluster: ClusterClient;
+  clock: Clock;
+  connections: Connections;
+  cache: {
+    connectionByUID(uid: string): ServiceConnection | undefined;
+    connectionsOf(namespace: string): readonly ServiceConnection[];
+    secret(namespace: string, name: string): Secret | undefined;
+    secretsOf(namespace: string): readonly Secret[];
+    computesOf(namespace: string): readonly Compute[];
+  };
+  /** Has the Computes that use this connection looked at again. */
+  wakeUsers: (namespace: string, name: string) => void;
+}
+
+/** How many projects a status names. */
+const mostProjects = 100;
+
+type Reason = "Authenticated" | "Unauthorized" | "Unreachable" | "NotAllowed" | "SecretNotFound" | "InvalidSecret";
+
+/** Keeps one ServiceConnection: its session, its finalizers while in use, its status. */
+export class ConnectionReconciler {
+  readonly #options: ConnectionReconcilerOptions;
+  /** What Computes were last told, by uid: they are woken when it changes. */
+  readonly #told = new Map<string, { namespace: string; name: string; news: string }>();
+
+  constructor(options: ConnectionReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** Answers with the milliseconds until the next look, where one is due without a change. */
+  async reconcile(uid: string): Promise<number | undefined> {
+    const { cache, connections } = this.#options;
+    const connection = cache.connectionByUID(uid);
+    if (connection === undefined) {
+      connections.quit(uid);
+      const told = this.#told.get(uid);
+      this.#told.delete(uid);
+      if (told !== undefined) {
+        await this.#releaseSecrets(told.namespace);
+        this.#options.wakeUsers(told.namespace, told.name);
+      }
+      return undefined;
+    }
+    await this.#protect(connection);
+    const resolved = connections.resolved(connection);
+    const session = await this.#session(connection, resolved);
+    await this.#report(connection, resolved, session);
+    this.#tell(connection, resolved, session);
+    return session?.probeDueIn();
+  }
+
+  async #session(connection: ServiceConnection, resolved: Resolved): Promise<Session | undefined> {
+    const { connections } = this.#options;
+    if (resolved.kind === "refused") {
+      connections.quit(connection.metadata.uid);
+      return undefined;
+    }
+    const session = connections.join(connection, resolved.account);
+    await session.probe(connection.spec.organizationID);
+    return session;
+  }
+
+  /** While a Compute uses the connection, it and its Secret may not go: the computes could not be deleted any more. */
+  async #protect(connection: ServiceConnection): Promise<void> {
+    const { cache } = this.#options;
+    const namespace = connection.metadata.namespace ?? "";
+    if (this.#inUse(connection)) {
+      await this.#addFinalizer(serviceConnectionKind, connection);
+      const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
+      if (secret !== undefined) await this.#addFinalizer(secretKind, secret);
+    } else if (hasFinalizer(connection) && (await this.#provedUnused(connection))) {
+      await this.#removeFinalizer(serviceConnectionKind, connection);
+    }
+    await this.#releaseSecrets(namespace);
+  }
+
+  /** Lets go of the Secrets that no connection in use names any more. */
+  async #releaseSecrets(namespace: string): Promise<void> {
+    const { cache } = this.#options;
+    const needed = new Set(
+      cache
+        .connectionsOf(namespace)
+        .filter((connection) => this.#inUse(connection) || hasFinalizer(connection))
+        .map(({ spec }) => spec.apiKeySecretRef.name),
+    );
+    const released = cache.secretsOf(namespace).filter((secret) => hasFinalizer(secret));
+    for (const secret of released) {
+      if (!needed.has(secret.metadata.name)) await this.#removeFinalizer(secretKind, secret);
+    }
+  }
+
+  #inUse({ metadata }: ServiceConnection): boolean {
+    const computes = this.#options.cache.computesOf(metadata.namespace ?? "");
+    return computes.some(({ spec }) => spec.connectionRef.name === metadata.name);
+  }
+
+  /** The cache may lag behind a Compute that was just made: the API server is asked before the guard is dropped. */
+  async #provedUnused({ metadata }: ServiceConnection): Promise<boolean> {
+    const { namespace } = metadata;
+    let token: string | undefined;
+    do {
+      const page = await this.#options.cluster.listPage(computeKind, { namespace, limit: 500, continue: token });
+      if (page.items.some((item) => connectionNameOf(item) === metadata.name)) return false;
+      token = page.continue;
+    } while (token !== undefined);
+    return true;
+  }
+
+  async #addFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {
+    if (hasFinalizer(object) || object.metadata.deletionTimestamp !== undefined) return;
+    const patch = guardedPatch(object).addFinalizer(finalizers.inUse);
+    await this.#options.cluster.patch(kind, object.metadata, patch.ops());
+  }
+
+  async #removeFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {
+    const patch = guardedPatch(object, { resourceVersion: true }).removeFinalizer(finalizers.inUse);
+    await this.#options.cluster.patch(kind, object.metadata, patch.ops());
+  }
+
+  async #report(connection: ServiceConnection, resolved: Resolved, session: Session | undefined): Promise<void> {
+    const { clock, cluster, cache } = this.#options;
+    const latest = cache.connectionByUID(connection.metadata.uid) ?? connection;
+    const status = statusOf(latest, resolved, session, timestamp(clock.now()));
+    if (sameJSON(status, latest.status)) return;
+    await cluster.patch(serviceConnectionKind, latest.metadata, guardedPatch(latest).setStatus(status).ops(), {
+      subresource: "status",
+    });
+  }
+
+  /** Wakes the Computes where what they may do through the connection has changed. */
+  #tell(connection: ServiceConnection, resolved: Resolved, session: Session | undefined): void {
+    const { uid, name, namespace = "" } = connection.metadata;
+    const { health } = session ?? { health: undefined };
+    const news = JSON.stringify([
+      session?.through ?? (resolved.kind === "refused" ? resolved.message : ""),
+      health?.kind === "unreachable" ? "reachable" : health?.kind,
+      connection.metadata.deletionTimestamp !== undefined,
+      connection.spec.allowedProjects,
+    ]);
+    const changed = this.#told.get(uid)?.news !== news;
+    this.#told.set(uid, { namespace, name, news });
+    if (changed) this.#options.wakeUsers(namespace, name);
+  }
+}
+
+function statusOf(
+  connection: ServiceConnection,
+  resolved: Resolved,
+  session: Session | undefined,
+  now: string,
+): ServiceConnectionStatus {
+  const { reason, message } = verdict(resolved, session);
+  const observedGeneration = connection.metadata.generation ?? 0;
+  const ready = {
+    type: "Ready",
+    status: reason === "Authenticated" ? "True" : "False",
+    reason,
+    message: clippedMessage(message),
+    observedGeneration,
+  };
+  const projects = session?.projects ?? undefined;
+  return {
+    observedGeneration,
+    conditions: datedConditions([ready], connection.status.conditions, now),
+    keyType: session?.keyType ?? "unknown",
+    projectCount: projects?.length ?? connection.status.projectCount,
+    projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
+  };
+}
+
+function verdict(resolved: Resolved, session: Session | undefined): { reason: Reason; message: string } {
+  if (resolved.kind === "refused") return resolved;
+  const health = session?.health ?? { kind: "unknown" };
+  switch (health.kind) {
+    case "reachable":
+      return { reason: "Authenticated", message: "The service accepts the API key." };
+    case "unauthorized":
+      return {
+        reason: "Unauthorized",
+        message: `The service refuses the API key: ${health.message}. Put a valid one into the Secret; until then nothing is sent but a slow probe.`,
+      };
+    case "unreachable":
+      return {
+        reason: "Unreachable",
+        message: `The service gives no usable answer: ${health.message}. It is tried again by itself; check baseURL and the network.`,
+      };
+    case "unknown":
+      return { reason: "Unreachable", message: "The service has not answered yet." };
+  }
+}
+
+function projectOf({ id, name, region_id, pg_version, locked }: NonNullable<Session["projects"]>[number]): StatusProject {
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    ...(region_id === undefined ? {} : { regionID: region_id }),
+    ...(pg_version === undefined ? {} : { pgVersion: pg_version }),
+    ...(locked === undefined ? {} : { locked }),
+  };
+}
+
+function hasFinalizer({ metadata }: KubeObject): boolean {
+  return metadata.finalizers?.includes(finalizers.inUse) === true;
+}
+
+function connectionNameOf(raw: unknown): string | undefined {
+  const spec = typeof raw === "object" && raw !== null && "spec" in raw ? raw.spec : undefined;
+  const ref = typeof spec === "object" && spec !== null && "connectionRef" in spec ? spec.connectionRef : undefined;
+  const name = typeof ref === "object" && ref !== null && "name" in ref ? ref.name : undefined;
+  return typeof name === "string" ? name : "default";
+}

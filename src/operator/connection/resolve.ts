@@ -1,0 +1,48 @@
+import { ApiKey } from "../client/api-key.ts";
+import type { Account } from "../client/client.ts";
+import type { KubeObject } from "../resources/object.ts";
+import type { ServiceConnection } from "../resources/service-connection.ts";
+import { isAllowedBaseURL, normalisedBaseURL } from "./base-url.ts";
+
+/** A Secret as the API server stores it. */
+export interface Secret extends KubeObject {
+  type?: string;
+  data?: Record<string, string>;
+}
+
+/** What a connection and its Secret amount to, before anything is asked of the service. */
+export type Resolved =
+  | { kind: "account"; account: Account }
+  | { kind: "refused"; reason: "NotAllowed" | "SecretNotFound" | "InvalidSecret"; message: string };
+
+/** Reads base URL and key; the Secret is the one that the connection names, of the right type, where there is one. */
+export function resolve(
+  connection: ServiceConnection,
+  secret: Secret | undefined,
+  allowedBaseURLs: readonly string[],
+): Resolved {
+  const { spec } = connection;
+  const baseURL = normalisedBaseURL(spec.baseURL);
+  if (baseURL === undefined || !isAllowedBaseURL(baseURL, allowedBaseURLs)) {
+    const allowed = allowedBaseURLs.join(", ");
+    const message = `spec.baseURL ${spec.baseURL} is not allowed by this operator. Allowed: ${allowed}. An administrator can allow it with --allowed-base-url.`;
+    return { kind: "refused", reason: "NotAllowed", message };
+  }
+  const { name, key } = spec.apiKeySecretRef;
+  if (secret === undefined) {
+    const message = `There is no Secret "${name}" of type compute-operator.dev/api-key in this namespace. Create it with that type and the API key under "${key}".`;
+    return { kind: "refused", reason: "SecretNotFound", message };
+  }
+  const invalid = (what: string): Resolved => ({
+    kind: "refused",
+    reason: "InvalidSecret",
+    message: `Secret "${name}" ${what}. Put the API key there, as one line of printable characters.`,
+  });
+  const encoded = secret.data !== undefined && Object.hasOwn(secret.data, key) ? secret.data[key] : undefined;
+  if (encoded === undefined) return invalid(`has no key "${key}"`);
+  const text = Buffer.from(encoded, "base64").toString("utf8").trim();
+  if (text === "") return invalid(`is empty under "${key}"`);
+  if (!/^[\x21-\x7e]{1,1024}$/.test(text)) return invalid(`holds no API key under "${key}"`);
+  const ca = spec.caBundle === undefined ? {} : { caBundle: spec.caBundle };
+  return { kind: "account", account: { baseURL, key: new ApiKey(text), ...ca } };
+}

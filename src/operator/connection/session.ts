@@ -1,0 +1,237 @@
+import { createHash } from "node:crypto";
+import { scopedProjectOf } from "../../api/error.ts";
+import type { Project } from "../../api/project.ts";
+import type { Failure } from "../client/answer.ts";
+import { type BudgetLimits, RequestBudget } from "../client/budget.ts";
+import { type Account, type RequestObserver, ServiceClient } from "../client/client.ts";
+import type { ServiceTransport } from "../client/transport.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { type Listing, ProjectWatcher } from "./project-watcher.ts";
+
+/** Whether the service lets us in. `unknown` until the first probe has an answer. */
+export type Health =
+  | { kind: "unknown" }
+  | { kind: "reachable" }
+  | { kind: "unauthorized"; message: string }
+  | { kind: "unreachable"; message: string };
+
+export type KeyType = "personal" | "organization" | "project" | "unknown";
+
+export interface SessionOptions {
+  account: Account;
+  /** Of the connection that came first. */
+  limits: BudgetLimits;
+  transport: ServiceTransport;
+  clock: Clock;
+  beforeWrite: () => void;
+  /** Has these Computes looked at again. */
+  wake: (uids: Iterable<string>) => void;
+  /** Health or key type changed: the connections that use this session have news. */
+  onChange: () => void;
+  signal: AbortSignal;
+  observe?: RequestObserver;
+  onListed?: (projectID: string, listing: Listing) => void;
+}
+
+/** What one connection asks of a session that it may share with others. */
+export interface Terms {
+  limits: BudgetLimits;
+  refreshIntervalMs: number;
+}
+
+/** All that is shared by the connections with one base URL and key: client, budget, health, one watcher per project. */
+export class Session {
+  /** Names base URL and key, without giving the key away. */
+  readonly through: string;
+  readonly client: ServiceClient;
+  readonly budget: RequestBudget;
+  readonly #options: SessionOptions;
+  readonly #stop = new AbortController();
+  readonly #watchers = new Map<string, ProjectWatcher>();
+  readonly #terms = new Map<string, Terms>();
+  #health: Health = { kind: "unknown" };
+  #keyType: KeyType = "unknown";
+  #projects: readonly Project[] | undefined;
+  #probe: Promise<void> | undefined;
+  #probing = false;
+  #failedProbes = 0;
+  #probedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    const { account, transport, clock, beforeWrite, observe } = options;
+    this.through = throughOf(account);
+    this.budget = new RequestBudget(clock, options.limits);
+    this.client = new ServiceClient({
+      account,
+      transport,
+      budget: this.budget,
+      clock,
+      beforeWrite,
+      heldBack: () => this.#heldBack(),
+      onFailure: (failure) => this.#learn(failure),
+      ...(observe === undefined ? {} : { observe }),
+    });
+  }
+
+  get health(): Health {
+    return this.#health;
+  }
+
+  get keyType(): KeyType {
+    return this.#keyType;
+  }
+
+  /** The projects that the key reaches, as last listed; `undefined` until then. */
+  get projects(): readonly Project[] | undefined {
+    return this.#projects;
+  }
+
+  get watchers(): ReadonlyMap<string, ProjectWatcher> {
+    return this.#watchers;
+  }
+
+  /** A connection uses this session on these terms; the lowest figures of all win. */
+  join(connectionUID: string, terms: Terms): void {
+    this.#terms.set(connectionUID, terms);
+    this.#applyTerms();
+  }
+
+  /** Answers whether anybody is left. */
+  quit(connectionUID: string): boolean {
+    this.#terms.delete(connectionUID);
+    if (this.#terms.size > 0) this.#applyTerms();
+    return this.#terms.size > 0;
+  }
+
+  project(projectID: string): ProjectWatcher {
+    const known = this.#watchers.get(projectID);
+    if (known !== undefined) return known;
+    const { clock, wake, onListed } = this.#options;
+    const watcher = new ProjectWatcher({
+      client: this.client,
+      projectID,
+      clock,
+      refreshIntervalMs: () => Math.min(...[...this.#terms.values()].map((terms) => terms.refreshIntervalMs)),
+      wake,
+      signal: this.signal,
+      ...(onListed === undefined ? {} : { onListed }),
+    });
+    this.#watchers.set(projectID, watcher);
+    return watcher;
+  }
+
+  /** Milliseconds until the next probe is due. */
+  probeDueIn(): number {
+    const { clock } = this.#options;
+    return Math.max(0, this.#probedAt + probeInterval(this.#health, this.#failedProbes) - clock.monotonic());
+  }
+
+  /** Asks the service who we are and which projects there are, where that is due. */
+  async probe(organizationID: string | undefined): Promise<void> {
+    if (this.probeDueIn() > 0) return this.#probe;
+    this.#probe ??= this.#ask(organizationID).finally(() => {
+      this.#probe = undefined;
+    });
+    return this.#probe;
+  }
+
+  /**
+   * Whether a project is proved to be gone: its own GET is 404, and a complete list by a personal key or an
+   * organization's lacks it. A list that holds no other project could be that of a key confined to this one.
+   */
+  async projectIsGone(projectID: string, organizationID: string | undefined): Promise<boolean> {
+    const single = await this.client.getProject(projectID, this.signal);
+    if (single.kind !== "notFound" || scopedProjectOf(single.message) !== undefined) return false;
+    const listed = await this.client.listProjects(organizationID, this.signal);
+    if (listed.kind !== "ok" || !listed.value.complete) return false;
+    if (listed.value.projects.some(({ id }) => id === projectID)) return false;
+    if (this.#keyType === "personal") return true;
+    return this.#keyType === "organization" && listed.value.projects.length > 0;
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error("the connection is no longer used"));
+    for (const watcher of this.#watchers.values()) watcher.stop();
+  }
+
+  get signal(): AbortSignal {
+    return AbortSignal.any([this.#options.signal, this.#stop.signal]);
+  }
+
+  async #ask(organizationID: string | undefined): Promise<void> {
+    this.#probedAt = this.#options.clock.monotonic();
+    this.#probing = true;
+    try {
+      const auth = await this.client.auth(this.signal);
+      if (auth.kind === "unauthorized") return;
+      if (auth.kind === "ok") this.#learnKeyType(auth.value.auth_method);
+      const listed = await this.client.listProjects(organizationID, this.signal);
+      if (listed.kind === "ok") this.#projects = listed.value.projects.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      // A service may lack /auth, and a key may not be allowed to list projects: any answer of its own shows it alive.
+      const silent = (kind: Failure["kind"] | "ok") => kind === "unavailable" || kind === "ambiguous";
+      if (listed.kind === "unauthorized") return;
+      if (listed.kind !== "ok" && silent(listed.kind)) this.#setHealth({ kind: "unreachable", message: listed.message });
+      else this.#setHealth({ kind: "reachable" });
+    } finally {
+      this.#probing = false;
+      this.#failedProbes = this.#health.kind === "reachable" ? 0 : this.#failedProbes + 1;
+    }
+  }
+
+  #learnKeyType(method: string): void {
+    if (this.#keyType === "project") return;
+    if (method === "api_key_user") this.#keyType = "personal";
+    else if (method === "api_key_org") this.#keyType = "organization";
+  }
+
+  #learn(failure: Failure): void {
+    if (failure.kind === "unauthorized" && this.#health.kind !== "unauthorized") {
+      this.#probedAt = this.#options.clock.monotonic();
+      this.#setHealth({ kind: "unauthorized", message: failure.message });
+    }
+    if (failure.kind === "notFound" && scopedProjectOf(failure.message) !== undefined && this.#keyType !== "project") {
+      this.#keyType = "project";
+      this.#options.onChange();
+    }
+  }
+
+  #setHealth(health: Health): void {
+    const changed = health.kind !== this.#health.kind;
+    this.#health = health;
+    if (changed) this.#options.onChange();
+  }
+
+  /** A refused key stays at home, but for the probe. */
+  #heldBack(): Failure | undefined {
+    if (this.#health.kind !== "unauthorized" || this.#probing) return undefined;
+    return { kind: "unauthorized", message: this.#health.message };
+  }
+
+  #applyTerms(): void {
+    const all = [...this.#terms.values()].map(({ limits }) => limits);
+    this.budget.setLimits({
+      perMinute: Math.min(...all.map(({ perMinute }) => perMinute)),
+      burst: Math.min(...all.map(({ burst }) => burst)),
+    });
+  }
+}
+
+/** A healthy key is looked at every ten minutes; what fails, after one minute, then ever later up to ten. */
+function probeInterval(health: Health, failedProbes: number): number {
+  switch (health.kind) {
+    case "unknown":
+      return 0;
+    case "reachable":
+      return 600_000;
+    case "unreachable":
+      return Math.min(60_000, 5000 * 2 ** Math.max(0, failedProbes - 1));
+    case "unauthorized":
+      return Math.min(600_000, 60_000 * 2 ** Math.max(0, failedProbes - 1));
+  }
+}
+
+export function throughOf({ baseURL, key }: Account): string {
+  const parts = [baseURL, key.fingerprint()];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
+}

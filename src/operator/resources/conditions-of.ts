@@ -1,0 +1,41 @@
+import type { Condition } from "./condition.ts";
+
+/** A condition before it is known since when it holds. */
+export type ConditionDraft = Omit<Condition, "lastTransitionTime">;
+
+/** Dates conditions: one whose status is as it was keeps its time, any other changed at `now` (RFC 3339). */
+export function datedConditions(
+  drafts: readonly ConditionDraft[],
+  before: readonly Condition[] | undefined,
+  now: string,
+): Condition[] {
+  return drafts.map((draft) => {
+    const old = before?.find(({ type }) => type === draft.type);
+    const kept = old !== undefined && old.status === draft.status && old.lastTransitionTime !== "";
+    return { ...draft, lastTransitionTime: kept ? old.lastTransitionTime : now };
+  });
+}
+
+/** The condition of this type, where there is one. */
+export function conditionOf(
+  status: { conditions?: readonly Condition[] | undefined },
+  type: string,
+): Condition | undefined {
+  return status.conditions?.find((condition) => condition.type === type);
+}
+
+/** The longest message of a condition or event, in bytes. */
+const longestMessage = 1024;
+
+/** A message within what a condition may hold. */
+export function clippedMessage(message: string): string {
+  const bytes = Buffer.from(message, "utf8");
+  if (bytes.length <= longestMessage) return message;
+  const clipped = bytes.subarray(0, longestMessage - 3).toString("utf8").replace(/\uFFFD+$/, "");
+  return `${clipped}…`;
+}
+
+/** The time as the API server writes it, to the second. */
+export function timestamp(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
