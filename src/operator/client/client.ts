@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { AuthAnswer } from "../../api/auth.ts";
 import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
 import { type Endpoint, EndpointAnswer, EndpointsAnswer } from "../../api/endpoint.ts";
-import { OperationAnswer, type Operation, OperationsAnswer } from "../../api/operation.ts";
+import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
@@ -75,7 +75,12 @@ export class ServiceClient {
     return this.#write("POST", "/projects/{p}/endpoints", [projectID], body, signal);
   }
 
-  patchEndpoint(projectID: string, id: string, body: { endpoint: object }, signal: AbortSignal): Promise<Answer<Written>> {
+  patchEndpoint(
+    projectID: string,
+    id: string,
+    body: { endpoint: object },
+    signal: AbortSignal,
+  ): Promise<Answer<Written>> {
     return this.#write("PATCH", "/projects/{p}/endpoints/{e}", [projectID, id], body, signal);
   }
 

@@ -1,34 +1,6 @@
-/** What the operator reads and writes of an object's metadata. */
-export interface ObjectMeta {
-  name: string;
-  namespace?: string | undefined;
-  uid: string;
-  /** Opaque: to be handed back and compared for equality, nothing else. */
-  resourceVersion: string;
-  generation?: number | undefined;
-  creationTimestamp: string;
-  deletionTimestamp?: string | undefined;
-  annotations?: Readonly<Record<string, string>> | undefined;
-  labels?: Readonly<Record<string, string>> | undefined;
-  finalizers?: readonly string[] | undefined;
-  ownerReferences?: readonly OwnerReference[] | undefined;
-}
+import type { KubeObject, ObjectMeta } from "../resources/object.ts";
 
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean | undefined;
-  blockOwnerDeletion?: boolean | undefined;
-}
-
-/** An object as the API server stores it. */
-export interface KubeObject {
-  apiVersion: string;
-  kind: string;
-  metadata: ObjectMeta;
-}
+export type { KubeObject, ObjectMeta, OwnerReference } from "../resources/object.ts";
 
 /** An object as it is sent to be created: the API server adds the rest. */
 export type Draft<T extends KubeObject> = Omit<T, "metadata" | "status"> & {

@@ -38,12 +38,12 @@ export class ClaimIndex {
 
   /** Those that want to be the primary of a branch. */
   onBranch(projectID: string, branchID: string): Compute[] {
-    return this.#read(this.#byBranch, key(projectID, branchID));
+    return this.#read(this.#byBranch, placeOf(projectID, branchID));
   }
 
   /** Those that are linked to an endpoint, or want to adopt it. */
   onEndpoint(projectID: string, endpointID: string): Compute[] {
-    return this.#read(this.#byEndpoint, key(projectID, endpointID));
+    return this.#read(this.#byEndpoint, placeOf(projectID, endpointID));
   }
 
   /** Everybody whose claims may be touched by a change of this Compute, itself among them. */
@@ -58,9 +58,9 @@ export class ClaimIndex {
 
   #each({ spec, ...rest }: Compute, visit: (index: Map<string, Set<string>>, key: string) => void): void {
     visit(this.#byProject, spec.projectID);
-    if (spec.type === "read_write") visit(this.#byBranch, key(spec.projectID, spec.branchID));
+    if (spec.type === "read_write") visit(this.#byBranch, placeOf(spec.projectID, spec.branchID));
     const ids = new Set([recordedID({ spec, ...rest }), endpointNamedBy(spec.adopt)]);
-    for (const id of ids) if (id !== undefined) visit(this.#byEndpoint, key(spec.projectID, id));
+    for (const id of ids) if (id !== undefined) visit(this.#byEndpoint, placeOf(spec.projectID, id));
   }
 
   #read(index: Map<string, Set<string>>, at: string): Compute[] {
@@ -68,7 +68,7 @@ export class ClaimIndex {
   }
 }
 
-function key(projectID: string, id: string): string {
+function placeOf(projectID: string, id: string): string {
   return `${projectID} ${id}`;
 }
 

@@ -108,10 +108,7 @@ function inWords(seconds: number | "enabled" | undefined): string {
 }
 
 /** Only the user's settings are compared; what is sent holds the others too, or the service would drop them. */
-function postgresSettings(
-  ours: ComputeSpec["postgresSettings"],
-  settings: Endpoint["settings"],
-): Field | undefined {
+function postgresSettings(ours: ComputeSpec["postgresSettings"], settings: Endpoint["settings"]): Field | undefined {
   if (ours === undefined) return undefined;
   const theirs = settings?.pg_settings;
   const names = Object.keys(ours).toSorted();

@@ -1,10 +1,10 @@
+import { finalizers } from "../resources/names.ts";
 import { claimOnEndpoint } from "./claims.ts";
 import { recordedID } from "./link.ts";
 import { createMarkOf } from "./marks.ts";
 import { goneAfterMs, massLoss } from "./plan-lost.ts";
 import { outcomeOfCreate, who } from "./plan-pending.ts";
 import type { Step } from "./step.ts";
-import { finalizers } from "../resources/names.ts";
 import { annotation, freshLookAsked, type List, type View } from "./view.ts";
 
 /**
@@ -54,7 +54,11 @@ function deletion(view: View, list: List): Step {
     const { endpoint, proof } = links.link;
     const claim = claimOnEndpoint(compute, endpoint, rivals, list.endpoints);
     if (claim.kind === "taken") {
-      return { step: "release", event: "Released", message: `Endpoint ${endpoint.id} is kept: it belongs to ${who(claim.by)}.` };
+      return {
+        step: "release",
+        event: "Released",
+        message: `Endpoint ${endpoint.id} is kept: it belongs to ${who(claim.by)}.`,
+      };
     }
     if (proof === "none") {
       return {
@@ -82,7 +86,7 @@ function goneOrNot({ memory, now, ...view }: View, list: List, endpointID: strin
     const message = deletedByUs ? `Endpoint ${endpointID} was deleted.` : `Endpoint ${endpointID} was already gone.`;
     return { step: "release", event: "Deleted", message };
   }
-  if (deletedByUs) return { step: "confirmGone", endpointID, then: "deleted" };
+  if (deletedByUs) return { step: "confirmGone", endpointID, after: "deleted" };
   const whole = { ...view, memory, now };
   const elsewhere = massLoss(whole, { ...list, vanished: { missing: 0, known: 0 } }, endpointID);
   if (elsewhere !== undefined && !freshLookAsked(view.compute)) {
@@ -93,6 +97,6 @@ function goneOrNot({ memory, now, ...view }: View, list: List, endpointID: strin
     };
   }
   const since = memory.missing?.firstListWithout ?? list.startedAt;
-  if (list.startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, then: "lost" };
+  if (list.startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, after: "lost" };
   return { step: "hold", lookInMs: since + goneAfterMs - now };
 }

@@ -1,11 +1,11 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { markerOf } from "../resources/names.ts";
 import { claimOnBranch, claimOnEndpoint } from "./claims.ts";
 import { attributesOf } from "./fields.ts";
 import { createMarkOf } from "./marks.ts";
 import type { Rule } from "./plan.ts";
 import { who } from "./plan-pending.ts";
 import type { Step } from "./step.ts";
-import { markerOf } from "../resources/names.ts";
 import type { List, View } from "./view.ts";
 
 /** `spec.adopt`, read only while nothing is linked. Nothing is written to a target that does not fit. */
@@ -15,7 +15,9 @@ export const adoption: Rule = (view, list) => {
   if ("endpointID" in adopt) {
     const target = list.endpoints.byID(adopt.endpointID);
     if (target !== undefined) return taken(view, list, target) ?? misfit(view, target) ?? link(target);
-    return refused(`spec.adopt names endpoint ${adopt.endpointID}, which project ${view.compute.spec.projectID} does not have.`);
+    return refused(
+      `spec.adopt names endpoint ${adopt.endpointID}, which project ${view.compute.spec.projectID} does not have.`,
+    );
   }
   const [primary] = list.endpoints.primariesOf(branchID);
   return primary === undefined ? undefined : (taken(view, list, primary) ?? link(primary));
@@ -27,7 +29,9 @@ function link({ id }: Endpoint): Step {
 
 function misfit({ compute: { spec } }: View, target: Endpoint): Step | undefined {
   if (target.type !== spec.type) {
-    return refused(`Endpoint ${target.id}, which spec.adopt names, is of type ${target.type}, and spec.type is ${spec.type}.`);
+    return refused(
+      `Endpoint ${target.id}, which spec.adopt names, is of type ${target.type}, and spec.type is ${spec.type}.`,
+    );
   }
   if (target.branch_id !== spec.branchID) {
     return refused(
@@ -40,7 +44,8 @@ function misfit({ compute: { spec } }: View, target: Endpoint): Step | undefined
 function taken({ compute, rivals }: View, { endpoints }: List, target: Endpoint): Step | undefined {
   const claim = claimOnEndpoint(compute, target, rivals, endpoints);
   if (claim.kind !== "taken") return undefined;
-  if (claim.marked) return refused(`Endpoint ${target.id}, which spec.adopt names, belongs to ${who(claim.by)}, which made it.`);
+  if (claim.marked)
+    return refused(`Endpoint ${target.id}, which spec.adopt names, belongs to ${who(claim.by)}, which made it.`);
   return {
     step: "refuse",
     reason: "Conflict",
@@ -60,7 +65,8 @@ export const creation: Rule = (view, list) => {
   const blocked = type === "read_write" ? occupied(view, list) : undefined;
   if (blocked !== undefined) return blocked;
   if (list.terminating) {
-    const message = "The ServiceConnection is being deleted: nothing new is created through it. Name another in spec.connectionRef.";
+    const message =
+      "The ServiceConnection is being deleted: nothing new is created through it. Name another in spec.connectionRef.";
     return { step: "wait", reason: "ConnectionNotReady", message };
   }
   const before = list.endpoints.all.filter((endpoint) => endpoint.branch_id === branchID && endpoint.type === type);

@@ -1,14 +1,14 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../api/operation.ts";
+import { finalizers } from "../resources/names.ts";
 import { claimOnBranch, claimOnEndpoint } from "./claims.ts";
-import { type Attributes, compare, type Comparison, type Difference, merged } from "./fields.ts";
+import { type Attributes, type Comparison, compare, type Difference, merged } from "./fields.ts";
 import { type Link, recordedID } from "./link.ts";
 import { createMarkOf, type RestartMark, restartMarkOf } from "./marks.ts";
 import type { Rule } from "./plan.ts";
 import { who } from "./plan-pending.ts";
 import { isProgress, type Progress } from "./reasons.ts";
 import type { Step } from "./step.ts";
-import { finalizers } from "../resources/names.ts";
 import { annotation, generationOf, type List, shownReason, type View } from "./view.ts";
 
 /** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
@@ -49,10 +49,15 @@ export const runningWrite: Rule = ({ compute }, { links, operations }) => {
   const ours = operations.find(({ status }) => operationOutcome(status) === "in-progress");
   const shown = shownReason(compute);
   const begun: Progress | undefined = isProgress(shown) ? shown : undefined;
-  if (ours === undefined && (endpoint.pending_state === undefined || (begun === undefined && endpoint.current_state !== "init"))) {
+  if (
+    ours === undefined &&
+    (endpoint.pending_state === undefined || (begun === undefined && endpoint.current_state !== "init"))
+  ) {
     return undefined;
   }
-  const progress = begun ?? (endpoint.current_state === "init" ? "Creating" : ours?.action === "start_compute" ? "Starting" : "Updating");
+  const progress =
+    begun ??
+    (endpoint.current_state === "init" ? "Creating" : ours?.action === "start_compute" ? "Starting" : "Updating");
   return { step: "wait", reason: progress, message: progressMessage(progress, endpoint.id) };
 };
 
@@ -80,7 +85,8 @@ export const changes: Rule = (view, list) => {
   const differences = comparison.differences.filter((difference) => isToBeSent(difference, edited, view));
   const unechoed = edited ? comparison.unechoed : [];
   if (differences.length === 0 && unechoed.length === 0) return undefined;
-  const refused = notKept(differences, view) ?? tugOfWar(differences, edited, view) ?? blockedMove(differences, view, list);
+  const refused =
+    notKept(differences, view) ?? tugOfWar(differences, edited, view) ?? blockedMove(differences, view, list);
   if (refused !== undefined) return refused;
   return patchOf(link, { differences, unechoed }, edited);
 };
@@ -92,7 +98,9 @@ export const changes: Rule = (view, list) => {
 function isToBeSent(difference: Difference, edited: boolean, { compute }: View): boolean {
   if (compute.spec.driftPolicy === "Correct") return true;
   if (!edited) return false;
-  return compute.status.drift?.some(({ field, ours }) => field === difference.field && ours === difference.ours) !== true;
+  return (
+    compute.status.drift?.some(({ field, ours }) => field === difference.field && ours === difference.ours) !== true
+  );
 }
 
 function patchOf(link: Link, { differences, unechoed }: Comparison, edited: boolean): Step {
@@ -129,7 +137,11 @@ function notKept(differences: readonly Difference[], { memory, compute }: View):
 const mostCorrections = 4;
 const correctionsCountForMs = 600_000;
 
-function tugOfWar(differences: readonly Difference[], edited: boolean, { memory, compute, now }: View): Step | undefined {
+function tugOfWar(
+  differences: readonly Difference[],
+  edited: boolean,
+  { memory, compute, now }: View,
+): Step | undefined {
   if (edited) return undefined;
   const recent = memory.corrections.filter(
     ({ generation, at }) => generation === generationOf(compute) && now - at < correctionsCountForMs,

@@ -23,7 +23,7 @@ export const lostEndpoint: Rule = (view, list) => {
   if (mass !== undefined && !freshLookAsked(compute)) return { step: "refuse", reason: "MassLoss", message: mass };
   if (memory.missing?.proved !== true) {
     const since = memory.missing?.firstListWithout ?? list.startedAt;
-    if (list.startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, then: "lost" };
+    if (list.startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, after: "lost" };
     return { step: "hold", lookInMs: since + goneAfterMs - view.now };
   }
   const { adopt, driftPolicy } = compute.spec;
@@ -52,7 +52,8 @@ export const lostEndpoint: Rule = (view, list) => {
 
 export function massLoss({ compute }: View, list: List, endpointID: string): string | undefined {
   const { missing, known } = list.vanished;
-  const cure = "Nothing is made anew until you set the annotation compute-operator.dev/reconcileRequestedAt to a new value";
+  const cure =
+    "Nothing is made anew until you set the annotation compute-operator.dev/reconcileRequestedAt to a new value";
   if (missing > mostLost && missing * 2 > known) {
     return `More than half of the endpoints known in project ${compute.spec.projectID} vanished at once, ${endpointID} among them. Check connection, key and project. ${cure}.`;
   }

@@ -67,7 +67,10 @@ function undecidable(newcomers: readonly Endpoint[]): string {
   const found =
     newcomers.length === 0
       ? "no new endpoint is listed"
-      : `any of these could be it: ${newcomers.map(({ id }) => id).toSorted().join(", ")}`;
+      : `any of these could be it: ${newcomers
+          .map(({ id }) => id)
+          .toSorted()
+          .join(", ")}`;
   return `A create was sent and its outcome is not known; this service shows no names, and ${found}. Set spec.adopt.endpointID to the right one, or remove the annotation compute-operator.dev/pending-create to have one created.`;
 }
 

@@ -1,7 +1,7 @@
 import { planDeletion } from "./finalize.ts";
 import { adoption, creation } from "./plan-absent.ts";
-import { lostEndpoint } from "./plan-lost.ts";
 import { changes, linkInOrder, restart, runningWrite, surplusEndpoint, takenEndpoint } from "./plan-linked.ts";
+import { lostEndpoint } from "./plan-lost.ts";
 import { pendingCreate } from "./plan-pending.ts";
 import { settle } from "./settle.ts";
 import { identityOf, isWrite, type Step } from "./step.ts";
@@ -29,7 +29,11 @@ export function plan(view: View): Step {
   const { compute } = view;
   if (compute.metadata.deletionTimestamp !== undefined) return heldBack(planDeletion(view), view);
   if (annotation(compute, "paused") === "true") {
-    return { step: "wait", reason: "Paused", message: "Nothing is sent while the annotation compute-operator.dev/paused is \"true\"." };
+    return {
+      step: "wait",
+      reason: "Paused",
+      message: 'Nothing is sent while the annotation compute-operator.dev/paused is "true".',
+    };
   }
   const { sight } = view;
   switch (sight.kind) {

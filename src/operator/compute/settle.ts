@@ -1,5 +1,5 @@
-import { type Operation, operationOutcome } from "../../api/operation.ts";
 import type { Endpoint } from "../../api/endpoint.ts";
+import { type Operation, operationOutcome } from "../../api/operation.ts";
 import { compare } from "./fields.ts";
 import type { Step } from "./step.ts";
 import type { List, View } from "./view.ts";
@@ -27,7 +27,10 @@ export function settle({ compute }: View, list: List): Step {
 }
 
 /** What a settled endpoint does. Suspending and waking by the service itself is no news. */
-function restingState({ disabled, current_state }: Endpoint): { reason: "Active" | "Idle" | "Disabled"; message: string } {
+function restingState({ disabled, current_state }: Endpoint): {
+  reason: "Active" | "Idle" | "Disabled";
+  message: string;
+} {
   if (disabled === true) return { reason: "Disabled", message: "The compute is as declared: it takes no connections." };
   if (current_state === "idle") {
     return { reason: "Idle", message: "The compute is as declared and suspended: the first connection wakes it." };

@@ -1,7 +1,7 @@
 import type { Attributes, Difference } from "./fields.ts";
+import type { Proof } from "./link.ts";
 import type { CreateMark } from "./marks.ts";
 import type { Progress, Reason } from "./reasons.ts";
-import type { Proof } from "./link.ts";
 
 /** The one thing to do next for a Compute. */
 export type Step =
@@ -24,7 +24,7 @@ export type Step =
   /** Takes a mark away that has done its work. */
   | { step: "unmark"; mark: "pendingCreate" | "pendingRestart" }
   /** Asks the service for the one endpoint that lists lack. */
-  | { step: "confirmGone"; endpointID: string; then: "lost" | "deleted" }
+  | { step: "confirmGone"; endpointID: string; after: "lost" | "deleted" }
   /** Lets the Compute go without, or after, deleting. */
   | { step: "release"; event: "Deleted" | "Released"; message: string }
   /** Nothing to do but to wait for the service, or to try again later. */
@@ -33,7 +33,12 @@ export type Step =
   | { step: "hold"; lookInMs?: number }
   /** Only a person can help. */
   | { step: "refuse"; reason: Reason; message: string }
-  | { step: "settled"; reason: "Active" | "Idle" | "Disabled" | "Drifted"; message: string; drift: readonly Difference[] };
+  | {
+      step: "settled";
+      reason: "Active" | "Idle" | "Disabled" | "Drifted";
+      message: string;
+      drift: readonly Difference[];
+    };
 
 /** The steps that send a write to the service. */
 export type Write = Extract<Step, { step: "create" | "patch" | "restart" | "delete" }>;

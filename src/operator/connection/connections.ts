@@ -1,8 +1,8 @@
-import type { KubeObject } from "../resources/object.ts";
-import { finalizers } from "../resources/names.ts";
-import { secondsOf } from "../resources/duration.ts";
-import type { ServiceConnection } from "../resources/service-connection.ts";
 import type { Account } from "../client/client.ts";
+import { secondsOf } from "../resources/duration.ts";
+import { finalizers } from "../resources/names.ts";
+import type { KubeObject } from "../resources/object.ts";
+import type { ServiceConnection } from "../resources/service-connection.ts";
 import { normalisedBaseURL } from "./base-url.ts";
 import { type Resolved, resolve, type Secret } from "./resolve.ts";
 import { Session, type SessionOptions, type Terms, throughOf } from "./session.ts";

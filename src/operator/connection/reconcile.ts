@@ -1,7 +1,6 @@
 import type { ClusterClient } from "../cluster/client.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import type { ResourceKind } from "../cluster/objects.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { clippedMessage, datedConditions, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
@@ -10,9 +9,10 @@ import type { KubeObject } from "../resources/object.ts";
 import {
   type ServiceConnection,
   type ServiceConnectionStatus,
-  serviceConnectionKind,
   type StatusProject,
+  serviceConnectionKind,
 } from "../resources/service-connection.ts";
+import type { Clock } from "../runtime/clock.ts";
 import type { Connections } from "./connections.ts";
 import { type Resolved, type Secret } from "./resolve.ts";
 import type { Session } from "./session.ts";
@@ -218,7 +218,13 @@ function verdict(resolved: Resolved, session: Session | undefined): { reason: Re
   }
 }
 
-function projectOf({ id, name, region_id, pg_version, locked }: NonNullable<Session["projects"]>[number]): StatusProject {
+function projectOf({
+  id,
+  name,
+  region_id,
+  pg_version,
+  locked,
+}: NonNullable<Session["projects"]>[number]): StatusProject {
   return {
     id,
     ...(name === undefined ? {} : { name }),

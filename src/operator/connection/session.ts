@@ -171,7 +171,8 @@ export class Session {
       // A service may lack /auth, and a key may not be allowed to list projects: any answer of its own shows it alive.
       const silent = (kind: Failure["kind"] | "ok") => kind === "unavailable" || kind === "ambiguous";
       if (listed.kind === "unauthorized") return;
-      if (listed.kind !== "ok" && silent(listed.kind)) this.#setHealth({ kind: "unreachable", message: listed.message });
+      if (listed.kind !== "ok" && silent(listed.kind))
+        this.#setHealth({ kind: "unreachable", message: listed.message });
       else this.#setHealth({ kind: "reachable" });
     } finally {
       this.#probing = false;

@@ -31,7 +31,10 @@ const longestMessage = 1024;
 export function clippedMessage(message: string): string {
   const bytes = Buffer.from(message, "utf8");
   if (bytes.length <= longestMessage) return message;
-  const clipped = bytes.subarray(0, longestMessage - 3).toString("utf8").replace(/\uFFFD+$/, "");
+  const clipped = bytes
+    .subarray(0, longestMessage - 3)
+    .toString("utf8")
+    .replace(/\uFFFD+$/, "");
   return `${clipped}…`;
 }
 
