@@ -125,7 +125,6 @@ export class ServiceClient {
         ...(organizationID === undefined ? {} : { org_id: organizationID }),
       };
       // One page needs the one before it.
-      // oxlint-disable-next-line no-await-in-loop
       const answer = await this.#read("/projects", [], ProjectsAnswer, signal, query);
       if (answer.kind !== "ok") return answer;
       const { value } = answer;
