@@ -50,12 +50,11 @@ export function createScreen(terminal: Terminal): Screen {
       const show = () => terminal.write(`\r   ${dim(`… ${what} ${seconds()}`)}\u001b[K`);
       const timer = tty ? setInterval(show, 100) : undefined;
       try {
-        const answer = await work;
-        if (tty) terminal.write("\r\u001b[K");
-        line(dim(`   ${what}: ${seconds()}`));
-        return answer;
+        return await work;
       } finally {
         clearInterval(timer);
+        if (tty) terminal.write("\r\u001b[K");
+        line(dim(`   ${what}: ${seconds()}`));
       }
     },
   };

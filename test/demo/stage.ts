@@ -3,6 +3,7 @@ import { type ControlPlane, startControlPlane } from "../control-plane/control-p
 import { installCrds } from "../control-plane/crds.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
+import { sampleBaseURL, samplesFor } from "./samples.ts";
 import type { Screen } from "./screen.ts";
 
 /** Everything that the demo runs: a control plane, the service, a counter before it, and the operator. */
@@ -14,26 +15,24 @@ export interface Stage extends AsyncDisposable {
 }
 
 /** Starts everything, each as a process of its own but the counter. */
-export async function setStage(screen: Screen, seed: string, timeScale: number): Promise<Stage> {
-  const everything = new AsyncDisposableStack();
-  try {
-    const binaries = await findBinaries({ progress: (line) => screen.note(line) });
-    const start = <T extends AsyncDisposable>(what: string, starting: Promise<T>) =>
-      screen.waiting(
-        what,
-        starting.then((started) => everything.use(started)),
-      );
-    const service = await start("the service, with SQLite", ServiceProcess.start({ seed, timeScale }));
-    const counter = everything.use(await CountingProxy.start(service));
-    const controlPlane = await start("kube-apiserver and etcd", startControlPlane({ binaries }));
-    const { kubeconfig } = controlPlane;
-    await screen.waiting("kube-controller-manager", controlPlane.startControllerManager());
-    await screen.waiting("kubectl apply -k crds", installCrds({ kubeconfig, kubectl: binaries.kubectl }));
-    const operator = OperatorProcess.start({ kubeconfig, allowedBaseURLs: [counter.baseURL] });
-    await start("the operator", operator);
-    return { controlPlane, service, counter, [Symbol.asyncDispose]: () => everything.disposeAsync() };
-  } catch (error) {
-    await everything.disposeAsync();
-    throw error;
-  }
+export async function setStage(screen: Screen): Promise<Stage> {
+  await using everything = new AsyncDisposableStack();
+  const start = async <T extends AsyncDisposable>(what: string, starting: Promise<T>) =>
+    everything.use(await screen.waiting(what, starting));
+
+  const binaries = await findBinaries({ progress: (line) => screen.note(line) });
+  const { seed } = samplesFor(sampleBaseURL);
+  const service = await start("the service, with SQLite", ServiceProcess.start({ seed }));
+  const counter = await start(
+    "a counter of its calls",
+    CountingProxy.start(service, Number(new URL(sampleBaseURL).port)),
+  );
+  const controlPlane = await start("kube-apiserver and etcd", startControlPlane({ binaries }));
+  const { kubeconfig } = controlPlane;
+  await screen.waiting("kube-controller-manager", controlPlane.startControllerManager());
+  await screen.waiting("kubectl apply -k crds", installCrds({ kubeconfig, kubectl: binaries.kubectl }));
+  await start("the operator", OperatorProcess.start({ kubeconfig, allowedBaseURLs: [counter.baseURL] }));
+
+  const started = everything.move();
+  return { controlPlane, service, counter, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

@@ -29,9 +29,15 @@ export class CountingProxy implements AsyncDisposable {
   readonly #target: string;
   readonly #listeners = new Set<(request: CountedRequest) => void>();
 
-  static async start(target: { baseURL: string }): Promise<CountingProxy> {
-    const port = await freePort();
-    const proxy = new CountingProxy(port, new URL(target.baseURL).origin);
+  /** Listens on the port that is wished for, where that is free, else on any. */
+  static async start(target: { baseURL: string }, wish?: number): Promise<CountingProxy> {
+    const origin = new URL(target.baseURL).origin;
+    if (wish === undefined) return CountingProxy.#listen(await freePort(), origin);
+    return CountingProxy.#listen(wish, origin).catch(() => CountingProxy.start(target));
+  }
+
+  static async #listen(port: number, origin: string): Promise<CountingProxy> {
+    const proxy = new CountingProxy(port, origin);
     await new Promise<void>((resolve, reject) => {
       proxy.#server.once("error", reject).listen(port, "127.0.0.1", resolve);
     });

@@ -1,10 +1,15 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-let orders: Socket | undefined;
+interface Guardian {
+  process: ChildProcess;
+  orders: Socket;
+}
+
+let guardian: Guardian | undefined;
 
 /** Has the process group ended when this process ends, however that happens, SIGKILL included. */
 export function endWithUs(group: number): { ended: () => void } {
@@ -25,19 +30,31 @@ export function temporaryDirectory(name: string): { path: string; remove: () => 
   };
 }
 
-function order(line: string): void {
-  orders ??= startGuardian();
-  orders.write(`${line}\n`);
+/** Does now what would be done when this process ends, and resolves when it is done. */
+export async function endEverything(): Promise<void> {
+  if (guardian === undefined) return;
+  const { process: child, orders } = guardian;
+  guardian = undefined;
+  child.ref();
+  const done = new Promise((resolve) => child.once("close", resolve));
+  orders.end();
+  await done;
 }
 
-function startGuardian(): Socket {
+function order(line: string): void {
+  guardian ??= startGuardian();
+  guardian.orders.write(`${line}\n`);
+}
+
+function startGuardian(): Guardian {
   // In a process group of its own, so that a Ctrl-C meant for us does not end it before its work.
-  const guardian = spawn(process.execPath, [join(import.meta.dirname, "guardian-process.ts")], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "guardian-process.ts")], {
     stdio: ["pipe", "ignore", "inherit"],
     detached: true,
   });
-  guardian.unref();
-  if (!(guardian.stdin instanceof Socket)) throw new Error("the guardian process has no pipe to take orders from");
-  guardian.stdin.unref();
-  return guardian.stdin;
+  child.unref();
+  const { stdin: orders } = child;
+  if (!(orders instanceof Socket)) throw new Error("the guardian process has no pipe to take orders from");
+  orders.unref();
+  return { process: child, orders };
 }

@@ -1,0 +1,21 @@
+// `npm run bench` runs them all, `npm run bench -- NAME…` those named. The status is 1 where a median is too high.
+import { type Bench, describeFigure, keeps } from "./figures.ts";
+import { latency } from "./latency.ts";
+
+const benches: readonly Bench[] = [latency];
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
+if (unknown.length > 0) {
+  console.error(`There is no bench ${unknown.join(", ")}. There are: ${benches.map(({ name }) => name).join(", ")}.`);
+  process.exit(1);
+}
+
+for (const bench of benches) {
+  if (names.length > 0 && !names.includes(bench.name)) continue;
+  console.log(`${bench.name}: ${bench.measures}`);
+  for (const figure of await bench.run((line) => console.error(`  ${line}`))) {
+    console.log(`  ${describeFigure(figure)}`);
+    if (!keeps(figure)) process.exitCode = 1;
+  }
+}

