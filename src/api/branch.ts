@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { EndpointCreate } from "./endpoint.ts";
+import { Id } from "./ids.ts";
 import { loose } from "./loose.ts";
 
 /** A branch of a project. */
@@ -25,3 +27,19 @@ export type BranchesAnswer = z.infer<typeof BranchesAnswer>;
 /** `GET …/branches/{id}` */
 export const BranchAnswer = loose({ branch: Branch });
 export type BranchAnswer = z.infer<typeof BranchAnswer>;
+
+/** The body of `POST …/branches`, which may be left out: a branch of the default branch, without a compute. */
+export const BranchCreate = z.strictObject({
+  branch: z
+    .strictObject({
+      name: z.string().min(1).max(256).optional(),
+      parent_id: Id.optional(),
+      protected: z.boolean().optional(),
+    })
+    .optional(),
+  endpoints: z
+    .array(EndpointCreate.shape.endpoint.omit({ branch_id: true, region_id: true }))
+    .max(20)
+    .optional(),
+});
+export type BranchCreate = z.infer<typeof BranchCreate>;

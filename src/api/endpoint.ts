@@ -90,7 +90,7 @@ const attributes = {
   suspend_timeout_seconds: SuspendTimeout.optional(),
   settings: EndpointSettings.optional(),
   pooler_enabled: z.boolean().optional(),
-  pooler_mode: z.enum(["transaction", "session"]).optional(),
+  pooler_mode: z.enum(["transaction"]).optional(),
   disabled: z.boolean().optional(),
   passwordless_access: z.boolean().optional(),
   provisioner: z.string().min(1).max(64).optional(),

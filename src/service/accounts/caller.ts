@@ -1,0 +1,100 @@
+import { refusals } from "../refusal.ts";
+import type { KeyScope } from "../store/keys.ts";
+import type { Owner, Project } from "../store/projects.ts";
+import type { Store } from "../store/store.ts";
+import type { World } from "../world.ts";
+
+/** Whoever sends a request, as their key tells. */
+export interface Caller {
+  keyId: number;
+  scope: KeyScope;
+  /** Whose request limits it counts against: an account's id, or an organization's. */
+  limitedAs: string;
+}
+
+/** A key's time of use is written at most this often, in milliseconds: a read should not cost a write. */
+const usePrecision = 60_000;
+
+/** The caller behind an Authorization header. Missing, malformed, unknown and revoked keys are all refused alike. */
+export function authenticate(world: World, authorization: string | undefined, remote: string, at: number): Caller {
+  const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1];
+  const key = secret === undefined ? undefined : world.store.keys.bySecret(secret);
+  if (!key || !stillHolds(world.store, key.scope)) throw refusals.unauthorized();
+  if (key.lastUsedAt === undefined || at - key.lastUsedAt >= usePrecision || key.lastUsedFrom !== remote) {
+    world.store.keys.used(key.id, at, remote);
+  }
+  const { scope } = key;
+  return { keyId: key.id, scope, limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId };
+}
+
+/** A project-scoped key ends when its project leaves the organization; the others hold until they are revoked. */
+function stillHolds(store: Store, scope: KeyScope): boolean {
+  if (scope.kind !== "project") return true;
+  const owner = store.projects.get(scope.projectId)?.owner;
+  return owner?.kind === "organization" && owner.id === scope.organizationId;
+}
+
+/** What a caller may do in a project or an organization. */
+export type Right = "member" | "admin";
+
+/** The caller's right in what `owner` owns; `undefined` where they may not even know that it exists. */
+export function rightIn(store: Store, { scope }: Caller, owner: Owner): Right | undefined {
+  switch (scope.kind) {
+    case "personal":
+      if (owner.kind === "account") return owner.id === scope.accountId ? "admin" : undefined;
+      return store.accounts.member(owner.id, scope.accountId)?.role;
+    case "organization":
+      return owner.kind === "organization" && owner.id === scope.organizationId ? "admin" : undefined;
+    case "project":
+      return owner.kind === "organization" && owner.id === scope.organizationId ? "member" : undefined;
+  }
+}
+
+/** The project, if the caller has at least `needed` in it. */
+export function reachProject(store: Store, caller: Caller, projectId: string, needed: Right): Project {
+  const { scope } = caller;
+  if (scope.kind === "project" && scope.projectId !== projectId) throw refusals.outsideScope(scope.projectId);
+  const project = store.projects.get(projectId);
+  const right = project && rightIn(store, caller, project.owner);
+  if (!project || !right) throw refusals.notFound("project");
+  if (needed === "admin" && right !== "admin") {
+    throw refusals.forbidden(
+      `this call on project ${projectId} needs an administrator of its organization, or an organization API key`,
+    );
+  }
+  return project;
+}
+
+/** Every owner whose projects the caller can list. */
+export function visibleOwners(store: Store, { scope }: Caller): Owner[] {
+  if (scope.kind !== "personal") return [{ kind: "organization", id: scope.organizationId }];
+  const organizations = store.accounts.organizationsOf(scope.accountId);
+  return [
+    { kind: "account", id: scope.accountId },
+    ...organizations.map(({ id }): Owner => ({ kind: "organization", id })),
+  ];
+}
+
+/** The account behind a personal key; other keys are refused. */
+export function personalAccount(caller: Caller): string {
+  switch (caller.scope.kind) {
+    case "personal":
+      return caller.scope.accountId;
+    case "organization":
+      throw refusals.notForOrganizationKeys();
+    case "project":
+      throw refusals.outsideScope(caller.scope.projectId);
+  }
+}
+
+/** Refuses whoever may not even know the organization, and project-scoped keys. */
+export function reachOrganization(store: Store, caller: Caller, organizationId: string, needed: Right) {
+  if (caller.scope.kind === "project") throw refusals.outsideScope(caller.scope.projectId);
+  const organization = store.accounts.organization(organizationId);
+  const right = organization && rightIn(store, caller, { kind: "organization", id: organizationId });
+  if (!organization || !right) throw refusals.notFound("organization");
+  if (needed === "admin" && right !== "admin") {
+    throw refusals.forbidden(`this call needs an administrator of organization ${organizationId}`);
+  }
+  return { organization, right };
+}

@@ -1,0 +1,40 @@
+import { timestamp } from "../clock.ts";
+import type { ApiKey } from "../store/keys.ts";
+import type { World } from "../world.ts";
+
+/** What every answer about a key holds. */
+function commonView(key: ApiKey) {
+  return {
+    id: key.id,
+    name: key.name,
+    created_at: timestamp(key.createdAt),
+    ...(key.scope.kind === "project" && { project_id: key.scope.projectId }),
+  };
+}
+
+function useView(key: ApiKey) {
+  return {
+    ...(key.lastUsedAt !== undefined && { last_used_at: timestamp(key.lastUsedAt) }),
+    last_used_from_addr: key.lastUsedFrom ?? "",
+  };
+}
+
+/** The one answer that holds the secret. */
+export function createdView(world: World, key: ApiKey, secret: string) {
+  return { ...commonView(key), key: secret, created_by: creatorId(world, key) };
+}
+
+/** A key as it is listed. */
+export function listedView(world: World, key: ApiKey) {
+  const name = world.store.accounts.get(key.createdBy)?.name ?? "";
+  return { ...commonView(key), created_by: { id: creatorId(world, key), name, image: "" }, ...useView(key) };
+}
+
+/** A key that has just been revoked. */
+export function revokedView(world: World, key: ApiKey) {
+  return { ...commonView(key), created_by: creatorId(world, key), ...useView(key), revoked: true };
+}
+
+function creatorId(world: World, key: ApiKey): string {
+  return world.store.accounts.get(key.createdBy)?.uuid ?? key.createdBy;
+}

@@ -1,0 +1,42 @@
+import { refusals } from "../refusal.ts";
+import type { Role } from "../store/accounts.ts";
+import type { Owner } from "../store/projects.ts";
+import type { World } from "../world.ts";
+
+/** Gives a project to another account or organization. Keys scoped to it end with its organization, for good. */
+export function moveProject(world: World, projectId: string, owner: Owner, at: number): void {
+  const { projects, keys, accounts } = world.store;
+  const project = projects.get(projectId);
+  if (!project) throw refusals.notFound(`project ${projectId}`);
+  const exists = owner.kind === "account" ? accounts.get(owner.id) : accounts.organization(owner.id);
+  if (!exists) throw refusals.notFound(`${owner.kind} ${owner.id}`);
+  if (project.owner.kind === owner.kind && project.owner.id === owner.id) return;
+  keys.revokeScopedTo(projectId, at);
+  projects.setOwner(projectId, owner, at);
+}
+
+/** Makes an account a member of an organization, or changes its role. The last administrator stays one. */
+export function putMember(world: World, organizationId: string, accountId: string, role: Role, at: number): void {
+  const { accounts } = world.store;
+  if (!accounts.organization(organizationId)) throw refusals.notFound(`organization ${organizationId}`);
+  if (!accounts.get(accountId)) throw refusals.notFound(`account ${accountId}`);
+  if (role !== "admin") refuseLastAdmin(world, organizationId, accountId);
+  accounts.putMember({ organizationId, accountId, role, joinedAt: at });
+}
+
+/** Takes an account out of an organization: its personal keys reach nothing of it any more. */
+export function removeMember(world: World, organizationId: string, accountId: string): void {
+  refuseLastAdmin(world, organizationId, accountId);
+  if (!world.store.accounts.removeMember(organizationId, accountId)) {
+    throw refusals.notFound(`member ${accountId} of organization ${organizationId}`);
+  }
+}
+
+function refuseLastAdmin(world: World, organizationId: string, accountId: string): void {
+  const admins = world.store.accounts.members(organizationId).filter(({ role }) => role === "admin");
+  if (admins.length === 1 && admins[0]?.accountId === accountId) {
+    throw refusals.conflict(
+      `${accountId} is the last administrator of organization ${organizationId}: make another member one first`,
+    );
+  }
+}

@@ -1,0 +1,51 @@
+import type { EndpointState } from "../../api/endpoint.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { Effect, StoredOperation } from "../store/operations.ts";
+import type { World } from "../world.ts";
+import { durationOf, type TimedAction } from "./durations.ts";
+
+/** One operation to be scheduled. */
+export interface Step {
+  action: "start_compute" | "suspend_compute" | "apply_config";
+  effect: Effect;
+  /** Where it takes another time than its action usually does. */
+  timing?: TimedAction;
+}
+
+/**
+ * Sets off a chain of operations on a compute: the first runs from `at`, each other one as soon as the one before
+ * has finished. Writes the endpoint back with its pending state; no inactivity timer runs meanwhile.
+ */
+export function schedule(
+  world: World,
+  { endpoint, at, pendingState }: { endpoint: StoredEndpoint; at: number; pendingState: EndpointState },
+  steps: readonly Step[],
+): StoredOperation[] {
+  const { projectId, branchId, id: endpointId } = endpoint;
+  let chain = world.store.operations.unfinishedOf(projectId, endpointId)[0]?.chain;
+  const running = chain === undefined;
+  const scheduled: StoredOperation[] = [];
+  for (const [index, { action, effect, timing }] of steps.entries()) {
+    const durationMs = durationOf(world, timing ?? action);
+    const first = running && index === 0;
+    const operation = world.store.operations.insert({
+      id: world.ids.uuid(),
+      projectId,
+      branchId,
+      endpointId,
+      chain,
+      action,
+      effect,
+      status: first ? "running" : "scheduling",
+      durationMs,
+      due: first ? at + durationMs : undefined,
+      createdAt: at,
+    });
+    chain ??= operation.chain;
+    scheduled.push(operation);
+  }
+  endpoint.pendingState = pendingState;
+  endpoint.suspendDue = undefined;
+  world.store.endpoints.update(endpoint);
+  return scheduled;
+}

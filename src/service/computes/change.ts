@@ -1,0 +1,125 @@
+import type { EndpointPatch } from "../../api/endpoint.ts";
+import { planOf } from "../projects/owner.ts";
+import { refusals } from "../refusal.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { Project } from "../store/projects.ts";
+import type { World } from "../world.ts";
+import { type Step, schedule } from "./chain.ts";
+import type { Changed } from "./create.ts";
+import { checkLimits } from "./limits.ts";
+import { suspendDue } from "./settle.ts";
+
+/** The attributes that a change names. */
+type Wanted = EndpointPatch["endpoint"];
+
+/** What has to be done about a compute to bring a change into effect. */
+type Consequence =
+  | { kind: "none" }
+  /** Applied while it runs: connections stay. */
+  | { kind: "apply" }
+  /** Running, it is restarted with the new configuration: connections are cut. */
+  | { kind: "restart" }
+  /** Not running, it comes up for the moment that the change takes. */
+  | { kind: "apply-idle" }
+  /** Moved to another branch, it is left idle there: connections are cut. */
+  | { kind: "move" }
+  /** Closed to connections, it is suspended. */
+  | { kind: "suspend" };
+
+/** Changes a compute. What is left out stays; a change that changes nothing sets nothing off. */
+export function changeEndpoint(
+  world: World,
+  project: Project,
+  before: StoredEndpoint,
+  wanted: Wanted,
+  at: number,
+): Changed {
+  const { branches, endpoints, operations, connections } = world.store;
+  const after = merged(world, before, wanted);
+  if (after.minCu !== before.minCu || after.maxCu !== before.maxCu || wanted.suspend_timeout_seconds !== undefined) {
+    const sizes = { min: after.minCu, max: after.maxCu };
+    checkLimits(planOf(world.store, project.owner), sizes, after.suspendTimeoutSeconds);
+  }
+  if (after.branchId !== before.branchId) {
+    const target = branches.get(project.id, after.branchId);
+    if (!target) throw refusals.notFound("branch");
+    if (before.type === "read_write" && endpoints.primaryOf(target.id)) throw refusals.secondPrimary();
+    if (target.currentState !== "ready") throw refusals.notReady("branch");
+  }
+  if (same(before, after)) return { endpoint: before, operations: [] };
+
+  after.updatedAt = at;
+  const consequence = consequenceOf(before, after);
+  if (consequence.kind === "none") {
+    after.suspendDue = suspendDue(world, after);
+    endpoints.update(after);
+    return { endpoint: after, operations: [] };
+  }
+  if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+  const { steps, pendingState, cut } = plans[consequence.kind];
+  if (cut && connections.cut(after.id) > 0) after.lastActive = at;
+  if (consequence.kind === "move") after.currentState = "idle";
+  return { endpoint: after, operations: schedule(world, { endpoint: after, at, pendingState }, steps) };
+}
+
+const plans: Record<
+  Exclude<Consequence["kind"], "none">,
+  { steps: readonly Step[]; pendingState: "active" | "idle"; cut: boolean }
+> = {
+  apply: { steps: [{ action: "apply_config", effect: "none" }], pendingState: "active", cut: false },
+  restart: { steps: [{ action: "apply_config", effect: "start" }], pendingState: "active", cut: true },
+  "apply-idle": {
+    steps: [
+      { action: "apply_config", effect: "none" },
+      { action: "suspend_compute", effect: "suspend" },
+    ],
+    pendingState: "idle",
+    cut: false,
+  },
+  move: {
+    steps: [
+      { action: "apply_config", effect: "none" },
+      { action: "suspend_compute", effect: "suspend" },
+    ],
+    pendingState: "idle",
+    cut: true,
+  },
+  suspend: { steps: [{ action: "suspend_compute", effect: "suspend" }], pendingState: "idle", cut: true },
+};
+
+function consequenceOf(before: StoredEndpoint, after: StoredEndpoint): Consequence {
+  if (after.branchId !== before.branchId) return { kind: "move" };
+  const running = before.currentState !== "idle";
+  if (running && after.disabled && !before.disabled) return { kind: "suspend" };
+  const resized = after.minCu !== before.minCu || after.maxCu !== before.maxCu;
+  const reconfigured = JSON.stringify(after.settings) !== JSON.stringify(before.settings);
+  if (resized) return { kind: running ? "restart" : "apply-idle" };
+  if (reconfigured) return { kind: running ? "apply" : "apply-idle" };
+  const tuned =
+    after.suspendTimeoutSeconds !== before.suspendTimeoutSeconds ||
+    after.poolerEnabled !== before.poolerEnabled ||
+    after.passwordlessAccess !== before.passwordlessAccess ||
+    after.provisioner !== before.provisioner;
+  return { kind: running && tuned ? "apply" : "none" };
+}
+
+function merged(world: World, before: StoredEndpoint, wanted: Wanted): StoredEndpoint {
+  return {
+    ...before,
+    branchId: wanted.branch_id ?? before.branchId,
+    name: world.options.strictSpec ? undefined : (wanted.name ?? before.name),
+    minCu: wanted.autoscaling_limit_min_cu ?? before.minCu,
+    maxCu: wanted.autoscaling_limit_max_cu ?? before.maxCu,
+    suspendTimeoutSeconds: wanted.suspend_timeout_seconds ?? before.suspendTimeoutSeconds,
+    settings: wanted.settings ?? before.settings,
+    poolerEnabled: wanted.pooler_enabled ?? before.poolerEnabled,
+    poolerMode: wanted.pooler_mode ?? before.poolerMode,
+    disabled: wanted.disabled ?? before.disabled,
+    passwordlessAccess: wanted.passwordless_access ?? before.passwordlessAccess,
+    provisioner: wanted.provisioner ?? before.provisioner,
+  };
+}
+
+function same(one: StoredEndpoint, other: StoredEndpoint): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,72 @@
+import type { EndpointCreate } from "../../api/endpoint.ts";
+import { planOf } from "../projects/owner.ts";
+import { refusals } from "../refusal.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { StoredOperation } from "../store/operations.ts";
+import type { Project } from "../store/projects.ts";
+import type { World } from "../world.ts";
+import { schedule } from "./chain.ts";
+import { checkLimits, sizesOf } from "./limits.ts";
+
+/** What a compute is created with; everything but branch and type has a default. */
+export type NewEndpoint = EndpointCreate["endpoint"];
+
+/** A compute and the operations that a change of it set off. */
+export interface Changed {
+  endpoint: StoredEndpoint;
+  operations: StoredOperation[];
+}
+
+/** Creates a compute on a branch and starts it, unless it is disabled from the start. */
+export function createEndpoint(world: World, project: Project, wanted: NewEndpoint, at: number): Changed {
+  const { branches, endpoints, operations } = world.store;
+  const branch = branches.get(project.id, wanted.branch_id);
+  if (!branch) throw refusals.notFound("branch");
+  if (wanted.region_id !== undefined && wanted.region_id !== project.regionId) {
+    throw refusals.invalid(`region_id must be the project's region, ${project.regionId}, or be left out`);
+  }
+  if (wanted.type === "read_write" && endpoints.primaryOf(branch.id)) throw refusals.secondPrimary();
+  if (branch.currentState !== "ready") throw refusals.notReady("branch");
+  const endpoint = newEndpoint(world, project, wanted, at);
+  if (endpoint.disabled) {
+    endpoints.insert({ ...endpoint, currentState: "idle" });
+    return { endpoint: { ...endpoint, currentState: "idle" }, operations: [] };
+  }
+  if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+  endpoints.insert(endpoint);
+  const started = schedule(world, { endpoint, at, pendingState: "active" }, [
+    { action: "start_compute", effect: "start" },
+  ]);
+  return { endpoint, operations: started };
+}
+
+/** A compute as it comes into being: in state `init`, within the owner's limits. */
+export function newEndpoint(world: World, project: Project, wanted: NewEndpoint, at: number): StoredEndpoint {
+  const sizes = sizesOf(wanted.autoscaling_limit_min_cu, wanted.autoscaling_limit_max_cu);
+  const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? 0;
+  checkLimits(planOf(world.store, project.owner), sizes, suspendTimeoutSeconds);
+  return {
+    id: `ep-${world.ids.name()}`,
+    projectId: project.id,
+    branchId: wanted.branch_id,
+    type: wanted.type,
+    name: world.options.strictSpec ? undefined : wanted.name,
+    minCu: sizes.min,
+    maxCu: sizes.max,
+    suspendTimeoutSeconds,
+    settings: wanted.settings ?? { pg_settings: {} },
+    poolerEnabled: wanted.pooler_enabled ?? false,
+    poolerMode: wanted.pooler_mode ?? "transaction",
+    disabled: wanted.disabled ?? false,
+    passwordlessAccess: wanted.passwordless_access ?? true,
+    provisioner: wanted.provisioner ?? "k8s-neonvm",
+    currentState: "init",
+    pendingState: undefined,
+    lastActive: undefined,
+    startedAt: undefined,
+    suspendedAt: undefined,
+    suspendDue: undefined,
+    createdAt: at,
+    updatedAt: at,
+  };
+}

@@ -1,0 +1,24 @@
+import type { World } from "../world.ts";
+
+/** How long each action takes at life's speed, in milliseconds: at least, and how much more at most. */
+const durations = {
+  start_compute: [400, 250],
+  wake_compute: [200, 200],
+  suspend_compute: [100, 150],
+  apply_config: [150, 200],
+  create_branch: [150, 150],
+  create_timeline: [150, 150],
+} as const satisfies Record<string, readonly [number, number]>;
+
+export type TimedAction = keyof typeof durations;
+
+/** The duration of one operation, in milliseconds of the service's scaled time. */
+export function durationOf(world: World, action: TimedAction): number {
+  const [least, spread] = durations[action];
+  return scaled(world, least + spread * world.random());
+}
+
+/** A span of life's milliseconds in the service's time, which `--time-scale` makes run faster; never less than 1. */
+export function scaled(world: World, ms: number): number {
+  return Math.max(1, Math.round(ms / world.options.timeScale));
+}

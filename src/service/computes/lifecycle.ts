@@ -1,0 +1,59 @@
+import { refusals } from "../refusal.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { World } from "../world.ts";
+import { type Step, schedule } from "./chain.ts";
+import type { Changed } from "./create.ts";
+
+/** Starts an idle compute; one that runs is left alone. */
+export function startEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
+  refuseDisabled(endpoint, "start");
+  if (endpoint.currentState === "active" && endpoint.pendingState === undefined) return { endpoint, operations: [] };
+  return setOff(world, endpoint, at, "active", [{ action: "start_compute", effect: "start", timing: "wake_compute" }]);
+}
+
+/** Suspends a running compute and cuts its connections; one that is idle is left alone. */
+export function suspendEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
+  if (endpoint.pendingState !== undefined) throw refusals.inTransition("suspend");
+  if (endpoint.currentState === "idle") return { endpoint, operations: [] };
+  return setOff(world, endpoint, at, "idle", [{ action: "suspend_compute", effect: "suspend" }]);
+}
+
+/** Restarts a compute and cuts its connections; one that is idle has nothing to suspend and is only started. */
+export function restartEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
+  refuseDisabled(endpoint, "restart");
+  const start: Step = { action: "start_compute", effect: "start" };
+  const suspend: Step = { action: "suspend_compute", effect: "suspend" };
+  return setOff(world, endpoint, at, "active", endpoint.currentState === "idle" ? [start] : [suspend, start]);
+}
+
+/**
+ * Removes a compute at once: no operation is scheduled, so the project's lock does not stand in the way, but its own
+ * running operations do.
+ */
+export function deleteEndpoint(world: World, endpoint: StoredEndpoint): Changed {
+  if (world.store.operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0) {
+    throw refusals.projectBusy();
+  }
+  world.store.endpoints.delete(endpoint);
+  return { endpoint, operations: [] };
+}
+
+function setOff(
+  world: World,
+  endpoint: StoredEndpoint,
+  at: number,
+  pendingState: "active" | "idle",
+  steps: readonly Step[],
+): Changed {
+  const { operations, connections } = world.store;
+  if (operations.anyUnfinished(endpoint.projectId)) throw refusals.projectBusy();
+  if (connections.cut(endpoint.id) > 0) endpoint.lastActive = at;
+  endpoint.updatedAt = at;
+  return { endpoint, operations: schedule(world, { endpoint, at, pendingState }, steps) };
+}
+
+function refuseDisabled(endpoint: StoredEndpoint, doing: string): void {
+  if (endpoint.disabled) {
+    throw refusals.disabled(`endpoint ${endpoint.id} is disabled: set disabled to false before you ${doing} it`);
+  }
+}

@@ -1,0 +1,35 @@
+import { type ComputeUnitRange, computeUnitRangeProblem } from "../../api/compute-units.ts";
+import { neverSuspend } from "../../api/scale-to-zero.ts";
+import { refusals } from "../refusal.ts";
+
+/** The largest compute of the free plan, in compute units: 2 vCPUs and 8 GB of memory. */
+export const largestFreeSize = 2;
+
+/** Sizes of a compute that is created without any, in compute units. */
+export const defaultComputeUnits = 1;
+
+/** Refuses sizes that nobody may have, and what the owner's plan does not include. */
+export function checkLimits(plan: string, sizes: ComputeUnitRange, suspendTimeoutSeconds: number): void {
+  const problem = computeUnitRangeProblem(sizes);
+  if (problem !== undefined) throw refusals.invalid(problem);
+  if (plan !== "free") return;
+  if (sizes.max > largestFreeSize) {
+    throw refusals.planLimit(
+      `the free plan ends at ${largestFreeSize} CU (2 vCPUs, 8 GB): ${sizes.max} CU needs a paid plan`,
+    );
+  }
+  if (suspendTimeoutSeconds === neverSuspend) {
+    throw refusals.planLimit("scale to zero cannot be turned off on the free plan: leave suspend_timeout_seconds at 0");
+  }
+}
+
+/**
+ * The sizes that a creation asks for. Where it names only one end, the other is the default, or as near to it as the
+ * given end lets it be.
+ */
+export function sizesOf(min: number | undefined, max: number | undefined): ComputeUnitRange {
+  return {
+    min: min ?? Math.min(defaultComputeUnits, max ?? defaultComputeUnits),
+    max: max ?? Math.max(defaultComputeUnits, min ?? defaultComputeUnits),
+  };
+}

@@ -1,0 +1,96 @@
+import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { StoredOperation } from "../store/operations.ts";
+import type { World } from "../world.ts";
+import { schedule } from "./chain.ts";
+import { scaled } from "./durations.ts";
+
+/** When something next happens by itself, in milliseconds since the epoch; `undefined` where nothing will. */
+export function nextDue(world: World): number | undefined {
+  return nextEvent(world)?.at;
+}
+
+/**
+ * Lets everything happen, in order, that should have happened by `now`: operations finish and the next ones run,
+ * connections close, computes suspend. Nothing else drives timers, so they survive a restart of the process.
+ * To be called in a transaction.
+ */
+export function settle(world: World, now: number): void {
+  for (let event = nextEvent(world); event && event.at <= now; event = nextEvent(world)) event.happen();
+}
+
+interface DueEvent {
+  at: number;
+  happen(): void;
+}
+
+function nextEvent(world: World): DueEvent | undefined {
+  const { operations, connections, endpoints } = world.store;
+  const events: DueEvent[] = [];
+  const operation = operations.nextToFinish();
+  if (operation?.due !== undefined) {
+    const at = operation.due;
+    events.push({ at, happen: () => finish(world, operation, at) });
+  }
+  const connection = connections.nextToClose();
+  if (connection) {
+    const { id, endpointId, closesAt } = connection;
+    events.push({ at: closesAt, happen: () => closeConnection(world, id, endpointId, closesAt) });
+  }
+  const idle = endpoints.nextToSuspend();
+  if (idle) events.push({ at: idle.due, happen: () => suspendIdle(world, idle.id, idle.due) });
+  return events.reduce<DueEvent | undefined>(
+    (first, event) => (first && first.at <= event.at ? first : event),
+    undefined,
+  );
+}
+
+function finish(world: World, operation: StoredOperation, at: number): void {
+  const { operations, branches, endpoints } = world.store;
+  operations.setStatus(operation.seq, "finished", at, undefined);
+  const endpoint = operation.endpointId === undefined ? undefined : endpoints.byId(operation.endpointId);
+  switch (operation.effect) {
+    case "start":
+      if (endpoint) Object.assign(endpoint, { currentState: "active", startedAt: at, lastActive: at });
+      break;
+    case "suspend":
+      if (endpoint) Object.assign(endpoint, { currentState: "idle", suspendedAt: at });
+      break;
+    case "branch-ready":
+      if (operation.branchId !== undefined) branches.setState(operation.branchId, "ready", at);
+      break;
+    case "none":
+      break;
+  }
+  const next = operations.nextInChain(operation);
+  if (next) operations.setStatus(next.seq, "running", at, at + next.durationMs);
+  if (!endpoint) return;
+  if (operations.unfinishedOf(endpoint.projectId, endpoint.id).length === 0) endpoint.pendingState = undefined;
+  endpoint.updatedAt = at;
+  endpoint.suspendDue = suspendDue(world, endpoint);
+  endpoints.update(endpoint);
+}
+
+function closeConnection(world: World, id: number, endpointId: string, at: number): void {
+  const { connections, endpoints } = world.store;
+  connections.close(id);
+  const endpoint = endpoints.byId(endpointId);
+  if (!endpoint) return;
+  endpoint.lastActive = at;
+  endpoint.suspendDue = suspendDue(world, endpoint);
+  endpoints.update(endpoint);
+}
+
+function suspendIdle(world: World, id: string, at: number): void {
+  const endpoint = world.store.endpoints.byId(id);
+  if (!endpoint) return;
+  schedule(world, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
+}
+
+/** When a compute suspends for want of activity: never while it changes, serves someone, or may not suspend at all. */
+export function suspendDue(world: World, endpoint: StoredEndpoint): number | undefined {
+  if (endpoint.currentState !== "active" || endpoint.pendingState !== undefined) return undefined;
+  const seconds = suspendAfterSeconds(endpoint.suspendTimeoutSeconds);
+  if (seconds === undefined || world.store.connections.any(endpoint.id)) return undefined;
+  return (endpoint.lastActive ?? endpoint.createdAt) + scaled(world, seconds * 1000);
+}

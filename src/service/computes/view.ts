@@ -1,0 +1,64 @@
+import { timestamp } from "../clock.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { StoredOperation } from "../store/operations.ts";
+import type { World } from "../world.ts";
+import { endpointHost, proxyHost } from "./hosts.ts";
+
+/** A compute as the API answers it; with `strictSpec` only what the specification shows. */
+export function endpointView(world: World, endpoint: StoredEndpoint, regionId: string) {
+  const shown = {
+    id: endpoint.id,
+    host: endpointHost(endpoint.id, regionId),
+    project_id: endpoint.projectId,
+    branch_id: endpoint.branchId,
+    region_id: regionId,
+    type: endpoint.type,
+    autoscaling_limit_min_cu: endpoint.minCu,
+    autoscaling_limit_max_cu: endpoint.maxCu,
+    current_state: endpoint.currentState,
+    ...(endpoint.pendingState !== undefined && { pending_state: endpoint.pendingState }),
+    settings: endpoint.settings,
+    pooler_enabled: endpoint.poolerEnabled,
+    pooler_mode: endpoint.poolerMode,
+    disabled: endpoint.disabled,
+    passwordless_access: endpoint.passwordlessAccess,
+    ...(endpoint.lastActive !== undefined && { last_active: timestamp(endpoint.lastActive) }),
+    created_at: timestamp(endpoint.createdAt),
+    updated_at: timestamp(endpoint.updatedAt),
+    proxy_host: proxyHost(regionId),
+  };
+  if (world.options.strictSpec) return shown;
+  return {
+    ...shown,
+    ...(endpoint.name !== undefined && { name: endpoint.name }),
+    ...(endpoint.startedAt !== undefined && { started_at: timestamp(endpoint.startedAt) }),
+    ...(endpoint.suspendedAt !== undefined && { suspended_at: timestamp(endpoint.suspendedAt) }),
+    suspend_timeout_seconds: endpoint.suspendTimeoutSeconds,
+    provisioner: endpoint.provisioner,
+    creation_source: "console",
+  };
+}
+
+/** An operation as the API answers it. */
+export function operationView(world: World, operation: StoredOperation) {
+  const shown = {
+    id: operation.id,
+    project_id: operation.projectId,
+    ...(operation.branchId !== undefined && { branch_id: operation.branchId }),
+    ...(operation.endpointId !== undefined && { endpoint_id: operation.endpointId }),
+    action: operation.action,
+    status: operation.status,
+    failures_count: operation.failuresCount,
+    created_at: timestamp(operation.createdAt),
+    updated_at: timestamp(operation.updatedAt),
+  };
+  if (world.options.strictSpec) return shown;
+  return {
+    ...shown,
+    ...(operation.error !== undefined && { error: operation.error }),
+    total_duration_ms: operation.updatedAt - operation.createdAt,
+  };
+}
+
+export type EndpointView = ReturnType<typeof endpointView>;
+export type OperationView = ReturnType<typeof operationView>;

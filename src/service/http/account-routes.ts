@@ -1,0 +1,139 @@
+import { z } from "zod";
+import { moveProject } from "../accounts/moves.ts";
+import { timestamp } from "../clock.ts";
+import { largestFreeSize } from "../computes/limits.ts";
+import { refusals } from "../refusal.ts";
+import type { Organization } from "../store/accounts.ts";
+import { plans } from "../store/accounts.ts";
+import { nothing } from "./check.ts";
+import { anyKeyRoute, organizationRoute, personalRoute, type Route } from "./route.ts";
+import { Auth, Empty } from "./shapes.ts";
+
+/** The calls that tell who is who. */
+export function accountRoutes(): Route[] {
+  return [
+    anyKeyRoute(
+      {
+        method: "GET",
+        path: "/auth",
+        operationId: "getAuthDetails",
+        summary: "Whom the key speaks for.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: Auth },
+      },
+      ({ caller: { scope } }) => ({
+        status: 200,
+        body:
+          scope.kind === "personal"
+            ? { account_id: scope.accountId, auth_method: "api_key_user" }
+            : { account_id: scope.organizationId, auth_method: "api_key_org" },
+      }),
+    ),
+    personalRoute(
+      {
+        method: "GET",
+        path: "/users/me",
+        operationId: "getCurrentUserInfo",
+        summary: "The account of the key.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: z.looseObject({ id: z.string(), email: z.string(), plan: z.enum(plans).or(z.string()) }) },
+      },
+      ({ world, accountId }) => {
+        const account = world.store.accounts.get(accountId);
+        if (!account) throw refusals.notFound("user");
+        return {
+          status: 200,
+          body: {
+            id: account.id,
+            email: account.email,
+            login: account.email,
+            name: account.name,
+            last_name: "",
+            image: "",
+            plan: account.plan,
+            auth_accounts: [],
+            active_seconds_limit: 0,
+            projects_limit: 0,
+            branches_limit: 0,
+            max_autoscaling_limit: account.plan === "free" ? largestFreeSize : 0,
+          },
+        };
+      },
+    ),
+    anyKeyRoute(
+      {
+        method: "GET",
+        path: "/users/me/organizations",
+        operationId: "getCurrentUserOrganizations",
+        summary: "The organizations that the key reaches.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: z.looseObject({ organizations: z.array(z.looseObject({ id: z.string() })) }) },
+      },
+      ({ world, caller: { scope } }) => {
+        const { accounts } = world.store;
+        const organizations =
+          scope.kind === "personal"
+            ? accounts.organizationsOf(scope.accountId)
+            : [accounts.organization(scope.organizationId)].filter((found) => found !== undefined);
+        return { status: 200, body: { organizations: organizations.map(organizationView) } };
+      },
+    ),
+    organizationRoute(
+      { right: "member", personalKey: false },
+      {
+        method: "GET",
+        path: "/organizations/{org_id}",
+        operationId: "getOrganization",
+        summary: "One organization.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: z.looseObject({ id: z.string(), name: z.string(), plan: z.string() }) },
+      },
+      ({ organization }) => ({ status: 200, body: organizationView(organization) }),
+    ),
+    organizationRoute(
+      { right: "admin", personalKey: false },
+      {
+        method: "POST",
+        path: "/organizations/{org_id}/projects/transfer",
+        operationId: "transferProjectsFromOrgToOrg",
+        summary: "Moves projects to another organization; keys scoped to them end.",
+        body: z.strictObject({
+          destination_org_id: z.string().min(1).max(60),
+          project_ids: z.array(z.string().min(1).max(60)).min(1).max(400),
+        }),
+        query: nothing,
+        answers: { 200: Empty },
+      },
+      ({ world, organization, caller, body, at }) => {
+        const { store } = world;
+        const destination = store.accounts.organization(body.destination_org_id);
+        const welcome =
+          caller.scope.kind === "personal" &&
+          store.accounts.member(body.destination_org_id, caller.scope.accountId) !== undefined;
+        if (!destination || !welcome) throw refusals.notFound("destination organization");
+        for (const id of body.project_ids) {
+          const owner = store.projects.get(id)?.owner;
+          if (owner?.kind !== "organization" || owner.id !== organization.id) throw refusals.notFound(`project ${id}`);
+          moveProject(world, id, { kind: "organization", id: destination.id }, at);
+        }
+        return { status: 200, body: {} };
+      },
+    ),
+  ];
+}
+
+export function organizationView(organization: Organization) {
+  return {
+    id: organization.id,
+    name: organization.name,
+    handle: organization.id,
+    plan: organization.plan,
+    managed_by: "console",
+    created_at: timestamp(organization.createdAt),
+    updated_at: timestamp(organization.createdAt),
+  };
+}

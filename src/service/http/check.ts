@@ -1,0 +1,16 @@
+import { z } from "zod";
+import { refusals } from "../refusal.ts";
+
+/** For a route that takes no body, or no query parameters: what comes all the same is not looked at. */
+export const nothing = z.unknown();
+
+/** The value as the schema has it; where it does not fit, a refusal that names every field and what it allows. */
+export function check<Output>(schema: z.ZodType<Output>, value: unknown, where: "body" | "query"): Output {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw refusals.invalid(`invalid request ${where}: ${result.error.issues.slice(0, 10).map(describe).join("; ")}`);
+}
+
+function describe({ path, message }: z.core.$ZodIssue): string {
+  return path.length === 0 ? message : `${path.join(".")}: ${message}`;
+}

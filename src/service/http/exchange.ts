@@ -1,0 +1,57 @@
+import type { Fault } from "./faults.ts";
+import { jsonReply, type ServiceReply } from "./message.ts";
+
+/** What becomes of a request on its way over the network. */
+export type Exchange =
+  | { kind: "answer"; reply: ServiceReply; delayMs: number }
+  /** The headers promise the whole body, but the connection ends in the middle of it. */
+  | { kind: "cut"; reply: ServiceReply; delayMs: number }
+  /** The connection ends without an answer. */
+  | { kind: "dropped"; delayMs: number };
+
+/** Carries a request out, or not, and answers it, or not, as the fault has it. */
+export function answerWith(fault: Fault | undefined, carryOut: () => ServiceReply): Exchange {
+  const delayMs = fault?.ms ?? 0;
+  if (!fault) return { kind: "answer", reply: carryOut(), delayMs };
+  switch (fault.kind) {
+    case "refuse":
+    case "drop-before":
+      return { kind: "dropped", delayMs };
+    case "drop-after":
+      carryOut();
+      return { kind: "dropped", delayMs };
+    case "cut":
+      return { kind: "cut", reply: carryOut(), delayMs };
+    case "html":
+      carryOut();
+      return { kind: "answer", reply: proxyPage, delayMs };
+    case "delay":
+      return { kind: "answer", reply: carryOut(), delayMs };
+    case "423":
+      return refused(
+        fault,
+        423,
+        "project already has running conflicting operations, scheduling of new ones is prohibited",
+      );
+    case "429":
+      return refused(fault, 429, "rate limit exceeded");
+    case "500":
+      return refused(fault, 500, "internal error");
+    case "503":
+      return refused(fault, 503, "service temporarily unavailable");
+  }
+}
+
+/** The page with which a proxy answers for a service behind it that has carried the request out but too late. */
+const proxyPage: ServiceReply = {
+  status: 503,
+  headers: { "content-type": "text/html; charset=utf-8" },
+  body: "<html><head><title>503 Service Temporarily Unavailable</title></head><body>upstream timed out</body></html>",
+};
+
+/** The service's own refusal: not carried out. */
+function refused(fault: Fault, status: number, message: string): Exchange {
+  const headers = fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) };
+  const body = { request_id: "fault", code: "", message };
+  return { kind: "answer", reply: jsonReply(status, body, headers), delayMs: fault.ms ?? 0 };
+}

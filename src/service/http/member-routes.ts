@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { putMember, removeMember } from "../accounts/moves.ts";
+import { timestamp } from "../clock.ts";
+import { uuidOf } from "../ids.ts";
+import { refusals } from "../refusal.ts";
+import type { Member } from "../store/accounts.ts";
+import type { World } from "../world.ts";
+import { nothing } from "./check.ts";
+import { organizationRoute, param, type Route } from "./route.ts";
+import { Empty } from "./shapes.ts";
+
+const MemberShape = z.looseObject({
+  id: z.string(),
+  user_id: z.string(),
+  org_id: z.string(),
+  role: z.string(),
+  joined_at: z.string(),
+});
+
+/** The calls on the members of an organization. */
+export function memberRoutes(): Route[] {
+  return [
+    organizationRoute(
+      { right: "member", personalKey: false },
+      {
+        method: "GET",
+        path: "/organizations/{org_id}/members",
+        operationId: "getOrganizationMembers",
+        summary: "The members of an organization.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: z.looseObject({ members: z.array(z.looseObject({ member: MemberShape })) }) },
+      },
+      ({ world, organization }) => ({
+        status: 200,
+        body: {
+          members: world.store.accounts.members(organization.id).map((member) => ({
+            member: memberView(world, member),
+            user: { email: world.store.accounts.get(member.accountId)?.email ?? "" },
+          })),
+        },
+      }),
+    ),
+    organizationRoute(
+      { right: "admin", personalKey: false },
+      {
+        method: "PATCH",
+        path: "/organizations/{org_id}/members/{member_id}",
+        operationId: "updateOrganizationMember",
+        summary: "Changes the role of a member.",
+        body: z.strictObject({ role: z.enum(["admin", "member"]) }),
+        query: nothing,
+        answers: { 200: MemberShape },
+      },
+      (request) => {
+        const { world, organization, body, at } = request;
+        const member = memberOf(world, organization.id, param(request, "member_id"));
+        putMember(world, organization.id, member.accountId, body.role, at);
+        return { status: 200, body: memberView(world, { ...member, role: body.role }) };
+      },
+    ),
+    organizationRoute(
+      { right: "admin", personalKey: false },
+      {
+        method: "DELETE",
+        path: "/organizations/{org_id}/members/{member_id}",
+        operationId: "removeOrganizationMember",
+        summary: "Takes a member out of an organization.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: Empty },
+      },
+      (request) => {
+        const { world, organization } = request;
+        removeMember(world, organization.id, memberOf(world, organization.id, param(request, "member_id")).accountId);
+        return { status: 200, body: {} };
+      },
+    ),
+  ];
+}
+
+function memberOf(world: World, organizationId: string, memberId: string): Member {
+  const member = world.store.accounts.members(organizationId).find((candidate) => idOf(candidate) === memberId);
+  if (!member) throw refusals.notFound("member");
+  return member;
+}
+
+function memberView(world: World, member: Member) {
+  return {
+    id: idOf(member),
+    user_id: world.store.accounts.get(member.accountId)?.uuid ?? "",
+    org_id: member.organizationId,
+    role: member.role,
+    joined_at: timestamp(member.joinedAt),
+  };
+}
+
+function idOf({ organizationId, accountId }: Member): string {
+  return uuidOf(`member:${organizationId}/${accountId}`);
+}

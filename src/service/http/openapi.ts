@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { ErrorBody } from "../../api/error.ts";
+import { nothing } from "./check.ts";
+import type { Access, Route } from "./route.ts";
+
+/** The OpenAPI document of what the service serves, from the same schemas that check its requests. */
+export function openApiDocument(routes: readonly Route[], root: string) {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const methods = (paths[route.path] ??= {});
+    methods[route.method.toLowerCase()] = operationOf(route);
+  }
+  return {
+    openapi: "3.0.3",
+    info: { title: "compute-operator service", version: "v2" },
+    servers: [{ url: root }],
+    security: [{ BearerAuth: [] }],
+    paths,
+    components: {
+      securitySchemes: { BearerAuth: { type: "http", scheme: "bearer" } },
+      schemas: { Error: schemaOf(ErrorBody, "output") },
+    },
+  };
+}
+
+function operationOf(route: Route) {
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    description: whoMayCall(route.access),
+    parameters: [...pathParameters(route.path), ...queryParameters(route.query)],
+    ...(route.body !== nothing && {
+      requestBody: {
+        required: !route.body.safeParse(undefined).success,
+        content: { "application/json": { schema: schemaOf(route.body, "input") } },
+      },
+    }),
+    responses: {
+      ...Object.fromEntries(Object.entries(route.answers).map(([status, schema]) => [status, answerOf(schema)])),
+      default: {
+        description: "Refused.",
+        content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+      },
+    },
+  };
+}
+
+function answerOf(schema: z.ZodType | undefined) {
+  if (!schema) return { description: "Nothing to show." };
+  return { description: "Done.", content: { "application/json": { schema: schemaOf(schema, "output") } } };
+}
+
+function whoMayCall(access: Access): string {
+  switch (access.kind) {
+    case "open":
+      return "Needs no key.";
+    case "any-key":
+      return "Any valid key.";
+    case "personal-key":
+      return "A personal key.";
+    case "project":
+      return access.right === "admin"
+        ? "A key with administrator's rights in the project."
+        : "Any key that reaches the project.";
+    case "organization": {
+      const who = access.right === "admin" ? "an administrator" : "a member";
+      return `A personal key of ${who} of the organization${access.personalKey ? "" : ", or its own key"}.`;
+    }
+  }
+}
+
+function pathParameters(path: string) {
+  return [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string", pattern: "^[a-z0-9-]{1,60}$" },
+  }));
+}
+
+const ObjectSchema = z.looseObject({
+  properties: z.record(z.string(), z.unknown()).default({}),
+  required: z.array(z.string()).default([]),
+});
+
+function queryParameters(query: z.ZodType) {
+  if (query === nothing) return [];
+  const { properties, required } = ObjectSchema.parse(schemaOf(query, "input"));
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    schema,
+  }));
+}
+
+function schemaOf(schema: z.ZodType, io: "input" | "output") {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: "openapi-3.0", io, reused: "inline" });
+  return rest;
+}

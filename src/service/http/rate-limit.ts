@@ -1,0 +1,59 @@
+import type { RateLimits } from "../options.ts";
+import { refusals } from "../refusal.ts";
+
+const minute = 60_000;
+const second = 1000;
+
+/**
+ * Counts each account's requests over sliding windows: all of the last minute, and those of each route in the last
+ * second. What is refused does not count. Kept in memory: a restart of the service forgives everyone.
+ */
+export class RateLimiter {
+  readonly #limits: RateLimits;
+  readonly #accounts = new Map<string, { all: Window; routes: Map<string, Window> }>();
+
+  constructor(limits: RateLimits) {
+    this.#limits = limits;
+  }
+
+  /** Lets a request through, or refuses it with 429 and how long to wait. */
+  admit(account: string, route: string, at: number): void {
+    const { perMinute, perSecondAndRoute } = this.#limits;
+    const windows = this.#accounts.get(account) ?? { all: new Window(perMinute, minute), routes: new Map() };
+    this.#accounts.set(account, windows);
+    const ofRoute = windows.routes.get(route) ?? new Window(perSecondAndRoute, second);
+    windows.routes.set(route, ofRoute);
+    const wait = Math.max(windows.all.wait(at), ofRoute.wait(at));
+    if (wait > 0) {
+      throw refusals.tooManyRequests(
+        `rate limit exceeded: ${perMinute} requests a minute, and ${perSecondAndRoute} a second on each route`,
+        Math.ceil(wait / 1000),
+      );
+    }
+    windows.all.count(at);
+    ofRoute.count(at);
+  }
+}
+
+/** A ring of the times of the last `size` requests. */
+class Window {
+  readonly #times: Float64Array;
+  readonly #span: number;
+  #next = 0;
+
+  constructor(size: number, span: number) {
+    this.#times = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
+    this.#span = span;
+  }
+
+  /** Milliseconds until another request fits; 0 where it does now. A clock that was set back counts as now. */
+  wait(at: number): number {
+    const oldest = this.#times[this.#next] ?? Number.NEGATIVE_INFINITY;
+    return oldest > at ? 0 : Math.max(0, oldest + this.#span - at);
+  }
+
+  count(at: number): void {
+    this.#times[this.#next] = at;
+    this.#next = (this.#next + 1) % this.#times.length;
+  }
+}

@@ -1,0 +1,162 @@
+import type { z } from "zod";
+import { type Caller, personalAccount, type Right, reachOrganization, reachProject } from "../accounts/caller.ts";
+import { refusals } from "../refusal.ts";
+import type { Organization } from "../store/accounts.ts";
+import type { Project } from "../store/projects.ts";
+import type { World } from "../world.ts";
+import { check } from "./check.ts";
+
+/** Who may call a route: the source of the table of keys and routes. */
+export type Access =
+  /** Anyone, without a key. */
+  | { kind: "open" }
+  /** Every valid key. */
+  | { kind: "any-key" }
+  /** Personal keys alone. */
+  | { kind: "personal-key" }
+  /** Whoever has at least this right in the project of the path. */
+  | { kind: "project"; right: Right }
+  /** Whoever has at least this right in the organization of the path; `personalKey`: with their own key. */
+  | { kind: "organization"; right: Right; personalKey: boolean };
+
+/** What every handler is given. */
+export interface Request<Body, Query> {
+  world: World;
+  /** The time of the call, in milliseconds since the epoch. */
+  at: number;
+  params: Readonly<Record<string, string>>;
+  body: Body;
+  query: Query;
+}
+
+export interface Handled {
+  status: number;
+  /** Serialised as JSON; absent for 204. */
+  body?: unknown;
+  /** The body where its JSON is ready. */
+  json?: string;
+}
+
+interface Shape<Body, Query> {
+  method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+  /** Below `/api/v2`, with parameters in braces. */
+  path: string;
+  /** The public API's name for the call. */
+  operationId: string;
+  summary: string;
+  /** `nothing` where it takes none. */
+  body: z.ZodType<Body>;
+  query: z.ZodType<Query>;
+  /** Answers by status; a status without a body has none. */
+  answers: Readonly<Record<number, z.ZodType | undefined>>;
+  /** Whether the specification shows the call. */
+  specified?: boolean;
+}
+
+/** A route: what it is, who may call it, and what it does. */
+export interface Route extends Omit<Shape<unknown, unknown>, "body" | "query"> {
+  body: z.ZodType;
+  query: z.ZodType;
+  access: Access;
+  run(incoming: Incoming): Handled;
+}
+
+/** A request whose body and query are yet to be checked. */
+export interface Incoming {
+  world: World;
+  at: number;
+  params: Readonly<Record<string, string>>;
+  query: Readonly<Record<string, string>>;
+  /** Parsed JSON; `undefined` where there was no body. */
+  body: unknown;
+  /** Absent only on open routes. */
+  caller: Caller | undefined;
+}
+
+function define<Body, Query, Reached>(
+  shape: Shape<Body, Query>,
+  access: Access,
+  reach: (incoming: Incoming) => Reached,
+  handle: (request: Request<Body, Query> & Reached) => Handled,
+): Route {
+  const { body, query } = shape;
+  return {
+    ...shape,
+    body,
+    query,
+    access,
+    run(incoming) {
+      const reached = reach(incoming);
+      const { world, at, params } = incoming;
+      return handle({
+        world,
+        at,
+        params,
+        body: check(body, incoming.body, "body"),
+        query: check(query, incoming.query, "query"),
+        ...reached,
+      });
+    },
+  };
+}
+
+export function openRoute<Body, Query>(
+  shape: Shape<Body, Query>,
+  handle: (request: Request<Body, Query>) => Handled,
+): Route {
+  return define(shape, { kind: "open" }, () => ({}), handle);
+}
+
+export function anyKeyRoute<Body, Query>(
+  shape: Shape<Body, Query>,
+  handle: (request: Request<Body, Query> & { caller: Caller }) => Handled,
+): Route {
+  return define(shape, { kind: "any-key" }, (incoming) => ({ caller: callerOf(incoming) }), handle);
+}
+
+export function personalRoute<Body, Query>(
+  shape: Shape<Body, Query>,
+  handle: (request: Request<Body, Query> & { accountId: string }) => Handled,
+): Route {
+  return define(shape, { kind: "personal-key" }, accountOf, handle);
+}
+
+export function projectRoute<Body, Query>(
+  right: Right,
+  shape: Shape<Body, Query>,
+  handle: (request: Request<Body, Query> & { caller: Caller; project: Project }) => Handled,
+): Route {
+  const reach = (incoming: Incoming) => {
+    const caller = callerOf(incoming);
+    return { caller, project: reachProject(incoming.world.store, caller, param(incoming, "project_id"), right) };
+  };
+  return define(shape, { kind: "project", right }, reach, handle);
+}
+
+export function organizationRoute<Body, Query>(
+  { right, personalKey }: { right: Right; personalKey: boolean },
+  shape: Shape<Body, Query>,
+  handle: (request: Request<Body, Query> & { caller: Caller; organization: Organization; right: Right }) => Handled,
+): Route {
+  const reach = (incoming: Incoming) => {
+    const caller = callerOf(incoming);
+    if (personalKey) personalAccount(caller);
+    const reached = reachOrganization(incoming.world.store, caller, param(incoming, "org_id"), right);
+    return { caller, ...reached };
+  };
+  return define(shape, { kind: "organization", right, personalKey }, reach, handle);
+}
+
+/** A parameter of the path. */
+export function param({ params }: { params: Readonly<Record<string, string>> }, name: string): string {
+  return params[name] ?? "";
+}
+
+function accountOf(incoming: Incoming): { accountId: string } {
+  return { accountId: personalAccount(callerOf(incoming)) };
+}
+
+function callerOf({ caller }: Incoming): Caller {
+  if (!caller) throw refusals.unauthorized();
+  return caller;
+}

@@ -1,0 +1,54 @@
+import type { Route } from "./route.ts";
+
+export interface Match {
+  route: Route;
+  params: Readonly<Record<string, string>>;
+}
+
+/** What a path leads to: a route, or only other methods, or nothing. */
+export type Matched = { kind: "route"; match: Match } | { kind: "methods"; allowed: string[] } | { kind: "none" };
+
+/** Finds the route of a request, by method and the path's parts. */
+export class Router {
+  readonly #routes: readonly { route: Route; parts: readonly string[] }[];
+
+  constructor(routes: readonly Route[]) {
+    this.#routes = routes.map((route) => ({ route, parts: route.path.split("/") }));
+  }
+
+  match(method: string, path: string): Matched {
+    const given = decoded(path.split("/"));
+    if (!given) return { kind: "none" };
+    const allowed: string[] = [];
+    for (const { route, parts } of this.#routes) {
+      const params = matchParts(parts, given);
+      if (!params) continue;
+      if (route.method === method) return { kind: "route", match: { route, params } };
+      allowed.push(route.method);
+    }
+    return allowed.length > 0 ? { kind: "methods", allowed } : { kind: "none" };
+  }
+}
+
+/** The values of a template's parameters in a path, or `undefined` where the path does not fit it. */
+export function matchParts(template: readonly string[], given: readonly string[]): Record<string, string> | undefined {
+  if (template.length !== given.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [index, part] of template.entries()) {
+    const value = given[index] ?? "";
+    if (part.startsWith("{")) {
+      if (value === "") return undefined;
+      params[part.slice(1, -1)] = value;
+    } else if (part !== value) return undefined;
+  }
+  return params;
+}
+
+/** The parts of a path decoded; `undefined` where a percent sign is not followed by two digits. */
+export function decoded(parts: readonly string[]): string[] | undefined {
+  try {
+    return parts.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}

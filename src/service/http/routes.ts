@@ -1,0 +1,26 @@
+import type { ServiceOptions } from "../options.ts";
+import { accountRoutes } from "./account-routes.ts";
+import { branchRoutes } from "./branch-routes.ts";
+import { endpointRoutes } from "./endpoint-routes.ts";
+import { keyRoutes } from "./key-routes.ts";
+import { memberRoutes } from "./member-routes.ts";
+import { operationRoutes } from "./operation-routes.ts";
+import { projectRoutes } from "./project-routes.ts";
+import type { Route } from "./route.ts";
+
+/**
+ * Every route below `/api/v2`. With `strictSpec` only the six calls that the specification shows: list projects, and
+ * list, create, change, delete and restart computes.
+ */
+export function apiRoutes({ strictSpec }: Pick<ServiceOptions, "strictSpec">): Route[] {
+  const routes = [
+    ...accountRoutes(),
+    ...keyRoutes(),
+    ...memberRoutes(),
+    ...projectRoutes(),
+    ...branchRoutes(),
+    ...endpointRoutes(),
+    ...operationRoutes(),
+  ];
+  return strictSpec ? routes.filter(({ specified }) => specified === true) : routes;
+}

@@ -1,0 +1,25 @@
+/** How the service behaves; every field has a default. */
+export interface ServiceOptions {
+  /** How many times faster than life operations and inactivity timers run. */
+  timeScale: number;
+  /** Whether to serve nothing but what the specification shows. */
+  strictSpec: boolean;
+  /** Whether `PUT /_faults` exists. */
+  faults: boolean;
+  /** Requests that one account may send before it is refused with 429. */
+  rateLimits: RateLimits;
+}
+
+export interface RateLimits {
+  /** In any 60 seconds, over all routes. */
+  perMinute: number;
+  /** In any second, on one route. */
+  perSecondAndRoute: number;
+}
+
+export const defaultOptions: ServiceOptions = {
+  timeScale: 1,
+  strictSpec: false,
+  faults: false,
+  rateLimits: { perMinute: 700, perSecondAndRoute: 40 },
+};

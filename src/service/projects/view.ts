@@ -1,0 +1,94 @@
+import { timestamp } from "../clock.ts";
+import { proxyHost } from "../computes/hosts.ts";
+import type { Branch, Project } from "../store/projects.ts";
+import type { World } from "../world.ts";
+import { planOf } from "./owner.ts";
+
+const mebibyte = 1024 ** 2;
+
+/** Size limit of a branch's data in MiB, by the owner's plan. */
+function branchSizeLimit(plan: string): number {
+  return plan === "free" ? 512 : 16 * 1024 * 1024;
+}
+
+/** A project as the list shows it. */
+export function projectListView(world: World, project: Project) {
+  const limit = branchSizeLimit(planOf(world.store, project.owner));
+  const shown = {
+    id: project.id,
+    name: project.name,
+    platform_id: project.regionId.split("-")[0] ?? "aws",
+    region_id: project.regionId,
+    provisioner: "k8s-neonvm",
+    pg_version: project.pgVersion,
+    cpu_used_sec: 0,
+    locked: false,
+    branch_logical_size_limit: limit,
+    proxy_host: proxyHost(project.regionId),
+    created_at: timestamp(project.createdAt),
+    updated_at: timestamp(project.updatedAt),
+  };
+  if (world.options.strictSpec) return shown;
+  const organization =
+    project.owner.kind === "organization" ? world.store.accounts.organization(project.owner.id) : undefined;
+  return {
+    ...shown,
+    branch_logical_size_limit_bytes: limit * mebibyte,
+    store_passwords: true,
+    active_time: 0,
+    creation_source: "console",
+    history_retention_seconds: 86_400,
+    owner_id: project.owner.id,
+    ...(organization && { org_id: organization.id, org_name: organization.name }),
+  };
+}
+
+/** A project as its own call shows it. */
+export function projectView(world: World, project: Project, at: number) {
+  const {
+    org_name: _,
+    active_time: __,
+    ...shown
+  } = { org_name: "", active_time: 0, ...projectListView(world, project) };
+  return {
+    ...shown,
+    data_storage_bytes_hour: 0,
+    data_transfer_bytes: 0,
+    written_data_bytes: 0,
+    compute_time_seconds: 0,
+    active_time_seconds: 0,
+    ...consumptionPeriod(at),
+  };
+}
+
+/** The calendar month, in UTC. */
+function consumptionPeriod(at: number) {
+  const now = new Date(at);
+  const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
+  const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
+  return { consumption_period_start: timestamp(start), consumption_period_end: timestamp(end) };
+}
+
+/** A branch as the API shows it. */
+export function branchView(branch: Branch) {
+  return {
+    id: branch.id,
+    project_id: branch.projectId,
+    ...(branch.parentId !== undefined && { parent_id: branch.parentId }),
+    name: branch.name,
+    current_state: branch.currentState,
+    ...(branch.currentState === "init" && { pending_state: "ready" }),
+    state_changed_at: timestamp(branch.stateChangedAt),
+    creation_source: "console",
+    default: branch.isDefault,
+    primary: branch.isDefault,
+    protected: branch.isProtected,
+    cpu_used_sec: 0,
+    active_time_seconds: 0,
+    compute_time_seconds: 0,
+    written_data_bytes: 0,
+    data_transfer_bytes: 0,
+    created_at: timestamp(branch.createdAt),
+    updated_at: timestamp(branch.updatedAt),
+  };
+}

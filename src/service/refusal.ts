@@ -1,0 +1,45 @@
+import { errorCodes } from "../api/error.ts";
+
+/** The service refuses a call: nothing was changed. Becomes the error body of the answer. */
+export class Refusal extends Error {
+  override name = "Refusal";
+  readonly status: number;
+  /** Often empty. */
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, code = "", headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+export const refusals = {
+  unauthorized: () =>
+    new Refusal(401, "supplied credentials do not pass authentication", "", { "www-authenticate": "Bearer" }),
+  noSuchRoute: () => new Refusal(404, "this route does not exist"),
+  methodNotAllowed: (allowed: readonly string[]) =>
+    new Refusal(405, `this route allows ${allowed.join(", ")}`, "", { allow: allowed.join(", ") }),
+  invalid: (message: string) => new Refusal(400, message),
+  notFound: (what: string) => new Refusal(404, `${what} not found`),
+  notForOrganizationKeys: () => new Refusal(404, "not allowed for organization API keys"),
+  outsideScope: (projectId: string) =>
+    new Refusal(
+      404,
+      `not allowed to perform actions outside the project this key is scoped to; subject_project_id:"${projectId}"`,
+    ),
+  forbidden: (message: string) => new Refusal(403, message),
+  secondPrimary: () => new Refusal(409, "read_write endpoint already exists", errorCodes.secondPrimary),
+  projectBusy: () =>
+    new Refusal(423, "project already has running conflicting operations, scheduling of new ones is prohibited"),
+  inTransition: (doing: string) => new Refusal(423, `endpoint is in some transitive state, could not ${doing}`),
+  conflict: (message: string) => new Refusal(409, message),
+  unprocessable: (message: string) => new Refusal(422, message),
+  disabled: (message: string) => new Refusal(409, message),
+  notReady: (what: string) => new Refusal(422, `${what} not ready yet`),
+  tooManyRequests: (message: string, retryAfterSeconds: number) =>
+    new Refusal(429, message, "", { "retry-after": String(retryAfterSeconds) }),
+  planLimit: (message: string) => new Refusal(422, message),
+} as const;

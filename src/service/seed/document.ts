@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { EndpointCreate } from "../../api/endpoint.ts";
+import { branchIdPattern, endpointIdPattern, Id } from "../../api/ids.ts";
+
+const Name = z.string().min(1).max(256);
+const Key = z.strictObject({ name: z.string().min(1).max(64), key: z.string().regex(/^[\x21-\x7e]{1,200}$/) });
+const Plan = z.enum(["free", "launch", "scale", "business", "enterprise"]).default("free");
+
+const { branch_id: _, type, region_id: __, ...attributes } = EndpointCreate.shape.endpoint.shape;
+
+const SeedEndpoint = z.strictObject({
+  id: z.string().regex(endpointIdPattern).optional(),
+  branchID: Id,
+  type,
+  ...attributes,
+});
+
+const SeedProject = z.strictObject({
+  id: Id,
+  name: Name.optional(),
+  owner: Id,
+  regionID: z.string().min(3).max(64).default("aws-us-east-2"),
+  pgVersion: z.int().min(14).max(18).default(17),
+  branches: z
+    .array(
+      z.strictObject({
+        id: z.string().regex(branchIdPattern).optional(),
+        name: Name.optional(),
+        default: z.boolean().optional(),
+        protected: z.boolean().default(false),
+      }),
+    )
+    .min(1)
+    .default([{ name: "main", default: true, protected: false }]),
+  /** Left out: the default branch has its primary compute. Given: exactly these. */
+  endpoints: z.array(SeedEndpoint).optional(),
+});
+
+/** A seed file: the only place where keys stand in clear. */
+export const Seed = z.strictObject({
+  accounts: z
+    .array(
+      z.strictObject({
+        id: Id,
+        email: z.email(),
+        name: Name.optional(),
+        plan: Plan,
+        apiKeys: z.array(Key).default([]),
+      }),
+    )
+    .default([]),
+  organizations: z
+    .array(
+      z.strictObject({
+        id: Id,
+        name: Name.optional(),
+        plan: Plan,
+        members: z.array(z.strictObject({ account: Id, role: z.enum(["admin", "member"]) })).min(1),
+        apiKeys: z.array(Key.extend({ projectID: Id.optional() })).default([]),
+      }),
+    )
+    .default([]),
+  projects: z.array(SeedProject).default([]),
+});
+export type Seed = z.infer<typeof Seed>;
+export type SeedProject = z.infer<typeof SeedProject>;
+export type SeedEndpoint = z.infer<typeof SeedEndpoint>;

@@ -1,0 +1,111 @@
+import { newEndpoint } from "../computes/create.ts";
+import { ownerNamed } from "../http/local-routes.ts";
+import { uuidOf } from "../ids.ts";
+import type { KeyScope } from "../store/keys.ts";
+import type { Project } from "../store/projects.ts";
+import type { World } from "../world.ts";
+import type { Seed, SeedEndpoint, SeedProject } from "./document.ts";
+
+/** A seed that cannot be planted; the message names what is wrong with it. */
+export class BadSeed extends Error {
+  override name = "BadSeed";
+}
+
+/**
+ * Puts what a seed names into the store, unless it is there already: a seed may be given at every start. Computes
+ * come as if they had been there for long: idle, with no operations. To be called in a transaction.
+ */
+export function plant(world: World, seed: Seed, at: number): void {
+  const { accounts, projects } = world.store;
+  for (const account of seed.accounts) {
+    if (!accounts.get(account.id)) {
+      const { id, email, plan, name = email } = account;
+      accounts.insert({ id, uuid: uuidOf(id), email, name, plan, createdAt: at });
+    }
+    for (const { name, key } of account.apiKeys) {
+      plantKey(world, key, { name, scope: { kind: "personal", accountId: account.id }, createdBy: account.id, at });
+    }
+  }
+  for (const organization of seed.organizations) {
+    if (accounts.organization(organization.id)) continue;
+    const { id, plan, name = id } = organization;
+    accounts.insertOrganization({ id, name, plan, createdAt: at });
+    for (const { account, role } of organization.members) {
+      if (!accounts.get(account))
+        throw new BadSeed(`organization ${id} names account ${account}, which does not exist`);
+      accounts.putMember({ organizationId: id, accountId: account, role, joinedAt: at });
+    }
+  }
+  for (const project of seed.projects) if (!projects.get(project.id)) plantProject(world, project, at);
+  for (const organization of seed.organizations) plantOrganizationKeys(world, organization, at);
+}
+
+function plantOrganizationKeys(world: World, organization: Seed["organizations"][number], at: number): void {
+  const { id: organizationId, apiKeys, members } = organization;
+  const createdBy = (members.find(({ role }) => role === "admin") ?? members[0])?.account ?? "";
+  for (const { name, key, projectID: projectId } of apiKeys) {
+    if (projectId !== undefined && !world.store.projects.get(projectId)) {
+      throw new BadSeed(
+        `key ${name} of organization ${organizationId} names project ${projectId}, which does not exist`,
+      );
+    }
+    const scope: KeyScope =
+      projectId === undefined
+        ? { kind: "organization", organizationId }
+        : { kind: "project", organizationId, projectId };
+    plantKey(world, key, { name, scope, createdBy, at });
+  }
+}
+
+function plantKey(
+  world: World,
+  secret: string,
+  key: { name: string; scope: KeyScope; createdBy: string; at: number },
+): void {
+  const { name, scope, createdBy, at } = key;
+  if (!world.store.keys.exists(secret)) world.store.keys.insert(secret, { name, scope, createdBy, createdAt: at });
+}
+
+function plantProject(world: World, seed: SeedProject, at: number): void {
+  const { projects, branches } = world.store;
+  const owner = ownerNamed(world, seed.owner);
+  const { id, name = id, regionID: regionId, pgVersion } = seed;
+  projects.insert({ id, name, owner, regionId, pgVersion, createdAt: at, updatedAt: at });
+  const chosen = seed.branches.findIndex((branch) => branch.default === true);
+  const defaultIndex = Math.max(0, chosen);
+  let parentId: string | undefined;
+  const ordered = [seed.branches[defaultIndex], ...seed.branches.filter((_, index) => index !== defaultIndex)];
+  for (const branch of ordered) {
+    if (!branch) continue;
+    const branchId = branch.id ?? `br-${world.ids.name()}`;
+    if (branches.exists(branchId)) throw new BadSeed(`branch id ${branchId} stands twice`);
+    branches.insert({
+      id: branchId,
+      projectId: id,
+      parentId,
+      name: branch.name ?? branchId,
+      isDefault: parentId === undefined,
+      isProtected: branch.protected,
+      currentState: "ready",
+      createdAt: at,
+    });
+    parentId ??= branchId;
+  }
+  const project = projects.get(id);
+  if (!project || parentId === undefined) return;
+  const endpoints = seed.endpoints ?? [{ branchID: parentId, type: "read_write" as const }];
+  for (const endpoint of endpoints) plantEndpoint(world, project, endpoint, at);
+}
+
+function plantEndpoint(world: World, project: Project, seed: SeedEndpoint, at: number): void {
+  const { id, branchID, ...attributes } = seed;
+  const { branches, endpoints } = world.store;
+  if (!branches.get(project.id, branchID)) {
+    throw new BadSeed(`a compute of project ${project.id} names branch ${branchID}, which is not in that project`);
+  }
+  if (seed.type === "read_write" && endpoints.primaryOf(branchID)) {
+    throw new BadSeed(`branch ${branchID} has two read_write computes: it can have one`);
+  }
+  const endpoint = newEndpoint(world, project, { ...attributes, branch_id: branchID }, at);
+  endpoints.insert({ ...endpoint, id: id ?? endpoint.id, currentState: "idle" });
+}

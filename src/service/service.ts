@@ -1,0 +1,192 @@
+import { authenticate } from "./accounts/caller.ts";
+import type { Random, ServiceClock } from "./clock.ts";
+import { nextDue, settle } from "./computes/settle.ts";
+import { check, nothing } from "./http/check.ts";
+import { answerWith, type Exchange } from "./http/exchange.ts";
+import { type Fault, FaultPlan, Faults } from "./http/faults.ts";
+import { localRoutes } from "./http/local-routes.ts";
+import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./http/message.ts";
+import { openApiDocument } from "./http/openapi.ts";
+import { RateLimiter } from "./http/rate-limit.ts";
+import type { Handled, Route } from "./http/route.ts";
+import { type Match, Router } from "./http/router.ts";
+import { apiRoutes } from "./http/routes.ts";
+import type { Ids } from "./ids.ts";
+import { defaultOptions, type ServiceOptions } from "./options.ts";
+import { Refusal, refusals } from "./refusal.ts";
+import type { Store } from "./store/store.ts";
+import type { World } from "./world.ts";
+
+/** Where the API begins; routes are below it. */
+export const apiRoot = "/api/v2";
+
+export interface ServicePorts {
+  clock: ServiceClock;
+  random: Random;
+  ids: Ids;
+  store: Store;
+  options?: Partial<ServiceOptions>;
+  /** Told of every mistake of our own: the answer is then 500, and nothing was changed. */
+  onError?: (error: unknown) => void;
+}
+
+/** Makes the service: its whole core, in this process, synchronous, and driven by the clock it is given. */
+export function createService(ports: ServicePorts): Service {
+  return new Service(ports);
+}
+
+export class Service {
+  readonly world: World;
+  /** The routes below `/api/v2`. */
+  readonly routes: readonly Route[];
+  readonly #api: Router;
+  readonly #local: Router;
+  readonly #limiter: RateLimiter;
+  readonly #faults: FaultPlan;
+  readonly #onError: (error: unknown) => void;
+  #openApi: string | undefined;
+  /** When something next happens by itself; `stale` after every change. */
+  #due: number | undefined | "stale" = "stale";
+
+  constructor({ clock, random, ids, store, options, onError = () => {} }: ServicePorts) {
+    const { rateLimits, ...rest } = { ...defaultOptions, ...options };
+    this.world = { clock, random, ids, store, options: { ...rest, rateLimits } };
+    this.routes = apiRoutes(rest);
+    this.#api = new Router(this.routes);
+    this.#local = new Router(localRoutes());
+    this.#limiter = new RateLimiter(rateLimits);
+    this.#faults = new FaultPlan(random);
+    this.#onError = onError;
+  }
+
+  /** Answers a call at once, whatever faults are in force. */
+  call(call: ServiceCall): ServiceReply {
+    const at = this.world.clock.now();
+    try {
+      this.settle();
+      return this.#dispatch(call, at);
+    } catch (error) {
+      return this.#refuse(call, error);
+    }
+  }
+
+  /** Answers a call as the network would deliver it, with the faults that are in force. */
+  exchange(call: ServiceCall): Exchange {
+    const fault = call.path.startsWith(`${apiRoot}/`) ? this.#faults.next(call.method, call.path) : undefined;
+    return answerWith(fault, () => this.call(call));
+  }
+
+  /** Puts these faults in force instead of those before, as `PUT /_faults` does. */
+  setFaults(faults: readonly Fault[]): void {
+    this.#faults.set(faults);
+  }
+
+  /** Lets everything happen that should have happened by now. Every call does it first. */
+  settle(): void {
+    const now = this.world.clock.now();
+    const due = this.nextDue();
+    if (due === undefined || due > now) return;
+    this.change((world) => settle(world, now));
+  }
+
+  /** When something next happens by itself, in milliseconds since the epoch; `undefined` where nothing will. */
+  nextDue(): number | undefined {
+    if (this.#due === "stale") this.#due = nextDue(this.world);
+    return this.#due;
+  }
+
+  /** Changes the store in one transaction: all of it or nothing. For seeds and the console; calls do it themselves. */
+  change<Result>(act: (world: World, at: number) => Result): Result {
+    this.#due = "stale";
+    return this.world.store.transaction(() => act(this.world, this.world.clock.now()));
+  }
+
+  close(): void {
+    this.world.store.close();
+  }
+
+  #dispatch(call: ServiceCall, at: number): ServiceReply {
+    if (call.path === `${apiRoot}/openapi.json` && call.method === "GET") {
+      this.#openApi ??= JSON.stringify(openApiDocument(this.routes, apiRoot));
+      return serialisedReply(200, this.#openApi);
+    }
+    if (call.path.startsWith(`${apiRoot}/`)) return this.#answerApi(call, at);
+    return this.#answerLocal(call, at);
+  }
+
+  #answerApi(call: ServiceCall, at: number): ServiceReply {
+    const caller = authenticate(this.world, call.headers?.["authorization"], call.remote ?? loopback, at);
+    const match = found(this.#api, call.method, call.path.slice(apiRoot.length));
+    this.#limiter.admit(caller.limitedAs, `${match.route.method} ${match.route.path}`, at);
+    return this.#run(call, match, at, caller);
+  }
+
+  #answerLocal(call: ServiceCall, at: number): ServiceReply {
+    const { method, path, remote = loopback } = call;
+    if (path === "/_faults" && method === "PUT" && this.world.options.faults) {
+      this.setFaults(check(Faults, parsedBody(call), "body"));
+      return { status: 204, headers: {} };
+    }
+    const match = found(this.#local, method, path);
+    if (path.startsWith("/_admin/") && !isLoopback(remote)) {
+      throw refusals.forbidden(`${path} is only answered on loopback, not to ${remote}`);
+    }
+    return this.#run(call, match, at, undefined);
+  }
+
+  #run(call: ServiceCall, { route, params }: Match, at: number, caller: Parameters<Route["run"]>[0]["caller"]) {
+    const body = route.body === nothing ? undefined : parsedBody(call);
+    const incoming = { world: this.world, at, params, query: call.query ?? {}, body, caller };
+    const handled = route.method === "GET" ? route.run(incoming) : this.change(() => route.run(incoming));
+    return replyOf(handled, requestIdOf(call));
+  }
+
+  #refuse(call: ServiceCall, error: unknown): ServiceReply {
+    const request_id = requestIdOf(call) ?? this.world.ids.uuid();
+    if (error instanceof Refusal) {
+      const { status, code, message, headers } = error;
+      return jsonReply(status, { request_id, code, message }, { ...headers, "x-request-id": request_id });
+    }
+    this.#onError(error);
+    return jsonReply(500, { request_id, code: "", message: "internal error" }, { "x-request-id": request_id });
+  }
+}
+
+const loopback = "127.0.0.1";
+
+function isLoopback(address: string): boolean {
+  return /^(127\.|::1$|::ffff:127\.)/.test(address);
+}
+
+function found(router: Router, method: string, path: string): Match {
+  const matched = router.match(method, path);
+  switch (matched.kind) {
+    case "route":
+      return matched.match;
+    case "methods":
+      throw refusals.methodNotAllowed(matched.allowed);
+    case "none":
+      throw refusals.noSuchRoute();
+  }
+}
+
+function parsedBody({ body }: ServiceCall): unknown {
+  if (body === undefined || body.trim() === "") return undefined;
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw refusals.invalid("the request body is not JSON");
+  }
+}
+
+/** The id that the client gave its request; a client may, and finds it in the answer. */
+function requestIdOf({ headers }: ServiceCall): string | undefined {
+  const id = headers?.["x-request-id"];
+  return id !== undefined && /^[\x21-\x7e]{1,128}$/.test(id) ? id : undefined;
+}
+
+function replyOf({ status, body, json }: Handled, requestId: string | undefined): ServiceReply {
+  const headers = requestId === undefined ? {} : { "x-request-id": requestId };
+  if (json !== undefined) return serialisedReply(status, json, headers);
+  return body === undefined ? { status, headers } : jsonReply(status, body, headers);
+}

@@ -1,0 +1,105 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { Row } from "./row.ts";
+import { migrations } from "./schema.ts";
+
+/** What can be bound to a statement; `undefined` is stored as null, booleans as 0 and 1. */
+export type Value = SQLInputValue | boolean | undefined;
+
+/** The store cannot be opened; the message tells a person what to do. */
+export class StoreUnusable extends Error {
+  override name = "StoreUnusable";
+}
+
+/** The one SQLite database, its statements prepared once. */
+export class Database {
+  readonly #sqlite: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #onRollback: (() => void)[] = [];
+  #inTransaction = false;
+
+  /** `file` is a path or `:memory:`. Takes the file for itself: two services on one file would each miss the other's writes. */
+  constructor(file: string) {
+    try {
+      this.#sqlite = new DatabaseSync(file, { timeout: 2000 });
+      this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
+      if (file !== ":memory:") this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+      this.#migrate(file);
+    } catch (error) {
+      if (error instanceof StoreUnusable) throw error;
+      throw new StoreUnusable(
+        `cannot use ${file} as the service's store: ${reasonOf(error)}. It must be a writable SQLite file of this program that no other service has open.`,
+        { cause: error },
+      );
+    }
+  }
+
+  #migrate(file: string): void {
+    const version = Number(this.#sqlite.prepare("PRAGMA user_version").get()?.["user_version"] ?? 0);
+    if (version > migrations.length) {
+      throw new StoreUnusable(
+        `${file} was written by a newer version of this program (schema ${version}; this one knows ${migrations.length}): use that version, or another file.`,
+      );
+    }
+    this.transaction(() => {
+      for (const step of migrations.slice(version)) this.#sqlite.exec(step);
+      this.#sqlite.exec(`PRAGMA user_version = ${migrations.length}`);
+    });
+  }
+
+  /** Runs `change` in one transaction: all of it is kept, or none. */
+  transaction<Result>(change: () => Result): Result {
+    if (this.#inTransaction) throw new Error("transactions do not nest");
+    this.#sqlite.exec("BEGIN IMMEDIATE");
+    this.#inTransaction = true;
+    try {
+      const result = change();
+      this.#sqlite.exec("COMMIT");
+      return result;
+    } catch (error) {
+      this.#sqlite.exec("ROLLBACK");
+      for (const forget of this.#onRollback) forget();
+      throw error;
+    } finally {
+      this.#inTransaction = false;
+    }
+  }
+
+  /** For whoever caches what the store holds. */
+  onRollback(forget: () => void): void {
+    this.#onRollback.push(forget);
+  }
+
+  /** Runs a statement and tells how many rows it changed. */
+  run(sql: string, ...values: Value[]): number {
+    return Number(this.#statement(sql).run(...values.map(bindable)).changes);
+  }
+
+  one(sql: string, ...values: Value[]): Row | undefined {
+    return this.#statement(sql).get(...values.map(bindable));
+  }
+
+  all(sql: string, ...values: Value[]): Row[] {
+    return this.#statement(sql).all(...values.map(bindable));
+  }
+
+  close(): void {
+    this.#sqlite.close();
+  }
+
+  #statement(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const prepared = this.#sqlite.prepare(sql);
+    this.#statements.set(sql, prepared);
+    return prepared;
+  }
+}
+
+function bindable(value: Value): SQLInputValue {
+  if (value === undefined) return null;
+  return typeof value === "boolean" ? Number(value) : value;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,181 @@
+import { z } from "zod";
+import { EndpointSettings, type EndpointState, type EndpointType } from "../../api/endpoint.ts";
+import type { Database } from "./database.ts";
+import { flag, number, optionalNumber, optionalText, type Row, text } from "./row.ts";
+
+/** A compute as it is stored. */
+export interface StoredEndpoint {
+  id: string;
+  projectId: string;
+  branchId: string;
+  type: EndpointType;
+  name: string | undefined;
+  minCu: number;
+  maxCu: number;
+  suspendTimeoutSeconds: number;
+  settings: EndpointSettings;
+  poolerEnabled: boolean;
+  poolerMode: string;
+  disabled: boolean;
+  passwordlessAccess: boolean;
+  provisioner: string;
+  currentState: EndpointState;
+  /** Where the operations under way will leave it; absent where none are. */
+  pendingState: EndpointState | undefined;
+  /** The last time it served someone, or came up. */
+  lastActive: number | undefined;
+  startedAt: number | undefined;
+  suspendedAt: number | undefined;
+  /** When it suspends for want of activity, unless someone connects. */
+  suspendDue: number | undefined;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export class Endpoints {
+  readonly #db: Database;
+  readonly #onChange: (projectId: string) => void;
+
+  /** `onChange` is told of every project in which anything about an endpoint changes. */
+  constructor(db: Database, onChange: (projectId: string) => void) {
+    this.#db = db;
+    this.#onChange = onChange;
+  }
+
+  insert(endpoint: StoredEndpoint): void {
+    const values = valuesOf(endpoint);
+    this.#db.run(
+      `INSERT INTO endpoints (seq, id, project_id, type, created_at, ${changeable.join(", ")})
+       VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM endpoints), ?, ?, ?, ?, ${changeable.map(() => "?").join(", ")})`,
+      endpoint.id,
+      endpoint.projectId,
+      endpoint.type,
+      endpoint.createdAt,
+      ...values,
+    );
+    this.#onChange(endpoint.projectId);
+  }
+
+  /** Writes back everything about an endpoint that can change. */
+  update(endpoint: StoredEndpoint): void {
+    const assignments = changeable.map((column) => `${column} = ?`).join(", ");
+    this.#db.run(`UPDATE endpoints SET ${assignments} WHERE id = ?`, ...valuesOf(endpoint), endpoint.id);
+    this.#onChange(endpoint.projectId);
+  }
+
+  get(projectId: string, id: string): StoredEndpoint | undefined {
+    const row = this.#db.one("SELECT * FROM endpoints WHERE id = ? AND project_id = ?", id, projectId);
+    return row && endpointOf(row);
+  }
+
+  byId(id: string): StoredEndpoint | undefined {
+    const row = this.#db.one("SELECT * FROM endpoints WHERE id = ?", id);
+    return row && endpointOf(row);
+  }
+
+  /** All of a project, oldest first. */
+  list(projectId: string): StoredEndpoint[] {
+    return this.#db.all("SELECT * FROM endpoints WHERE project_id = ? ORDER BY seq", projectId).map(endpointOf);
+  }
+
+  ofBranch(branchId: string): StoredEndpoint[] {
+    return this.#db.all("SELECT * FROM endpoints WHERE branch_id = ? ORDER BY seq", branchId).map(endpointOf);
+  }
+
+  /** The read-write compute of a branch, of which there is at most one. */
+  primaryOf(branchId: string): StoredEndpoint | undefined {
+    const row = this.#db.one("SELECT * FROM endpoints WHERE branch_id = ? AND type = 'read_write'", branchId);
+    return row && endpointOf(row);
+  }
+
+  delete(endpoint: StoredEndpoint): void {
+    this.#db.run("DELETE FROM endpoints WHERE id = ?", endpoint.id);
+    this.#onChange(endpoint.projectId);
+  }
+
+  /** The endpoint that is next to suspend for want of activity. */
+  nextToSuspend(): { id: string; due: number } | undefined {
+    const row = this.#db.one(
+      "SELECT id, suspend_due FROM endpoints WHERE suspend_due IS NOT NULL ORDER BY suspend_due, seq LIMIT 1",
+    );
+    return row && { id: text(row, "id"), due: number(row, "suspend_due") };
+  }
+}
+
+const changeable = [
+  "branch_id",
+  "name",
+  "min_cu",
+  "max_cu",
+  "suspend_timeout_seconds",
+  "settings",
+  "pooler_enabled",
+  "pooler_mode",
+  "disabled",
+  "passwordless_access",
+  "provisioner",
+  "current_state",
+  "pending_state",
+  "last_active",
+  "started_at",
+  "suspended_at",
+  "suspend_due",
+  "updated_at",
+] as const;
+
+/** In the order of `changeable`. */
+function valuesOf(endpoint: StoredEndpoint) {
+  return [
+    endpoint.branchId,
+    endpoint.name,
+    endpoint.minCu,
+    endpoint.maxCu,
+    endpoint.suspendTimeoutSeconds,
+    JSON.stringify(endpoint.settings),
+    endpoint.poolerEnabled,
+    endpoint.poolerMode,
+    endpoint.disabled,
+    endpoint.passwordlessAccess,
+    endpoint.provisioner,
+    endpoint.currentState,
+    endpoint.pendingState,
+    endpoint.lastActive,
+    endpoint.startedAt,
+    endpoint.suspendedAt,
+    endpoint.suspendDue,
+    endpoint.updatedAt,
+  ];
+}
+
+function endpointOf(row: Row): StoredEndpoint {
+  return {
+    id: text(row, "id"),
+    projectId: text(row, "project_id"),
+    branchId: text(row, "branch_id"),
+    type: text(row, "type") === "read_only" ? "read_only" : "read_write",
+    name: optionalText(row, "name"),
+    minCu: number(row, "min_cu"),
+    maxCu: number(row, "max_cu"),
+    suspendTimeoutSeconds: number(row, "suspend_timeout_seconds"),
+    settings: settingsOf(text(row, "settings")),
+    poolerEnabled: flag(row, "pooler_enabled"),
+    poolerMode: text(row, "pooler_mode"),
+    disabled: flag(row, "disabled"),
+    passwordlessAccess: flag(row, "passwordless_access"),
+    provisioner: text(row, "provisioner"),
+    currentState: State.parse(text(row, "current_state")),
+    pendingState: State.optional().parse(optionalText(row, "pending_state")),
+    lastActive: optionalNumber(row, "last_active"),
+    startedAt: optionalNumber(row, "started_at"),
+    suspendedAt: optionalNumber(row, "suspended_at"),
+    suspendDue: optionalNumber(row, "suspend_due"),
+    createdAt: number(row, "created_at"),
+    updatedAt: number(row, "updated_at"),
+  };
+}
+
+const State = z.enum(["init", "active", "idle"]);
+
+function settingsOf(json: string): EndpointSettings {
+  return json === '{"pg_settings":{}}' ? { pg_settings: {} } : EndpointSettings.parse(JSON.parse(json));
+}

@@ -1,0 +1,119 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Database } from "./database.ts";
+import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
+
+/** Whom a key speaks for. */
+export type KeyScope =
+  | { kind: "personal"; accountId: string }
+  | { kind: "organization"; organizationId: string }
+  | { kind: "project"; organizationId: string; projectId: string };
+
+/** An API key without its secret: the store holds only a hash of that. */
+export interface ApiKey {
+  id: number;
+  name: string;
+  scope: KeyScope;
+  /** Account id of whoever made it. */
+  createdBy: string;
+  createdAt: number;
+  lastUsedAt: number | undefined;
+  lastUsedFrom: string | undefined;
+}
+
+/** The API keys. Revoked ones stay as records, but nothing here ever finds them again. */
+export class Keys {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  insert(secret: string, key: Pick<ApiKey, "name" | "scope" | "createdBy" | "createdAt">): ApiKey {
+    const hash = hashOf(secret);
+    const { scope } = key;
+    const row = this.#db.one(
+      `INSERT INTO api_keys (kind, name, account_id, organization_id, project_id, hash_prefix, hash, created_by, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
+      scope.kind,
+      key.name,
+      scope.kind === "personal" ? scope.accountId : undefined,
+      scope.kind === "personal" ? undefined : scope.organizationId,
+      scope.kind === "project" ? scope.projectId : undefined,
+      hash.slice(0, 12),
+      hash,
+      key.createdBy,
+      key.createdAt,
+    );
+    if (!row) throw new Error("the new key was not stored");
+    return keyOf(row);
+  }
+
+  /** Whether a key with this secret was ever made, revoked or not. */
+  exists(secret: string): boolean {
+    return this.#db.one("SELECT 1 AS found FROM api_keys WHERE hash = ?", hashOf(secret)) !== undefined;
+  }
+
+  /** The valid key with this secret. Few share the first digits of a hash; those are compared in constant time. */
+  bySecret(secret: string): ApiKey | undefined {
+    const hash = hashOf(secret);
+    const sql = "SELECT * FROM api_keys WHERE hash_prefix = ? AND revoked_at IS NULL";
+    const row = this.#db
+      .all(sql, hash.slice(0, 12))
+      .find((candidate) => timingSafeEqual(Buffer.from(text(candidate, "hash")), Buffer.from(hash)));
+    return row && keyOf(row);
+  }
+
+  get(id: number): ApiKey | undefined {
+    const row = this.#db.one("SELECT * FROM api_keys WHERE id = ? AND revoked_at IS NULL", id);
+    return row && keyOf(row);
+  }
+
+  ofAccount(accountId: string): ApiKey[] {
+    const sql = "SELECT * FROM api_keys WHERE kind = 'personal' AND account_id = ? AND revoked_at IS NULL ORDER BY id";
+    return this.#db.all(sql, accountId).map(keyOf);
+  }
+
+  ofOrganization(organizationId: string): ApiKey[] {
+    const sql = "SELECT * FROM api_keys WHERE organization_id = ? AND revoked_at IS NULL ORDER BY id";
+    return this.#db.all(sql, organizationId).map(keyOf);
+  }
+
+  /** For good: there is no way back. */
+  revoke(id: number, at: number): void {
+    this.#db.run("UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", at, id);
+  }
+
+  /** Revokes every key scoped to a project: it leaves its organization, or is deleted. */
+  revokeScopedTo(projectId: string, at: number): void {
+    const sql = "UPDATE api_keys SET revoked_at = ? WHERE kind = 'project' AND project_id = ? AND revoked_at IS NULL";
+    this.#db.run(sql, at, projectId);
+  }
+
+  used(id: number, at: number, from: string): void {
+    this.#db.run("UPDATE api_keys SET last_used_at = ?, last_used_from = ? WHERE id = ?", at, from, id);
+  }
+}
+
+function hashOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+function keyOf(row: Row): ApiKey {
+  return {
+    id: number(row, "id"),
+    name: text(row, "name"),
+    scope: scopeOf(row),
+    createdBy: text(row, "created_by"),
+    createdAt: number(row, "created_at"),
+    lastUsedAt: optionalNumber(row, "last_used_at"),
+    lastUsedFrom: optionalText(row, "last_used_from"),
+  };
+}
+
+function scopeOf(row: Row): KeyScope {
+  const kind = text(row, "kind");
+  if (kind === "personal") return { kind, accountId: text(row, "account_id") };
+  const organizationId = text(row, "organization_id");
+  if (kind === "organization") return { kind, organizationId };
+  return { kind: "project", organizationId, projectId: text(row, "project_id") };
+}

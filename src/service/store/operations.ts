@@ -1,0 +1,140 @@
+import { type OperationStatus, operationStatuses } from "../../api/operation.ts";
+import type { Database } from "./database.ts";
+import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
+
+/** What an operation does to its compute or branch when it finishes. */
+export type Effect = "none" | "start" | "suspend" | "branch-ready";
+
+/** An operation as it is stored. Those of one call form a chain: each runs when the one before has finished. */
+export interface StoredOperation {
+  seq: number;
+  id: string;
+  projectId: string;
+  branchId: string | undefined;
+  endpointId: string | undefined;
+  /** The seq of the first operation of its chain. */
+  chain: number;
+  action: string;
+  effect: Effect;
+  status: OperationStatus;
+  failuresCount: number;
+  error: string | undefined;
+  durationMs: number;
+  /** When the running operation finishes. */
+  due: number | undefined;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export type NewOperation = Omit<StoredOperation, "seq" | "failuresCount" | "error" | "updatedAt" | "chain"> & {
+  /** Absent: the operation begins a chain. */
+  chain: number | undefined;
+};
+
+export class Operations {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  insert(operation: NewOperation): StoredOperation {
+    const row = this.#db.one(
+      `INSERT INTO operations (id, project_id, branch_id, endpoint_id, chain, action, effect, status, failures_count, duration_ms, due, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) RETURNING *`,
+      operation.id,
+      operation.projectId,
+      operation.branchId,
+      operation.endpointId,
+      operation.chain ?? 0,
+      operation.action,
+      operation.effect,
+      operation.status,
+      operation.durationMs,
+      operation.due,
+      operation.createdAt,
+      operation.createdAt,
+    );
+    if (!row) throw new Error("the new operation was not stored");
+    const stored = operationOf(row);
+    if (operation.chain !== undefined) return stored;
+    this.#db.run("UPDATE operations SET chain = seq WHERE seq = ?", stored.seq);
+    return { ...stored, chain: stored.seq };
+  }
+
+  setStatus(seq: number, status: OperationStatus, at: number, due: number | undefined): void {
+    this.#db.run("UPDATE operations SET status = ?, updated_at = ?, due = ? WHERE seq = ?", status, at, due, seq);
+  }
+
+  /** Ends an operation that could not do its work. */
+  fail(seq: number, error: string, at: number): void {
+    const sql = `UPDATE operations SET status = 'failed', failures_count = failures_count + 1, error = ?, updated_at = ?, due = NULL
+                 WHERE seq = ?`;
+    this.#db.run(sql, error, at, seq);
+  }
+
+  /** The running operation that finishes next. */
+  nextToFinish(): StoredOperation | undefined {
+    const row = this.#db.one("SELECT * FROM operations WHERE due IS NOT NULL ORDER BY due, seq LIMIT 1");
+    return row && operationOf(row);
+  }
+
+  /** What waits for `operation` to finish. */
+  nextInChain(operation: StoredOperation): StoredOperation | undefined {
+    const sql = "SELECT * FROM operations WHERE chain = ? AND seq > ? AND status = 'scheduling' ORDER BY seq LIMIT 1";
+    const row = this.#db.one(sql, operation.chain, operation.seq);
+    return row && operationOf(row);
+  }
+
+  /** Whether any operation of a project is under way: its lock. */
+  anyUnfinished(projectId: string): boolean {
+    const sql = `SELECT 1 AS found FROM operations WHERE project_id = ? AND ${unfinished} LIMIT 1`;
+    return this.#db.one(sql, projectId) !== undefined;
+  }
+
+  unfinishedOf(projectId: string, endpointId: string): StoredOperation[] {
+    const sql = `SELECT * FROM operations WHERE project_id = ? AND endpoint_id = ? AND ${unfinished} ORDER BY seq`;
+    return this.#db.all(sql, projectId, endpointId).map(operationOf);
+  }
+
+  /** Newest first. */
+  page(projectId: string, { beforeSeq, limit }: { beforeSeq: number | undefined; limit: number }): StoredOperation[] {
+    const sql = "SELECT * FROM operations WHERE project_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
+    return this.#db.all(sql, projectId, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit).map(operationOf);
+  }
+
+  get(projectId: string, id: string): StoredOperation | undefined {
+    const row = this.#db.one("SELECT * FROM operations WHERE id = ? AND project_id = ?", id, projectId);
+    return row && operationOf(row);
+  }
+}
+
+const unfinished = "status IN ('running', 'scheduling')";
+
+function operationOf(row: Row): StoredOperation {
+  return {
+    seq: number(row, "seq"),
+    id: text(row, "id"),
+    projectId: text(row, "project_id"),
+    branchId: optionalText(row, "branch_id"),
+    endpointId: optionalText(row, "endpoint_id"),
+    chain: number(row, "chain"),
+    action: text(row, "action"),
+    effect: effectOf(text(row, "effect")),
+    status: statusOf(text(row, "status")),
+    failuresCount: number(row, "failures_count"),
+    error: optionalText(row, "error"),
+    durationMs: number(row, "duration_ms"),
+    due: optionalNumber(row, "due"),
+    createdAt: number(row, "created_at"),
+    updatedAt: number(row, "updated_at"),
+  };
+}
+
+function effectOf(value: string): Effect {
+  return value === "start" || value === "suspend" || value === "branch-ready" ? value : "none";
+}
+
+function statusOf(value: string): OperationStatus {
+  return operationStatuses.find((status) => status === value) ?? "error";
+}

@@ -1,0 +1,73 @@
+import { Accounts } from "./accounts.ts";
+import { Connections } from "./connections.ts";
+import { Database } from "./database.ts";
+import { Endpoints } from "./endpoints.ts";
+import { Keys } from "./keys.ts";
+import { Operations } from "./operations.ts";
+import { Branches, Projects } from "./projects.ts";
+import { text } from "./row.ts";
+
+/** Everything that the service remembers. */
+export class Store {
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly projects: Projects;
+  readonly branches: Branches;
+  readonly endpoints: Endpoints;
+  readonly operations: Operations;
+  readonly connections: Connections;
+  readonly #db: Database;
+  readonly #endpointLists = new Map<string, string>();
+
+  private constructor(db: Database) {
+    this.#db = db;
+    db.onRollback(() => this.#endpointLists.clear());
+    this.accounts = new Accounts(db);
+    this.keys = new Keys(db);
+    this.projects = new Projects(db);
+    this.branches = new Branches(db);
+    this.endpoints = new Endpoints(db, (projectId) => this.#endpointLists.delete(projectId));
+    this.operations = new Operations(db);
+    this.connections = new Connections(db);
+  }
+
+  /** `file` is a path or `:memory:`. Throws `StoreUnusable`. */
+  static open(file: string): Store {
+    return new Store(new Database(file));
+  }
+
+  transaction<Result>(change: () => Result): Result {
+    return this.#db.transaction(change);
+  }
+
+  /**
+   * The serialised list of a project's endpoints, from `serialise` where something has changed since the last time.
+   * Lists are by far the most frequent call and up to a megabyte long.
+   */
+  endpointList(projectId: string, serialise: () => string): string {
+    const known = this.#endpointLists.get(projectId);
+    if (known !== undefined) return known;
+    const list = serialise();
+    this.#endpointLists.set(projectId, list);
+    return list;
+  }
+
+  /** A value that is made once and stays: `make` is only asked the first time. */
+  constant(key: string, make: () => string): string {
+    const row = this.#db.one("SELECT value FROM meta WHERE key = ?", key);
+    if (row) return text(row, "value");
+    const value = make();
+    this.#db.run("INSERT INTO meta VALUES (?, ?)", key, value);
+    return value;
+  }
+
+  /** With its branches, computes and operations. */
+  deleteProject(projectId: string): void {
+    this.projects.delete(projectId);
+    this.#endpointLists.delete(projectId);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,13 @@
+import type { Random, ServiceClock } from "./clock.ts";
+import type { Ids } from "./ids.ts";
+import type { ServiceOptions } from "./options.ts";
+import type { Store } from "./store/store.ts";
+
+/** What the service's rules work on. */
+export interface World {
+  clock: ServiceClock;
+  random: Random;
+  ids: Ids;
+  store: Store;
+  options: ServiceOptions;
+}
