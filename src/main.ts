@@ -1,3 +1,53 @@
 #!/usr/bin/env node
-process.exitCode = 1;
-process.stderr.write("compute-operator: nothing to run yet\n");
+import type { Clock } from "./operator/runtime/clock.ts";
+
+/** What a command is given of the process. */
+interface Ports {
+  clock: Clock;
+  random: () => number;
+  stdout(line: string): void;
+  stderr(line: string): void;
+  /** Aborted on SIGINT and SIGTERM. */
+  signal: AbortSignal;
+}
+
+/** A command: takes its arguments, answers the exit status. */
+type Command = (args: readonly string[], ports: Ports) => Promise<number>;
+
+/** Loaded only when asked for, so that each starts as fast as it can. */
+const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
+  service: { summary: "the service", load: async () => (await import("./service/command.ts")).serviceCommand },
+};
+
+const clock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, task) {
+    const timer = setTimeout(task, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+async function main([name = "", ...args]: readonly string[]): Promise<number> {
+  const stopping = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+  const ports: Ports = {
+    clock,
+    random: Math.random,
+    stdout: (line) => process.stdout.write(`${line}\n`),
+    stderr: (line) => process.stderr.write(`${line}\n`),
+    signal: stopping.signal,
+  };
+  const command = commands[name];
+  if (command) return (await command.load())(args, ports);
+  const list = Object.entries(commands).map(([known, { summary }]) => `  ${known.padEnd(10)}${summary}`);
+  const usage = `Usage: compute-operator COMMAND [flags]\n\n${list.join("\n")}\n\nCOMMAND --help shows its flags.`;
+  if (name === "--help" || name === "-h" || name === "help") {
+    ports.stdout(usage);
+    return 0;
+  }
+  ports.stderr(name === "" ? usage : `compute-operator: there is no command ${JSON.stringify(name)}\n\n${usage}`);
+  return 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));

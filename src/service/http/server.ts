@@ -1,0 +1,101 @@
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { Service } from "../service.ts";
+import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
+
+/** The longest request body that is read, in bytes. */
+const maxBodyBytes = 1_000_000;
+
+type Env = { Bindings: HttpBindings };
+
+/** The HTTP application: carries requests to the service's core and answers back, or loses them as faults have it. */
+export function createApp(service: Service): Hono<Env> {
+  const app = new Hono<Env>();
+  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: () => responseOf(tooLarge) }));
+  app.all("*", async (context) => {
+    const exchange = service.exchange(await callOf(context));
+    if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
+    switch (exchange.kind) {
+      case "answer":
+        return responseOf(exchange.reply);
+      case "cut":
+        return cut(context, exchange.reply);
+      case "dropped":
+        context.env.outgoing.destroy();
+        return RESPONSE_ALREADY_SENT;
+    }
+  });
+  return app;
+}
+
+/** A service that listens. */
+export interface Listening {
+  /** The port that was taken: the one asked for, or with 0 any free one. */
+  port: number;
+  /** Takes no more requests, ends those under way, and resolves when all connections are closed. */
+  close(): Promise<void>;
+}
+
+/** Listens; rejects with what the system says where it cannot. */
+export async function listen(app: Hono<Env>, { host, port }: { host: string; port: number }): Promise<Listening> {
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: portOf(server.address()) ?? port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        if ("closeAllConnections" in server) server.closeAllConnections();
+      }),
+  };
+}
+
+function portOf(address: AddressInfo | string | null): number | undefined {
+  return typeof address === "object" ? address?.port : undefined;
+}
+
+async function callOf(context: Context<Env>): Promise<ServiceCall> {
+  const { req, env } = context;
+  const { pathname } = new URL(req.url);
+  const hasBody = req.method !== "GET" && req.method !== "HEAD";
+  const remote = env.incoming.socket.remoteAddress;
+  return {
+    method: req.method === "HEAD" ? "GET" : req.method,
+    path: pathname,
+    query: req.query(),
+    headers: req.header(),
+    ...(hasBody && { body: await req.text() }),
+    ...(remote !== undefined && { remote }),
+  };
+}
+
+function responseOf({ status, headers, body }: ServiceReply): Response {
+  return new Response(body ?? null, { status, headers: { ...headers } });
+}
+
+/** Sends half of what the headers promise, then ends the connection. */
+function cut(context: Context<Env>, { status, headers, body = "" }: ServiceReply): Response {
+  const { outgoing } = context.env;
+  const bytes = Buffer.from(body);
+  outgoing.writeHead(status, { ...headers, "content-length": bytes.length });
+  outgoing.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => outgoing.destroy());
+  return RESPONSE_ALREADY_SENT;
+}
+
+function elapsed(service: Service, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    service.world.clock.after(ms, resolve);
+  });
+}
+
+const tooLarge = jsonReply(413, {
+  request_id: "",
+  code: "",
+  message: `the request body is larger than ${maxBodyBytes} bytes`,
+});

@@ -1,0 +1,116 @@
+import type { Random, ServiceClock } from "./clock.ts";
+import { createApp, listen } from "./http/server.ts";
+import type { Ids } from "./ids.ts";
+import type { ServiceOptions } from "./options.ts";
+import { Refusal } from "./refusal.ts";
+import { readSeed } from "./seed/file.ts";
+import { plantFirstAccount } from "./seed/first.ts";
+import { BadSeed, plant } from "./seed/plant.ts";
+import { apiRoot, createService, type Service } from "./service.ts";
+import { StoreUnusable } from "./store/database.ts";
+import { Store } from "./store/store.ts";
+
+/** How to run the service as a process. */
+export interface RunOptions extends Pick<ServiceOptions, "timeScale" | "strictSpec" | "faults"> {
+  host: string;
+  port: number;
+  /** The SQLite file, or `:memory:`. */
+  data: string;
+  /** The seed file, where there is one. */
+  seed: string | undefined;
+}
+
+/** What a running service takes from the process and gives back to it. */
+export interface RunPorts {
+  clock: ServiceClock;
+  random: Random;
+  ids: Ids;
+  /** Writes one line. */
+  stdout(line: string): void;
+  stderr(line: string): void;
+  /** Aborted when the process should end. */
+  signal: AbortSignal;
+}
+
+/** Runs the service until the signal aborts; answers the exit status. */
+export async function runService(options: RunOptions, ports: RunPorts): Promise<number> {
+  let service: Service | undefined;
+  try {
+    service = start(options, ports);
+    const listening = await listen(createApp(service), options).catch((error: unknown) => {
+      throw new CannotListen(options, error);
+    });
+    const stopTimers = keepTime(service);
+    ports.stdout(`Listening on http://${bracketed(options.host)}:${listening.port}${apiRoot}`);
+    await aborted(ports.signal);
+    stopTimers();
+    await listening.close();
+    return 0;
+  } catch (error) {
+    const foreseen =
+      error instanceof StoreUnusable ||
+      error instanceof BadSeed ||
+      error instanceof Refusal ||
+      error instanceof CannotListen;
+    if (!foreseen) throw error;
+    ports.stderr(`compute-operator service: ${error.message}`);
+    return 1;
+  } finally {
+    service?.close();
+  }
+}
+
+function start({ data, seed, timeScale, strictSpec, faults }: RunOptions, ports: RunPorts): Service {
+  const document = seed === undefined ? undefined : readSeed(seed);
+  const { clock, random, ids } = ports;
+  const service = createService({
+    clock,
+    random,
+    ids,
+    store: Store.open(data),
+    options: { timeScale, strictSpec, faults },
+    onError: (error) => ports.stderr(`internal error: ${error instanceof Error ? error.stack : String(error)}`),
+  });
+  if (document) service.change((world, at) => plant(world, document, at));
+  else if (service.world.store.accounts.all().length === 0) {
+    ports.stdout(`API key (shown once): ${service.change(plantFirstAccount)}`);
+  }
+  return service;
+}
+
+/** The longest sleep between two looks at the timers, in milliseconds. */
+const longestSleep = 60_000;
+
+/** Lets things happen when they are due, also while nobody calls, so that the store is never far behind. */
+function keepTime(service: Service): () => void {
+  const { clock } = service.world;
+  let cancel = () => {};
+  const look = () => {
+    service.settle();
+    const due = service.nextDue();
+    const sleep = due === undefined ? longestSleep : Math.min(longestSleep, Math.max(50, due - clock.now()));
+    cancel = clock.after(sleep, look);
+  };
+  look();
+  return () => cancel();
+}
+
+class CannotListen extends Error {
+  override name = "CannotListen";
+
+  constructor({ host, port }: RunOptions, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`cannot listen on ${host}, port ${port}: ${why}. Choose others with --host and --port.`, { cause });
+  }
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,95 @@
+import type { ServiceCall, ServiceReply } from "../../../src/service/http/message.ts";
+import { seededIds } from "../../../src/service/ids.ts";
+import type { ServiceOptions } from "../../../src/service/options.ts";
+import { type Seed, Seed as SeedSchema } from "../../../src/service/seed/document.ts";
+import { plant } from "../../../src/service/seed/plant.ts";
+import { createService, type Service } from "../../../src/service/service.ts";
+import { Store } from "../../../src/service/store/store.ts";
+import { seededRandom } from "../../simulation/random.ts";
+
+/** A body read as loosely as a test wants to look into it. */
+export interface Body {
+  [field: string]: unknown;
+}
+
+/** An answer with its body parsed. */
+export interface Answer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: Body;
+}
+
+/** Time that a test drives. */
+export class DrivenTime {
+  #now = Date.UTC(2026, 0, 1);
+
+  now(): number {
+    return this.#now;
+  }
+
+  pass(ms: number): void {
+    this.#now += ms;
+  }
+
+  after(): () => void {
+    throw new Error("the core of the service waits for nothing");
+  }
+}
+
+/** The service in this process, on a clock that the test drives. */
+export class TestService {
+  readonly time: DrivenTime;
+  readonly core: Service;
+  readonly errors: unknown[] = [];
+
+  constructor({ file = ":memory:", time = new DrivenTime(), seed = 1, ...options }: TestServiceOptions = {}) {
+    this.time = time;
+    const random = seededRandom(seed);
+    this.core = createService({
+      clock: time,
+      random,
+      ids: seededIds(random),
+      store: Store.open(file),
+      options,
+      onError: (error) => this.errors.push(error),
+    });
+  }
+
+  plant(seed: SeedInput): this {
+    const document: Seed = SeedSchema.parse(seed);
+    this.core.change((world, at) => plant(world, document, at));
+    return this;
+  }
+
+  /** Sends a request below `/api/v2` with a key. */
+  send(key: string | undefined, line: string, body?: unknown): Answer {
+    const [method = "", target = ""] = line.split(" ");
+    const { pathname, search } = new URL(target, "http://service");
+    const path = pathname.startsWith("/_") ? pathname : `/api/v2${pathname}`;
+    const call: ServiceCall = {
+      method,
+      path,
+      query: Object.fromEntries(new URLSearchParams(search)),
+      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    };
+    return answerOf(this.core.call(call));
+  }
+}
+
+export interface TestServiceOptions extends Partial<ServiceOptions> {
+  file?: string;
+  time?: DrivenTime;
+  /** Of the random numbers. */
+  seed?: number;
+}
+
+export type SeedInput = Parameters<(typeof SeedSchema)["parse"]>[0];
+
+export function answerOf({ status, headers, body }: ServiceReply): Answer {
+  return { status, headers, body: body === undefined ? {} : parse(body) };
+}
+
+function parse(body: string): Body {
+  return JSON.parse(body);
+}
