@@ -1,0 +1,136 @@
+import { describe, expect, it, test } from "vitest";
+import { inShort, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
+
+const minute = 60_000;
+
+describe("moving a compute to another branch", () => {
+  it("leaves it idle there, with apply_config running and suspend_compute scheduling", () => {
+    const shop = new Shop();
+    shop.active();
+    shop.connect(primary, 3600);
+    const { endpoint, operations } = shop.patch(primary, { branch_id: preview });
+    expect(endpoint).toMatchObject({ branch_id: preview, current_state: "idle", pending_state: "idle" });
+    expect(inShort(operations)).toEqual(["apply_config running", "suspend_compute scheduling"]);
+    const now = shop.finishOperations().get(primary);
+    expect(now).toMatchObject({ branch_id: preview, current_state: "idle" });
+    expect(now.pending_state).toBeUndefined();
+  });
+
+  it("is refused where the branch has a primary, and for replicas never", () => {
+    const shop = new Shop();
+    shop.create({ branch_id: preview, type: "read_write" });
+    shop.finishOperations();
+    const refused = shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { branch_id: preview } });
+    expect(refused.status).toBe(409);
+    expect(shop.get(primary).branch_id).toBe(main);
+    const replica = shop.create({ branch_id: staging, type: "read_only" }).endpoint;
+    shop.finishOperations();
+    expect(shop.patch(replica.id, { branch_id: preview }).endpoint.branch_id).toBe(preview);
+  });
+});
+
+describe("changing a compute", () => {
+  test.each([
+    { fields: { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 }, what: "fixed size" },
+    { fields: { autoscaling_limit_min_cu: 0.25 }, what: "autoscaling minimum" },
+    { fields: { autoscaling_limit_max_cu: 4 }, what: "autoscaling maximum" },
+  ])("of its $what restarts it and cuts its connections", ({ fields }) => {
+    const shop = new Shop();
+    const before = shop.active();
+    shop.connect(primary, 3600);
+    const { endpoint, operations } = shop.patch(primary, fields);
+    expect(endpoint).toMatchObject(fields);
+    expect(inShort(operations)).toEqual(["apply_config running"]);
+    const after = shop.finishOperations().get(primary);
+    expect(after.current_state).toBe("active");
+    expect(after.started_at).not.toBe(before.started_at);
+    shop.time.pass(6 * minute);
+    expect(shop.get(primary).current_state).toBe("idle");
+  });
+
+  it("of its settings is applied while it runs", () => {
+    const shop = new Shop();
+    const before = shop.active();
+    const { operations } = shop.patch(primary, { settings: { pg_settings: { work_mem: "64MB" } } });
+    expect(inShort(operations)).toEqual(["apply_config running"]);
+    expect(shop.finishOperations().get(primary).started_at).toBe(before.started_at);
+  });
+
+  it("that is idle brings it up only for that moment", () => {
+    const shop = new Shop();
+    const { operations } = shop.patch(primary, { autoscaling_limit_max_cu: 4 });
+    expect(inShort(operations)).toEqual(["apply_config running", "suspend_compute scheduling"]);
+    expect(shop.finishOperations().get(primary)).toMatchObject({ current_state: "idle", autoscaling_limit_max_cu: 4 });
+  });
+
+  it("to what it is already sets nothing off and changes nothing", () => {
+    const shop = new Shop();
+    const before = shop.get(primary);
+    shop.time.pass(1000);
+    const { endpoint, operations } = shop.patch(primary, { autoscaling_limit_max_cu: 1, disabled: false });
+    expect(operations).toEqual([]);
+    expect(endpoint).toEqual(before);
+  });
+
+  it("to disabled suspends it, and then neither client nor call starts it", () => {
+    const shop = new Shop();
+    shop.active();
+    expect(inShort(shop.patch(primary, { disabled: true }).operations)).toEqual(["suspend_compute running"]);
+    expect(shop.finishOperations().get(primary)).toMatchObject({ current_state: "idle", disabled: true });
+    expect(shop.connect(primary).status).toBe(409);
+    expect(shop.ana(`POST /projects/${project}/endpoints/${primary}/start`).status).toBe(409);
+  });
+});
+
+describe("deleting a compute", () => {
+  it("answers it with an empty list of operations, and 204 the second time", () => {
+    const shop = new Shop();
+    shop.active();
+    const { endpoint, operations } = shop.write(`DELETE /projects/${project}/endpoints/${primary}`);
+    expect(endpoint.id).toBe(primary);
+    expect(operations).toEqual([]);
+    expect(shop.list()).toEqual([]);
+    expect(shop.ana(`DELETE /projects/${project}/endpoints/${primary}`).status).toBe(204);
+    expect(shop.ana(`GET /projects/${project}/endpoints/${primary}`).status).toBe(404);
+  });
+
+  it("leaves room for another one, with another id and host", () => {
+    const shop = new Shop();
+    const before = shop.get(primary);
+    shop.write(`DELETE /projects/${project}/endpoints/${primary}`);
+    const { endpoint } = shop.create({ branch_id: main, type: "read_write" });
+    expect(endpoint.id).not.toBe(before.id);
+    expect(endpoint.host).not.toBe(before.host);
+  });
+});
+
+describe("the project's lock", () => {
+  it("refuses what would start operations while others run, and nothing else", () => {
+    const shop = new Shop();
+    const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
+    const locked = [
+      shop.ana(`POST /projects/${project}/endpoints`, { endpoint: { branch_id: main, type: "read_only" } }),
+      shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { autoscaling_limit_max_cu: 2 } }),
+      shop.ana(`POST /projects/${project}/endpoints/${primary}/start`),
+      shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`),
+      shop.ana(`DELETE /projects/${project}/endpoints/${endpoint.id}`),
+    ];
+    expect(locked.map(({ status }) => status)).toEqual([423, 423, 423, 423, 423]);
+    expect(locked[0]?.body["message"]).toBe(
+      "project already has running conflicting operations, scheduling of new ones is prohibited",
+    );
+    expect(shop.patch(primary, { name: "shop" }).endpoint.name).toBe("shop");
+    expect(shop.write(`DELETE /projects/${project}/endpoints/${primary}`).operations).toEqual([]);
+    shop.finishOperations();
+    expect(shop.write(`DELETE /projects/${project}/endpoints/${endpoint.id}`).operations).toEqual([]);
+  });
+
+  it("is each project's own", () => {
+    const shop = new Shop();
+    shop.create({ branch_id: preview, type: "read_write" });
+    const elsewhere = shop.ana("POST /projects/shop-two/endpoints", {
+      endpoint: { branch_id: "br-two", type: "read_only" },
+    });
+    expect(elsewhere.status).toBe(201);
+  });
+});
