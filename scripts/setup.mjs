@@ -9,10 +9,7 @@ import { fileURLToPath } from "node:url";
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
 const stamp = "node_modules/.lockfile-installed";
-const wanted = createHash("sha256")
-  .update(readFileSync("package-lock.json"))
-  .update(readFileSync("package.json"))
-  .digest("hex");
+const wanted = createHash("sha256").update(readFileSync("package-lock.json")).digest("hex");
 const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
 
 if (installed !== wanted) install();
