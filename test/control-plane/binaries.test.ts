@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { type BinaryName, type BinarySource, binaryNames, cacheDirectory, findBinaries } from "./binaries.ts";
@@ -54,6 +55,23 @@ describe("findBinaries", () => {
     const second = await findBinaries({ env, progress: silent, download, build });
     expect(second).toEqual(first);
     expect(download.asked).toHaveLength(1);
+  });
+
+  it("lets runs side by side fill one cache without ever showing half a binary", async () => {
+    const env = { HOME: home.path };
+    const slow: BinarySource = {
+      async fetch(wanted, directory) {
+        for (const name of wanted) writeFileSync(join(directory, name), "half", { mode: 0o755 });
+        await setImmediate();
+        for (const name of wanted) writeFileSync(join(directory, name), "whole", { mode: 0o755 });
+        return "both";
+      },
+    };
+    const run = () => findBinaries({ env, progress: silent, download: slow, build: source([]) });
+    const found = await Promise.all([run(), run(), run()]);
+    for (const name of binaryNames)
+      expect(found.map((paths) => readFileSync(paths[name], "utf8"))).toEqual(Array(3).fill("whole"));
+    expect(readdirSync(cacheDirectory(env)).toSorted()).toEqual([...binaryNames].toSorted());
   });
 
   it("keys the cache by version and platform, below XDG_CACHE_HOME where it is set", () => {
