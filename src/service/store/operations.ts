@@ -88,12 +88,12 @@ export class Operations {
 
   /** Whether any operation of a project is under way: its lock. */
   anyUnfinished(projectId: string): boolean {
-    const sql = `SELECT 1 AS found FROM operations WHERE project_id = ? AND ${unfinished} LIMIT 1`;
+    const sql = `SELECT 1 AS found FROM operations INDEXED BY operations_unfinished WHERE project_id = ? AND ${unfinished} LIMIT 1`;
     return this.#db.one(sql, projectId) !== undefined;
   }
 
   unfinishedOf(projectId: string, endpointId: string): StoredOperation[] {
-    const sql = `SELECT * FROM operations WHERE project_id = ? AND endpoint_id = ? AND ${unfinished} ORDER BY seq`;
+    const sql = `SELECT * FROM operations INDEXED BY operations_unfinished WHERE project_id = ? AND endpoint_id = ? AND ${unfinished} ORDER BY seq`;
     return this.#db.all(sql, projectId, endpointId).map(operationOf);
   }
 
