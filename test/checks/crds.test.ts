@@ -1,19 +1,20 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { crdYaml, customResourceDefinitions } from "../../src/operator/resources/crd.ts";
+import { generatedFiles } from "../../scripts/generated-files.ts";
 
-const fileOf = (name: string): string => `${name.split(".")[0]}.yaml`;
+test.each([...generatedFiles()])("%s is as its source has it (if not: npm run generate)", (path, content) => {
+  expect(readFileSync(path, "utf8")).toBe(content);
+});
 
-test.each(customResourceDefinitions())(
-  "crds/ holds $metadata.name as the schemas have it (if not: node scripts/write-crds.ts)",
-  (definition) => {
-    expect(readFileSync(`crds/${fileOf(definition.metadata.name)}`, "utf8")).toBe(crdYaml(definition));
-  },
-);
+test.each(["crds", "deploy/helm/compute-operator/files/crds"])("%s holds nothing but generated files", (directory) => {
+  const generated = [...generatedFiles().keys()].filter((path) => path.startsWith(`${directory}/`));
+  const found = readdirSync(directory).map((name) => `${directory}/${name}`);
+  expect(found.filter((path) => path !== "crds/kustomization.yaml").toSorted()).toEqual(generated.toSorted());
+});
 
-test("kubectl apply -k crds applies every file in crds/, and there is no other", () => {
-  const files = customResourceDefinitions().map(({ metadata }) => fileOf(metadata.name));
-  expect(parse(readFileSync("crds/kustomization.yaml", "utf8")).resources).toEqual(files);
-  expect(readdirSync("crds").toSorted()).toEqual([...files, "kustomization.yaml"].toSorted());
+test("kubectl apply -k crds applies every definition", () => {
+  const { resources }: { resources: string[] } = parse(readFileSync("crds/kustomization.yaml", "utf8"));
+  const definitions = [...generatedFiles().keys()].filter((path) => path.startsWith("crds/"));
+  expect(resources.map((name) => `crds/${name}`).toSorted()).toEqual(definitions.toSorted());
 });

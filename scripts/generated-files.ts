@@ -1,0 +1,24 @@
+import { readFileSync } from "node:fs";
+import { parse, stringify } from "yaml";
+import { crdYaml, customResourceDefinitions } from "../src/operator/resources/crd.ts";
+
+const CHART = "deploy/helm/compute-operator";
+
+/** Every file that is worked out from another, by path, with what it must hold. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  for (const definition of customResourceDefinitions()) {
+    const name = `${definition.spec.names.plural}.yaml`;
+    files.set(`crds/${name}`, crdYaml(definition));
+    // A chart can read no file outside of it.
+    files.set(`${CHART}/files/crds/${name}`, crdYaml(keptByHelm(definition)));
+  }
+  const { spec }: { spec: unknown } = parse(readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8"));
+  files.set(`${CHART}/files/rules.yaml`, stringify(spec, { lineWidth: 0 }));
+  return files;
+}
+
+/** Uninstalling the chart leaves the definition, and with it every Compute. */
+function keptByHelm(definition: ReturnType<typeof customResourceDefinitions>[number]) {
+  return { ...definition, metadata: { ...definition.metadata, annotations: { "helm.sh/resource-policy": "keep" } } };
+}
