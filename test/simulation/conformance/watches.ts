@@ -63,18 +63,19 @@ export function watchesConform(host: Host): void {
       expect(await watching.told(3)).toEqual(["ADDED one", "MODIFIED one", "DELETED one"]);
     });
 
-    it("ends in order after timeoutSeconds, with a bookmark before where something was told", async () => {
+    it("ends in order after timeoutSeconds, as a rule with a bookmark before", async () => {
       const { cluster, widgets } = await host.open();
-      const list = await get(cluster, widgets.in(cluster));
-      const resourceVersion = textAt(list.body, "metadata.resourceVersion");
-      const query = { resourceVersion, allowWatchBookmarks: "true", timeoutSeconds: "4" };
-      const watching = watch(cluster, widgets.in(cluster), query);
-      await post(cluster, widgets.in(cluster), widgets.body("one"));
-      expect(await watching.told(1)).toEqual(["ADDED one"]);
-      expect(await watching.end()).toBe("in order");
-      const [added, bookmark] = watching.lines;
-      expect([bookmark?.type, at(bookmark?.object, "kind")]).toEqual(["BOOKMARK", "Widget"]);
-      expect(versionOf(bookmark?.object)).toBeGreaterThanOrEqual(versionOf(added?.object));
+      const made = await post(cluster, widgets.in(cluster), widgets.body("one"));
+      // The real server promises no bookmark, and now and then is a moment too late with it.
+      const bookmark = await cluster.eventually("a bookmark", async () => {
+        const query = { allowWatchBookmarks: "true", timeoutSeconds: "4" };
+        const watching = watch(cluster, widgets.in(cluster), query);
+        await post(cluster, widgets.in(cluster), { ...widgets.body("x"), metadata: { generateName: "more-" } });
+        expect(await watching.end()).toBe("in order");
+        return watching.lines.find(({ type }) => type === "BOOKMARK");
+      });
+      expect(at(bookmark.object, "kind")).toBe("Widget");
+      expect(versionOf(bookmark.object)).toBeGreaterThan(versionOf(made.body));
     });
 
     it("of a kind that is not served is refused with a ClusterError", async () => {
