@@ -58,10 +58,10 @@ afterAll(async () => {
 });
 
 /** A connection to a control plane, in a new namespace. */
-async function newCluster(kubeconfig: string): Promise<Cluster> {
+async function newCluster(file: string): Promise<Cluster> {
   const namespace = `conformance-${randomBytes(4).toString("hex")}`;
   const cluster: Cluster = {
-    transport: transportTo(kubeconfig),
+    transport: transportTo(file),
     namespace,
     eventually: (what, check) => eventually(what, check, { timeoutMs: 30_000 }),
   };
