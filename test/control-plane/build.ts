@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { goBuild, reporting, secondsSince } from "../support/go-build.ts";
 import { type BinaryName, type BinarySource, kubernetesVersion } from "./binaries.ts";
 
 /** The package of each binary, at the version that test/control-plane/go pins. */
@@ -20,46 +20,17 @@ export const buildBinary: BinarySource = {
       const failure = await reporting(label, progress, () => build(name, directory));
       if (failure !== undefined) return failure;
     }
-    return `built ${wanted.join(", ")} in ${seconds(began)}`;
+    return `built ${wanted.join(", ")} in ${secondsSince(began)}`;
   },
 };
 
 /** Resolves with what went wrong, or `undefined`. */
 function build(name: BinaryName, directory: string): Promise<string | undefined> {
-  const version = kubernetesVersion();
-  // Without it the server calls itself v0.0.0-master.
-  const stamp = `-X k8s.io/component-base/version.gitVersion=${version}`;
-  const args = ["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", `-s -w ${stamp}`];
-  const go = spawn("go", [...args, "-o", join(directory, name), packages[name]], {
-    cwd: join(import.meta.dirname, "go"),
-    env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off" },
-    stdio: ["ignore", "ignore", "pipe"],
+  return goBuild({
+    module: join(import.meta.dirname, "go"),
+    package: packages[name],
+    output: join(directory, name),
+    // Without it the server calls itself v0.0.0-master.
+    stamps: { "k8s.io/component-base/version.gitVersion": kubernetesVersion() },
   });
-  let said = "";
-  go.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-4000);
-  });
-  return new Promise((resolve) => {
-    go.once("error", (error) => resolve(`\`go\` cannot be run (${error.message})`));
-    go.once("close", (status) => {
-      const last = said.trim().split("\n").slice(-3).join("; ");
-      resolve(status === 0 ? undefined : `\`go build ${packages[name]}\` failed: ${last}`);
-    });
-  });
-}
-
-/** Says now and then that a long piece of work is still going on. */
-async function reporting<T>(label: string, progress: (line: string) => void, work: () => Promise<T>): Promise<T> {
-  const began = performance.now();
-  progress(`${label} …`);
-  const timer = setInterval(() => progress(`${label} … ${seconds(began)}`), 20_000);
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-  }
-}
-
-function seconds(since: number): string {
-  return `${Math.round((performance.now() - since) / 1000)} s`;
 }

@@ -1,0 +1,170 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { runTool } from "../tools/tools.ts";
+import { argsOf, chart, deploymentsOf, helm, installNamespace, kustomize, only, type Rendered } from "./render.ts";
+
+const overlays = ["one-namespace", "some-namespaces", "high-availability", "development", "two-shards"] as const;
+
+let base: Rendered[] = [];
+let rendered: Record<(typeof overlays)[number], Rendered[]>;
+beforeAll(async () => {
+  base = await kustomize("deploy");
+  const [one, some, high, development, shards] = await Promise.all(
+    overlays.map((name) => kustomize(`deploy/overlays/${name}`)),
+  );
+  rendered = {
+    "one-namespace": one ?? [],
+    "some-namespaces": some ?? [],
+    "high-availability": high ?? [],
+    development: development ?? [],
+    "two-shards": shards ?? [],
+  };
+});
+
+/** "ClusterRoleBinding compute-operator" and the like, of the bindings that give the operator rights everywhere. */
+const clusterWide = (objects: readonly Rendered[]) =>
+  objects.filter(({ kind }) => kind === "ClusterRoleBinding").map(({ metadata }) => metadata.name);
+
+describe("Helm and kustomize", () => {
+  /** Without the labels and annotations by which the two tell their own objects. */
+  function plain(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(plain);
+    if (typeof value !== "object" || value === null) return value;
+    const own = /^(app\.kubernetes\.io\/(instance|version|managed-by|name|part-of)|helm\.sh\/(chart|resource-policy))$/;
+    const entries = Object.entries(value).filter(([key]) => !own.test(key));
+    const kept = entries.map(([key, inner]) => [key, plain(inner)] as const);
+    const empty = (key: string, inner: unknown) => /^(labels|annotations)$/.test(key) && JSON.stringify(inner) === "{}";
+    return Object.fromEntries(kept.filter(([key, inner]) => !empty(key, inner)));
+  }
+
+  const byName = (objects: readonly Rendered[]) =>
+    Object.fromEntries(
+      objects
+        .filter(({ kind }) => kind !== "Namespace")
+        .map((object) => [`${object.kind} ${object.metadata.namespace ?? ""}/${object.metadata.name}`, plain(object)]),
+    );
+
+  it("render the same CRDs, rights, pods and policies", async () => {
+    expect(byName(await helm())).toEqual(byName(base));
+  });
+
+  it("render the same for several namespaces", async () => {
+    expect(byName(await helm('namespaces=["shop","billing"]'))).toEqual(byName(rendered["some-namespaces"]));
+  });
+});
+
+describe("the chart", () => {
+  it("passes helm lint", async () => {
+    const { stdout, stderr, status } = await runTool("helm", ["lint", "--strict", chart]);
+    expect(`${stdout}${stderr}`).toContain("0 chart(s) failed");
+    expect(status).toBe(0);
+  });
+
+  it("keeps the CRDs when it is uninstalled, and upgrades them when it is upgraded", async () => {
+    const definitions = (await helm()).filter(({ kind }) => kind === "CustomResourceDefinition");
+    expect(definitions).toHaveLength(3);
+    for (const { metadata } of definitions) {
+      expect(metadata.annotations).toEqual({ "helm.sh/resource-policy": "keep" });
+    }
+    expect((await helm("crds.install=false")).filter(({ kind }) => kind === "CustomResourceDefinition")).toEqual([]);
+  });
+
+  it("hands its values on to the operator", async () => {
+    const objects = await helm(
+      'operator={"selector":"team=shop","allowedBaseURLs":["https://*.example.com/api/v2"],"logLevel":"debug","workers":8,"createSettle":"90s","maxDeletesPerMinute":5,"budgetShare":0.5,"extraArgs":["--http-port=8080"]}',
+      'leaderElection={"enabled":false,"leaseName":"mine"}',
+    );
+    expect(argsOf(objects)).toEqual([
+      "run",
+      "--selector=team=shop",
+      "--no-leader-elect",
+      "--lease-name=mine",
+      "--allowed-base-url=https://*.example.com/api/v2",
+      "--log-level=debug",
+      "--workers=8",
+      "--create-settle=90s",
+      "--max-deletes-per-minute=5",
+      "--budget-share=0.5",
+      "--http-port=8080",
+    ]);
+  });
+
+  it("takes an image by digest", async () => {
+    const digest = `sha256:${"a".repeat(64)}`;
+    const [deployment] = deploymentsOf(await helm(`image={"repository":"example.com/co","digest":"${digest}"}`));
+    expect(deployment?.spec.template.spec.containers[0].image).toBe(`example.com/co@${digest}`);
+  });
+
+  it("adds what the Prometheus Operator reads where it is asked to", async () => {
+    const objects = await helm("metrics.serviceMonitor.enabled=true", "metrics.prometheusRule.enabled=true");
+    const monitoring = await kustomize("deploy/monitoring");
+    expect(only(objects, "PrometheusRule")["spec"]).toEqual(only(monitoring, "PrometheusRule")["spec"]);
+    expect(only(objects, "ServiceMonitor")["spec"]).toMatchObject({ endpoints: [{ port: "http", path: "/metrics" }] });
+  });
+
+  it.each([
+    ["a value that does not exist", "replicas=3", "additional properties 'replicas' not allowed"],
+    ["an unknown log level", 'operator.logLevel="loud"', "/operator/logLevel"],
+    ["a share of nothing", "operator.budgetShare=0", "/operator/budgetShare"],
+    ["a digest that is none", 'image.digest="latest"', "/image/digest"],
+    ["too short a time to shut down", "terminationGracePeriodSeconds=1", "/terminationGracePeriodSeconds"],
+  ])("refuses %s", async (_, value, message) => {
+    await expect(helm(value)).rejects.toThrow(message);
+  });
+});
+
+describe("the overlays", () => {
+  it("one-namespace gives no right beyond the namespace but to look at the operator's own CRDs", () => {
+    const objects = rendered["one-namespace"];
+    expect(clusterWide(objects)).toEqual(["compute-operator-definitions"]);
+    const placed = objects.filter(({ metadata }) => metadata.namespace !== undefined);
+    expect(new Set(placed.map(({ metadata }) => metadata.namespace))).toEqual(new Set(["shop"]));
+    expect(argsOf(objects)).toEqual(["run", "--namespace=$(POD_NAMESPACE)"]);
+  });
+
+  it("one-namespace leaves the namespace to its owner", () => {
+    expect(rendered["one-namespace"].filter(({ kind }) => kind === "Namespace")).toEqual([]);
+  });
+
+  it("some-namespaces binds the rights to Computes and Secrets namespace by namespace", () => {
+    const objects = rendered["some-namespaces"];
+    expect(clusterWide(objects)).toEqual(["compute-operator-definitions"]);
+    const bindings = objects.filter(({ kind }) => kind === "RoleBinding");
+    expect(bindings.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).toSorted()).toEqual([
+      "billing/compute-operator",
+      "billing/compute-operator-secrets",
+      "compute-operator-system/compute-operator-leader-election",
+      "shop/compute-operator",
+      "shop/compute-operator-secrets",
+    ]);
+    expect(argsOf(objects)).toEqual(["run", "--namespace=shop", "--namespace=billing"]);
+  });
+
+  it("high-availability runs three replicas, two of which always stay", () => {
+    expect(deploymentsOf(rendered["high-availability"])[0]?.spec.replicas).toBe(3);
+    expect(only(rendered["high-availability"], "PodDisruptionBudget")["spec"]).toMatchObject({ minAvailable: 2 });
+  });
+
+  it("development runs one replica without a lease", () => {
+    expect(deploymentsOf(rendered.development)[0]?.spec.replicas).toBe(1);
+    expect(argsOf(rendered.development)).toContain("--no-leader-elect");
+  });
+
+  it("two-shards runs two operators whose selectors share all Computes and whose pods differ", () => {
+    const deployments = deploymentsOf(rendered["two-shards"]);
+    const args = deployments.map(({ spec }) => spec.template.spec.containers[0].args);
+    expect(args).toEqual([
+      ["run", "--selector=compute-operator.dev/shard!=b", "--budget-share=0.5"],
+      ["run", "--selector=compute-operator.dev/shard=b", "--budget-share=0.5"],
+    ]);
+    const shards = deployments.map(({ spec }) => spec.selector.matchLabels["compute-operator.dev/shard"]);
+    expect(shards).toEqual(["a", "b"]);
+    const podLabels = deployments.map(({ spec }) => spec.template.metadata.labels["compute-operator.dev/shard"]);
+    expect(podLabels).toEqual(shards);
+  });
+
+  it("all but one-namespace install into the operator's own namespace", () => {
+    for (const name of overlays.filter((overlay) => overlay !== "one-namespace")) {
+      expect(only(rendered[name], "Namespace").metadata.name).toBe(installNamespace);
+    }
+  });
+});
