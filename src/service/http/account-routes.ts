@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { rightIn } from "../accounts/caller.ts";
 import { moveProject } from "../accounts/moves.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
@@ -95,7 +96,7 @@ export function accountRoutes(): Route[] {
       ({ organization }) => ({ status: 200, body: organizationView(organization) }),
     ),
     organizationRoute(
-      { right: "admin", personalKey: false },
+      { right: "admin", personalKey: true },
       {
         method: "POST",
         path: "/organizations/{org_id}/projects/transfer",
@@ -111,10 +112,9 @@ export function accountRoutes(): Route[] {
       ({ world, organization, caller, body, at }) => {
         const { store } = world;
         const destination = store.accounts.organization(body.destination_org_id);
-        const welcome =
-          caller.scope.kind === "personal" &&
-          store.accounts.member(body.destination_org_id, caller.scope.accountId) !== undefined;
-        if (!destination || !welcome) throw refusals.notFound("destination organization");
+        if (!destination || !rightIn(store, caller, { kind: "organization", id: destination.id })) {
+          throw refusals.notFound("destination organization");
+        }
         for (const id of body.project_ids) {
           const owner = store.projects.get(id)?.owner;
           if (owner?.kind !== "organization" || owner.id !== organization.id) throw refusals.notFound(`project ${id}`);

@@ -1,0 +1,156 @@
+import type { Access, Route } from "../../../src/service/http/route.ts";
+import { keys, main, preview, primary, project, type Shop } from "../support/shop.ts";
+
+/** The keys that the table tries on every route. */
+export const callers = {
+  "personal (administrator)": keys.ana,
+  "personal (member)": keys.bob,
+  organization: keys.shop,
+  "project-scoped": keys.scoped,
+} as const;
+export type CallerName = keyof typeof callers;
+
+/** Whose thing a request is about: within the key's reach, somebody else's, or one that does not exist. */
+export const targets = ["own", "other", "none"] as const;
+export type Target = (typeof targets)[number];
+
+/** One cell of the table: a key on a route, about some target. */
+export interface Cell {
+  route: Route;
+  caller: CallerName;
+  target: Target;
+  expected: number;
+}
+
+/** The whole table. Routes that are about nothing in particular have only the column `own`. */
+export function table(routes: readonly Route[]): Cell[] {
+  return routes.flatMap((route) =>
+    targets
+      .filter((target) => target === "own" || isAboutSomething(route))
+      .flatMap((target) =>
+        callerNames().map((caller) => ({ route, caller, target, expected: expected(route, caller, target) })),
+      ),
+  );
+}
+
+export function callerNames(): CallerName[] {
+  return ["personal (administrator)", "personal (member)", "organization", "project-scoped"];
+}
+
+function isAboutSomething(route: Route): boolean {
+  return route.path.includes("{") || route.operationId === "createProject";
+}
+
+/** The status that the rules of keys, rights and scopes demand. */
+function expected(route: Route, caller: CallerName, target: Target): number {
+  const done = Number(Object.keys(route.answers)[0]);
+  if (route.operationId === "createProject") return caller === "project-scoped" || target !== "own" ? 404 : done;
+  if (route.operationId === "createOrgApiKey" && caller === "personal (member)" && target === "own") return 403;
+  return refusedBy(route.access, caller, target) ?? done;
+}
+
+function refusedBy(access: Access, caller: CallerName, target: Target): number | undefined {
+  switch (access.kind) {
+    case "open":
+    case "any-key":
+      return undefined;
+    case "personal-key":
+      return caller.startsWith("personal") && target === "own" ? undefined : 404;
+    case "project":
+      if (target !== "own") return 404;
+      return access.right === "admin" && !isAdministrator(caller) ? 403 : undefined;
+    case "organization":
+      if (target !== "own" || caller === "project-scoped") return 404;
+      if (caller === "organization" && access.personalKey) return 404;
+      return access.right === "admin" && !isAdministrator(caller) ? 403 : undefined;
+  }
+}
+
+function isAdministrator(caller: CallerName): boolean {
+  return caller === "personal (administrator)" || caller === "organization";
+}
+
+/** Sends the request of a cell; answers its status. */
+export function tryCell(shop: Shop, { route, caller, target }: Cell): number {
+  return shop.send(callers[caller], requestLine(shop, route, caller, target), bodyOf(route, target)).status;
+}
+
+/** The request line of a route, about a target as this caller has it. */
+export function requestLine(shop: Shop, route: Route, caller: CallerName, target: Target): string {
+  const path = route.path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) =>
+    parameter(shop, route, caller, target, name),
+  );
+  const query = route.operationId === "getConnectionURI" ? "?database_name=shop&role_name=app" : "";
+  return `${route.method} ${path}${query}`;
+}
+
+function parameter(shop: Shop, route: Route, caller: CallerName, target: Target, name: string): string {
+  const pick = (own: string, other: string, none: string) => ({ own, other, none })[target];
+  switch (name) {
+    case "project_id":
+      return pick(project, "eve-own", "no-such-project");
+    case "branch_id":
+      return pick(route.method === "DELETE" ? preview : main, "br-eve", "br-none");
+    case "endpoint_id":
+      return pick(primary, "ep-of-eve", "ep-none");
+    case "operation_id":
+      return pick(anOperation(shop), "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002");
+    case "org_id":
+      return pick("org-shop", "org-other", "org-none");
+    case "member_id":
+      return pick(memberId(shop, keys.ana, "org-shop", 1), memberId(shop, keys.eve, "org-other", 0), "nobody");
+    case "key_id":
+      return route.path.startsWith("/organizations")
+        ? pick(firstKey(shop, keys.ana, "/organizations/org-shop/api_keys"), "5", "999999")
+        : pick(firstKey(shop, personalOf(caller), "/api_keys"), firstKey(shop, keys.eve, "/api_keys"), "999999");
+    default:
+      throw new Error(`no value for {${name}} of ${route.path}`);
+  }
+}
+
+/** Organization and scoped keys have no personal keys to name: they try to reach Ana's. */
+function personalOf(caller: CallerName): string {
+  return caller === "personal (member)" ? keys.bob : keys.ana;
+}
+
+function bodyOf(route: Route, target: Target): unknown {
+  switch (route.operationId) {
+    case "createApiKey":
+    case "createOrgApiKey":
+      return { key_name: "new" };
+    case "createProject":
+      return { project: { org_id: { own: "org-shop", other: "org-other", none: "org-none" }[target] } };
+    case "updateProject":
+      return { project: { name: "renamed" } };
+    case "createProjectEndpoint":
+      return { endpoint: { branch_id: target === "own" ? preview : "br-eve", type: "read_write" } };
+    case "updateProjectEndpoint":
+      return { endpoint: { name: "renamed" } };
+    case "updateOrganizationMember":
+      return { role: "admin" };
+    case "transferProjectsFromOrgToOrg":
+      return { destination_org_id: "org-shop", project_ids: [project] };
+    default:
+      return undefined;
+  }
+}
+
+function anOperation(shop: Shop): string {
+  shop.active();
+  return shop.operations()[0]?.id ?? "";
+}
+
+function memberId(shop: Shop, key: string, organization: string, index: number): string {
+  const members: unknown = shop.send(key, `GET /organizations/${organization}/members`).body["members"];
+  return idIn(Array.isArray(members) ? members[index] : undefined, "member");
+}
+
+function firstKey(shop: Shop, key: string, path: string): string {
+  return idIn(Object.values(shop.send(key, `GET ${path}`).body)[0]);
+}
+
+function idIn(value: unknown, within?: string): string {
+  if (typeof value !== "object" || value === null) return "";
+  const fields = new Map<string, unknown>(Object.entries(value));
+  return within === undefined ? String(fields.get("id")) : idIn(fields.get(within));
+}

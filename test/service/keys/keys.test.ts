@@ -1,0 +1,244 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { ApiKeyCreated, ApiKeyRevoked, ApiKeysAnswer } from "../../../src/api/api-keys.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import type { TestService } from "../support/service.ts";
+import { keys, project, Shop } from "../support/shop.ts";
+
+/** Creates a key with another one; answers its id and its secret. */
+function created(service: TestService, key: string, path: string, body: object): ApiKeyCreated {
+  const answer = service.send(key, `POST ${path}`, body);
+  expect(answer.status).toBe(200);
+  return ApiKeyCreated.parse(answer.body);
+}
+
+function listed(service: TestService, key: string, path: string): ApiKeysAnswer {
+  return ApiKeysAnswer.parse(Object.values(service.send(key, `GET ${path}`).body));
+}
+
+function works(service: TestService, key: string, target = project): boolean {
+  return service.send(key, `GET /projects/${target}`).status === 200;
+}
+
+describe("a personal key", () => {
+  it("can be created by any user with another one, and reaches what the user reaches", () => {
+    const shop = new Shop();
+    const { key } = created(shop, keys.bob, "/api_keys", { key_name: "second" });
+    expect(works(shop, key)).toBe(true);
+    expect(works(shop, key, "bob-own")).toBe(true);
+    expect(works(shop, key, "ana-own")).toBe(false);
+  });
+
+  it("shows its secret once, and never in a list", () => {
+    const shop = new Shop();
+    const { key, id } = created(shop, keys.ana, "/api_keys", { key_name: "second" });
+    const { body } = shop.send(keys.ana, "GET /api_keys");
+    expect(JSON.stringify(body)).not.toContain(key);
+    expect(listed(shop, keys.ana, "/api_keys").map((record) => record.id)).toContain(id);
+  });
+
+  it("stops at once and for good when its owner revokes it", () => {
+    const shop = new Shop();
+    const { key, id } = created(shop, keys.bob, "/api_keys", { key_name: "second" });
+    const revoked = shop.send(keys.bob, `DELETE /api_keys/${id}`);
+    expect(ApiKeyRevoked.parse(revoked.body)).toMatchObject({ id, name: "second", revoked: true });
+    expect(shop.send(key, "GET /projects").status).toBe(401);
+    expect(shop.send(keys.bob, `DELETE /api_keys/${id}`).status).toBe(404);
+    expect(listed(shop, keys.bob, "/api_keys")).toHaveLength(1);
+  });
+
+  it("can revoke itself", () => {
+    const shop = new Shop();
+    const { key, id } = created(shop, keys.bob, "/api_keys", { key_name: "second" });
+    expect(shop.send(key, `DELETE /api_keys/${id}`).status).toBe(200);
+    expect(shop.send(key, "GET /projects").status).toBe(401);
+  });
+
+  it("can be revoked by nobody but its owner, administrators included", () => {
+    const shop = new Shop();
+    const id = listed(shop, keys.bob, "/api_keys")[0]?.id;
+    expect(shop.send(keys.ana, `DELETE /api_keys/${id}`).status).toBe(404);
+    expect(shop.send(keys.ana, `DELETE /organizations/org-shop/api_keys/${id}`).status).toBe(404);
+    expect(works(shop, keys.bob)).toBe(true);
+  });
+
+  it("loses the organization's projects when its user leaves, and keeps the user's own", () => {
+    const shop = new Shop();
+    expect(shop.send(undefined, "DELETE /_admin/organizations/org-shop/members/acc-bob").status).toBe(204);
+    expect(works(shop, keys.bob)).toBe(false);
+    expect(works(shop, keys.bob, "bob-own")).toBe(true);
+    expect(JSON.stringify(shop.send(keys.bob, "GET /projects").body)).not.toContain(project);
+    expect(shop.send(undefined, "PUT /_admin/organizations/org-shop/members/acc-bob", { role: "member" }).status).toBe(
+      200,
+    );
+    expect(works(shop, keys.bob)).toBe(true);
+  });
+
+  it("tells when and from where it was last used", () => {
+    const shop = new Shop();
+    shop.core.call({
+      method: "GET",
+      path: "/api/v2/projects",
+      headers: { authorization: `Bearer ${keys.bob}` },
+      remote: "192.0.2.7",
+    });
+    expect(listed(shop, keys.bob, "/api_keys")[0]?.last_used_at).toBe("2026-01-01T00:00:00.000Z");
+  });
+});
+
+describe("an organization key", () => {
+  it("can only be created by an administrator, with their personal key", () => {
+    const shop = new Shop();
+    const { key } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
+    expect(works(shop, key)).toBe(true);
+    expect(works(shop, key, "shop-two")).toBe(true);
+    const others = [keys.bob, keys.shop, keys.scoped, keys.eve].map(
+      (other) => shop.send(other, "POST /organizations/org-shop/api_keys", { key_name: "new" }).status,
+    );
+    expect(others).toEqual([403, 404, 404, 404]);
+  });
+
+  it("reaches every project of the organization with an administrator's rights, and no other", () => {
+    const shop = new Shop();
+    expect(works(shop, keys.shop)).toBe(true);
+    expect(works(shop, keys.shop, "ana-own")).toBe(false);
+    expect(works(shop, keys.shop, "eve-own")).toBe(false);
+    expect(shop.send(keys.shop, "DELETE /projects/shop-two").status).toBe(200);
+  });
+
+  it("is not for calls about a user", () => {
+    const refused = new Shop().send(keys.shop, "GET /api_keys");
+    expect(refused.status).toBe(404);
+    expect(refused.body["message"]).toBe("not allowed for organization API keys");
+  });
+
+  it("can be revoked by administrators, and not by other members", () => {
+    const shop = new Shop();
+    const { key, id } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
+    expect(shop.send(keys.bob, `DELETE /organizations/org-shop/api_keys/${id}`).status).toBe(403);
+    expect(works(shop, key)).toBe(true);
+    expect(shop.send(keys.ana, `DELETE /organizations/org-shop/api_keys/${id}`).status).toBe(200);
+    expect(shop.send(key, "GET /projects").status).toBe(401);
+  });
+
+  it("outlives the membership of whoever made it", () => {
+    const shop = new Shop();
+    const { key } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
+    shop.send(undefined, "PUT /_admin/organizations/org-shop/members/acc-bob", { role: "admin" });
+    shop.send(undefined, "DELETE /_admin/organizations/org-shop/members/acc-ana");
+    expect(works(shop, key)).toBe(true);
+  });
+});
+
+describe("a project-scoped key", () => {
+  const made = (shop: Shop) =>
+    created(shop, keys.bob, "/organizations/org-shop/api_keys", { key_name: "one", project_id: project });
+
+  it("can be created by any member, and names its project", () => {
+    const shop = new Shop();
+    expect(made(shop).project_id).toBe(project);
+    expect(listed(shop, keys.bob, "/organizations/org-shop/api_keys").at(-1)?.project_id).toBe(project);
+  });
+
+  it("is for a project of that organization alone", () => {
+    const refused = ["eve-own", "ana-own", "nowhere"].map(
+      (project_id) =>
+        new Shop().send(keys.ana, "POST /organizations/org-shop/api_keys", { key_name: "one", project_id }).status,
+    );
+    expect(refused).toEqual([404, 404, 404]);
+  });
+
+  it("manages its project's computes, and sees that project only", () => {
+    const shop = new Shop();
+    const { key } = made(shop);
+    const create = { endpoint: { branch_id: "br-preview-1", type: "read_write" } };
+    expect(shop.send(key, `POST /projects/${project}/endpoints`, create).status).toBe(201);
+    expect(shop.send(key, "GET /projects").body["projects"]).toMatchObject([{ id: project }]);
+    const elsewhere = shop.send(key, "GET /projects/shop-two/endpoints");
+    expect(elsewhere.status).toBe(404);
+    expect(elsewhere.body["message"]).toBe(
+      `not allowed to perform actions outside the project this key is scoped to; subject_project_id:"${project}"`,
+    );
+  });
+
+  it("cannot delete its project, create one, or act on the organization", () => {
+    const shop = new Shop();
+    const { key } = made(shop);
+    const refused = [
+      shop.send(key, `DELETE /projects/${project}`),
+      shop.send(key, "POST /projects", { project: {} }),
+      shop.send(key, "GET /organizations/org-shop/api_keys"),
+      shop.send(key, "POST /organizations/org-shop/api_keys", { key_name: "new", project_id: project }),
+      shop.send(key, "GET /organizations/org-shop/members"),
+    ].map(({ status }) => status);
+    expect(refused).toEqual([403, 404, 404, 404, 404]);
+    expect(works(shop, key)).toBe(true);
+  });
+
+  it("stops for good when its project leaves the organization", () => {
+    const shop = new Shop();
+    const { key } = made(shop);
+    expect(shop.send(undefined, `PUT /_admin/projects/${project}/owner`, { owner: "acc-ana" }).status).toBe(200);
+    expect(shop.send(key, `GET /projects/${project}`).status).toBe(401);
+    expect(works(shop, keys.ana)).toBe(true);
+    expect(works(shop, keys.shop)).toBe(false);
+    shop.send(undefined, `PUT /_admin/projects/${project}/owner`, { owner: "org-shop" });
+    expect(shop.send(key, `GET /projects/${project}`).status).toBe(401);
+  });
+
+  it("stops when its project is deleted", () => {
+    const shop = new Shop();
+    const { key } = made(shop);
+    expect(shop.ana(`DELETE /projects/${project}`).status).toBe(200);
+    expect(shop.send(key, "GET /projects").status).toBe(401);
+  });
+
+  it("can be revoked by administrators", () => {
+    const shop = new Shop();
+    const { key, id } = made(shop);
+    expect(shop.send(keys.shop, `DELETE /organizations/org-shop/api_keys/${id}`).status).toBe(200);
+    expect(works(shop, key)).toBe(false);
+  });
+});
+
+describe("an account", () => {
+  it("may have ten thousand keys", () => {
+    const shop = new Shop();
+    shop.core.change((world, at) => {
+      for (let index = 0; index < 10_000; index++) {
+        const scope = { kind: "personal", accountId: "acc-eve" } as const;
+        world.store.keys.insert(`key-${index}`, { name: `${index}`, scope, createdBy: "acc-eve", createdAt: at });
+      }
+    });
+    expect(created(shop, keys.eve, "/api_keys", { key_name: "one more" }).id).toBeGreaterThan(10_000);
+    expect(works(shop, "key-9999", "eve-own")).toBe(true);
+  });
+});
+
+describe("GET /auth", () => {
+  test.each([
+    { key: keys.ana, account_id: "acc-ana", auth_method: "api_key_user" },
+    { key: keys.shop, account_id: "org-shop", auth_method: "api_key_org" },
+    { key: keys.scoped, account_id: "org-shop", auth_method: "api_key_org" },
+  ])("says $auth_method for $key", ({ key, account_id, auth_method }) => {
+    expect(new Shop().send(key, "GET /auth").body).toEqual({ account_id, auth_method });
+  });
+});
+
+describe("the store", () => {
+  it("holds no secret, only hashes", () => {
+    using directory = disposable();
+    const file = join(directory.path, "service.sqlite");
+    const shop = new Shop({ file });
+    const { key } = created(shop, keys.ana, "/api_keys", { key_name: "second" });
+    shop.core.close();
+    const bytes = readFileSync(file).toString("latin1");
+    for (const secret of [key, ...Object.values(keys)]) expect(bytes).not.toContain(secret);
+  });
+});
+
+function disposable() {
+  const directory = temporaryDirectory("keys");
+  return { path: directory.path, [Symbol.dispose]: () => directory.remove() };
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { keys, project, Shop } from "../support/shop.ts";
+import { callers, requestLine, table, tryCell } from "./cells.ts";
+import { keysDocument } from "./table.ts";
+
+const cells = table(new Shop().core.routes);
+
+describe("the table of keys and routes", () => {
+  it("has every route, key and target", () => {
+    expect(new Set(cells.map(({ route }) => route)).size).toBe(new Shop().core.routes.length);
+    expect(cells.length).toBeGreaterThan(250);
+  });
+
+  test.each(cells.map((cell) => ({ ...cell, name: `${cell.route.method} ${cell.route.path}` })))(
+    "$caller key, $name, $target: $expected",
+    (cell) => {
+      expect(tryCell(new Shop(), cell)).toBe(cell.expected);
+    },
+  );
+
+  it("is the one in docs/service-keys.md", () => {
+    const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "docs", "service-keys.md"), "utf8");
+    expect(page, "run: node scripts/write-service-keys.ts").toBe(keysDocument());
+  });
+});
+
+describe("every route", () => {
+  it.each([
+    ["without a key", undefined],
+    ["with a key nobody has", "nonsense"],
+    ["with a malformed header", "two words"],
+  ])("answers 401 %s", (_, key) => {
+    const shop = new Shop();
+    for (const route of shop.core.routes) {
+      const line = requestLine(shop, route, "organization", "own");
+      const answer = shop.send(key, line);
+      expect([line, answer.status]).toEqual([line, 401]);
+      expect(answer.body["message"]).toBe("supplied credentials do not pass authentication");
+    }
+  });
+
+  it("refuses somebody else's things inside one's own project", () => {
+    const shop = new Shop();
+    shop.send(keys.eve, "POST /projects/eve-own/endpoints", { endpoint: { branch_id: "br-eve", type: "read_only" } });
+    for (const key of Object.values(callers)) {
+      const statuses = [
+        shop.send(key, `GET /projects/${project}/branches/br-eve`),
+        shop.send(key, `GET /projects/${project}/branches/br-eve/endpoints`),
+        shop.send(key, `POST /projects/${project}/endpoints`, { endpoint: { branch_id: "br-eve", type: "read_only" } }),
+        shop.send(key, `GET /projects/${project}/connection_uri?database_name=a&role_name=b&branch_id=br-eve`),
+      ].map(({ status }) => status);
+      expect(statuses).toEqual([404, 404, 404, 404]);
+    }
+  });
+});

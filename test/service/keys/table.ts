@@ -1,0 +1,25 @@
+import { Shop } from "../support/shop.ts";
+import { type Cell, callerNames, table } from "./cells.ts";
+
+/** The table of keys and routes as a document. */
+export function keysDocument(): string {
+  const rows = new Map<string, Cell[]>();
+  for (const cell of table(new Shop().core.routes)) {
+    const name = `\`${cell.route.method} ${cell.route.path}\` | ${cell.target}`;
+    rows.set(name, [...(rows.get(name) ?? []), cell]);
+  }
+  const lines = [...rows].map(([name, cells]) => `| ${name} | ${cells.map((cell) => cell.expected).join(" | ")} |`);
+  return `# Which key may call what
+
+The status that each key gets on each route below \`/api/v2\`, when what the request is about is within the key's reach
+(own), belongs to somebody else (other), or does not exist (none). A missing, malformed, unknown or revoked key gets 401
+everywhere. Written by \`node scripts/write-service-keys.ts\` from the routes; every cell is tried in
+\`test/service/keys/table.test.ts\`, which also fails when this page is out of date.
+
+| route | about | ${callerNames().join(" | ")} |
+|---|---|${callerNames()
+    .map(() => "---|")
+    .join("")}
+${lines.join("\n")}
+`;
+}
