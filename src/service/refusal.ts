@@ -20,8 +20,6 @@ export const refusals = {
   unauthorized: () =>
     new Refusal(401, "supplied credentials do not pass authentication", "", { "www-authenticate": "Bearer" }),
   noSuchRoute: () => new Refusal(404, "this route does not exist"),
-  methodNotAllowed: (allowed: readonly string[]) =>
-    new Refusal(405, `this route allows ${allowed.join(", ")}`, "", { allow: allowed.join(", ") }),
   invalid: (message: string) => new Refusal(400, message),
   notFound: (what: string) => new Refusal(404, `${what} not found`),
   notForOrganizationKeys: () => new Refusal(404, "not allowed for organization API keys"),

@@ -159,15 +159,9 @@ function isLoopback(address: string): boolean {
 }
 
 function found(router: Router, method: string, path: string): Match {
-  const matched = router.match(method, path);
-  switch (matched.kind) {
-    case "route":
-      return matched.match;
-    case "methods":
-      throw refusals.methodNotAllowed(matched.allowed);
-    case "none":
-      throw refusals.noSuchRoute();
-  }
+  const match = router.match(method, path);
+  if (!match) throw refusals.noSuchRoute();
+  return match;
 }
 
 function parsedBody({ body }: ServiceCall): unknown {

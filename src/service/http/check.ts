@@ -8,6 +8,7 @@ export const nothing = z.unknown();
 export function check<Output>(schema: z.ZodType<Output>, value: unknown, where: "body" | "query"): Output {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
+  if (value === undefined) throw refusals.invalid("the request needs a JSON body");
   throw refusals.invalid(`invalid request ${where}: ${result.error.issues.slice(0, 10).map(describe).join("; ")}`);
 }
 

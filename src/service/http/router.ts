@@ -5,9 +5,6 @@ export interface Match {
   params: Readonly<Record<string, string>>;
 }
 
-/** What a path leads to: a route, or only other methods, or nothing. */
-export type Matched = { kind: "route"; match: Match } | { kind: "methods"; allowed: string[] } | { kind: "none" };
-
 /** Finds the route of a request, by method and the path's parts. */
 export class Router {
   readonly #routes: readonly { route: Route; parts: readonly string[] }[];
@@ -16,17 +13,15 @@ export class Router {
     this.#routes = routes.map((route) => ({ route, parts: route.path.split("/") }));
   }
 
-  match(method: string, path: string): Matched {
+  /** A path that only has other methods is no route, as with the public service. */
+  match(method: string, path: string): Match | undefined {
     const given = decoded(path.split("/"));
-    if (!given) return { kind: "none" };
-    const allowed: string[] = [];
+    if (!given) return undefined;
     for (const { route, parts } of this.#routes) {
-      const params = matchParts(parts, given);
-      if (!params) continue;
-      if (route.method === method) return { kind: "route", match: { route, params } };
-      allowed.push(route.method);
+      const params = route.method === method ? matchParts(parts, given) : undefined;
+      if (params) return { route, params };
     }
-    return allowed.length > 0 ? { kind: "methods", allowed } : { kind: "none" };
+    return undefined;
   }
 }
 

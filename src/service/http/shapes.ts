@@ -35,16 +35,12 @@ export const Empty = z.looseObject({});
 
 /** A query parameter that is a whole number from `min` to `max`. */
 export function wholeNumber(min: number, max: number, fallback: number) {
+  const error = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
-    .regex(/^[0-9]{1,9}$/, { error: `must be a whole number from ${min} to ${max}` })
+    .regex(/^[0-9]{1,9}$/, { error })
     .transform(Number)
-    .pipe(
-      z
-        .number()
-        .min(min)
-        .max(max, { error: `must be a whole number from ${min} to ${max}` }),
-    )
+    .pipe(z.number().min(min, { error }).max(max, { error }))
     .default(fallback);
 }
 

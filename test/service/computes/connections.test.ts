@@ -1,0 +1,80 @@
+import { describe, expect, it, test } from "vitest";
+import { ConnectionUriAnswer } from "../../../src/api/connection-uri.ts";
+import { keys, primary, project, Shop } from "../support/shop.ts";
+
+describe("a client", () => {
+  test.each([
+    { pooled: false, limit: 112 },
+    { pooled: true, limit: 10_000 },
+  ])("finds room for $limit connections to a quarter CU (pooled: $pooled), and no more", ({ pooled, limit }) => {
+    const shop = new Shop();
+    shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 0.25 });
+    for (let open = 0; open < limit; open++) expect(shop.connect(primary, 60, pooled).status).toBe(200);
+    expect(shop.connect(primary, 60, pooled).status).toBe(429);
+    shop.time.pass(61_000);
+    expect(shop.connect(primary, 60, pooled).status).toBe(200);
+  });
+
+  it("finds the connections counted by both ends of an autoscaling range", () => {
+    const shop = new Shop();
+    shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 8 });
+    expect(shop.connect(primary).body["max_connections"]).toBe(901);
+  });
+
+  it("is told when the compute will be up, and holds the connection from then on", () => {
+    const shop = new Shop();
+    const { body } = shop.connect(primary, 10);
+    const connected = Date.parse(String(body["connected_at"])) - shop.time.now();
+    expect(connected).toBeGreaterThan(100);
+    expect(connected).toBeLessThan(500);
+    expect(Date.parse(String(body["closes_at"])) - shop.time.now()).toBe(connected + 10_000);
+  });
+
+  it("does not find a compute that does not exist", () => {
+    expect(new Shop().connect("ep-none").status).toBe(404);
+  });
+
+  it("who stays keeps the compute active; last_active follows", () => {
+    const shop = new Shop();
+    shop.active();
+    shop.connect(primary, 3600);
+    shop.time.pass(3_599_000);
+    expect(shop.get(primary).current_state).toBe("active");
+    shop.time.pass(2000);
+    expect(Date.parse(String(shop.get(primary).last_active))).toBe(shop.time.now() - 1000);
+  });
+});
+
+describe("GET connection_uri", () => {
+  const uri = (shop: Shop, query: string) =>
+    ConnectionUriAnswer.parse(
+      shop.ana(`GET /projects/${project}/connection_uri?database_name=shop&role_name=app${query}`).body,
+    ).uri;
+
+  it("names the primary of the default branch, with a password that stays the same", () => {
+    const shop = new Shop();
+    const first = uri(shop, "");
+    expect(first).toMatch(
+      /^postgresql:\/\/app:npg_[\w-]+@ep-shop-primary\.us-east-2\.aws\.neon\.tech\/shop\?sslmode=require$/,
+    );
+    shop.time.pass(86_400_000);
+    expect(uri(shop, `&endpoint_id=${primary}`)).toBe(first);
+  });
+
+  it("names the pooler where that is asked for, with the same password", () => {
+    const shop = new Shop();
+    expect(uri(shop, "&pooled=true")).toBe(uri(shop, "").replace(primary, `${primary}-pooler`));
+  });
+
+  it("has another password for another role", () => {
+    const shop = new Shop();
+    const other = shop.ana(`GET /projects/${project}/connection_uri?database_name=shop&role_name=other`);
+    expect(String(other.body["uri"]).split("@")[0]).not.toBe(uri(shop, "").split("@")[0]?.replace("app", "other"));
+  });
+
+  it("needs database and role", () => {
+    const answer = new Shop().send(keys.ana, `GET /projects/${project}/connection_uri?database_name=shop`);
+    expect(answer.status).toBe(400);
+    expect(answer.body["message"]).toContain("role_name");
+  });
+});

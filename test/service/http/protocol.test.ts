@@ -1,0 +1,110 @@
+import { describe, expect, it, test } from "vitest";
+import { ErrorBody } from "../../../src/api/error.ts";
+import { keys, preview, primary, project, Shop } from "../support/shop.ts";
+
+const headers = { authorization: `Bearer ${keys.ana}` };
+
+describe("a refusal", () => {
+  test.each([
+    ["GET /nowhere", 404, "this route does not exist"],
+    ["GET /projects/none", 404, "project not found"],
+    [`GET /projects/${project}/branches/br-none`, 404, "branch not found"],
+    [`GET /projects/${project}/endpoints/ep-none`, 404, "endpoint not found"],
+    [`PUT /projects/${project}/endpoints`, 404, "this route does not exist"],
+    ["GET /projects/%zz", 404, "this route does not exist"],
+    ["GET /projects?limit=0", 400, "limit: must be a whole number from 1 to 400"],
+    ["GET /projects?limit=401", 400, "limit: must be a whole number from 1 to 400"],
+    ["GET /projects?cursor=soon", 400, "cursor: must be the cursor of the page before"],
+    ["GET /projects?org_id=org-none", 404, "organization not found"],
+  ])("%s: %s %s", (line, status, message) => {
+    const answer = new Shop().ana(line);
+    expect(answer.status).toBe(status);
+    expect(ErrorBody.parse(answer.body).message).toContain(message);
+    expect(answer.body["request_id"]).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test.each([
+    ["", "the request needs a JSON body"],
+    ["{", "the request body is not JSON"],
+    ["[]", "expected object"],
+    ['{"endpoint":{}}', "endpoint.branch_id"],
+    ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","size":3}}', 'Unrecognized key: "size"'],
+    ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","settings":{}}}', "settings must not be nil"],
+    ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","region_id":"aws-eu-central-1"}}', "aws-us-east-2"],
+  ])("of the body %s says: %s", (body, message) => {
+    const shop = new Shop();
+    const answer = shop.ana(`POST /projects/${project}/endpoints`, body);
+    expect(answer.status).toBe(400);
+    expect(answer.body["message"]).toContain(message);
+    expect(shop.list()).toHaveLength(1);
+  });
+
+  it("carries the request id that the client gave", () => {
+    const call = { method: "GET", path: "/api/v2/nowhere", headers: { ...headers, "x-request-id": "mine-1" } };
+    const reply = new Shop().core.call(call);
+    expect(reply.headers["x-request-id"]).toBe("mine-1");
+    expect(reply.body).toContain('"request_id":"mine-1"');
+  });
+
+  it("of a change leaves everything as it was", () => {
+    const shop = new Shop();
+    const before = [shop.list(), shop.operations()];
+    shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, {
+      endpoint: { name: "new", autoscaling_limit_max_cu: 4, branch_id: "br-none" },
+    });
+    shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { name: "new", branch_id: "br-eve" } });
+    expect([shop.list(), shop.operations()]).toEqual(before);
+  });
+});
+
+describe("a mistake of our own", () => {
+  it("answers 500, is reported, and leaves nothing half done", () => {
+    const shop = new Shop();
+    const { ids } = shop.core.world;
+    shop.core.world.ids = { ...ids, uuid: () => "00000000-0000-4000-8000-000000000000" };
+    shop.create({ branch_id: preview, type: "read_write" });
+    shop.finishOperations();
+    const answer = shop.ana(`POST /projects/${project}/endpoints/${primary}/start`);
+    expect(answer.status).toBe(500);
+    expect(answer.body["message"]).toBe("internal error");
+    expect(shop.errors).toHaveLength(1);
+    shop.core.world.ids = ids;
+    expect(shop.get(primary)).toMatchObject({ current_state: "idle" });
+    expect(shop.get(primary).pending_state).toBeUndefined();
+  });
+});
+
+describe("the authorization header", () => {
+  test.each([`Bearer ${keys.ana}`, `bearer ${keys.ana}`, `Bearer  ${keys.ana}`])("%j is taken", (authorization) => {
+    expect(new Shop().core.call({ method: "GET", path: "/api/v2/auth", headers: { authorization } }).status).toBe(200);
+  });
+
+  test.each(["", "Bearer", "Bearer ", keys.ana, `Basic ${keys.ana}`, `Bearer ${keys.ana} x`, `Bearer ${keys.ana}x`])(
+    "%j is refused",
+    (authorization) => {
+      const reply = new Shop().core.call({ method: "GET", path: "/api/v2/auth", headers: { authorization } });
+      expect(reply.status).toBe(401);
+      expect(reply.headers["www-authenticate"]).toBe("Bearer");
+    },
+  );
+});
+
+describe("administration", () => {
+  it("is only answered on loopback", () => {
+    const shop = new Shop();
+    const call = { method: "DELETE", path: "/_admin/organizations/org-shop/members/acc-bob" };
+    expect(shop.core.call({ ...call, remote: "192.0.2.7" }).status).toBe(403);
+    expect(shop.core.call({ ...call, remote: "::ffff:127.0.0.1" }).status).toBe(204);
+  });
+
+  it("leaves an organization its last administrator", () => {
+    const shop = new Shop();
+    const statuses = [
+      shop.send(undefined, "DELETE /_admin/organizations/org-shop/members/acc-ana"),
+      shop.send(undefined, "PUT /_admin/organizations/org-shop/members/acc-ana", { role: "member" }),
+      shop.send(undefined, "PUT /_admin/organizations/org-shop/members/acc-bob", { role: "admin" }),
+      shop.send(undefined, "DELETE /_admin/organizations/org-shop/members/acc-ana"),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([409, 409, 200, 204]);
+  });
+});
