@@ -1,3 +1,4 @@
+import { markdownTable } from "../support/markdown.ts";
 import { Shop } from "../support/shop.ts";
 import { type Cell, callerNames, table } from "./cells.ts";
 
@@ -5,10 +6,10 @@ import { type Cell, callerNames, table } from "./cells.ts";
 export function keysDocument(): string {
   const rows = new Map<string, Cell[]>();
   for (const cell of table(new Shop().core.routes)) {
-    const name = `\`${cell.route.method} ${cell.route.path}\` | ${cell.target}`;
+    const name = `\`${cell.route.method} ${cell.route.path}\`\n${cell.target}`;
     rows.set(name, [...(rows.get(name) ?? []), cell]);
   }
-  const lines = [...rows].map(([name, cells]) => `| ${name} | ${cells.map((cell) => cell.expected).join(" | ")} |`);
+  const lines = [...rows].map(([name, cells]) => [...name.split("\n"), ...cells.map((cell) => String(cell.expected))]);
   return `# Which key may call what
 
 The status that each key gets on each route below \`/api/v2\`, when what the request is about is within the key's reach
@@ -16,10 +17,6 @@ The status that each key gets on each route below \`/api/v2\`, when what the req
 everywhere. Written by \`node scripts/write-service-keys.ts\` from the routes; every cell is tried in
 \`test/service/keys/table.test.ts\`, which also fails when this page is out of date.
 
-| route | about | ${callerNames().join(" | ")} |
-|---|---|${callerNames()
-    .map(() => "---|")
-    .join("")}
-${lines.join("\n")}
+${markdownTable(["route", "about", ...callerNames()], lines)}
 `;
 }
