@@ -1,0 +1,45 @@
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse, stringify } from "yaml";
+import { temporaryDirectory } from "../support/guardian.ts";
+import { runTool } from "../tools/tools.ts";
+
+/** A directory with the alerts as Prometheus reads them, beside their unit tests. */
+function workbench(edit: (rules: string) => string = (rules) => rules) {
+  const directory = temporaryDirectory("alerts");
+  const { spec }: { spec: unknown } = parse(readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8"));
+  writeFileSync(join(directory.path, "rules.yaml"), edit(stringify(spec, { lineWidth: 0 })));
+  cpSync("test/deploy/monitoring/rules.test.yaml", join(directory.path, "rules.test.yaml"));
+  return { at: (name: string) => join(directory.path, name), [Symbol.dispose]: () => directory.remove() };
+}
+
+const alerts = [...readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8").matchAll(/- alert: (\w+)/g)].map(
+  ([, name = ""]) => name,
+);
+
+describe("the alerts", () => {
+  it("are valid", async () => {
+    using files = workbench();
+    const { stdout } = await runTool("promtool", ["check", "rules", files.at("rules.yaml")]);
+    expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
+  });
+
+  it("fire when they should and not before", async () => {
+    using files = workbench();
+    const { status, stdout, stderr } = await runTool("promtool", ["test", "rules", files.at("rules.test.yaml")]);
+    expect(`${stdout}${stderr}`).toContain("SUCCESS");
+    expect(status).toBe(0);
+  });
+
+  it("are all tested", () => {
+    const tests = readFileSync("test/deploy/monitoring/rules.test.yaml", "utf8");
+    expect(alerts.filter((name) => !tests.includes(`alertname: ${name}\n`))).toEqual([]);
+  });
+
+  it("have tests that can fail", async () => {
+    using files = workbench((rules) => rules.replaceAll("for: 30m", "for: 1m"));
+    const { status } = await runTool("promtool", ["test", "rules", files.at("rules.test.yaml")]);
+    expect(status).not.toBe(0);
+  });
+});
