@@ -1,6 +1,6 @@
-import type { KubeObject, ObjectMeta } from "../resources/object.ts";
+import type { KubeObject, ObjectMeta, ResourceKind } from "../resources/object.ts";
 
-export type { KubeObject, ObjectMeta, OwnerReference } from "../resources/object.ts";
+export type { KubeObject, ObjectMeta, OwnerReference, ResourceKind } from "../resources/object.ts";
 
 /** An object as it is sent to be created: the API server adds the rest. */
 export type Draft<T extends KubeObject> = Omit<T, "metadata" | "status"> & {
@@ -14,26 +14,13 @@ export interface ObjectRef {
   name: string;
 }
 
-/** A kind of object and where the API server serves it. */
-export interface ResourceKind<T extends KubeObject> {
-  /** Empty for the core group. */
-  readonly group: string;
-  readonly version: string;
-  /** As in the path, e.g. `computes`. */
-  readonly plural: string;
-  readonly kind: string;
-  readonly namespaced: boolean;
-  /** Never present: ties the type of the objects to their kind for the compiler. */
-  readonly objectType?: T;
-}
-
-export function apiVersionOf(kind: Pick<ResourceKind<KubeObject>, "group" | "version">): string {
+export function apiVersionOf(kind: Pick<ResourceKind, "group" | "version">): string {
   return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
 }
 
 /** Path of a collection, an object or its subresource. Without a namespace a namespaced kind is addressed cluster-wide. */
 export function pathOf(
-  kind: Omit<ResourceKind<KubeObject>, "objectType">,
+  kind: Omit<ResourceKind, "objectType">,
   at: { namespace?: string | undefined; name?: string | undefined; subresource?: "status" | undefined } = {},
 ): string {
   const parts = kind.group === "" ? ["api", kind.version] : ["apis", kind.group, kind.version];

@@ -65,15 +65,12 @@ export class Operations {
     this.#schedule();
   }
 
-  /** Reads an endpoint's newest operations once, also those that are not ours. */
-  async look(endpointID: string): Promise<void> {
-    const { client, projectID, signal, clock } = this.#options;
+  /** An endpoint's latest operations, read anew, also those that are not ours; none where the service shows none. */
+  async latest(endpointID: string): Promise<Operation[]> {
+    const { client, projectID, signal } = this.#options;
+    if (!this.#supported) return [];
     const answer = await client.listOperations(projectID, signal);
-    if (answer.kind !== "ok") return;
-    for (const operation of answer.value) {
-      if (operation.endpoint_id !== endpointID) continue;
-      this.#known.set(operation.id, { operation, heardAt: clock.monotonic() });
-    }
+    return answer.kind === "ok" ? answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID) : [];
   }
 
   stop(): void {

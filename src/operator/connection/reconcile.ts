@@ -14,17 +14,8 @@ import {
 } from "../resources/service-connection.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Connections } from "./connections.ts";
-import { type Resolved, type Secret } from "./resolve.ts";
+import { type Resolved, type Secret, secretKind } from "./resolve.ts";
 import type { Session } from "./session.ts";
-
-/** Of an API key's Secret. */
-export const secretKind: ResourceKind<Secret> = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
 
 export interface ConnectionReconcilerOptions {
   cluster: ClusterClient;

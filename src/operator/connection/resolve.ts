@@ -1,5 +1,6 @@
 import { ApiKey } from "../client/api-key.ts";
 import type { Account } from "../client/client.ts";
+import type { ResourceKind } from "../cluster/objects.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
 import { isAllowedBaseURL, normalisedBaseURL } from "./base-url.ts";
@@ -9,6 +10,14 @@ export interface Secret extends KubeObject {
   type?: string;
   data?: Record<string, string>;
 }
+
+export const secretKind: ResourceKind<Secret> = {
+  group: "",
+  version: "v1",
+  plural: "secrets",
+  kind: "Secret",
+  namespaced: true,
+};
 
 /** What a connection and its Secret amount to, before anything is asked of the service. */
 export type Resolved =

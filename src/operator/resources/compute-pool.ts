@@ -46,7 +46,7 @@ export interface ComputePool extends KubeObject {
   status: ComputePoolStatus;
 }
 
-export const computePoolKind: ResourceKind = {
+export const computePoolKind: ResourceKind<ComputePool> = {
   group: GROUP,
   version: VERSION,
   plural: "computepools",

@@ -15,7 +15,7 @@ export interface Compute extends KubeObject {
   status: ComputeStatus;
 }
 
-export const computeKind: ResourceKind = {
+export const computeKind: ResourceKind<Compute> = {
   group: GROUP,
   version: VERSION,
   plural: "computes",

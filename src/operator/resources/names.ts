@@ -34,7 +34,7 @@ export const annotations = {
 export const labels = {
   /** On a Compute that a ComputePool made: the pool's name. */
   pool: `${GROUP}/pool`,
-  /** On a connection Secret: the Compute's name. With the owner reference it proves the Secret ours. */
+  /** On a connection Secret: the Compute's uid. With the owner reference it proves the Secret ours. */
   compute: `${GROUP}/compute`,
 } as const;
 

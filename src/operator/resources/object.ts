@@ -1,14 +1,5 @@
 import { z } from "zod";
 
-/** What the API server needs to know to address a kind of object. `group` is "" for the core group. */
-export interface ResourceKind {
-  readonly group: string;
-  readonly version: string;
-  readonly plural: string;
-  readonly kind: string;
-  readonly namespaced: boolean;
-}
-
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -43,6 +34,19 @@ export interface KubeObject {
   apiVersion?: string | undefined;
   kind?: string | undefined;
   metadata: ObjectMeta;
+}
+
+/** A kind of object and where the API server serves it. */
+export interface ResourceKind<T extends KubeObject = KubeObject> {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** As in the path, e.g. `computes`. */
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** Never present: ties the type of the objects to their kind for the compiler. */
+  readonly objectType?: T;
 }
 
 /** The outcome of reading something whose shape others decide. */

@@ -105,7 +105,7 @@ export interface ServiceConnection extends KubeObject {
   status: ServiceConnectionStatus;
 }
 
-export const serviceConnectionKind: ResourceKind = {
+export const serviceConnectionKind: ResourceKind<ServiceConnection> = {
   group: GROUP,
   version: VERSION,
   plural: "serviceconnections",

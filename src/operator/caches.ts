@@ -1,0 +1,100 @@
+import type { ClusterClient } from "./cluster/client.ts";
+import type { ReflectorOptions } from "./cluster/reflector.ts";
+import { Reflectors } from "./cluster/reflectors.ts";
+import type { Change } from "./cluster/store.ts";
+import { type Secret, secretKind } from "./connection/resolve.ts";
+import { type Compute, computeKind, parseCompute } from "./resources/compute.ts";
+import { type ComputePool, computePoolKind, parseComputePool } from "./resources/compute-pool.ts";
+import { API_KEY_SECRET_TYPE, labels } from "./resources/names.ts";
+import type { KubeObject, Parsed, ResourceKind } from "./resources/object.ts";
+import {
+  parseServiceConnection,
+  type ServiceConnection,
+  serviceConnectionKind,
+} from "./resources/service-connection.ts";
+import type { Clock, Random } from "./runtime/clock.ts";
+import type { Logger } from "./runtime/log.ts";
+import type { Metrics } from "./runtime/metrics.ts";
+
+export interface CachesOptions {
+  client: ClusterClient;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  metrics: Metrics;
+  namespaces: readonly string[];
+}
+
+/** Who hears of changes. */
+export interface Listeners {
+  compute: (change: Change<Compute>) => void;
+  connection: (change: Change<ServiceConnection>) => void;
+  pool: (change: Change<ComputePool>) => void;
+  apiKey: (change: Change<Secret>) => void;
+  connectionSecret: (change: Change<Secret>) => void;
+  /** A complete list of Computes came in. */
+  computesRelisted: () => void;
+}
+
+/** Copies of all that the operator watches; of Secrets only API keys, by their type, and its own, by their label. */
+export class Caches {
+  readonly computes: Reflectors<Compute>;
+  readonly connections: Reflectors<ServiceConnection>;
+  readonly pools: Reflectors<ComputePool>;
+  readonly apiKeys: Reflectors<Secret>;
+  readonly connectionSecrets: Reflectors<Secret>;
+
+  constructor(options: CachesOptions, listeners: Listeners) {
+    const { namespaces, metrics, ...shared } = options;
+    const observer = {
+      watchRestarted: (kind: string, cause: string) => metrics.watchRestarts.add({ kind, cause }),
+      relisted: (kind: string, cause: string) => metrics.relists.add({ kind, cause }),
+    };
+    const reflect = <T extends KubeObject>(
+      kind: ResourceKind<T>,
+      onChange: (change: Change<T>) => void,
+      more: Partial<ReflectorOptions<T>> = {},
+    ) => new Reflectors<T>(namespaces, { ...shared, observer, kind, onChange, ...more });
+    this.computes = reflect(computeKind, listeners.compute, {
+      parse: (raw) => readable(parseCompute(raw)),
+      onRelist: listeners.computesRelisted,
+    });
+    this.connections = reflect(serviceConnectionKind, listeners.connection, {
+      parse: (raw) => readable(parseServiceConnection(raw)),
+    });
+    this.pools = reflect(computePoolKind, listeners.pool, { parse: (raw) => readable(parseComputePool(raw)) });
+    this.apiKeys = reflect(secretKind, listeners.apiKey, { fieldSelector: `type=${API_KEY_SECRET_TYPE}` });
+    this.connectionSecrets = reflect(secretKind, listeners.connectionSecret, { labelSelector: labels.compute });
+  }
+
+  get #all() {
+    return [this.computes, this.connections, this.pools, this.apiKeys, this.connectionSecrets];
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all.map((reflectors) => reflectors.run(signal)));
+  }
+
+  hasSynced(): boolean {
+    return this.#all.every((reflectors) => reflectors.hasSynced());
+  }
+
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all.map((reflectors) => reflectors.whenSynced(signal)));
+  }
+
+  lastEventAgeMs(): Record<string, number> {
+    return {
+      Compute: this.computes.lastEventAgeMs(),
+      ServiceConnection: this.connections.lastEventAgeMs(),
+      ComputePool: this.pools.lastEventAgeMs(),
+      Secret: Math.max(this.apiKeys.lastEventAgeMs(), this.connectionSecrets.lastEventAgeMs()),
+    };
+  }
+}
+
+/** Throws where an object cannot be read: the reflector logs the problem and skips the object. */
+function readable<T>(parsed: Parsed<T>): T {
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.value;
+}

@@ -1,0 +1,51 @@
+import type { KubeObject } from "./objects.ts";
+import { Reflector, type ReflectorOptions } from "./reflector.ts";
+
+/** One reflector per namespace, or one for the whole cluster, read as if they were one. */
+export class Reflectors<T extends KubeObject> {
+  readonly #reflectors: readonly Reflector<T>[];
+
+  /** `namespaces` empty: the whole cluster. */
+  constructor(namespaces: readonly string[], options: Omit<ReflectorOptions<T>, "namespace">) {
+    this.#reflectors =
+      namespaces.length === 0
+        ? [new Reflector(options)]
+        : namespaces.map((namespace) => new Reflector({ ...options, namespace }));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
+  }
+
+  hasSynced(): boolean {
+    return this.#reflectors.every((reflector) => reflector.hasSynced());
+  }
+
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.whenSynced(signal)));
+  }
+
+  get(namespace: string, name: string): T | undefined {
+    for (const reflector of this.#reflectors) {
+      const object = reflector.get(namespace, name);
+      if (object !== undefined) return object;
+    }
+    return undefined;
+  }
+
+  byUid(uid: string): T | undefined {
+    for (const reflector of this.#reflectors) {
+      const object = reflector.byUid(uid);
+      if (object !== undefined) return object;
+    }
+    return undefined;
+  }
+
+  list(): readonly T[] {
+    return this.#reflectors.flatMap((reflector) => reflector.list());
+  }
+
+  lastEventAgeMs(): number {
+    return Math.max(...this.#reflectors.map((reflector) => reflector.lastEventAgeMs()));
+  }
+}

@@ -1,0 +1,87 @@
+import type { Failure } from "../client/answer.ts";
+import type { Written } from "../client/client.ts";
+import { guardedPatch } from "../cluster/json-patch.ts";
+import type { Compute } from "../resources/compute.ts";
+import { timestamp } from "../resources/conditions-of.ts";
+import { annotations, finalizers } from "../resources/names.ts";
+import { type Hands, patched } from "./act.ts";
+import { holdBack } from "./hold.ts";
+import { createdProof } from "./link.ts";
+import { type CreateMark, createMarkOf } from "./marks.ts";
+import { type Outcome, shown, unchanged } from "./outcome.ts";
+import { progressMessage } from "./plan-linked.ts";
+import type { Step } from "./step.ts";
+
+type Create = Extract<Step, { step: "create" }>;
+
+/** Mark, POST, link: in this order, so that whoever comes after a crash knows that a POST may have been sent. */
+export async function createEndpoint(step: Create, compute: Compute, hands: Hands): Promise<Outcome> {
+  const { watcher, memory, clock, signal } = hands;
+  const { uid } = compute.metadata;
+  if (!watcher.turn.take(uid)) return unchanged(compute, 5000);
+  const again = createMarkOf(compute) !== undefined;
+  const marked = await mark(step, compute, hands);
+  const answer = await watcher.client.createEndpoint(compute.spec.projectID, { endpoint: step.attributes }, signal);
+  memory.listsCountAfter = clock.monotonic();
+  if (answer.kind === "ok" && answer.value.endpoint !== undefined) {
+    delete memory.held;
+    delete memory.pendingCreate;
+    return created(step, marked, answer.value.endpoint, answer.value.operations, hands);
+  }
+  const failure: Failure = answer.kind === "ok" ? { kind: "ambiguous", message: "an answer without endpoint" } : answer;
+  if (failure.kind === "ambiguous") return unknown(marked, hands);
+  // An earlier POST may still be under way: then only the lists can tell, and the mark stays.
+  const kept = again
+    ? marked
+    : await patched(hands.cluster, guardedPatch(marked).removeAnnotation(annotations.pendingCreate), marked);
+  return holdBack(step, failure, "create the endpoint", kept, hands);
+}
+
+async function mark(step: Create, compute: Compute, { cluster, clock }: Hands): Promise<Compute> {
+  const { uid } = compute.metadata;
+  const note: CreateMark = { uid, since: timestamp(clock.now()), ...step.mark };
+  const patch = guardedPatch(compute, { resourceVersion: true }).addFinalizer(finalizers.endpoint);
+  if (createMarkOf(compute) === undefined) patch.setAnnotation(annotations.pendingCreate, JSON.stringify(note));
+  return patched(cluster, patch, compute);
+}
+
+async function created(
+  step: Create,
+  compute: Compute,
+  endpoint: NonNullable<Written["endpoint"]>,
+  operations: Written["operations"],
+  { cluster, watcher }: Hands,
+): Promise<Outcome> {
+  const patch = guardedPatch(compute)
+    .setAnnotation(annotations.endpointID, endpoint.id)
+    .removeAnnotation(annotations.pendingCreate);
+  // A service that does not answer with the name we gave shows no names: then our own note is the proof.
+  if (endpoint.name !== step.attributes.name) {
+    patch.setAnnotation(annotations.createdEndpoint, createdProof(compute.metadata.uid, endpoint.id));
+  }
+  watcher.operations.follow(operations);
+  return shown(await patched(cluster, patch, compute), "Creating", progressMessage("Creating", endpoint.id), {
+    endpoint,
+    operations,
+    applied: true,
+    notes: [
+      {
+        type: "Normal",
+        reason: "Created",
+        message: step.lost
+          ? `Created endpoint ${endpoint.id} in place of the one that was lost.`
+          : `Created endpoint ${endpoint.id}.`,
+      },
+    ],
+  });
+}
+
+/** The outcome can only be seen in lists from now on; the time until another POST runs from here. */
+function unknown(compute: Compute, { memory, clock }: Hands): Outcome {
+  memory.pendingCreate = { since: createMarkOf(compute)?.since ?? "", seenAt: clock.monotonic() };
+  return shown(
+    compute,
+    "CreateUnknown",
+    "A create was sent and no usable answer came. The lists are looked through for the endpoint before another is sent.",
+  );
+}

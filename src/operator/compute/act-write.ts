@@ -1,0 +1,166 @@
+import type { Operation } from "../../api/operation.ts";
+import { guardedPatch } from "../cluster/json-patch.ts";
+import type { Compute } from "../resources/compute.ts";
+import { timestamp } from "../resources/conditions-of.ts";
+import { annotations } from "../resources/names.ts";
+import { type Hands, patched, release } from "./act.ts";
+import { holdBack } from "./hold.ts";
+import type { RestartMark } from "./marks.ts";
+import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
+import { progressMessage } from "./plan-linked.ts";
+import type { Step } from "./step.ts";
+import { generationOf } from "./view.ts";
+
+/** How long to wait for the project's turn before asking again, in milliseconds; whoever waits is also woken. */
+const turnLookMs = 5000;
+
+export async function patchEndpoint(
+  step: Extract<Step, { step: "patch" }>,
+  compute: Compute,
+  hands: Hands,
+): Promise<Outcome> {
+  const { watcher, memory, clock, signal } = hands;
+  const { endpointID, attributes } = step;
+  if (!watcher.turn.take(compute.metadata.uid)) return unchanged(compute, turnLookMs);
+  const { projectID } = compute.spec;
+  const answer = await watcher.client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
+  memory.listsCountAfter = clock.monotonic();
+  if (answer.kind !== "ok") return holdBack(step, answer, `change endpoint ${endpointID}`, compute, hands);
+  delete memory.held;
+  const generation = generationOf(compute);
+  memory.patched = { generation, fields: step.fields, listsWithout: [] };
+  if (step.corrects.length > 0) {
+    memory.corrections = [...memory.corrections, { generation, at: clock.monotonic() }].slice(-10);
+  }
+  const { endpoint, operations } = answer.value;
+  watcher.operations.follow(operations);
+  return shown(compute, step.progress, progressMessage(step.progress, endpointID), {
+    ...(endpoint === undefined ? {} : { endpoint }),
+    operations,
+    applied: true,
+    notes: [patchNote(step)],
+  });
+}
+
+function patchNote({ corrects, endpointID, fields, attributes }: Extract<Step, { step: "patch" }>): Note {
+  if (corrects.length > 0) {
+    const what = corrects.map(({ field, ours, theirs }) => `${field} (was ${theirs}, now ${ours})`).join(", ");
+    return { type: "Normal", reason: "DriftCorrected", message: `Put back what was changed at the service: ${what}.` };
+  }
+  if (attributes.branch_id !== undefined) {
+    return {
+      type: "Normal",
+      reason: "Moved",
+      message: `Moved endpoint ${endpointID} to branch ${attributes.branch_id}.`,
+    };
+  }
+  return { type: "Normal", reason: "Patched", message: `Changed ${fields.join(", ")} of endpoint ${endpointID}.` };
+}
+
+/** Mark, then POST: a restart whose reply is lost can then be told from one that was never sent. */
+export async function restartEndpoint(
+  step: Extract<Step, { step: "restart" }>,
+  compute: Compute,
+  hands: Hands,
+): Promise<Outcome> {
+  const { watcher, memory, clock, signal, cluster } = hands;
+  const { endpointID, value } = step;
+  if (!watcher.turn.take(compute.metadata.uid)) return unchanged(compute, turnLookMs);
+  const seen = watcher.listing?.endpoints.find(({ id }) => id === endpointID);
+  const marked = await markRestart(
+    value,
+    seen?.started_at,
+    await watcher.operations.latest(endpointID),
+    compute,
+    hands,
+  );
+  const answer = await watcher.client.restartEndpoint(compute.spec.projectID, endpointID, signal);
+  memory.listsCountAfter = clock.monotonic();
+  if (answer.kind === "ok") {
+    delete memory.held;
+    const { operations } = answer.value;
+    watcher.operations.follow(operations);
+    return shown(marked, "Restarting", progressMessage("Restarting", endpointID), {
+      operations,
+      restarted: value,
+      notes: [{ type: "Normal", reason: "Restarted", message: `Restarted endpoint ${endpointID}.` }],
+    });
+  }
+  if (answer.kind === "ambiguous") return holdBack(step, answer, `restart endpoint ${endpointID}`, marked, hands);
+  // A compute that does not run is as good as restarted: its next start is a fresh one.
+  const resting = seen?.current_state === "idle" || seen?.disabled === true;
+  if (answer.kind === "refused" && resting) {
+    return { ...unchanged(marked), restarted: value, notes: [] };
+  }
+  const unmarked = await patched(cluster, guardedPatch(marked).removeAnnotation(annotations.pendingRestart), marked);
+  return holdBack(step, answer, `restart endpoint ${endpointID}`, unmarked, hands);
+}
+
+async function markRestart(
+  value: string,
+  startedAt: string | undefined,
+  operations: readonly Operation[],
+  compute: Compute,
+  { cluster, clock }: Hands,
+): Promise<Compute> {
+  const newest = operations
+    .map(({ created_at }) => created_at ?? "")
+    .toSorted()
+    .at(-1);
+  const mark: RestartMark = {
+    uid: compute.metadata.uid,
+    since: timestamp(clock.now()),
+    value,
+    ...(newest === undefined ? {} : { newestOperation: newest }),
+    ...(startedAt === undefined ? {} : { startedAt }),
+  };
+  const patch = guardedPatch(compute, { resourceVersion: true });
+  return patched(cluster, patch.setAnnotation(annotations.pendingRestart, JSON.stringify(mark)), compute);
+}
+
+export async function deleteEndpoint(
+  step: Extract<Step, { step: "delete" }>,
+  compute: Compute,
+  hands: Hands,
+): Promise<Outcome> {
+  const { watcher, memory, clock, signal } = hands;
+  const { endpointID, why } = step;
+  if (why === "deleted" && (await hands.uninstalling())) {
+    // That takes the operator away, and nothing that it looked after.
+    const message = `Endpoint ${endpointID} is kept: the CRD itself is being deleted.`;
+    return release({ step: "release", event: "Released", message }, compute, hands.cluster);
+  }
+  if (!watcher.turn.take(compute.metadata.uid)) return waitingToDelete(compute, endpointID, turnLookMs);
+  if (!hands.mayDelete()) {
+    const message = `Endpoint ${endpointID} is to be deleted; more are being deleted than --max-deletes-per-minute allows, so it waits its turn.`;
+    const notes: Note[] = [{ type: "Warning", reason: "Deleting", message }];
+    return shown(compute, "Deleting", message, { lookInMs: 10_000, notes });
+  }
+  const answer = await watcher.client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
+  memory.listsCountAfter = clock.monotonic();
+  if (answer.kind === "notFound") return unchanged(compute, 1000);
+  if (answer.kind !== "ok") return holdBack(step, answer, `delete endpoint ${endpointID}`, compute, hands);
+  delete memory.held;
+  watcher.operations.follow(answer.value.operations);
+  if (why === "surplus") {
+    const message = `Deleted endpoint ${endpointID}: a create of ours had taken effect twice.`;
+    return unchanged(compute, 500, [{ type: "Warning", reason: "Deleted", message }]);
+  }
+  memory.deleted = { endpointID, proved: false };
+  return shown(
+    compute,
+    "Deleting",
+    `Endpoint ${endpointID} was deleted; the Compute goes as soon as that is confirmed.`,
+  );
+}
+
+function waitingToDelete(compute: Compute, endpointID: string, lookInMs: number): Outcome {
+  return shown(
+    compute,
+    "Deleting",
+    `Endpoint ${endpointID} is to be deleted, once other changes of the project are done.`,
+    {
+      lookInMs,
+    },
+  );
+}

@@ -1,0 +1,129 @@
+import type { ClusterClient } from "../cluster/client.ts";
+import { guardedPatch } from "../cluster/json-patch.ts";
+import type { ProjectWatcher } from "../connection/project-watcher.ts";
+import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
+import { annotations, finalizers } from "../resources/names.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { createEndpoint } from "./act-create.ts";
+import { deleteEndpoint, patchEndpoint, restartEndpoint } from "./act-write.ts";
+import { meaningOf } from "./failures.ts";
+import { createdProof } from "./link.ts";
+import type { Memory } from "./memory.ts";
+import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
+import type { Step } from "./step.ts";
+
+/** All through which a step may have an effect. */
+export interface Hands {
+  cluster: ClusterClient;
+  clock: Clock;
+  /** Of the Compute's project; present wherever a list was planned from. */
+  watcher: ProjectWatcher;
+  /** Written to by what was sent, so that the next plan knows how old a list may be. */
+  memory: Memory;
+  signal: AbortSignal;
+  /** Takes one deletion from the brake; false: not now. */
+  mayDelete: () => boolean;
+  /** Asks the API server whether the CRD itself is being deleted: then nothing is deleted at the service. */
+  uninstalling: () => Promise<boolean>;
+}
+
+type Acted = Exclude<Step, { step: "wait" | "hold" | "refuse" | "settled" }>;
+
+/** Carries out one step: at most one write to the service, sent once. Never sleeps, polls or resends. */
+export async function act(step: Acted, compute: Compute, hands: Hands): Promise<Outcome> {
+  switch (step.step) {
+    case "create":
+      return createEndpoint(step, compute, hands);
+    case "patch":
+      return patchEndpoint(step, compute, hands);
+    case "restart":
+      return restartEndpoint(step, compute, hands);
+    case "delete":
+      return deleteEndpoint(step, compute, hands);
+    case "restarted":
+      return shown(compute, "Restarting", `Endpoint ${step.endpointID} was restarted.`, {
+        restarted: step.value,
+        notes: [{ type: "Normal", reason: "Restarted", message: `Restarted endpoint ${step.endpointID}.` }],
+      });
+    case "link":
+      return link(step, compute, hands);
+    case "unmark":
+      return unchanged(
+        await patched(hands.cluster, guardedPatch(compute).removeAnnotation(annotations[step.mark]), compute),
+      );
+    case "confirmGone":
+      return confirmGone(step, compute, hands);
+    case "release":
+      return release(step, compute, hands.cluster);
+  }
+}
+
+/** Sends a patch of a Compute and reads the answer; a patch that would change nothing is not sent. */
+export async function patched(
+  cluster: ClusterClient,
+  patch: ReturnType<typeof guardedPatch>,
+  compute: Compute,
+  options: { subresource?: "status" } = {},
+): Promise<Compute> {
+  if (patch.isEmpty) return compute;
+  const answer = parseCompute(await cluster.patch(computeKind, compute.metadata, patch.ops(), options));
+  if (!answer.ok) throw new Error(`the API server answered with a Compute that cannot be read: ${answer.problem}`);
+  return answer.value;
+}
+
+async function link(step: Extract<Step, { step: "link" }>, compute: Compute, { cluster }: Hands): Promise<Outcome> {
+  const { endpointID } = step;
+  const patch = guardedPatch(compute, { resourceVersion: true })
+    .addFinalizer(finalizers.endpoint)
+    .setAnnotation(annotations.endpointID, endpointID)
+    .removeAnnotation(annotations.pendingCreate);
+  if (step.proof === "created") {
+    patch.setAnnotation(annotations.createdEndpoint, createdProof(compute.metadata.uid, endpointID));
+  }
+  return unchanged(await patched(cluster, patch, compute), undefined, linkNotes(step));
+}
+
+function linkNotes({ news, endpointID }: Extract<Step, { step: "link" }>): Note[] {
+  switch (news) {
+    case "none":
+      return [];
+    case "adopted":
+      return [{ type: "Normal", reason: "Adopted", message: `Took over endpoint ${endpointID}.` }];
+    case "created":
+      return [
+        { type: "Normal", reason: "Created", message: `Created endpoint ${endpointID}; its reply had been lost.` },
+      ];
+  }
+}
+
+/** The endpoint's own GET: 404 proves what the lists suggest. */
+async function confirmGone(
+  { endpointID, after }: Extract<Step, { step: "confirmGone" }>,
+  compute: Compute,
+  { watcher, memory, signal, clock }: Hands,
+): Promise<Outcome> {
+  const answer = await watcher.client.getEndpoint(compute.spec.projectID, endpointID, signal);
+  if (answer.kind === "notFound") {
+    if (after === "deleted") memory.deleted = { endpointID, proved: true };
+    else if (memory.missing !== undefined) memory.missing = { ...memory.missing, proved: true };
+    return unchanged(compute, 1);
+  }
+  if (answer.kind === "ok") {
+    // The lists lag behind: nothing is concluded, and they are looked at anew.
+    delete memory.missing;
+    memory.listsCountAfter = clock.monotonic();
+    return unchanged(compute, 1000);
+  }
+  const { reason, message } = meaningOf(answer, `show endpoint ${endpointID}`);
+  return shown(compute, reason, message);
+}
+
+export async function release(
+  { event, message }: Extract<Step, { step: "release" }>,
+  compute: Compute,
+  cluster: ClusterClient,
+): Promise<Outcome> {
+  const patch = guardedPatch(compute, { resourceVersion: true }).removeFinalizer(finalizers.endpoint);
+  if (!patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
+  return { ...unchanged(compute), released: true, notes: [{ type: "Normal", reason: event, message }] };
+}

@@ -1,0 +1,169 @@
+import { createHash } from "node:crypto";
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { Failure } from "../client/answer.ts";
+import type { ServiceClient } from "../client/client.ts";
+import type { ClusterClient } from "../cluster/client.ts";
+import { isAlreadyExists, isNotFound } from "../cluster/errors.ts";
+import { guardedPatch } from "../cluster/json-patch.ts";
+import { type Secret, secretKind } from "../connection/resolve.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
+import { API_VERSION, CONNECTION_SECRET_TYPE, GROUP, labels, OPERATOR_NAME } from "../resources/names.ts";
+import { meaningOf } from "./failures.ts";
+import type { Reason } from "./reasons.ts";
+import { poolerHost } from "./status.ts";
+import { freshLookAsked } from "./view.ts";
+
+/** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
+const builtFrom = `${GROUP}/built-from`;
+const digestOfData = `${GROUP}/data-sha256`;
+
+const port = "5432";
+
+export interface SecretTools {
+  cluster: ClusterClient;
+  client: ServiceClient;
+  signal: AbortSignal;
+  /** Our connection Secrets as the watch has delivered them. */
+  ours: (namespace: string) => readonly Secret[];
+}
+
+/** What became of the connection Secret. */
+export type Binding =
+  | { kind: "none" }
+  | { kind: "bound"; name: string }
+  | { kind: "failed"; reason: Reason; message: string };
+
+/** Keeps the Secret that `spec.connectionSecret` names: made, repaired, following a new host; others of ours removed. */
+export async function keepConnectionSecret(compute: Compute, endpoint: Endpoint, tools: SecretTools): Promise<Binding> {
+  const { namespace = "", uid } = compute.metadata;
+  const wanted = compute.spec.connectionSecret;
+  const mine = tools.ours(namespace).filter((secret) => isOwnedBy(secret, uid));
+  for (const secret of mine) if (secret.metadata.name !== wanted?.name) await remove(secret, tools.cluster);
+  if (wanted === undefined || endpoint.host === undefined) return { kind: "none" };
+  const existing = mine.find(({ metadata }) => metadata.name === wanted.name);
+  const source = JSON.stringify([endpoint.id, endpoint.host, wanted.database, wanted.role]);
+  if (existing !== undefined && isIntact(existing, source) && !freshLookAsked(compute)) {
+    return { kind: "bound", name: wanted.name };
+  }
+  const data = await dataFor(compute, endpoint, tools);
+  if ("failure" in data) return failedBinding(data.failure, wanted.name);
+  return existing === undefined
+    ? create(compute, wanted.name, source, data.data, tools.cluster)
+    : repair(existing, source, data.data, tools.cluster);
+}
+
+async function dataFor(
+  compute: Compute,
+  endpoint: Endpoint,
+  { client, signal }: SecretTools,
+): Promise<{ data: Record<string, string> } | { failure: Failure }> {
+  const { connectionSecret, projectID } = compute.spec;
+  const { database, role } = connectionSecret ?? {};
+  const pooledHost = poolerHost(endpoint);
+  const data: Record<string, string> = {
+    type: "postgresql",
+    host: endpoint.host ?? "",
+    ...(pooledHost === undefined ? {} : { "pooled-host": pooledHost }),
+    port,
+    "endpoint-id": endpoint.id,
+  };
+  if (database === undefined || role === undefined) return { data };
+  const query = { database_name: database, role_name: role, endpoint_id: endpoint.id };
+  const direct = await client.connectionURI(projectID, { ...query, pooled: "false" }, signal);
+  if (direct.kind !== "ok") return { failure: direct };
+  const pooled = await client.connectionURI(projectID, { ...query, pooled: "true" }, signal);
+  if (pooled.kind !== "ok") return { failure: pooled };
+  if (!URL.canParse(direct.value))
+    return { failure: { kind: "unavailable", message: "a connection URI that cannot be read" } };
+  const { username, password } = new URL(direct.value);
+  return {
+    data: {
+      ...data,
+      username: decodeURIComponent(username),
+      password: decodeURIComponent(password),
+      database,
+      uri: direct.value,
+      "pooled-uri": pooled.value,
+    },
+  };
+}
+
+async function create(
+  { metadata }: Compute,
+  name: string,
+  source: string,
+  data: Record<string, string>,
+  cluster: ClusterClient,
+): Promise<Binding> {
+  const owner = { apiVersion: API_VERSION, kind: computeKind.kind, name: metadata.name, uid: metadata.uid };
+  try {
+    await cluster.create(secretKind, {
+      apiVersion: "v1",
+      kind: "Secret",
+      type: CONNECTION_SECRET_TYPE,
+      metadata: {
+        name,
+        namespace: metadata.namespace,
+        labels: { [labels.compute]: metadata.uid, "app.kubernetes.io/managed-by": OPERATOR_NAME },
+        annotations: { [builtFrom]: source, [digestOfData]: digest(encoded(data)) },
+        ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: false }],
+      },
+      data: encoded(data),
+    });
+    return { kind: "bound", name };
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const message = `Secret "${name}" exists and is not this Compute's: it is never written over. Delete it, or name another in spec.connectionSecret.`;
+    return { kind: "failed", reason: "Conflict", message };
+  }
+}
+
+async function repair(
+  secret: Secret,
+  source: string,
+  data: Record<string, string>,
+  cluster: ClusterClient,
+): Promise<Binding> {
+  const patch = guardedPatch(secret, { resourceVersion: true })
+    .setAnnotation(builtFrom, source)
+    .setAnnotation(digestOfData, digest(encoded(data)))
+    .set(["data"], encoded(data));
+  await cluster.patch(secretKind, secret.metadata, patch.ops());
+  return { kind: "bound", name: secret.metadata.name };
+}
+
+async function remove({ metadata }: Secret, cluster: ClusterClient): Promise<void> {
+  try {
+    await cluster.delete(secretKind, metadata, { uid: metadata.uid });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+/** Ours by label and by owner, both. */
+function isOwnedBy({ metadata, type }: Secret, uid: string): boolean {
+  const labelled = metadata.labels?.[labels.compute] === uid;
+  return (
+    labelled && type === CONNECTION_SECRET_TYPE && metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
+  );
+}
+
+function isIntact({ metadata, data }: Secret, source: string): boolean {
+  const { annotations } = metadata;
+  return annotations?.[builtFrom] === source && annotations[digestOfData] === digest(data ?? {});
+}
+
+function digest(data: Record<string, string>): string {
+  const members = Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return createHash("sha256").update(JSON.stringify(members)).digest("hex");
+}
+
+function encoded(data: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
+}
+
+function failedBinding(failure: Failure, name: string): Binding {
+  const { reason, message } = meaningOf(failure, `tell the connection details for Secret "${name}"`);
+  // What is not found here is the database or the role, which the spec names.
+  return { kind: "failed", reason: reason === "ProjectNotFound" ? "Rejected" : reason, message };
+}

@@ -1,0 +1,67 @@
+import { errorCodes } from "../../api/error.ts";
+import type { Failure } from "../client/answer.ts";
+import type { Reason } from "./reasons.ts";
+
+/** What a failed call means for the Compute that it was made for. */
+export function meaningOf(failure: Failure, doing: string): { reason: Reason; message: string } {
+  const said = failure.message;
+  switch (failure.kind) {
+    case "unauthorized":
+      return {
+        reason: "Unauthorized",
+        message: `The service refused the API key (${said}). Put a valid one into the Secret of the ServiceConnection.`,
+      };
+    case "forbidden":
+      return {
+        reason: "Forbidden",
+        message: `The API key may not ${doing} (${said}). Give it the right, or use a connection with another key. It is tried again by itself.`,
+      };
+    case "notFound":
+      return notFound(said, doing);
+    case "busy":
+    case "notReady":
+      return {
+        reason: "ProjectBusy",
+        message: `The service could not ${doing} yet: ${said}. It is tried again by itself.`,
+      };
+    case "rateLimited":
+      return {
+        reason: "RateLimited",
+        message: `The service allows no more requests for now (${said}). It is tried again by itself.`,
+      };
+    case "unavailable":
+      return {
+        reason: "ServiceUnavailable",
+        message: `The service is not available: ${said}. It is tried again by itself.`,
+      };
+    case "ambiguous":
+      return {
+        reason: "ServiceUnavailable",
+        message: `Whether the service could ${doing} is not known: ${said}. It is looked at afresh before anything else is sent.`,
+      };
+    case "refused":
+      if (failure.code === errorCodes.secondPrimary || /already exists/i.test(said)) {
+        return {
+          reason: "PrimaryExists",
+          message: `The service refused to ${doing}, for the branch has a primary already: ${said}. It is looked at afresh.`,
+        };
+      }
+      return {
+        reason: "Rejected",
+        message: `The service refused to ${doing}: ${said} (HTTP ${failure.status}). Change the spec; it is also tried again by itself, ever more rarely.`,
+      };
+  }
+}
+
+function notFound(said: string, doing: string): { reason: Reason; message: string } {
+  if (/branch/i.test(said)) {
+    return {
+      reason: "BranchNotFound",
+      message: `The service could not ${doing}: ${said}. Create the branch, or name another in spec.branchID.`,
+    };
+  }
+  return {
+    reason: "ProjectNotFound",
+    message: `The service could not ${doing}: ${said}. Check spec.projectID, and that the key of the connection reaches that project.`,
+  };
+}

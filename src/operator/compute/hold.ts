@@ -1,0 +1,25 @@
+import type { Failure } from "../client/answer.ts";
+import type { Compute } from "../resources/compute.ts";
+import type { Hands } from "./act.ts";
+import { meaningOf } from "./failures.ts";
+import { type Outcome, shown } from "./outcome.ts";
+import { nextLook, reasons } from "./reasons.ts";
+import { identityOf, type Write } from "./step.ts";
+import { generationOf } from "./view.ts";
+
+/** A write that failed: says why, and remembers not to try the very same again too soon. */
+export function holdBack(
+  write: Write,
+  failure: Failure,
+  doing: string,
+  compute: Compute,
+  { memory, clock }: Hands,
+): Outcome {
+  const { reason, message } = meaningOf(failure, doing);
+  const identity = identityOf(write, generationOf(compute));
+  const failures = memory.held?.write === identity ? memory.held.failures + 1 : 0;
+  const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
+  const wait = Math.max(asked, nextLook(reasons[reason].look, failures) ?? 1000);
+  memory.held = { write: identity, reason, message, until: clock.monotonic() + wait, failures };
+  return shown(compute, reason, message, { lookInMs: wait });
+}

@@ -1,0 +1,129 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { ConnectionView } from "../connection/connections.ts";
+import type { Listing, ProjectWatcher } from "../connection/project-watcher.ts";
+import type { Compute } from "../resources/compute.ts";
+import { annotations } from "../resources/names.ts";
+import type { ClaimIndex } from "./claim-index.ts";
+import type { Rivals } from "./claims.ts";
+import { compare } from "./fields.ts";
+import { createdProof, EndpointIndex, linksOf, recordedID } from "./link.ts";
+import { createMarkOf } from "./marks.ts";
+import type { Memory } from "./memory.ts";
+import { generationOf, type List } from "./view.ts";
+
+const indexes = new WeakMap<Listing, EndpointIndex>();
+
+/** One index per list, however many Computes look into it. */
+export function indexOf(listing: Listing): EndpointIndex {
+  const known = indexes.get(listing);
+  if (known !== undefined) return known;
+  const index = new EndpointIndex(listing.endpoints);
+  indexes.set(listing, index);
+  return index;
+}
+
+/** The Computes of the cluster that could lay claim to endpoints of the same project of the same service. */
+export function rivalsOf(
+  { spec, metadata }: Compute,
+  claims: ClaimIndex,
+  baseURLOf: (namespace: string, name: string) => string | undefined,
+): Rivals {
+  const { projectID, connectionRef } = spec;
+  const base = baseURLOf(metadata.namespace ?? "", connectionRef.name);
+  const sameService = (other: Compute) =>
+    other.spec.projectID === projectID &&
+    baseURLOf(other.metadata.namespace ?? "", other.spec.connectionRef.name) === base;
+  return {
+    byUID: (uid) => claims.get(uid),
+    onBranch: (branchID) => claims.onBranch(projectID, branchID).filter(sameService),
+    onEndpoint: (endpointID) => claims.onEndpoint(projectID, endpointID).filter(sameService),
+  };
+}
+
+/** What a list says of one Compute. */
+export function listFor(
+  compute: Compute,
+  listing: Listing,
+  connection: Extract<ConnectionView, { kind: "open" }>,
+  watcher: ProjectWatcher,
+  claims: ClaimIndex,
+): List {
+  const endpoints = indexOf(listing);
+  const links = linksOf(compute, endpoints);
+  return {
+    endpoints,
+    startedAt: listing.startedAt,
+    links,
+    operations: links.link === undefined ? [] : watcher.operations.of(links.link.endpoint.id),
+    vanished: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(endpoints, compute, claims),
+    markers: markersIn(endpoints, compute, claims),
+    through: connection.session.through,
+    terminating: connection.terminating,
+  };
+}
+
+/** How many of the endpoints that the project's Computes are linked to a list lacks. */
+function vanishedFrom(endpoints: EndpointIndex, { spec }: Compute, claims: ClaimIndex): List["vanished"] {
+  const known = claims
+    .inProject(spec.projectID)
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .flatMap((compute) => recordedID(compute) ?? []);
+  return { missing: known.filter((id) => endpoints.byID(id) === undefined).length, known: known.length };
+}
+
+/** A list that holds any of our markers shows names; an endpoint that a Compute is noted to have made, without, does not. */
+function markersIn(endpoints: EndpointIndex, { spec }: Compute, claims: ClaimIndex): List["markers"] {
+  if (endpoints.all.some(({ name }) => name?.startsWith("k8s-") === true)) return "shown";
+  const noted = claims.inProject(spec.projectID).some(({ metadata }) => {
+    const id = metadata.annotations?.[annotations.endpointID] ?? "";
+    const made = metadata.annotations?.[annotations.createdEndpoint] === createdProof(metadata.uid, id);
+    return made && isNameless(endpoints.byID(id));
+  });
+  return noted ? "hidden" : "unknown";
+}
+
+function isNameless(endpoint: Endpoint | undefined): boolean {
+  return endpoint !== undefined && endpoint.name === undefined;
+}
+
+/** Remembers what a list newly tells: how long something has been missing, and whether a change has taken. */
+export function takeNote(memory: Memory, compute: Compute, list: List, now: number): void {
+  noteMissing(memory, list);
+  noteCreate(memory, compute, list, now);
+  notePatched(memory, compute, list);
+}
+
+function noteMissing(memory: Memory, { links, startedAt }: List): void {
+  const { missing } = links;
+  if (missing === undefined) delete memory.missing;
+  else if (memory.missing?.endpointID !== missing) {
+    memory.missing = { endpointID: missing, firstListWithout: startedAt, proved: false };
+  }
+}
+
+function noteCreate(memory: Memory, compute: Compute, { links, startedAt }: List, now: number): void {
+  const mark = createMarkOf(compute);
+  if (mark === undefined || links.link !== undefined) {
+    delete memory.pendingCreate;
+    return;
+  }
+  if (memory.pendingCreate?.since !== mark.since) memory.pendingCreate = { since: mark.since, seenAt: now };
+  memory.pendingCreate.firstListWithout ??= startedAt;
+}
+
+function notePatched(memory: Memory, compute: Compute, { links, operations, startedAt }: List): void {
+  const { patched } = memory;
+  if (patched === undefined) return;
+  if (patched.generation !== generationOf(compute) || links.link === undefined) {
+    delete memory.patched;
+    return;
+  }
+  // While it is being carried out, nothing is held against it.
+  const { endpoint } = links.link;
+  if (endpoint.pending_state !== undefined || operations.some(({ status }) => status === "running")) return;
+  const differs = compare(compute.spec, endpoint).differences.some(({ field }) => patched.fields.includes(field));
+  if (!differs) delete memory.patched;
+  else if (!patched.listsWithout.includes(startedAt)) {
+    memory.patched = { ...patched, listsWithout: [...patched.listsWithout, startedAt].slice(-2) };
+  }
+}

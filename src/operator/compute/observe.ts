@@ -1,0 +1,55 @@
+import type { ConnectionView } from "../connection/connections.ts";
+import type { ProjectWatcher } from "../connection/project-watcher.ts";
+import type { Compute } from "../resources/compute.ts";
+import type { ClaimIndex } from "./claim-index.ts";
+import { meaningOf } from "./failures.ts";
+import { listFor } from "./look.ts";
+import { restartMarkOf } from "./marks.ts";
+import type { Memory } from "./memory.ts";
+import { type Sight, shownReason } from "./view.ts";
+
+/** Joins a Compute with its project's latest list that is new enough, or says why there is none. */
+export async function observe(
+  compute: Compute,
+  memory: Memory,
+  connection: ConnectionView,
+  watcher: ProjectWatcher | undefined,
+  claims: ClaimIndex,
+): Promise<Sight> {
+  if (connection.kind === "closed") return { ...connection, kind: "blocked", projectGone: false };
+  if (connection.kind === "pending" || watcher === undefined) return { kind: "awaited" };
+  const listing = watcher.listedAfter(memory.listsCountAfter, compute.metadata.uid);
+  const { failure } = watcher;
+  if (failure !== undefined) {
+    const { reason, message } = meaningOf(failure, `list the endpoints of project ${compute.spec.projectID}`);
+    const deleting = compute.metadata.deletionTimestamp !== undefined && failure.kind === "notFound";
+    const { organizationID } = connection.connection.spec;
+    const projectGone = deleting && (await connection.session.projectIsGone(compute.spec.projectID, organizationID));
+    return { kind: "blocked", reason, message, projectGone };
+  }
+  if (listing === undefined) return { kind: "awaited" };
+  resumeOperations(compute, watcher);
+  const list = listFor(compute, listing, connection, watcher, claims);
+  const { link } = list.links;
+  // Only a restart whose outcome is open, and a failure that may have been made good, need more than our own.
+  const needed = restartMarkOf(compute) !== undefined || shownReason(compute) === "OperationFailed";
+  if (!needed || link === undefined) return { kind: "listed", list };
+  return { kind: "listed", list: { ...list, lookedUp: await watcher.operations.latest(link.endpoint.id) } };
+}
+
+/** Operations that ran when an earlier process stopped are followed to their end. */
+function resumeOperations({ status, spec }: Compute, { operations }: ProjectWatcher): void {
+  const { endpointID } = status;
+  if (endpointID === undefined || status.operations === undefined) return;
+  operations.follow(
+    status.operations.map(({ id, action, status: state, createdAt, updatedAt }) => ({
+      id,
+      action,
+      status: state,
+      endpoint_id: endpointID,
+      project_id: spec.projectID,
+      ...(createdAt === undefined ? {} : { created_at: createdAt }),
+      ...(updatedAt === undefined ? {} : { updated_at: updatedAt }),
+    })),
+  );
+}

@@ -1,0 +1,49 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { Operation } from "../../api/operation.ts";
+import type { Compute } from "../resources/compute.ts";
+import type { Difference } from "./fields.ts";
+import type { Reason } from "./reasons.ts";
+
+/** An event to be shown with the Compute. */
+export interface Note {
+  type: "Normal" | "Warning";
+  reason: string;
+  message: string;
+}
+
+/** What a pass came to: all that the status, the events and the next look are made from. */
+export interface Outcome {
+  /** As it is after this pass's writes to the API server. */
+  compute: Compute;
+  /** `unchanged`: nothing new is known, and the conditions stay. */
+  verdict: { kind: "shown"; reason: Reason; message: string } | { kind: "unchanged" };
+  /** Milliseconds until the next look, where it is not the reason's own to say. */
+  lookInMs?: number;
+  /** The endpoint as an answer of this pass shows it, newer than any list. */
+  endpoint?: Endpoint;
+  /** Operations that an answer of this pass told of. */
+  operations: readonly Operation[];
+  /** The service now has this generation of the spec. */
+  applied: boolean;
+  /** The value of `restartedAt` that was carried out. */
+  restarted?: string;
+  drift?: readonly Difference[];
+  notes: readonly Note[];
+  /** The finalizer is off: the object is gone, or as good as. */
+  released: boolean;
+}
+
+export function unchanged(compute: Compute, lookInMs?: number, notes: readonly Note[] = []): Outcome {
+  const look = lookInMs === undefined ? {} : { lookInMs };
+  return { compute, verdict: { kind: "unchanged" }, operations: [], applied: false, notes, released: false, ...look };
+}
+
+export function shown(
+  compute: Compute,
+  reason: Reason,
+  message: string,
+  more: Partial<Omit<Outcome, "compute" | "verdict">> = {},
+): Outcome {
+  const verdict = { kind: "shown", reason, message } as const;
+  return { compute, verdict, operations: [], applied: false, notes: [], released: false, ...more };
+}

@@ -1,0 +1,64 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { ClusterClient } from "../cluster/client.ts";
+import { guardedPatch } from "../cluster/json-patch.ts";
+import type { Compute } from "../resources/compute.ts";
+import { clippedMessage } from "../resources/conditions-of.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { patched } from "./act.ts";
+import type { Note, Outcome } from "./outcome.ts";
+import { type Reason, reasons } from "./reasons.ts";
+import { nextStatus } from "./status.ts";
+import { type Sight, shownReason } from "./view.ts";
+
+export interface ReportTools {
+  cluster: ClusterClient;
+  clock: Clock;
+  event: (compute: Compute, note: Note) => void;
+}
+
+/** The only exit of a pass: one status patch where something changed, events on a transition. */
+export async function report(
+  outcome: Outcome,
+  sight: Sight,
+  binding: string | undefined,
+  { cluster, clock, event }: ReportTools,
+): Promise<Compute> {
+  const { compute, verdict } = outcome;
+  for (const note of outcome.notes) event(compute, note);
+  if (outcome.released) return compute;
+  const list = sight.kind === "listed" ? sight.list : undefined;
+  const endpoint = endpointAfter(outcome, sight);
+  const status = nextStatus(outcome, {
+    endpoint,
+    absent: list !== undefined && endpoint === undefined,
+    operations: list?.operations ?? [],
+    through: list?.through,
+    binding,
+    now: clock.now(),
+  });
+  if (status === undefined) return compute;
+  const after = await patched(cluster, guardedPatch(compute).setStatus(status), compute, { subresource: "status" });
+  if (verdict.kind === "shown") {
+    const note = transition(shownReason(compute), verdict.reason, verdict.message);
+    if (note !== undefined) event(after, note);
+  }
+  return after;
+}
+
+/** The endpoint as newest known after a pass. */
+export function endpointAfter(outcome: Outcome, sight: Sight): Endpoint | undefined {
+  return outcome.endpoint ?? (sight.kind === "listed" ? sight.list.links.link?.endpoint : undefined);
+}
+
+/** A change of reason is an event, but for the service's own waking and suspending. */
+function transition(before: string | undefined, reason: Reason, message: string): Note | undefined {
+  if (before === reason) return undefined;
+  const { ready, stalled, look } = reasons[reason];
+  if (ready === "True" && before !== undefined && isSettled(before)) return undefined;
+  const trouble = stalled || look === "backoff" || look === "slow" || reason === "EndpointLost";
+  return { type: trouble ? "Warning" : "Normal", reason, message: clippedMessage(message) };
+}
+
+function isSettled(reason: string): boolean {
+  return Object.entries(reasons).some(([name, { ready }]) => name === reason && ready === "True");
+}

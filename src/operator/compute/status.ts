@@ -1,0 +1,237 @@
+import {
+  type ComputeUnitRange,
+  localFileCacheGB,
+  maxConnections,
+  maxPooledConnections,
+  memoryGB,
+  temporaryDiskGiB,
+  vCPU,
+} from "../../api/compute-units.ts";
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { Operation } from "../../api/operation.ts";
+import type {
+  Capacity,
+  Compute,
+  ComputeState,
+  ComputeStatus,
+  Condition,
+  StatusOperation,
+} from "../resources/compute.ts";
+import { clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
+import { sameJSON } from "../resources/equal.ts";
+import type { Outcome } from "./outcome.ts";
+import { isProgress, type Reason, reasons } from "./reasons.ts";
+import { annotation, freshLookAsked, generationOf, shownReason } from "./view.ts";
+
+/** How often at most `lastActive` alone is written, in milliseconds. */
+const lastActiveEveryMs = 15 * 60_000;
+
+/** How many operations a status holds. */
+const mostOperations = 10;
+
+export interface Seen {
+  /** The linked endpoint as newest known; `undefined` where none is, or it cannot be seen. */
+  endpoint: Endpoint | undefined;
+  /** Whether a list says that there is no such endpoint. */
+  absent: boolean;
+  operations: readonly Operation[];
+  /** Names the base URL and key through which the endpoint was seen. */
+  through: string | undefined;
+  /** Name of the connection Secret, where it stands. */
+  binding: string | undefined;
+  /** Wall time, milliseconds since the epoch. */
+  now: number;
+}
+
+/** The status after a pass; `undefined` where it is as it was, but for a time that is not worth a write. */
+export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefined {
+  const { compute } = outcome;
+  const before = compute.status;
+  const after = compacted({
+    ...before,
+    ...observed(before, outcome, seen),
+    ...concluded(compute, outcome, seen),
+    ...requests(compute, outcome, seen),
+    binding: seen.binding === undefined ? undefined : { name: seen.binding },
+  });
+  if (sameJSON(after, compacted(before))) return undefined;
+  const withoutTime = { ...after, lastActive: before.lastActive };
+  if (sameJSON(compacted(withoutTime), compacted(before)) && !isDue(before.lastActive, after.lastActive))
+    return undefined;
+  return after;
+}
+
+function isDue(before: string | undefined, after: string | undefined): boolean {
+  if (before === undefined || after === undefined) return before !== after;
+  return Math.abs(Date.parse(after) - Date.parse(before)) >= lastActiveEveryMs;
+}
+
+/** What the service shows of the endpoint. */
+function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeStatus {
+  const { endpoint } = seen;
+  if (endpoint === undefined) {
+    const state: ComputeState = seen.absent ? absentState(outcome) : "Unknown";
+    // What was not looked at is not known to have changed.
+    if (outcome.verdict.kind === "unchanged" && !seen.absent) return {};
+    return { state, currentState: undefined, pendingState: undefined };
+  }
+  const range = rangeOf(endpoint);
+  return {
+    state: stateOf(endpoint, reasonAfter(outcome)),
+    endpointID: endpoint.id,
+    host: endpoint.host,
+    poolerHost: poolerHost(endpoint),
+    regionID: endpoint.region_id,
+    currentState: endpoint.current_state,
+    pendingState: endpoint.pending_state,
+    type: endpoint.type,
+    branchID: endpoint.branch_id,
+    computeUnits: range,
+    disabled: endpoint.disabled,
+    lastActive: endpoint.last_active,
+    createdAt: endpoint.created_at,
+    size: range === undefined ? undefined : sizeInWords(range),
+    capacity: range === undefined ? undefined : capacityOf(range),
+    operations: operationsAfter(before, outcome, seen, endpoint.id),
+    observedThrough: seen.through,
+  };
+}
+
+function reasonAfter({ compute, verdict }: Outcome): string | undefined {
+  return verdict.kind === "shown" ? verdict.reason : shownReason(compute);
+}
+
+function absentState(outcome: Outcome): ComputeState {
+  if (outcome.compute.metadata.deletionTimestamp !== undefined) return "Deleting";
+  const reason = reasonAfter(outcome);
+  if (reason === "EndpointLost" || reason === "MassLoss" || outcome.compute.status.state === "Lost") return "Lost";
+  return reason === "Creating" || reason === "CreateUnknown" || reason === "ProjectBusy" ? "Creating" : "Unknown";
+}
+
+/** The printable state. Suspending by the service itself shows as what it still is. */
+export function stateOf(endpoint: Endpoint, reason: string | undefined): ComputeState {
+  if (reason === "Deleting") return "Deleting";
+  if (isProgress(reason)) return reason;
+  if (endpoint.disabled === true) return "Disabled";
+  if (endpoint.pending_state === "active" && endpoint.current_state !== "active") return "Starting";
+  switch (endpoint.current_state) {
+    case "active":
+      return "Active";
+    case "idle":
+      return "Idle";
+    case "init":
+      return "Creating";
+    default:
+      return "Unknown";
+  }
+}
+
+/** What was concluded: conditions, generations, drift. */
+function concluded(compute: Compute, { verdict, applied, drift }: Outcome, seen: Seen): ComputeStatus {
+  if (verdict.kind === "unchanged") return {};
+  const generation = generationOf(compute);
+  const paused = verdict.reason === "Paused";
+  const settled = reasons[verdict.reason].ready === "True";
+  return {
+    ...(paused ? {} : { observedGeneration: generation }),
+    conditions: conditionsOf(compute, verdict.reason, verdict.message, seen.now),
+    ...(applied || settled ? { appliedGeneration: generation } : {}),
+    drift: drift === undefined ? compute.status.drift : nonEmpty(drift),
+  };
+}
+
+function conditionsOf({ metadata, status }: Compute, reason: Reason, message: string, now: number): Condition[] {
+  const row = reasons[reason];
+  const kept = (type: string) => conditionOf(status, type)?.status ?? "Unknown";
+  const shared = { reason, message: clippedMessage(message), observedGeneration: metadata.generation };
+  const drafts = [
+    { type: "Ready", status: row.ready === "kept" ? kept("Ready") : row.ready, ...shared },
+    { type: "Synced", status: row.synced === "kept" ? kept("Synced") : row.synced, ...shared },
+    ...(row.reconciling ? [{ type: "Reconciling", status: "True", ...shared }] : []),
+    ...(row.stalled ? [{ type: "Stalled", status: "True", ...shared }] : []),
+  ];
+  return datedConditions(drafts, status.conditions, timestamp(now));
+}
+
+/** The annotations that ask for something once: which values are done. */
+function requests(compute: Compute, { restarted, verdict }: Outcome, seen: Seen): ComputeStatus {
+  const first =
+    (compute.status.observedGeneration ?? -1) < 0 && verdict.kind === "shown" && verdict.reason !== "Paused";
+  const asked = annotation(compute, "reconcileRequestedAt");
+  const answered = freshLookAsked(compute) && seen.endpoint !== undefined && seen.through !== undefined;
+  return {
+    // What is asked for before the first look was asked of nobody: it counts as done.
+    ...(first ? { restartedAt: annotation(compute, "restartedAt") } : {}),
+    ...(restarted === undefined ? {} : { restartedAt: restarted }),
+    ...(answered ? { lastHandledReconcileAt: asked } : {}),
+  };
+}
+
+function rangeOf({
+  autoscaling_limit_min_cu: min,
+  autoscaling_limit_max_cu: max,
+}: Endpoint): ComputeUnitRange | undefined {
+  return min === undefined || max === undefined ? undefined : { min, max };
+}
+
+export function sizeInWords({ min, max }: ComputeUnitRange): string {
+  return min === max ? `${max} CU` : `${min}–${max} CU`;
+}
+
+function capacityOf(range: ComputeUnitRange): Capacity {
+  const figure = (of: (cu: number) => number) =>
+    range.min === range.max ? of(range.max) : { min: of(range.min), max: of(range.max) };
+  return {
+    vCPU: figure(vCPU),
+    memoryGB: figure(memoryGB),
+    localFileCacheGB: figure(localFileCacheGB),
+    maxConnections: maxConnections(range),
+    pooledConnections: maxPooledConnections,
+    temporaryDiskGiB: temporaryDiskGiB(range),
+  };
+}
+
+/** The pooled host is the host with `-pooler` after the endpoint's id. */
+export function poolerHost({ id, host }: Endpoint): string | undefined {
+  if (host === undefined || !host.startsWith(`${id}.`)) return undefined;
+  return `${id}-pooler${host.slice(id.length)}`;
+}
+
+function operationsAfter(
+  before: ComputeStatus,
+  outcome: Outcome,
+  seen: Seen,
+  id: string,
+): StatusOperation[] | undefined {
+  const known = new Map<string, StatusOperation>();
+  if (before.endpointID === id) for (const operation of before.operations ?? []) known.set(operation.id, operation);
+  for (const operation of [...outcome.operations, ...seen.operations]) {
+    known.set(operation.id, { ...known.get(operation.id), ...statusOperation(operation) });
+  }
+  const newestFirst = [...known.values()].toSorted(
+    (a, b) => (b.createdAt ?? "").localeCompare(a.createdAt ?? "") || a.id.localeCompare(b.id),
+  );
+  return nonEmpty(newestFirst.slice(0, mostOperations));
+}
+
+function statusOperation({ id, action, status, failures_count, created_at, updated_at }: Operation): StatusOperation {
+  return compacted({
+    id,
+    action,
+    status,
+    failuresCount: failures_count,
+    createdAt: created_at,
+    updatedAt: updated_at,
+  });
+}
+
+function nonEmpty<T>(items: readonly T[]): T[] | undefined {
+  return items.length === 0 ? undefined : [...items];
+}
+
+/** Without members that are undefined. */
+function compacted<T extends object>(value: T): T {
+  const copy = { ...value };
+  for (const [name, member] of Object.entries(copy)) if (member === undefined) Reflect.deleteProperty(copy, name);
+  return copy;
+}

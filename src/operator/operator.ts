@@ -1,0 +1,137 @@
+import { Caches } from "./caches.ts";
+import type { ServiceTransport } from "./client/transport.ts";
+import { ClusterClient } from "./cluster/client.ts";
+import { EventRecorder } from "./cluster/events.ts";
+import { alwaysLeader, type Leadership, requireLeader } from "./cluster/leadership.ts";
+import { LeaderElection } from "./cluster/lease.ts";
+import type { ClusterTransport } from "./cluster/transport.ts";
+import type { OperatorOptions } from "./options.ts";
+import { computeKind } from "./resources/compute.ts";
+import { conditionOf } from "./resources/conditions-of.ts";
+import { API_VERSION, OPERATOR_NAME } from "./resources/names.ts";
+import type { Clock, Random } from "./runtime/clock.ts";
+import type { Logger } from "./runtime/log.ts";
+import { createMetrics, type Metrics } from "./runtime/metrics.ts";
+import { Term } from "./term.ts";
+
+/** The ports through which everything that the operator does leaves, and all that it takes from the world. */
+export interface OperatorPorts {
+  clusterTransport: ClusterTransport;
+  serviceTransport: ServiceTransport;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  metrics?: Metrics;
+}
+
+export interface OperatorSettings extends OperatorOptions {
+  /** Left out: no election, this process always leads. */
+  lease?: { namespace: string; name: string; identity: string };
+}
+
+/** Deadline of one request to the API server, in milliseconds; of a lease's, below the renew deadline. */
+const timeouts = { request: 10_000, lease: 5_000 } as const;
+
+/** Work that waits this long without any pass ending means that the loop is stuck, in milliseconds. */
+const stuckAfterMs = 120_000;
+
+export interface Operator {
+  /** Runs until the signal aborts; then what is in flight is finished and the lease given back. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Whether all caches have synced once. */
+  ready(): boolean;
+  /** What is stuck, in a sentence; `undefined` where nothing is. */
+  stuck(): string | undefined;
+  metrics: Metrics;
+}
+
+export function createOperator(ports: OperatorPorts, settings: OperatorSettings): Operator {
+  const { clock, random, log } = ports;
+  const metrics = ports.metrics ?? createMetrics();
+  const stop = new AbortController();
+  const client = (timeoutMs: number, beforeSend?: () => void) =>
+    new ClusterClient(ports.clusterTransport, {
+      clock,
+      timeoutMs,
+      signal: stop.signal,
+      ...(beforeSend === undefined ? {} : { beforeSend }),
+      onRequest: ({ method }, status) => metrics.clusterRequests.add({ method, code: String(status) }),
+    });
+  const { lease } = settings;
+  const leadership: Leadership =
+    lease === undefined
+      ? alwaysLeader
+      : new LeaderElection({ client: client(timeouts.lease), clock, random, log, ...lease });
+  const mayWrite = requireLeader(leadership);
+  const cluster = client(timeouts.request, mayWrite);
+  const events = new EventRecorder({ client: cluster, clock, random, log, component: OPERATOR_NAME });
+  let term: Term | undefined;
+  const caches = new Caches(
+    { client: cluster, clock, random, log, metrics, namespaces: settings.namespaces },
+    {
+      compute: (change) => term?.computeChanged(change),
+      connection: (change) => term?.connectionChanged(change),
+      pool: (change) => term?.poolChanged(change),
+      apiKey: (change) => term?.apiKeyChanged(change),
+      connectionSecret: (change) => term?.connectionSecretChanged(change),
+      computesRelisted: () => term?.relisted(),
+    },
+  );
+
+  metrics.beforeScrape(() => {
+    metrics.leader.set({}, leadership.mayWrite() ? 1 : 0);
+    metrics.computes.reset();
+    const counts = new Map<string, number>();
+    for (const { status } of caches.computes.list()) {
+      const key = `${status.state ?? "Unknown"} ${conditionOf(status, "Ready")?.status ?? "Unknown"}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    for (const [key, count] of counts) {
+      const [state = "", ready = ""] = key.split(" ");
+      metrics.computes.set({ state, ready }, count);
+    }
+    for (const [kind, ms] of Object.entries(caches.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
+  });
+
+  return {
+    metrics,
+    ready: () => caches.hasSynced(),
+    stuck() {
+      const stuck = term?.progress().find(({ waiting, oldestWaitMs, lastFinishedAt }) => {
+        return waiting > 0 && oldestWaitMs > stuckAfterMs && clock.monotonic() - lastFinishedAt > stuckAfterMs;
+      });
+      return stuck === undefined ? undefined : `${stuck.waiting} objects wait and no pass has ended for two minutes`;
+    },
+    async run(signal) {
+      const watching = caches.run(signal);
+      await leadership.run({
+        signal,
+        onStarted: async (leadSignal) => {
+          await caches.whenSynced(leadSignal).catch(() => {});
+          if (leadSignal.aborted) return;
+          term = new Term({
+            cluster,
+            serviceTransport: ports.serviceTransport,
+            beforeWrite: mayWrite,
+            caches,
+            clock,
+            random,
+            log,
+            metrics,
+            options: settings,
+            event: (compute, note) =>
+              events.record({ apiVersion: API_VERSION, kind: computeKind.kind, metadata: compute.metadata }, note),
+          });
+          await term.run(leadSignal);
+          term = undefined;
+        },
+      });
+      const patience = new AbortController();
+      const giveUp = clock.after(2000, () => patience.abort());
+      await events.drain(patience.signal);
+      giveUp();
+      stop.abort(new Error("the operator has stopped"));
+      await watching;
+    },
+  };
+}

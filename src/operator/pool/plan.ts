@@ -1,0 +1,70 @@
+import type { Compute, ComputeSpec } from "../resources/compute.ts";
+import type { ComputePool } from "../resources/compute-pool.ts";
+import { sameJSON } from "../resources/equal.ts";
+
+/** A Compute that a pool owns, and its number. */
+export interface Member {
+  index: number;
+  compute: Compute;
+}
+
+export interface PoolPlan {
+  create: readonly number[];
+  update: readonly Member[];
+  remove: readonly Member[];
+  /** Why a replica cannot be made, where a person has to help. */
+  blocked: string | undefined;
+}
+
+/** The Computes that this very pool owns, by number. */
+export function membersOf({ metadata }: ComputePool, computes: readonly Compute[]): Member[] {
+  return computes
+    .filter((compute) => compute.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true)
+    .flatMap((compute) => {
+      const index = indexIn(metadata.name, compute.metadata.name);
+      return index === undefined ? [] : [{ index, compute }];
+    })
+    .toSorted((a, b) => a.index - b.index);
+}
+
+/**
+ * Numbers 0 to replicas - 1 are to stand, each with the template; what is above goes, the highest first. A number whose
+ * Compute is still being deleted is made again only when that is gone, and one whose name is another's never.
+ */
+export function planPool(
+  pool: ComputePool,
+  members: readonly Member[],
+  byName: (name: string) => Compute | undefined,
+): PoolPlan {
+  const { replicas } = pool.spec;
+  const known = new Set(members.map(({ index }) => index));
+  const missing = Array.from({ length: replicas }, (_, index) => index).filter((index) => !known.has(index));
+  const foreign = missing.filter((index) => byName(`${pool.metadata.name}-${index}`) !== undefined);
+  const standing = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
+  return {
+    create: missing.filter((index) => !foreign.includes(index)),
+    update: standing.filter(
+      ({ index, compute }) => index < replicas && !sameJSON(memberSpec(pool, index), compute.spec),
+    ),
+    remove: standing.filter(({ index }) => index >= replicas).toReversed(),
+    blocked:
+      foreign.length === 0
+        ? undefined
+        : `Compute ${pool.metadata.name}-${foreign[0]} exists and is not this pool's. Delete or rename it, or the pool.`,
+  };
+}
+
+/** The spec of a member: the template, read_only, and a connection Secret of its own. */
+export function memberSpec({ spec }: ComputePool, index: number): ComputeSpec {
+  const { connectionSecret, ...template } = spec.template;
+  const secret =
+    connectionSecret === undefined
+      ? {}
+      : { connectionSecret: { ...connectionSecret, name: `${connectionSecret.name}-${index}` } };
+  return { ...template, ...secret, type: "read_only" };
+}
+
+function indexIn(pool: string, name: string): number | undefined {
+  const digits = name.startsWith(`${pool}-`) ? name.slice(pool.length + 1) : "";
+  return /^(0|[1-9]\d{0,8})$/.test(digits) ? Number(digits) : undefined;
+}

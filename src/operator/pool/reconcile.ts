@@ -1,0 +1,122 @@
+import type { ClusterClient } from "../cluster/client.ts";
+import { isAlreadyExists, isNotFound } from "../cluster/errors.ts";
+import { guardedPatch } from "../cluster/json-patch.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
+import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
+import { conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
+import { sameJSON } from "../resources/equal.ts";
+import { API_VERSION, labels } from "../resources/names.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { type Member, memberSpec, membersOf, planPool } from "./plan.ts";
+
+export interface PoolReconcilerOptions {
+  cluster: ClusterClient;
+  clock: Clock;
+  cache: {
+    poolByUID(uid: string): ComputePool | undefined;
+    computesOf(namespace: string): readonly Compute[];
+    compute(namespace: string, name: string): Compute | undefined;
+  };
+}
+
+/** Keeps the read replicas of one ComputePool: as many as declared, each with the template. */
+export class PoolReconciler {
+  readonly #options: PoolReconcilerOptions;
+
+  constructor(options: PoolReconcilerOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(uid: string): Promise<undefined> {
+    const { cache } = this.#options;
+    const pool = cache.poolByUID(uid);
+    // Of a pool that is being deleted the garbage collector deletes the members.
+    if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return;
+    const { namespace = "" } = pool.metadata;
+    const members = membersOf(pool, cache.computesOf(namespace));
+    const plan = planPool(pool, members, (name) => cache.compute(namespace, name));
+    for (const index of plan.create) await this.#create(pool, index);
+    for (const member of plan.update) await this.#update(pool, member);
+    for (const { compute } of plan.remove) await this.#remove(compute);
+    await this.#report(pool, members, plan.blocked);
+  }
+
+  async #create(pool: ComputePool, index: number): Promise<void> {
+    const { metadata } = pool;
+    const owner = { apiVersion: API_VERSION, kind: computePoolKind.kind, name: metadata.name, uid: metadata.uid };
+    try {
+      await this.#options.cluster.create(computeKind, {
+        apiVersion: API_VERSION,
+        kind: computeKind.kind,
+        metadata: {
+          name: `${metadata.name}-${index}`,
+          namespace: metadata.namespace,
+          labels: { ...metadata.labels, [labels.pool]: metadata.name },
+          ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
+        },
+        spec: memberSpec(pool, index),
+      });
+    } catch (error) {
+      // Not in the cache yet: the watch will bring it.
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  async #update(pool: ComputePool, { compute, index }: Member): Promise<void> {
+    const patch = guardedPatch(compute, { resourceVersion: true }).set(["spec"], memberSpec(pool, index));
+    await this.#options.cluster.patch(computeKind, compute.metadata, patch.ops());
+  }
+
+  async #remove({ metadata }: Compute): Promise<void> {
+    try {
+      await this.#options.cluster.delete(computeKind, metadata, { uid: metadata.uid });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async #report(pool: ComputePool, members: readonly Member[], blocked: string | undefined): Promise<void> {
+    const { cluster, clock } = this.#options;
+    const status = poolStatus(pool, members, blocked, timestamp(clock.now()));
+    if (sameJSON(status, pool.status)) return;
+    await cluster.patch(computePoolKind, pool.metadata, guardedPatch(pool).setStatus(status).ops(), {
+      subresource: "status",
+    });
+  }
+}
+
+function poolStatus(
+  { metadata, spec, status }: ComputePool,
+  members: readonly Member[],
+  blocked: string | undefined,
+  now: string,
+): ComputePoolStatus {
+  const standing = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
+  const ready = standing.filter(({ compute }) => isReady(compute)).length;
+  const whole = standing.length === spec.replicas && members.length === spec.replicas && ready === spec.replicas;
+  const generation = metadata.generation ?? 0;
+  const [reason, message] =
+    blocked !== undefined
+      ? ["Conflict", blocked]
+      : whole
+        ? ["Ready", "All replicas are ready."]
+        : ["Scaling", "Replicas are being made, changed or removed; each Compute tells its own story."];
+  const shared = { reason, message, observedGeneration: generation };
+  const drafts = [
+    { type: "Ready", status: whole ? "True" : "False", ...shared },
+    ...(whole || blocked !== undefined ? [] : [{ type: "Reconciling", status: "True", ...shared }]),
+    ...(blocked === undefined ? [] : [{ type: "Stalled", status: "True", ...shared }]),
+  ];
+  return {
+    observedGeneration: generation,
+    conditions: datedConditions(drafts, status.conditions, now),
+    replicas: members.length,
+    readyReplicas: ready,
+    selector: `${labels.pool}=${metadata.name}`,
+  };
+}
+
+/** Ready, and for the spec that it has now. */
+function isReady({ metadata, status }: Compute): boolean {
+  return conditionOf(status, "Ready")?.status === "True" && status.observedGeneration === metadata.generation;
+}

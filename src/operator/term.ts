@@ -1,0 +1,290 @@
+import type { Caches } from "./caches.ts";
+import type { ServiceTransport } from "./client/transport.ts";
+import type { ClusterClient } from "./cluster/client.ts";
+import { isStale } from "./cluster/errors.ts";
+import { NotLeader } from "./cluster/leadership.ts";
+import type { Change } from "./cluster/store.ts";
+import { ClaimIndex } from "./compute/claim-index.ts";
+import { recordedID } from "./compute/link.ts";
+import type { Note } from "./compute/outcome.ts";
+import { ComputeReconciler } from "./compute/reconcile.ts";
+import { Connections } from "./connection/connections.ts";
+import { ConnectionReconciler } from "./connection/reconcile.ts";
+import type { Secret } from "./connection/resolve.ts";
+import { DeletionBrake } from "./deletion-brake.ts";
+import type { OperatorOptions } from "./options.ts";
+import { PoolReconciler } from "./pool/reconcile.ts";
+import type { Compute } from "./resources/compute.ts";
+import type { ComputePool } from "./resources/compute-pool.ts";
+import { labels } from "./resources/names.ts";
+import type { ServiceConnection } from "./resources/service-connection.ts";
+import type { Clock, Random } from "./runtime/clock.ts";
+import type { Logger } from "./runtime/log.ts";
+import type { Metrics } from "./runtime/metrics.ts";
+import { type QueueProgress, WorkQueue } from "./runtime/queue.ts";
+import { crdIsGoing } from "./uninstalling.ts";
+
+export interface TermOptions {
+  cluster: ClusterClient;
+  serviceTransport: ServiceTransport;
+  beforeWrite: () => void;
+  caches: Caches;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  metrics: Metrics;
+  options: OperatorOptions;
+  event: (compute: Compute, note: Note) => void;
+}
+
+/** Everything that one term of leadership knows and does. It begins empty: no plan is acted on from before it. */
+export class Term {
+  readonly #options: TermOptions;
+  /** Ends requests in flight, some time after the term has ended. */
+  readonly #stop = new AbortController();
+  readonly #claims = new ClaimIndex();
+  readonly #connections: Connections;
+  readonly #queues: { compute: WorkQueue; connection: WorkQueue; pool: WorkQueue };
+  readonly #computes: ComputeReconciler;
+  readonly #connectionReconciler: ConnectionReconciler;
+  readonly #pools: PoolReconciler;
+
+  constructor(term: TermOptions) {
+    this.#options = term;
+    const { cluster, caches, clock, options, metrics } = term;
+    const signal = this.#stop.signal;
+    this.#queues = {
+      compute: this.#queue("compute"),
+      connection: this.#queue("connection"),
+      pool: this.#queue("pool"),
+    };
+    this.#connections = new Connections({
+      cache: {
+        connection: (namespace, name) => caches.connections.get(namespace, name),
+        secret: (namespace, name) => caches.apiKeys.get(namespace, name),
+      },
+      allowedBaseURLs: options.allowedBaseURLs,
+      budgetShare: options.budgetShare,
+      transport: term.serviceTransport,
+      clock,
+      beforeWrite: term.beforeWrite,
+      signal,
+      wake: (uids) => this.#wake("compute", uids),
+      wakeConnections: (uids) => this.#wake("connection", uids),
+      observe: ({ method, route, code, seconds }) => {
+        metrics.serviceRequests.add({ method, route, code });
+        metrics.serviceSeconds.observe({ method, route }, seconds);
+      },
+    });
+    this.#connectionReconciler = new ConnectionReconciler({
+      cluster,
+      clock,
+      connections: this.#connections,
+      cache: {
+        connectionByUID: (uid) => caches.connections.byUid(uid),
+        connectionsOf: (namespace) => caches.connections.list().filter(within(namespace)),
+        secret: (namespace, name) => caches.apiKeys.get(namespace, name),
+        secretsOf: (namespace) => caches.apiKeys.list().filter(within(namespace)),
+        computesOf: (namespace) => caches.computes.list().filter(within(namespace)),
+      },
+      wakeUsers: (namespace, name) => this.#wakeUsersOf(namespace, name),
+    });
+    const brake = new DeletionBrake(clock, options.maxDeletesPerMinute);
+    this.#computes = new ComputeReconciler({
+      cluster,
+      clock,
+      connections: this.#connections,
+      claims: this.#claims,
+      cache: {
+        computeByUID: (uid) => caches.computes.byUid(uid),
+        connectionSecrets: (namespace) => caches.connectionSecrets.list().filter(within(namespace)),
+      },
+      selects: (compute) => options.selects(compute.metadata.labels),
+      event: term.event,
+      mayDelete: () => brake.release(),
+      uninstalling: () => crdIsGoing(cluster),
+      createSettleMs: options.createSettleMs,
+      signal,
+      onStep: (step, compute, outcome) => this.#note(step.step, compute, outcome.notes),
+    });
+    this.#pools = new PoolReconciler({
+      cluster,
+      clock,
+      cache: {
+        poolByUID: (uid) => caches.pools.byUid(uid),
+        computesOf: (namespace) => caches.computes.list().filter(within(namespace)),
+        compute: (namespace, name) => caches.computes.get(namespace, name),
+      },
+    });
+  }
+
+  get connections(): Connections {
+    return this.#connections;
+  }
+
+  /** How each queue gets on, for the health check. */
+  progress(): QueueProgress[] {
+    return Object.values(this.#queues).map((queue) => queue.progress());
+  }
+
+  /** Reconciles until the signal aborts, then lets what is in flight finish for a while. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { caches, clock, options } = this.#options;
+    for (const compute of caches.computes.list()) this.#claims.set(compute);
+    this.#wake("connection", uidsOf(caches.connections.list()));
+    this.#wake("compute", uidsOf(caches.computes.list()));
+    this.#wake("pool", uidsOf(caches.pools.list()));
+    const hardStop = () => clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
+    signal.addEventListener("abort", hardStop, { once: true });
+    const { workers } = options;
+    const few = Math.max(2, Math.ceil(workers / 4));
+    await Promise.all([
+      this.#queues.compute.run({ workers, signal, handle: (uid) => this.#handle("compute", uid) }),
+      this.#queues.connection.run({ workers: few, signal, handle: (uid) => this.#handle("connection", uid) }),
+      this.#queues.pool.run({ workers: few, signal, handle: (uid) => this.#handle("pool", uid) }),
+    ]);
+    this.#stop.abort(new Error("the operator is stopping"));
+    this.#connections.stop();
+    for (const queue of Object.values(this.#queues)) queue.close();
+  }
+
+  computeChanged({ type, object, previous }: Change<Compute>): void {
+    const { uid, namespace = "" } = object.metadata;
+    const { selects } = this.#options.options;
+    const woken = new Set([uid]);
+    if (type === "deleted" || claimOf(object) !== claimOf(previous)) {
+      for (const version of [previous, object]) {
+        if (version !== undefined) for (const other of this.#claims.neighboursOf(version)) woken.add(other);
+      }
+    }
+    if (type === "deleted") this.#claims.delete(uid);
+    else {
+      this.#claims.set(object);
+      for (const other of this.#claims.neighboursOf(object))
+        if (claimOf(object) !== claimOf(previous)) woken.add(other);
+      this.#computes.delivered(object);
+      if (previous !== undefined && !selects(previous.metadata.labels) && selects(object.metadata.labels)) {
+        this.#computes.entered(uid);
+      }
+    }
+    this.#wake("compute", woken);
+    if (type !== "updated" || previous.spec.connectionRef.name !== object.spec.connectionRef.name) {
+      this.#wakeConnectionsOf(namespace);
+    }
+    const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ComputePool");
+    if (owner !== undefined) this.#wake("pool", [owner.uid]);
+  }
+
+  connectionChanged({ object }: Change<ServiceConnection>): void {
+    this.#wake("connection", [object.metadata.uid]);
+    this.#wakeUsersOf(object.metadata.namespace ?? "", object.metadata.name);
+  }
+
+  poolChanged({ object }: Change<ComputePool>): void {
+    this.#wake("pool", [object.metadata.uid]);
+  }
+
+  apiKeyChanged({ object }: Change<Secret>): void {
+    this.#wakeConnectionsOf(object.metadata.namespace ?? "");
+  }
+
+  connectionSecretChanged({ object }: Change<Secret>): void {
+    const owner = object.metadata.labels?.[labels.compute];
+    if (owner !== undefined) this.#wake("compute", [owner]);
+  }
+
+  /** A complete list of Computes came in. */
+  relisted(): void {
+    this.#computes.relisted();
+    this.#wake("compute", uidsOf(this.#options.caches.computes.list()));
+  }
+
+  async #handle(kind: "compute" | "connection" | "pool", uid: string): Promise<void> {
+    const { log, metrics, clock } = this.#options;
+    const queue = this.#queues[kind];
+    const startedAt = clock.monotonic();
+    let result = "ok";
+    try {
+      const reconciler = { compute: this.#computes, connection: this.#connectionReconciler, pool: this.#pools }[kind];
+      const again = await reconciler.reconcile(uid);
+      queue.forget(uid);
+      if (again !== undefined) queue.addAfter(uid, again);
+    } catch (error) {
+      result = isStale(error) ? "stale" : "error";
+      if (error instanceof NotLeader || this.#stop.signal.aborted) result = "stopped";
+      else if (result === "error") log.warn({ kind, uid, error }, "A pass failed and is repeated");
+      else log.debug({ kind, uid }, "A pass saw an old object and is repeated");
+      if (result !== "stopped") queue.retry(uid);
+    }
+    metrics.reconciles.add({ kind, result });
+    metrics.reconcileSeconds.observe({ kind }, (clock.monotonic() - startedAt) / 1000);
+  }
+
+  #queue(kind: "compute" | "connection" | "pool"): WorkQueue {
+    const { clock, random, metrics, options } = this.#options;
+    return new WorkQueue({
+      clock,
+      random,
+      backoff: { baseMs: 50, factor: 2, maxMs: 30_000, jitter: 0.3 },
+      laneOf: (uid) => this.#laneOf(kind, uid),
+      maxPerLane: Math.max(1, Math.ceil(options.workers / 4)),
+      observer: {
+        depthChanged: (depth) => metrics.queueDepth.set({ kind }, depth),
+        started: (_, waitedMs) => metrics.queueSeconds.observe({ kind }, waitedMs / 1000),
+        failed: () => metrics.retries.add({ kind }),
+      },
+    });
+  }
+
+  /** Computes of one connection share a lane, so that one tenant's dead service does not fill the workers. */
+  #laneOf(kind: "compute" | "connection" | "pool", uid: string): string {
+    const { caches } = this.#options;
+    if (kind !== "compute") return uid;
+    const compute = caches.computes.byUid(uid);
+    return compute === undefined ? "" : `${compute.metadata.namespace ?? ""}/${compute.spec.connectionRef.name}`;
+  }
+
+  #wake(kind: "compute" | "connection" | "pool", uids: Iterable<string>): void {
+    for (const uid of uids) this.#queues[kind].add(uid);
+  }
+
+  #wakeUsersOf(namespace: string, connection: string): void {
+    const users = this.#options.caches.computes
+      .list()
+      .filter(({ metadata, spec }) => metadata.namespace === namespace && spec.connectionRef.name === connection);
+    this.#wake("compute", uidsOf(users));
+  }
+
+  #wakeConnectionsOf(namespace: string): void {
+    this.#wake("connection", uidsOf(this.#options.caches.connections.list().filter(within(namespace))));
+  }
+
+  #note(step: string, compute: Compute, notes: readonly Note[]): void {
+    const { log, metrics } = this.#options;
+    for (const { reason } of notes) if (reason === "DriftCorrected") metrics.driftCorrections.add({});
+    if (notes.length === 0) return;
+    const { namespace, name } = compute.metadata;
+    for (const { type, reason, message } of notes) {
+      const fields = { namespace, name, endpoint: recordedID(compute), step, reason };
+      if (type === "Warning") log.warn(fields, message);
+      else log.info(fields, message);
+    }
+  }
+}
+
+/** What of a Compute touches the claims of others. */
+function claimOf(compute: Compute | undefined): string {
+  if (compute === undefined) return "";
+  const { spec, metadata } = compute;
+  const { projectID, branchID, type, adopt, connectionRef } = spec;
+  const { deletionTimestamp } = metadata;
+  return JSON.stringify([projectID, branchID, type, adopt, connectionRef, recordedID(compute), deletionTimestamp]);
+}
+
+function within(namespace: string): (object: { metadata: { namespace?: string | undefined } }) => boolean {
+  return ({ metadata }) => (metadata.namespace ?? "") === namespace;
+}
+
+function uidsOf(objects: readonly { metadata: { uid: string } }[]): string[] {
+  return objects.map(({ metadata }) => metadata.uid);
+}
