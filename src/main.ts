@@ -1,21 +1,16 @@
 #!/usr/bin/env node
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { CommandPorts } from "./operator/command.ts";
 import type { Clock } from "./operator/runtime/clock.ts";
 
-/** What a command is given of the process. */
-interface Ports {
-  clock: Clock;
-  random: () => number;
-  stdout(line: string): void;
-  stderr(line: string): void;
-  /** Aborted on SIGINT and SIGTERM. */
-  signal: AbortSignal;
-}
-
 /** A command: takes its arguments, answers the exit status. */
-type Command = (args: readonly string[], ports: Ports) => Promise<number>;
+type Command = (args: readonly string[], ports: CommandPorts) => Promise<number>;
 
 /** Loaded only when asked for, so that each starts as fast as it can. */
 const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
+  run: { summary: "the operator", load: async () => (await import("./operator/command.ts")).runCommand },
+  crds: { summary: "the CRDs as YAML", load: async () => (await import("./operator/command.ts")).crdsCommand },
   service: { summary: "the service", load: async () => (await import("./service/command.ts")).serviceCommand },
 };
 
@@ -31,9 +26,14 @@ const clock: Clock = {
 async function main([name = "", ...args]: readonly string[]): Promise<number> {
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
-  const ports: Ports = {
+  const ports: CommandPorts = {
     clock,
     random: Math.random,
+    newID: randomUUID,
+    log: process.stderr,
+    terminal: process.stderr.isTTY,
+    env: process.env,
+    hostname: hostname(),
     stdout: (line) => process.stdout.write(`${line}\n`),
     stderr: (line) => process.stderr.write(`${line}\n`),
     signal: stopping.signal,

@@ -1,0 +1,101 @@
+import { httpServiceTransport } from "./client/http-transport.ts";
+import { HttpTransport } from "./cluster/http-transport.ts";
+import { type ClusterConnection, loadKubeConfig } from "./cluster/kubeconfig.ts";
+import { BadFlag, parseRunFlags, type RunFlags, runUsage } from "./flags.ts";
+import { serveHealth } from "./health-server.ts";
+import { createOperator } from "./operator.ts";
+import { crdsYaml } from "./resources/crd.ts";
+import type { Clock, Random } from "./runtime/clock.ts";
+import { createLogger, type LogDestination } from "./runtime/log.ts";
+import { createMetrics } from "./runtime/metrics.ts";
+import { readableLines } from "./runtime/readable-lines.ts";
+
+/** What the commands are given of the process. */
+export interface CommandPorts {
+  clock: Clock;
+  random: Random;
+  /** A fresh identifier on each call. */
+  newID: () => string;
+  stdout: (line: string) => void;
+  stderr: (line: string) => void;
+  log: LogDestination;
+  /** Whether the log goes to a person's terminal. */
+  terminal: boolean;
+  env: Readonly<Record<string, string | undefined>>;
+  hostname: string;
+  /** Aborted on SIGINT and SIGTERM. */
+  signal: AbortSignal;
+}
+
+/** How long requests in flight may take once the operator is to stop: longer than a write's deadline. */
+const drainMs = 6000;
+
+/** `compute-operator run`: answers the exit status. */
+export async function runCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
+  let flags: RunFlags;
+  let connection: ClusterConnection;
+  try {
+    flags = parseRunFlags(args);
+    if (flags.help) {
+      ports.stdout(runUsage);
+      return 0;
+    }
+    connection = loadKubeConfig({ file: flags.kubeconfig, env: ports.env });
+  } catch (error) {
+    const usage = error instanceof BadFlag ? `\n\n${runUsage}` : "";
+    ports.stderr(`compute-operator run: ${error instanceof Error ? error.message : String(error)}${usage}`);
+    return 1;
+  }
+  return run(flags, connection, ports);
+}
+
+async function run(flags: RunFlags, connection: ClusterConnection, ports: CommandPorts): Promise<number> {
+  const { clock, random, env, signal } = ports;
+  const destination = ports.terminal ? readableLines(ports.log) : ports.log;
+  const log = createLogger({ level: flags.logLevel, destination, clock });
+  const userAgent = "compute-operator";
+  const serviceTransport = httpServiceTransport({ userAgent, proxy: proxyOf(env), now: () => clock.now() });
+  const clusterTransport = new HttpTransport({ connection, clock, userAgent });
+  const elects = flags.leaderElect ?? connection.inCluster;
+  const podNamespace = env.POD_NAMESPACE ?? (connection.inCluster ? connection.namespace : undefined);
+  const lease = {
+    namespace: flags.leaseNamespace ?? podNamespace ?? "default",
+    name: flags.leaseName,
+    identity: `${env.POD_NAME ?? ports.hostname}_${ports.newID()}`,
+  };
+  const metrics = createMetrics({ processMetrics: true });
+  const operator = createOperator(
+    { clusterTransport, serviceTransport, clock, random, log, metrics },
+    { ...flags, drainMs, ...(elects ? { lease } : {}) },
+  );
+  const health = flags.httpPort === 0 ? undefined : await serveHealth(operator, flags.httpPort);
+  log.info({ server: connection.server, namespaces: flags.namespaces, leaderElection: elects }, "Started");
+  await operator.run(signal);
+  health?.close();
+  health?.closeAllConnections();
+  await Promise.all([serviceTransport.close(), clusterTransport.close()]);
+  log.info({}, "Stopped");
+  return 0;
+}
+
+function proxyOf(env: CommandPorts["env"]): { http?: string; https?: string; none?: string } {
+  const first = (...names: string[]) =>
+    names.map((name) => env[name]).find((value) => value !== undefined && value !== "");
+  const http = first("HTTP_PROXY", "http_proxy");
+  const https = first("HTTPS_PROXY", "https_proxy");
+  const none = first("NO_PROXY", "no_proxy");
+  return {
+    ...(http === undefined ? {} : { http }),
+    ...(https === undefined ? {} : { https }),
+    ...(none === undefined ? {} : { none }),
+  };
+}
+
+/** `compute-operator crds`: prints the CRDs as YAML. */
+export function crdsCommand(args: readonly string[], ports: Pick<CommandPorts, "stdout" | "stderr">): Promise<number> {
+  const [flag] = args;
+  if (flag === undefined) ports.stdout(crdsYaml().trimEnd());
+  else if (flag === "--help" || flag === "-h") ports.stdout("Usage: compute-operator crds\n\nPrints the CRDs as YAML.");
+  else ports.stderr(`compute-operator crds: takes no arguments, not ${JSON.stringify(flag)}`);
+  return Promise.resolve(flag === undefined || flag === "--help" || flag === "-h" ? 0 : 1);
+}
