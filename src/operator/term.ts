@@ -1,8 +1,6 @@
 import type { Caches } from "./caches.ts";
 import type { ServiceTransport } from "./client/transport.ts";
 import type { ClusterClient } from "./cluster/client.ts";
-import { isStale } from "./cluster/errors.ts";
-import { NotLeader } from "./cluster/leadership.ts";
 import type { Change } from "./cluster/store.ts";
 import { ClaimIndex } from "./compute/claim-index.ts";
 import { recordedID } from "./compute/link.ts";
@@ -13,6 +11,7 @@ import { ConnectionReconciler } from "./connection/reconcile.ts";
 import type { Secret } from "./connection/resolve.ts";
 import { DeletionBrake } from "./deletion-brake.ts";
 import type { OperatorOptions } from "./options.ts";
+import { PassQueue } from "./pass-queue.ts";
 import { PoolReconciler } from "./pool/reconcile.ts";
 import type { Compute } from "./resources/compute.ts";
 import type { ComputePool } from "./resources/compute-pool.ts";
@@ -21,7 +20,7 @@ import type { ServiceConnection } from "./resources/service-connection.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
-import { type QueueProgress, WorkQueue } from "./runtime/queue.ts";
+import type { QueueProgress } from "./runtime/queue.ts";
 import { crdIsGoing } from "./uninstalling.ts";
 
 export interface TermOptions {
@@ -37,6 +36,8 @@ export interface TermOptions {
   event: (compute: Compute, note: Note) => void;
 }
 
+type Kind = "compute" | "connection" | "pool";
+
 /** Everything that one term of leadership knows and does. It begins empty: no plan is acted on from before it. */
 export class Term {
   readonly #options: TermOptions;
@@ -44,7 +45,7 @@ export class Term {
   readonly #stop = new AbortController();
   readonly #claims = new ClaimIndex();
   readonly #connections: Connections;
-  readonly #queues: { compute: WorkQueue; connection: WorkQueue; pool: WorkQueue };
+  readonly #queues: Record<Kind, PassQueue>;
   readonly #computes: ComputeReconciler;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #pools: PoolReconciler;
@@ -53,10 +54,11 @@ export class Term {
     this.#options = term;
     const { cluster, caches, clock, options, metrics } = term;
     const signal = this.#stop.signal;
+    const few = Math.max(2, Math.ceil(options.workers / 4));
     this.#queues = {
-      compute: this.#queue("compute"),
-      connection: this.#queue("connection"),
-      pool: this.#queue("pool"),
+      compute: this.#queue("compute", (uid) => this.#computes.reconcile(uid), options.workers),
+      connection: this.#queue("connection", (uid) => this.#connectionReconciler.reconcile(uid), few),
+      pool: this.#queue("pool", (uid) => this.#pools.reconcile(uid), few),
     };
     this.#connections = new Connections({
       cache: {
@@ -136,13 +138,7 @@ export class Term {
     this.#wake("pool", uidsOf(caches.pools.list()));
     const hardStop = () => clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
     signal.addEventListener("abort", hardStop, { once: true });
-    const { workers } = options;
-    const few = Math.max(2, Math.ceil(workers / 4));
-    await Promise.all([
-      this.#queues.compute.run({ workers, signal, handle: (uid) => this.#handle("compute", uid) }),
-      this.#queues.connection.run({ workers: few, signal, handle: (uid) => this.#handle("connection", uid) }),
-      this.#queues.pool.run({ workers: few, signal, handle: (uid) => this.#handle("pool", uid) }),
-    ]);
+    await Promise.all(Object.values(this.#queues).map((queue) => queue.run(signal)));
     this.#stop.abort(new Error("the operator is stopping"));
     this.#connections.stop();
     for (const queue of Object.values(this.#queues)) queue.close();
@@ -199,53 +195,21 @@ export class Term {
     this.#wake("compute", uidsOf(this.#options.caches.computes.list()));
   }
 
-  async #handle(kind: "compute" | "connection" | "pool", uid: string): Promise<void> {
-    const { log, metrics, clock } = this.#options;
-    const queue = this.#queues[kind];
-    const startedAt = clock.monotonic();
-    let result = "ok";
-    try {
-      const reconciler = { compute: this.#computes, connection: this.#connectionReconciler, pool: this.#pools }[kind];
-      const again = await reconciler.reconcile(uid);
-      queue.forget(uid);
-      if (again !== undefined) queue.addAfter(uid, again);
-    } catch (error) {
-      result = isStale(error) ? "stale" : "error";
-      if (error instanceof NotLeader || this.#stop.signal.aborted) result = "stopped";
-      else if (result === "error") log.warn({ kind, uid, error }, "A pass failed and is repeated");
-      else log.debug({ kind, uid }, "A pass saw an old object and is repeated");
-      if (result !== "stopped") queue.retry(uid);
-    }
-    metrics.reconciles.add({ kind, result });
-    metrics.reconcileSeconds.observe({ kind }, (clock.monotonic() - startedAt) / 1000);
-  }
-
-  #queue(kind: "compute" | "connection" | "pool"): WorkQueue {
-    const { clock, random, metrics, options } = this.#options;
-    return new WorkQueue({
-      clock,
-      random,
-      backoff: { baseMs: 50, factor: 2, maxMs: 30_000, jitter: 0.3 },
-      laneOf: (uid) => this.#laneOf(kind, uid),
-      maxPerLane: Math.max(1, Math.ceil(options.workers / 4)),
-      observer: {
-        depthChanged: (depth) => metrics.queueDepth.set({ kind }, depth),
-        started: (_, waitedMs) => metrics.queueSeconds.observe({ kind }, waitedMs / 1000),
-        failed: () => metrics.retries.add({ kind }),
-      },
-    });
+  #queue(kind: Kind, reconcile: (uid: string) => Promise<number | undefined>, workers: number): PassQueue {
+    const { clock, random, log, metrics } = this.#options;
+    const stopped = this.#stop.signal;
+    const laneOf = kind === "compute" ? (uid: string) => this.#laneOf(uid) : (uid: string) => uid;
+    return new PassQueue({ kind, clock, random, log, metrics, workers, laneOf, reconcile, stopped });
   }
 
   /** Computes of one connection share a lane, so that one tenant's dead service does not fill the workers. */
-  #laneOf(kind: "compute" | "connection" | "pool", uid: string): string {
-    const { caches } = this.#options;
-    if (kind !== "compute") return uid;
-    const compute = caches.computes.byUid(uid);
+  #laneOf(uid: string): string {
+    const compute = this.#options.caches.computes.byUid(uid);
     return compute === undefined ? "" : `${compute.metadata.namespace ?? ""}/${compute.spec.connectionRef.name}`;
   }
 
-  #wake(kind: "compute" | "connection" | "pool", uids: Iterable<string>): void {
-    for (const uid of uids) this.#queues[kind].add(uid);
+  #wake(kind: Kind, uids: Iterable<string>): void {
+    this.#queues[kind].wake(uids);
   }
 
   #wakeUsersOf(namespace: string, connection: string): void {

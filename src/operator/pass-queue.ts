@@ -1,0 +1,86 @@
+import { isStale } from "./cluster/errors.ts";
+import { NotLeader } from "./cluster/leadership.ts";
+import type { Clock, Random } from "./runtime/clock.ts";
+import type { Logger } from "./runtime/log.ts";
+import type { Metrics } from "./runtime/metrics.ts";
+import { type QueueProgress, WorkQueue } from "./runtime/queue.ts";
+
+export interface PassQueueOptions {
+  kind: string;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  metrics: Metrics;
+  workers: number;
+  laneOf: (uid: string) => string;
+  /** One pass; answers with the milliseconds until the next look, where one is due without news. */
+  reconcile: (uid: string) => Promise<number | undefined>;
+  /** Ends what is in flight: a pass that fails after that is not repeated. */
+  stopped: AbortSignal;
+}
+
+/** The passes over the objects of one kind: one at a time per object, repeated when they fail. */
+export class PassQueue {
+  readonly #options: PassQueueOptions;
+  readonly #queue: WorkQueue;
+
+  constructor(options: PassQueueOptions) {
+    this.#options = options;
+    const { clock, random, metrics, kind, laneOf, workers } = options;
+    this.#queue = new WorkQueue({
+      clock,
+      random,
+      laneOf,
+      backoff: { baseMs: 50, factor: 2, maxMs: 30_000, jitter: 0.3 },
+      maxPerLane: Math.max(1, Math.ceil(workers / 4)),
+      observer: {
+        depthChanged: (depth) => metrics.queueDepth.set({ kind }, depth),
+        started: (_, waitedMs) => metrics.queueSeconds.observe({ kind }, waitedMs / 1000),
+        failed: () => metrics.retries.add({ kind }),
+      },
+    });
+  }
+
+  wake(uids: Iterable<string>): void {
+    for (const uid of uids) this.#queue.add(uid);
+  }
+
+  progress(): QueueProgress {
+    return this.#queue.progress();
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run({ workers: this.#options.workers, signal, handle: (uid) => this.#handle(uid) });
+  }
+
+  close(): void {
+    this.#queue.close();
+  }
+
+  async #handle(uid: string): Promise<void> {
+    const { kind, metrics, clock, reconcile } = this.#options;
+    const startedAt = clock.monotonic();
+    let result = "ok";
+    try {
+      const again = await reconcile(uid);
+      this.#queue.forget(uid);
+      if (again !== undefined) this.#queue.addAfter(uid, again);
+    } catch (error) {
+      result = this.#failed(uid, error);
+    }
+    metrics.reconciles.add({ kind, result });
+    metrics.reconcileSeconds.observe({ kind }, (clock.monotonic() - startedAt) / 1000);
+  }
+
+  #failed(uid: string, error: unknown): string {
+    const { kind, log, stopped } = this.#options;
+    if (error instanceof NotLeader || stopped.aborted) return "stopped";
+    this.#queue.retry(uid);
+    if (isStale(error)) {
+      log.debug({ kind, uid }, "A pass saw an old object and is repeated");
+      return "stale";
+    }
+    log.warn({ kind, uid, error }, "A pass failed and is repeated");
+    return "error";
+  }
+}
