@@ -73,7 +73,7 @@ export const creation: Rule = (view, list) => {
   const pending = createMarkOf(compute);
   return {
     step: "create",
-    attributes: { branch_id: branchID, ...attributesOf(compute.spec), name: markerOf(compute.metadata.uid) },
+    attributes: { branch_id: branchID, type, ...attributesOf(compute.spec), name: markerOf(compute.metadata.uid) },
     mark: pending ?? { branchID, through: list.through, before: before.map(({ id }) => id).toSorted() },
     lost: list.links.missing !== undefined,
   };

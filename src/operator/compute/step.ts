@@ -5,7 +5,12 @@ import type { Progress, Reason } from "./reasons.ts";
 
 /** The one thing to do next for a Compute. */
 export type Step =
-  | { step: "create"; attributes: Attributes; mark: Omit<CreateMark, "uid" | "since">; lost: boolean }
+  | {
+      step: "create";
+      attributes: Attributes & { type: string };
+      mark: Omit<CreateMark, "uid" | "since">;
+      lost: boolean;
+    }
   | {
       step: "patch";
       endpointID: string;
