@@ -1,0 +1,100 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { Child } from "../support/child.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
+
+const dockerfile = readFileSync("Dockerfile", "utf8");
+const words = z.tuple([z.string()], z.string());
+
+/** A list in JSON behind an instruction of the Dockerfile. */
+function instruction(name: string): [string, ...string[]] {
+  return words.parse(JSON.parse(new RegExp(`^${name} (\\[.*\\])$`, "m").exec(dockerfile)?.[1] ?? "[]"));
+}
+
+/** The user of the image, e.g. `65532:65532`. */
+export const imageUser = /^USER (\d+:\d+)$/m.exec(dockerfile)?.[1] ?? "none";
+
+/**
+ * What the Dockerfile makes, without a container engine: the same build script, the same files at the same places, and
+ * a process that sees nothing else, as the image's user and with its command line. Where the machine's owner runs the
+ * tests, the process runs as the image's user; else as whoever runs them, in a user namespace and without write access.
+ */
+export class Image implements Disposable {
+  readonly #directory = temporaryDirectory("image");
+
+  constructor() {
+    execFileSync(process.execPath, ["scripts/bundle.ts", this.#at("/app")], { stdio: "inherit" });
+    copyFileSync("LICENSE", this.#at("/app/LICENSE"));
+    this.#place(process.execPath, "/usr/local/bin/node");
+    for (const library of librariesOf(process.execPath)) this.#place(library, library);
+  }
+
+  /** Where a path of the image lies on this machine. */
+  #at(path: string): string {
+    return join(this.#directory.path, path);
+  }
+
+  #place(file: string, path: string): void {
+    mkdirSync(dirname(this.#at(path)), { recursive: true });
+    copyFileSync(file, this.#at(path));
+    chmodSync(this.#at(path), 0o755);
+  }
+
+  /** Puts a file in, as Kubernetes mounts Secrets and tokens. */
+  mount(path: string, content: string): void {
+    this.#thaw();
+    mkdirSync(dirname(this.#at(path)), { recursive: true });
+    writeFileSync(this.#at(path), content);
+  }
+
+  /** Its files, but for what the base image brings. */
+  files(): string[] {
+    return globSync("app/**", { cwd: this.#directory.path }).filter((file) => statSync(this.#at(file)).isFile());
+  }
+
+  readFile(path: string): string {
+    return readFileSync(this.#at(path), "utf8");
+  }
+
+  /** Runs a container of it with the given arguments; all of its environment is `env`. */
+  start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Child> {
+    return this.#run([...instruction("ENTRYPOINT"), ...args], env);
+  }
+
+  /** Runs a line of JavaScript in its place, to look around. */
+  evaluate(script: string): Promise<Child> {
+    return this.#run(["/usr/local/bin/node", "--eval", script], {});
+  }
+
+  #run(command: readonly string[], env: NodeJS.ProcessEnv): Promise<Child> {
+    this.#freeze();
+    const root = this.#directory.path;
+    const jail =
+      process.getuid?.() === 0
+        ? ["chroot", `--userspec=${imageUser}`, root]
+        : ["unshare", "--user", `--root=${root}`, "--wd=/"];
+    const [program = "", ...rest] = [...jail, ...command];
+    return Child.start({ name: "the image", command: program, args: rest, env: { PATH: process.env["PATH"], ...env } });
+  }
+
+  #freeze(): void {
+    execFileSync("chmod", ["-R", "a+rX,a-w", this.#directory.path]);
+  }
+
+  #thaw(): void {
+    execFileSync("chmod", ["-R", "u+w", this.#directory.path]);
+  }
+
+  [Symbol.dispose](): void {
+    this.#thaw();
+    this.#directory.remove();
+  }
+}
+
+/** The shared libraries that a program is loaded with: in the image they come with its base. */
+function librariesOf(program: string): string[] {
+  const listing = execFileSync("ldd", [program], { encoding: "utf8" });
+  return [...listing.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path = ""]) => path);
+}
