@@ -147,6 +147,11 @@ export class Service {
       const { status, code, message, headers } = error;
       return jsonReply(status, { request_id, code, message }, { ...headers, "x-request-id": request_id });
     }
+    return this.internalError(error, request_id);
+  }
+
+  /** Reports a mistake of our own and answers it without giving anything away. */
+  internalError(error: unknown, request_id: string = this.world.ids.uuid()): ServiceReply {
     this.#onError(error);
     return jsonReply(500, { request_id, code: "", message: "internal error" }, { "x-request-id": request_id });
   }

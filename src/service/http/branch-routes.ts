@@ -2,6 +2,7 @@ import { z } from "zod";
 import { BranchCreate } from "../../api/branch.ts";
 import { endpointView, operationView } from "../computes/view.ts";
 import { type CreatedBranch, createBranch, deleteBranch } from "../projects/create.ts";
+import { connectionViews, databaseView, roleView } from "../projects/roles.ts";
 import { branchView } from "../projects/view.ts";
 import { refusals } from "../refusal.ts";
 import type { Branch, Project } from "../store/projects.ts";
@@ -62,7 +63,7 @@ export function branchRoutes(): Route[] {
       },
       ({ world, project, body, at }) => {
         const created = createBranch(world, project, body, at);
-        const connections = { databases: [], roles: [], connection_uris: [] };
+        const connections = connectionViews(world, project, created.branch, created.endpoints);
         return { status: 201, body: { ...branchAnswer(world, project, created), ...connections } };
       },
     ),
@@ -77,7 +78,11 @@ export function branchRoutes(): Route[] {
         query: nothing,
         answers: { 200: BranchOnly },
       },
-      (request) => ({ status: 200, body: { branch: branchView(branchOf(request)) } }),
+      (request) => {
+        const branch = branchView(branchOf(request));
+        const annotation = { object: { type: "console/branch", id: branch.id }, value: {} };
+        return { status: 200, body: { branch, annotation } };
+      },
     ),
     projectRoute(
       "member",
@@ -95,6 +100,32 @@ export function branchRoutes(): Route[] {
         const { branch } = deleteBranch(world, project, branchOf(request));
         return { status: 200, body: { branch: branchView(branch), operations: [] } };
       },
+    ),
+    projectRoute(
+      "member",
+      {
+        method: "GET",
+        path: "/projects/{project_id}/branches/{branch_id}/roles",
+        operationId: "listProjectBranchRoles",
+        summary: "The roles of a branch.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: z.looseObject({ roles: z.array(z.looseObject({ name: z.string() })) }) },
+      },
+      (request) => ({ status: 200, body: { roles: [roleView(branchOf(request))] } }),
+    ),
+    projectRoute(
+      "member",
+      {
+        method: "GET",
+        path: "/projects/{project_id}/branches/{branch_id}/databases",
+        operationId: "listProjectBranchDatabases",
+        summary: "The databases of a branch.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: z.looseObject({ databases: z.array(z.looseObject({ name: z.string() })) }) },
+      },
+      (request) => ({ status: 200, body: { databases: [databaseView(branchOf(request))] } }),
     ),
   ];
 }

@@ -4,7 +4,7 @@ import { ProjectCreate, ProjectPatch, projectsPerPage } from "../../api/project.
 import { type Caller, rightIn, visibleOwners } from "../accounts/caller.ts";
 import { endpointView, operationView } from "../computes/view.ts";
 import { createProject } from "../projects/create.ts";
-import { connectionUri, defaultDatabase, defaultRole } from "../projects/roles.ts";
+import { connectionUri, connectionViews } from "../projects/roles.ts";
 import { branchView, projectListView, projectView } from "../projects/view.ts";
 import { refusals } from "../refusal.ts";
 import type { Owner } from "../store/projects.ts";
@@ -65,15 +65,7 @@ export function projectRoutes(): Route[] {
             branch: branchView(branch),
             endpoints: endpoints.map((endpoint) => endpointView(world, endpoint, project.regionId)),
             operations: operations.map((operation) => operationView(world, operation)),
-            connection_uris: endpoints.map((endpoint) => ({
-              connection_uri: connectionUri(world, endpoint, project.regionId, {
-                database: defaultDatabase,
-                role: defaultRole,
-                pooled: false,
-              }),
-            })),
-            databases: [],
-            roles: [],
+            ...connectionViews(world, project, branch, endpoints),
           },
         };
       },
@@ -158,7 +150,7 @@ export function projectRoutes(): Route[] {
         const { database_name: database, role_name: role, pooled } = query;
         return {
           status: 200,
-          body: { uri: connectionUri(world, endpoint, project.regionId, { database, role, pooled }) },
+          body: { uri: connectionUri(world, project, endpoint, { database, role, pooled }) },
         };
       },
     ),
@@ -192,6 +184,7 @@ function projectPage(
   const last = page.at(-1);
   return {
     projects: page.map((project) => projectListView(world, project)),
+    ...(!options.strictSpec && { applications: {}, integrations: {} }),
     ...(last && !options.strictSpec && { pagination: { cursor: String(last.seq) } }),
   };
 }

@@ -2,7 +2,6 @@ import type { AddressInfo } from "node:net";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type { Service } from "../service.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
 
@@ -14,9 +13,10 @@ type Env = { Bindings: HttpBindings };
 /** The HTTP application: carries requests to the service's core and answers back, or loses them as faults have it. */
 export function createApp(service: Service): Hono<Env> {
   const app = new Hono<Env>();
-  app.use(bodyLimit({ maxSize: maxBodyBytes, onError: () => responseOf(tooLarge) }));
   app.all("*", async (context) => {
-    const exchange = service.exchange(await callOf(context));
+    const body = await bodyOf(context);
+    if (body === undefined) return responseOf(tooLarge);
+    const exchange = service.exchange(callOf(context, body));
     if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
     switch (exchange.kind) {
       case "answer":
@@ -27,6 +27,11 @@ export function createApp(service: Service): Hono<Env> {
         context.env.outgoing.destroy();
         return RESPONSE_ALREADY_SENT;
     }
+  });
+  app.onError((error, { env }) => {
+    // A client that is gone in the middle of its request waits for no answer.
+    if (env.outgoing.destroyed) return RESPONSE_ALREADY_SENT;
+    return responseOf(service.internalError(error));
   });
   return app;
 }
@@ -60,17 +65,26 @@ function portOf(address: AddressInfo | string | null): number | undefined {
   return typeof address === "object" ? address?.port : undefined;
 }
 
-async function callOf(context: Context<Env>): Promise<ServiceCall> {
-  const { req, env } = context;
-  const { pathname } = new URL(req.url);
-  const hasBody = req.method !== "GET" && req.method !== "HEAD";
+/** The whole request body, empty where there is none; `undefined` where it is too long. Rejects where it is cut off. */
+async function bodyOf({ env }: Context<Env>): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of env.incoming) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    length += chunk.length;
+    if (length <= maxBodyBytes) chunks.push(chunk);
+  }
+  return length > maxBodyBytes ? undefined : Buffer.concat(chunks).toString("utf8");
+}
+
+function callOf({ req, env }: Context<Env>, body: string): ServiceCall {
   const remote = env.incoming.socket.remoteAddress;
   return {
     method: req.method === "HEAD" ? "GET" : req.method,
-    path: pathname,
+    path: new URL(req.url).pathname,
     query: req.query(),
     headers: req.header(),
-    ...(hasBody && { body: await req.text() }),
+    body,
     ...(remote !== undefined && { remote }),
   };
 }

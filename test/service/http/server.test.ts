@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
+import { ErrorBody } from "../../../src/api/error.ts";
+import type { Fault } from "../../../src/service/http/faults.ts";
+import { ListeningShop } from "../support/listening.ts";
+import { keys, main, primary, project } from "../support/shop.ts";
+
+let shop: ListeningShop;
+beforeAll(async () => {
+  shop = await ListeningShop.start({ faults: true, timeScale: 1000 });
+});
+afterAll(async () => {
+  await shop[Symbol.asyncDispose]();
+});
+beforeEach(() => shop.core.setFaults([]));
+
+function send(method: string, path: string, body?: unknown): Promise<Response> {
+  return fetch(`${shop.baseURL}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${keys.ana}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+}
+
+/** Sets faults as a person would, through `PUT /_faults`. */
+async function faults(...list: Partial<Fault>[]): Promise<void> {
+  const url = shop.baseURL.replace("/api/v2", "/_faults");
+  const { status } = await fetch(url, { method: "PUT", body: JSON.stringify(list) });
+  expect(status).toBe(204);
+}
+
+const rename = (name: string) => send("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: { name } });
+const nameNow = () => shop.core.world.store.endpoints.byId(primary)?.name;
+
+describe("HTTP", () => {
+  it("carries requests with and without a body, and answers without one", async () => {
+    expect((await send("GET", "/projects")).status).toBe(200);
+    const created = await send("POST", `/projects/${project}/endpoints`, {
+      endpoint: { branch_id: main, type: "read_only" },
+    });
+    expect(created.status).toBe(201);
+    expect(created.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    const gone = await send("DELETE", `/projects/${project}/endpoints/ep-none`);
+    expect([gone.status, await gone.text()]).toEqual([204, ""]);
+    expect((await send("HEAD", "/projects")).status).toBe(200);
+  });
+
+  it("does not read a body without end", async () => {
+    const answer = await send("POST", "/projects", { project: { name: "x".repeat(1_000_001) } });
+    expect(answer.status).toBe(413);
+    expect(ErrorBody.parse(await answer.json()).message).toContain("larger than 1000000 bytes");
+  });
+
+  it("serves its OpenAPI without a key", async () => {
+    const answer = await fetch(`${shop.baseURL}/openapi.json`);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ openapi: "3.0.3" });
+  });
+
+  it("goes on when a client goes away in the middle of its request", async () => {
+    const stream = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode("{"));
+        controller.error(new Error("gone"));
+      },
+    });
+    const headers = { authorization: `Bearer ${keys.ana}` };
+    await expect(
+      fetch(`${shop.baseURL}/projects`, { method: "POST", headers, body: stream, duplex: "half" }),
+    ).rejects.toThrow("fetch failed");
+    expect((await send("GET", "/auth")).status).toBe(200);
+  });
+});
+
+describe("a fault", () => {
+  it("before: the request has no effect and no answer", async () => {
+    await faults({ kind: "drop-before", count: 1 });
+    await expect(rename("before")).rejects.toThrow("fetch failed");
+    expect(nameNow()).not.toBe("before");
+    expect((await rename("then")).status).toBe(200);
+  });
+
+  it("after: the request has its effect and no answer", async () => {
+    await faults({ kind: "drop-after", method: "PATCH", route: "/projects/{project_id}/endpoints/{endpoint_id}" });
+    await expect(rename("after")).rejects.toThrow("fetch failed");
+    expect(nameNow()).toBe("after");
+    expect((await send("GET", `/projects/${project}/endpoints/${primary}`)).status).toBe(200);
+  });
+
+  it("refuse: the connection ends at once", async () => {
+    await faults({ kind: "refuse", route: `/projects/${project}/endpoints/*` });
+    await expect(rename("refused")).rejects.toThrow("fetch failed");
+    expect(nameNow()).not.toBe("refused");
+  });
+
+  it("cut: the request has its effect, and the body ends in the middle", async () => {
+    await faults({ kind: "cut", count: 1 });
+    const answer = await rename("cut");
+    expect(answer.status).toBe(200);
+    await expect(answer.text()).rejects.toThrow("terminated");
+    expect(nameNow()).toBe("cut");
+  });
+
+  it("html: the request has its effect, and a proxy answers in its own words", async () => {
+    await faults({ kind: "html", count: 1 });
+    const answer = await rename("html");
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([503, "text/html; charset=utf-8"]);
+    expect(await answer.text()).toContain("<html>");
+    expect(nameNow()).toBe("html");
+  });
+
+  test.each(["423", "429", "500", "503"] as const)("%s: the service refuses in its own words", async (kind) => {
+    await faults({ kind, count: 1, retryAfter: 7 });
+    const answer = await rename("refused");
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([Number(kind), "7"]);
+    expect(ErrorBody.safeParse(await answer.json()).success).toBe(true);
+    expect(nameNow()).not.toBe("refused");
+  });
+
+  it("delay: the answer is held back", async () => {
+    await faults({ kind: "delay", ms: 80, count: 1 });
+    const began = performance.now();
+    expect((await rename("late")).status).toBe(200);
+    expect(performance.now() - began).toBeGreaterThan(70);
+  });
+
+  it("hits the share of requests that it is given", () => {
+    shop.core.setFaults([{ method: "GET", route: "/auth", kind: "500", rate: 0.25 }]);
+    const call = { method: "GET", path: "/api/v2/auth", headers: {} };
+    const hits = Array.from({ length: 2000 }, () => shop.core.exchange(call)).filter(
+      (exchange) => exchange.kind === "answer" && exchange.reply.status === 500,
+    );
+    expect(hits.length).toBeGreaterThan(400);
+    expect(hits.length).toBeLessThan(600);
+  });
+
+  it("that nobody knows is refused, and without --faults there is none", async () => {
+    const url = shop.baseURL.replace("/api/v2", "/_faults");
+    const answer = await fetch(url, { method: "PUT", body: JSON.stringify([{ kind: "flood" }]) });
+    expect(answer.status).toBe(400);
+    expect(ErrorBody.parse(await answer.json()).message).toContain('"drop-before"');
+    await using plain = await ListeningShop.start();
+    const missing = await fetch(plain.baseURL.replace("/api/v2", "/_faults"), { method: "PUT", body: "[]" });
+    expect(missing.status).toBe(404);
+  });
+});
