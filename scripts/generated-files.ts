@@ -15,7 +15,22 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   }
   const { spec }: { spec: unknown } = parse(readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8"));
   files.set(`${CHART}/files/rules.yaml`, stringify(spec, { lineWidth: 0 }));
+  files.set("deploy/argocd/argocd-cm.yaml", stringify(argocdConfig(), { lineWidth: 0 }));
   return files;
+}
+
+/** Argo CD's own ConfigMap with the health script under the name of each kind. */
+function argocdConfig() {
+  const script = readFileSync("deploy/argocd/health.lua", "utf8");
+  const keys = customResourceDefinitions().map(
+    ({ spec }) => `resource.customizations.health.${spec.group}_${spec.names.kind}`,
+  );
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "argocd-cm" },
+    data: Object.fromEntries(keys.map((key) => [key, script])),
+  };
 }
 
 /** Uninstalling the chart leaves the definition, and with it every Compute. */

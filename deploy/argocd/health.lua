@@ -1,0 +1,50 @@
+-- How Argo CD reads the health of a Compute, a ServiceConnection and a ComputePool: from the conditions that kstatus
+-- knows, and never from those of an older generation of the spec.
+local hs = {}
+
+local annotations = obj.metadata.annotations or {}
+if annotations["compute-operator.dev/paused"] == "true" then
+  hs.status = "Suspended"
+  hs.message = "Paused: nothing is sent to the service"
+  return hs
+end
+
+if obj.metadata.deletionTimestamp ~= nil then
+  hs.status = "Progressing"
+  hs.message = "Being deleted"
+  return hs
+end
+
+local status = obj.status or {}
+if status.observedGeneration ~= obj.metadata.generation then
+  hs.status = "Progressing"
+  hs.message = "Waiting for the operator to look at generation " .. tostring(obj.metadata.generation)
+  return hs
+end
+
+local conditions = {}
+for _, condition in ipairs(status.conditions or {}) do
+  conditions[condition.type] = condition
+end
+local function is(type)
+  return conditions[type] ~= nil and conditions[type].status == "True"
+end
+
+local ready = conditions["Ready"]
+if ready == nil then
+  hs.status = "Progressing"
+  hs.message = "Waiting for the operator's first report"
+  return hs
+end
+
+if is("Stalled") then
+  hs.status = "Degraded"
+elseif is("Reconciling") then
+  hs.status = "Progressing"
+elseif ready.status == "True" then
+  hs.status = "Healthy"
+else
+  hs.status = "Degraded"
+end
+hs.message = ready.reason .. ": " .. ready.message
+return hs

@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { runTool } from "../tools/tools.ts";
+
+const script = readFileSync("deploy/argocd/health.lua", "utf8");
+
+type Value = string | number | boolean | undefined | readonly Value[] | { readonly [key: string]: Value };
+
+function lua(value: Value): string {
+  if (value === undefined) return "nil";
+  if (typeof value !== "object") return JSON.stringify(value);
+  if (Array.isArray(value)) return `{${value.map((item: Value) => lua(item)).join(", ")}}`;
+  return `{${Object.entries(value)
+    .map(([key, inner]: [string, Value]) => `[${JSON.stringify(key)}] = ${lua(inner)}`)
+    .join(", ")}}`;
+}
+
+/** What Argo CD shows of `object`, e.g. `Healthy: Active: It runs.` */
+async function health(object: Value): Promise<string> {
+  const program = `
+    obj = ${lua(object)}
+    local function health()
+      ${script}
+    end
+    local hs = health()
+    print(hs.status .. ": " .. hs.message)`;
+  const { stdout, stderr } = await runTool("glua", ["-e", program]);
+  return `${stdout}${stderr}`.trim();
+}
+
+const condition = (type: string, status: string, reason: string): Value => ({
+  type,
+  status,
+  reason,
+  message: `It is ${reason}.`,
+});
+
+const compute = (conditions: readonly Value[], { generation = 2, observed = 2, metadata = {} } = {}): Value => ({
+  metadata: { name: "shop-primary", generation, ...metadata },
+  status: { observedGeneration: observed, conditions },
+});
+
+const active = [condition("Ready", "True", "Active"), condition("Synced", "True", "Active")];
+
+describe("Argo CD sees a Compute", () => {
+  it.each<[string, Value, string]>([
+    [
+      "that nobody has looked at as in progress",
+      compute([], { observed: -1 }),
+      "Progressing: Waiting for the operator to look at generation 2",
+    ],
+    [
+      "without any status as in progress",
+      { metadata: { generation: 1 } },
+      "Progressing: Waiting for the operator to look at generation 1",
+    ],
+    ["that is Ready as healthy", compute(active), "Healthy: Active: It is Active."],
+    [
+      "that was Ready before the last edit as in progress",
+      compute(active, { generation: 3 }),
+      "Progressing: Waiting for the operator to look at generation 3",
+    ],
+    [
+      "that is Ready and drifted as healthy",
+      compute([condition("Ready", "True", "Drifted"), condition("Synced", "False", "Drifted")]),
+      "Healthy: Drifted: It is Drifted.",
+    ],
+    [
+      "that is being made as in progress",
+      compute([condition("Ready", "False", "Creating"), condition("Reconciling", "True", "Creating")]),
+      "Progressing: Creating: It is Creating.",
+    ],
+    [
+      "that only a person can help as degraded",
+      compute([condition("Ready", "False", "Conflict"), condition("Stalled", "True", "Conflict")]),
+      "Degraded: Conflict: It is Conflict.",
+    ],
+    [
+      "whose key is refused as degraded",
+      compute([condition("Ready", "False", "Unauthorized")]),
+      "Degraded: Unauthorized: It is Unauthorized.",
+    ],
+    [
+      "that is paused as suspended",
+      compute(active, { metadata: { annotations: { "compute-operator.dev/paused": "true" } } }),
+      "Suspended: Paused: nothing is sent to the service",
+    ],
+    [
+      "that is being deleted as in progress",
+      compute(active, { metadata: { deletionTimestamp: "2026-01-02T03:04:05Z" } }),
+      "Progressing: Being deleted",
+    ],
+    [
+      "with generation and no report as in progress",
+      compute([]),
+      "Progressing: Waiting for the operator's first report",
+    ],
+  ])("%s", async (_, object, shown) => {
+    expect(await health(object)).toBe(shown);
+  });
+});
