@@ -1,129 +1,119 @@
-import { globSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { cycles, forbiddenImports, impureReaches, ungivenEffects } from "./layers.ts";
+import { parseSource, productSources } from "./sources.ts";
 
-const root = join(import.meta.dirname, "..", "..");
+const sources = productSources();
 
-/** What the files of each layer may import, besides files of their own. Nothing else points anywhere. */
-const layers: Readonly<Record<string, readonly string[]>> = {
-  main: ["cli", "operator", "service", "api"],
-  cli: ["operator", "api"],
-  operator: ["api"],
-  service: ["api"],
-  api: [],
-};
-
-/** The same inside the operator. Files directly below src/operator join the layers and may import all of them. */
-const operatorLayers: Readonly<Record<string, readonly string[]>> = {
-  compute: ["connection", "client", "cluster", "runtime", "resources"],
-  pool: ["connection", "client", "cluster", "runtime", "resources"],
-  connection: ["client", "cluster", "runtime", "resources"],
-  client: ["runtime", "resources"],
-  cluster: ["runtime", "resources"],
-  runtime: ["resources"],
-  resources: [],
-};
-
-/** Packages that only one place may know, so that the rest can be run without it. */
-const owners: Readonly<Record<string, RegExp>> = {
-  "@kubernetes/client-node": /^src\/operator\/cluster\//,
-  "p-retry": /^src\/operator\/client\//,
-  undici: /^src\/(operator\/(cluster|client)\/|main\.ts$)/,
-  hono: /^src\/service\//,
-  "node:sqlite": /^src\/service\//,
-};
-
-interface Import {
-  from: string;
-  to: string;
-  /** Erased before it runs. */
-  typeOnly: boolean;
-}
-
-const files = globSync("src/**/*.ts", { cwd: root }).map((file) => file.replaceAll("\\", "/"));
-const imports = files.flatMap((file) => importsOf(file));
-
-describe("imports point one way", () => {
-  it("finds the sources and their imports", () => {
-    expect(files).toContain("src/main.ts");
-    expect(imports.length).toBeGreaterThan(10);
+describe("the product", () => {
+  it("is read, with its imports", () => {
+    expect(sources.map(({ file }) => file)).toContain("src/main.ts");
+    expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(100);
   });
 
-  it("between main, cli, operator, service and api", () => {
-    expect(violations(imports, layers, topLayer)).toEqual([]);
+  it("imports in the direction of its layers, and each package where it belongs", () => {
+    expect(forbiddenImports(sources)).toEqual([]);
   });
 
-  it("inside the operator", () => {
-    expect(violations(imports, operatorLayers, operatorLayer)).toEqual([]);
+  it("plans and reports without a way to act", () => {
+    expect(impureReaches(sources)).toEqual([]);
   });
 
-  it("from the one place that may know a package", () => {
-    const strangers = imports.filter(({ from, to }) => {
-      const owner = Object.entries(owners).find(([name]) => to === name || to.startsWith(`${name}/`))?.[1];
-      return owner !== undefined && !owner.test(from);
-    });
-    expect(strangers.map(arrow)).toEqual([]);
+  it("has no circles", () => {
+    expect(cycles(sources)).toEqual([]);
   });
 
-  it("from plan and status to nothing that acts", () => {
-    const acts = /^src\/operator\/(client|cluster|connection)\//;
-    const pure = files.filter((file) => /^src\/operator\/compute\/(plan|status)(\.ts|\/|-)/.test(file));
-    expect(
-      pure.flatMap((file) =>
-        reachable(file)
-          .filter((to) => acts.test(to))
-          .map((to) => `${file} → ${to}`),
-      ),
-    ).toEqual([]);
+  it("is given time, chance, network and environment", () => {
+    expect(ungivenEffects(sources)).toEqual([]);
   });
 });
 
-function importsOf(file: string): Import[] {
-  const text = readFileSync(join(root, file), "utf8");
-  const statement =
-    /^\s*(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/gm;
-  return [...text.matchAll(statement)].map(([, type, static_, dynamic]) => {
-    const target = static_ ?? dynamic ?? "";
-    const to = target.startsWith(".")
-      ? relative(root, resolve(root, dirname(file), target)).replaceAll("\\", "/")
-      : target;
-    return { from: file, to, typeOnly: type !== undefined };
+describe("an import is found out", () => {
+  it.each([
+    ["src/service/app.ts", `import { plan } from "../operator/compute/plan.ts";`],
+    ["src/operator/compute/plan.ts", `import type { App } from "../../service/app.ts";`],
+    ["src/api/ids.ts", `export * from "../service/app.ts";`],
+    ["src/cli/plan.ts", `export { main } from "../main.ts";`],
+    ["src/operator/cluster/client.ts", `import { resolve } from "../connection/resolve.ts";`],
+    ["src/operator/runtime/queue.ts", `type T = import("../cluster/client.ts").ClusterClient;`],
+    ["src/operator/client/client.ts", `const late = await import("../cluster/client.ts");`],
+    ["src/operator/connection/resolve.ts", `import { KubeConfig } from "@kubernetes/client-node";`],
+    ["src/operator/client/client.ts", `import pRetry from "p-retry";`],
+    ["src/operator/cluster/reflector.ts", `import { Agent } from "undici";`],
+    ["src/operator/runtime/clock.ts", `import { setTimeout as wait } from "node:timers/promises";`],
+  ])("in %s: %s", (file, text) => {
+    expect(forbiddenImports([parseSource(file, text)])).toHaveLength(1);
   });
-}
 
-function violations(
-  all: readonly Import[],
-  table: Readonly<Record<string, readonly string[]>>,
-  layerOf: (file: string) => string | undefined,
-): string[] {
-  return all
-    .filter(({ from, to }) => {
-      const [source, target] = [layerOf(from), layerOf(to)];
-      if (source === undefined || target === undefined || source === target) return false;
-      return table[source]?.includes(target) !== true;
-    })
-    .map(arrow);
-}
+  it("but not one that points the right way", () => {
+    const text = `import { sleep } from "../runtime/clock.ts"; import { zod } from "zod"; import "./errors.ts";`;
+    expect(forbiddenImports([parseSource("src/operator/cluster/client.ts", text)])).toEqual([]);
+  });
+});
 
-function topLayer(file: string): string | undefined {
-  if (file === "src/main.ts") return "main";
-  return /^src\/([^/]+)\//.exec(file)?.[1];
-}
+describe("a circle is found out", () => {
+  const circle = (kind: string) => [
+    parseSource("src/api/a.ts", `import { b } from "./b.ts";`),
+    parseSource("src/api/b.ts", `export * from "./c.ts";`),
+    parseSource("src/api/c.ts", `import ${kind} { a } from "./a.ts";`),
+  ];
 
-function operatorLayer(file: string): string | undefined {
-  return /^src\/operator\/([^/]+)\//.exec(file)?.[1];
-}
+  it("over any number of modules", () => {
+    expect(cycles(circle(""))).toEqual(["src/api/a.ts → src/api/b.ts → src/api/c.ts → src/api/a.ts"]);
+  });
 
-/** Every file that is loaded when this one is. */
-function reachable(start: string, seen = new Set<string>()): string[] {
-  for (const { from, to, typeOnly } of imports) {
-    if (from !== start || typeOnly || seen.has(to)) continue;
-    seen.add(to);
-    reachable(to, seen);
-  }
-  return [...seen];
-}
+  it("but not where only a type closes it", () => {
+    expect(cycles(circle("type"))).toEqual([]);
+  });
+});
 
-function arrow({ from, to }: Import): string {
-  return `${from} → ${to}`;
-}
+it("a way to act is found out behind any number of modules", () => {
+  const planted = [
+    parseSource("src/operator/compute/plan.ts", `import { rule } from "./rules.ts";`),
+    parseSource("src/operator/compute/rules.ts", `import { send } from "../client/client.ts";`),
+  ];
+  expect(impureReaches(planted)).toEqual(["src/operator/compute/plan.ts → src/operator/client/client.ts"]);
+});
+
+describe("an effect is found out", () => {
+  it.each([
+    "const now = Date.now();",
+    "const now = new Date();",
+    "const now = Date();",
+    "const odds = Math.random();",
+    "const given = { random: Math.random };",
+    "setTimeout(() => {}, 10);",
+    "const timers = { setInterval };",
+    "const wait = (ms: number) => new Promise((done) => setTimeout(done, ms));",
+    "await fetch(url);",
+    "const answer = globalThis.fetch(url);",
+    "const home = process.env.HOME;",
+    "class A { #at = performance.now(); }",
+    "const signal = AbortSignal.timeout(5000);",
+    "function late(clock = Date.now) { return clock(); }",
+    "const { now } = Date;",
+    "const later = (Date as { now(): number }).now();",
+  ])("%s", (text) => {
+    expect(ungivenEffects([parseSource("src/operator/runtime/planted.ts", `\n${text}`)])).toEqual([
+      expect.stringMatching(/^src\/operator\/runtime\/planted\.ts:2: /),
+    ]);
+  });
+
+  it.each([
+    "const shown = new Date(clock.now()).toISOString();",
+    "const due = Date.parse(header) - Date.UTC(2026, 0, 1);",
+    "const least = Math.min(a, b);",
+    "const isDate = value instanceof Date;",
+    "type Stop = AbortSignal; const both = AbortSignal.any([a, b]);",
+    "const transport = { fetch: send, process: handle }; transport.fetch(); transport.process();",
+    "interface Clock { setTimeout(task: () => void): void; process: string }",
+    "function call(fetch: (url: string) => void) { fetch('x'); }",
+    "// process.env, Date.now() and setTimeout in a comment",
+    "const text = 'process.exit';",
+  ])("but not in: %s", (text) => {
+    expect(ungivenEffects([parseSource("src/operator/runtime/planted.ts", text)])).toEqual([]);
+  });
+
+  it("but not in main, which gives them to all others", () => {
+    expect(ungivenEffects([parseSource("src/main.ts", "process.exit(Date.now());")])).toEqual([]);
+  });
+});

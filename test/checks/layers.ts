@@ -1,0 +1,141 @@
+import type { Import, Source } from "./sources.ts";
+
+/** What the files of each layer may import, besides files of their own. Nothing else points anywhere. */
+const layers: Readonly<Record<string, readonly string[]>> = {
+  main: ["cli", "operator", "service", "api"],
+  cli: ["operator", "api"],
+  operator: ["api"],
+  service: ["api"],
+  api: [],
+};
+
+/** The same inside the operator. Files directly below src/operator join the layers and may import all of them. */
+const operatorLayers: Readonly<Record<string, readonly string[]>> = {
+  compute: ["connection", "client", "cluster", "runtime", "resources"],
+  pool: ["connection", "client", "cluster", "runtime", "resources"],
+  connection: ["client", "cluster", "runtime", "resources"],
+  client: ["runtime", "resources"],
+  cluster: ["runtime", "resources"],
+  runtime: ["resources"],
+  resources: [],
+};
+
+/** Packages that only one place may know, so that the rest can be run without it. */
+const owners: Readonly<Record<string, RegExp>> = {
+  "@kubernetes/client-node": /^src\/operator\/cluster\//,
+  "p-retry": /^src\/operator\/client\/http-transport\.ts$/,
+  undici: /^src\/operator\/(cluster|client)\/http-transport\.ts$/,
+  hono: /^src\/service\//,
+  "@hono/node-server": /^src\/service\//,
+  "node:sqlite": /^src\/service\//,
+  // What the clock and the process stand for, by another door.
+  "node:timers": /^src\/main\.ts$/,
+  "node:process": /^src\/main\.ts$/,
+};
+
+/** What only `main.ts` may touch: all else is given time, chance, network and environment. */
+const effects = [
+  /^(process|setTimeout|setInterval|setImmediate|fetch|performance|globalThis)\b/,
+  /^(new Date\(\)|Date\(.*\)|Date\.now|Math\.random|AbortSignal\.timeout)$/,
+  // As a whole they can be taken apart anywhere.
+  /^(Date|Math|AbortSignal)$/,
+];
+
+/** The network adapter holds p-retry, which has timers of its own: nothing there can be driven anyway. */
+const excepted: Readonly<Record<string, string>> = { "src/operator/client/http-transport.ts": "AbortSignal.timeout" };
+
+/** Imports against the direction of the layers, or of a package by who may not know it. */
+export function forbiddenImports(sources: readonly Source[]): string[] {
+  const all = sources.flatMap(({ imports }) => imports);
+  return all
+    .filter(
+      (each) => crosses(each, layers, topLayer) || crosses(each, operatorLayers, operatorLayer) || isStranger(each),
+    )
+    .map(arrow);
+}
+
+/** What pure modules reach, however far away, that acts. */
+export function impureReaches(sources: readonly Source[]): string[] {
+  const acts = /^src\/operator\/(client|cluster|connection)\//;
+  const pure = /^src\/operator\/compute\/(plan|status)(\.ts|\/|-)/;
+  const start = sources.filter(({ file }) => pure.test(file));
+  return start.flatMap(({ file }) =>
+    reachable(file, sources)
+      .filter((to) => acts.test(to))
+      .map((to) => `${file} → ${to}`),
+  );
+}
+
+/** Circles of modules that load one another, each once; imports of types alone close none. */
+export function cycles(sources: readonly Source[]): string[] {
+  const loads = loadsOf(sources);
+  const found: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) found.push([...path.slice(at), file].join(" → "));
+    if (at >= 0 || done.has(file)) return;
+    for (const next of loads.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const { file } of sources) visit(file, []);
+  return found;
+}
+
+/** Where a module reaches for an effect that it should have been given. */
+export function ungivenEffects(sources: readonly Source[]): string[] {
+  return sources
+    .filter(({ file }) => file !== "src/main.ts")
+    .flatMap(({ globals }) => globals)
+    .filter(({ file, name }) => effects.some((effect) => effect.test(name)) && excepted[file] !== name)
+    .map(({ file, line, name }) => `${file}:${line}: ${name}`);
+}
+
+function crosses(
+  { from, to }: Import,
+  table: Readonly<Record<string, readonly string[]>>,
+  layerOf: (file: string) => string | undefined,
+): boolean {
+  const [source, target] = [layerOf(from), layerOf(to)];
+  if (source === undefined || target === undefined || source === target) return false;
+  return table[source]?.includes(target) !== true;
+}
+
+function isStranger({ from, to }: Import): boolean {
+  const owner = Object.entries(owners).find(([name]) => to === name || to.startsWith(`${name}/`))?.[1];
+  return owner !== undefined && !owner.test(from);
+}
+
+function topLayer(file: string): string | undefined {
+  if (file === "src/main.ts") return "main";
+  return /^src\/([^/]+)\//.exec(file)?.[1];
+}
+
+function operatorLayer(file: string): string | undefined {
+  return /^src\/operator\/([^/]+)\//.exec(file)?.[1];
+}
+
+function loadsOf(sources: readonly Source[]): Map<string, string[]> {
+  return new Map(
+    sources.map(({ file, imports }) => [file, imports.filter(({ typeOnly }) => !typeOnly).map(({ to }) => to)]),
+  );
+}
+
+/** Every file that is loaded when this one is. */
+function reachable(start: string, sources: readonly Source[]): string[] {
+  const loads = loadsOf(sources);
+  const seen = new Set<string>();
+  const follow = (file: string): void => {
+    for (const next of loads.get(file) ?? []) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      follow(next);
+    }
+  };
+  follow(start);
+  return [...seen];
+}
+
+function arrow({ from, to }: Import): string {
+  return `${from} → ${to}`;
+}
