@@ -1,42 +1,15 @@
 import { type Backoff, delayOf } from "../runtime/backoff.ts";
-import { type Clock, type Random, sleep } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
-import type { ClusterClient, ListSelection } from "./client.ts";
+import { sleep } from "../runtime/clock.ts";
+import type { ListSelection } from "./client.ts";
 import { ClusterError, ClusterUnreachable, errorOfStatus, isGone } from "./errors.ts";
-import { apiVersionOf, isObjectOf, type KubeObject, nameOf, type ResourceKind } from "./objects.ts";
+import { listAll } from "./list-all.ts";
+import type { KubeObject } from "./objects.ts";
+import { readObject, uidIn, versionIn } from "./read-object.ts";
+import type { ReflectorOptions, RelistCause } from "./reflector-options.ts";
 import { type Change, ObjectStore } from "./store.ts";
 import type { WatchLine } from "./transport.ts";
 
-/** Why a complete list was read. */
-export type RelistCause = "start" | "expired" | "periodic";
-
-/** What a reflector tells whoever measures it. */
-export interface ReflectorObserver {
-  watchRestarted?(kind: string, cause: "closed" | "expired" | "failed"): void;
-  relisted?(kind: string, cause: RelistCause): void;
-}
-
-export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
-  client: ClusterClient;
-  kind: ResourceKind<T>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
-  /** Hears of each change after the store has it. What it throws is logged; it is expected to enqueue a key and return. */
-  onChange: (change: Change<T>) => void;
-  /** A complete list has come in; called before its changes are told. After `expired` there was a gap in what was seen. */
-  onRelist?: (cause: RelistCause) => void;
-  /** Makes a typed object of what came, `undefined` where it is odd: then it is skipped and what was known of it stays. */
-  parse?: (raw: unknown) => T | undefined;
-  observer?: ReflectorObserver;
-  /** Objects per page of a list; 500 where left out. */
-  pageSize?: number;
-  /** A watch that says nothing for so long is dead; 100 s where left out, as the API server sends a bookmark a minute. */
-  idleTimeoutMs?: number;
-  /** After how long a list is read anew though nothing seems amiss, at a watch's next end; an hour where left out. */
-  relistAfterMs?: number;
-  backoff?: Backoff;
-}
+export type { ReflectorObserver, ReflectorOptions, RelistCause } from "./reflector-options.ts";
 
 const retryBackoff: Backoff = { baseMs: 400, factor: 2, maxMs: 30_000, jitter: 0.5 };
 const shortestWatchMs = 1000;
@@ -152,21 +125,11 @@ export class Reflector<T extends KubeObject> {
   async #list(signal: AbortSignal): Promise<void> {
     const { client, kind, clock, pageSize = 500, observer, onRelist } = this.#options;
     const startedAt = clock.monotonic();
-    const items: unknown[] = [];
-    let token: string | undefined;
-    let resourceVersion: string;
-    do {
-      const page = await client.listPage(kind, { ...this.#selection(), limit: pageSize, continue: token }, { signal });
-      signal.throwIfAborted();
-      for (const item of page.items) items.push(item);
-      token = page.continue;
-      resourceVersion = page.resourceVersion;
-    } while (token !== undefined);
-
+    const { items, resourceVersion } = await listAll(client, kind, { ...this.#selection(), limit: pageSize }, signal);
     const objects: T[] = [];
     const unreadable: string[] = [];
     for (const item of items) {
-      const object = this.#parse(item);
+      const object = readObject(this.#options, item);
       if (object !== undefined) objects.push(object);
       else unreadable.push(uidIn(item));
     }
@@ -211,13 +174,13 @@ export class Reflector<T extends KubeObject> {
         break;
       case "ADDED":
       case "MODIFIED": {
-        const object = this.#parse(line.object);
+        const object = readObject(this.#options, line.object);
         if (object !== undefined) this.#tell(this.#store.upsert(object));
         break;
       }
       case "DELETED": {
         const known = this.#store.byUid(uidIn(line.object));
-        const last = this.#parse(line.object) ?? known;
+        const last = readObject(this.#options, line.object) ?? known;
         if (last !== undefined) this.#tell(this.#store.remove(last));
         break;
       }
@@ -227,22 +190,7 @@ export class Reflector<T extends KubeObject> {
         this.#options.log.warn({ kind: kind.kind, type: line.type }, "The watch sent a line of an unknown type");
         return;
     }
-    const resourceVersion = metadataOf(line.object).resourceVersion;
-    if (typeof resourceVersion === "string" && resourceVersion !== "") this.#resourceVersion = resourceVersion;
-  }
-
-  #parse(raw: unknown): T | undefined {
-    const { kind, parse, log } = this.#options;
-    let problem: unknown;
-    try {
-      const object = isObjectOf(kind, raw) ? whole(kind, raw) : undefined;
-      const parsed = object === undefined || parse === undefined ? object : parse(object);
-      if (parsed !== undefined) return parsed;
-    } catch (error) {
-      problem = error;
-    }
-    log.warn({ kind: kind.kind, object: nameIn(raw), error: problem }, "Skipped an object that cannot be read");
-    return undefined;
+    this.#resourceVersion = versionIn(line.object) ?? this.#resourceVersion;
   }
 
   #tell(changes: readonly Change<T>[]): void {
@@ -261,23 +209,4 @@ export class Reflector<T extends KubeObject> {
     const { namespace, labelSelector, fieldSelector } = this.#options;
     return { namespace, labelSelector, fieldSelector };
   }
-}
-
-/** The API server leaves kind and version out of the items of a list where its own kinds are concerned. */
-function whole<T extends KubeObject>(kind: ResourceKind<T>, object: T): T {
-  return Object.hasOwn(object, "kind") ? object : { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind };
-}
-
-function metadataOf(raw: unknown): { name?: unknown; namespace?: unknown; uid?: unknown; resourceVersion?: unknown } {
-  if (typeof raw !== "object" || raw === null || !("metadata" in raw)) return {};
-  return typeof raw.metadata === "object" && raw.metadata !== null ? raw.metadata : {};
-}
-
-function uidIn(raw: unknown): string {
-  return String(metadataOf(raw).uid);
-}
-
-function nameIn(raw: unknown): string {
-  const { namespace, name } = metadataOf(raw);
-  return nameOf({ namespace: typeof namespace === "string" ? namespace : undefined, name: String(name) });
 }

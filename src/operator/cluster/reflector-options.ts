@@ -1,0 +1,37 @@
+import type { Backoff } from "../runtime/backoff.ts";
+import type { Clock, Random } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { ClusterClient, ListSelection } from "./client.ts";
+import type { KubeObject, ResourceKind } from "./objects.ts";
+import type { Change } from "./store.ts";
+
+/** Why a complete list was read. */
+export type RelistCause = "start" | "expired" | "periodic";
+
+/** What a reflector tells whoever measures it. */
+export interface ReflectorObserver {
+  watchRestarted?(kind: string, cause: "closed" | "expired" | "failed"): void;
+  relisted?(kind: string, cause: RelistCause): void;
+}
+
+export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
+  client: ClusterClient;
+  kind: ResourceKind<T>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Hears of each change after the store has it. What it throws is logged; it is expected to enqueue a key and return. */
+  onChange: (change: Change<T>) => void;
+  /** A complete list has come in; called before its changes are told. After `expired` there was a gap in what was seen. */
+  onRelist?: (cause: RelistCause) => void;
+  /** Makes a typed object of what came, `undefined` where it is odd: then it is skipped and what was known of it stays. */
+  parse?: (raw: unknown) => T | undefined;
+  observer?: ReflectorObserver;
+  /** Objects per page of a list; 500 where left out. */
+  pageSize?: number;
+  /** A watch that says nothing for so long is dead; 100 s where left out, as the API server sends a bookmark a minute. */
+  idleTimeoutMs?: number;
+  /** After how long a list is read anew though nothing seems amiss, at a watch's next end; an hour where left out. */
+  relistAfterMs?: number;
+  backoff?: Backoff;
+}
