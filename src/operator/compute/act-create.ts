@@ -4,7 +4,7 @@ import { guardedPatch } from "../cluster/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { timestamp } from "../resources/conditions-of.ts";
 import { annotations, finalizers } from "../resources/names.ts";
-import { type Hands, patched } from "./act.ts";
+import { type Hands, patched } from "./hands.ts";
 import { holdBack } from "./hold.ts";
 import { createdProof } from "./link.ts";
 import { type CreateMark, createMarkOf } from "./marks.ts";

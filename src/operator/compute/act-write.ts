@@ -3,7 +3,7 @@ import { guardedPatch } from "../cluster/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { timestamp } from "../resources/conditions-of.ts";
 import { annotations } from "../resources/names.ts";
-import { type Hands, patched, release } from "./act.ts";
+import { type Hands, patched, release } from "./hands.ts";
 import { holdBack } from "./hold.ts";
 import type { RestartMark } from "./marks.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";

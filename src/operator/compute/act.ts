@@ -1,31 +1,13 @@
-import type { ClusterClient } from "../cluster/client.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
-import type { ProjectWatcher } from "../connection/project-watcher.ts";
-import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
+import type { Compute } from "../resources/compute.ts";
 import { annotations, finalizers } from "../resources/names.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { createEndpoint } from "./act-create.ts";
 import { deleteEndpoint, patchEndpoint, restartEndpoint } from "./act-write.ts";
 import { meaningOf } from "./failures.ts";
+import { type Hands, patched, release } from "./hands.ts";
 import { createdProof } from "./link.ts";
-import type { Memory } from "./memory.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
 import type { Step } from "./step.ts";
-
-/** All through which a step may have an effect. */
-export interface Hands {
-  cluster: ClusterClient;
-  clock: Clock;
-  /** Of the Compute's project; present wherever a list was planned from. */
-  watcher: ProjectWatcher;
-  /** Written to by what was sent, so that the next plan knows how old a list may be. */
-  memory: Memory;
-  signal: AbortSignal;
-  /** Takes one deletion from the brake; false: not now. */
-  mayDelete: () => boolean;
-  /** Asks the API server whether the CRD itself is being deleted: then nothing is deleted at the service. */
-  uninstalling: () => Promise<boolean>;
-}
 
 type Acted = Exclude<Step, { step: "wait" | "hold" | "refuse" | "settled" }>;
 
@@ -56,19 +38,6 @@ export async function act(step: Acted, compute: Compute, hands: Hands): Promise<
     case "release":
       return release(step, compute, hands.cluster);
   }
-}
-
-/** Sends a patch of a Compute and reads the answer; a patch that would change nothing is not sent. */
-export async function patched(
-  cluster: ClusterClient,
-  patch: ReturnType<typeof guardedPatch>,
-  compute: Compute,
-  options: { subresource?: "status" } = {},
-): Promise<Compute> {
-  if (patch.isEmpty) return compute;
-  const answer = parseCompute(await cluster.patch(computeKind, compute.metadata, patch.ops(), options));
-  if (!answer.ok) throw new Error(`the API server answered with a Compute that cannot be read: ${answer.problem}`);
-  return answer.value;
 }
 
 async function link(step: Extract<Step, { step: "link" }>, compute: Compute, { cluster }: Hands): Promise<Outcome> {
@@ -116,14 +85,4 @@ async function confirmGone(
   }
   const { reason, message } = meaningOf(answer, `show endpoint ${endpointID}`);
   return shown(compute, reason, message);
-}
-
-export async function release(
-  { event, message }: Extract<Step, { step: "release" }>,
-  compute: Compute,
-  cluster: ClusterClient,
-): Promise<Outcome> {
-  const patch = guardedPatch(compute, { resourceVersion: true }).removeFinalizer(finalizers.endpoint);
-  if (!patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
-  return { ...unchanged(compute), released: true, notes: [{ type: "Normal", reason: event, message }] };
 }

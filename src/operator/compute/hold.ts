@@ -1,7 +1,7 @@
 import type { Failure } from "../client/answer.ts";
 import type { Compute } from "../resources/compute.ts";
-import type { Hands } from "./act.ts";
 import { meaningOf } from "./failures.ts";
+import type { Hands } from "./hands.ts";
 import { type Outcome, shown } from "./outcome.ts";
 import { nextLook, reasons } from "./reasons.ts";
 import { identityOf, type Write } from "./step.ts";

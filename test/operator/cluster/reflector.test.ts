@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-
 import { minute, setUp } from "./reflector-world.ts";
 
 describe("the first list", () => {

@@ -1,0 +1,48 @@
+import type { ClusterClient } from "../cluster/client.ts";
+import { guardedPatch } from "../cluster/json-patch.ts";
+import type { ProjectWatcher } from "../connection/project-watcher.ts";
+import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
+import { finalizers } from "../resources/names.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Memory } from "./memory.ts";
+import { type Outcome, unchanged } from "./outcome.ts";
+import type { Step } from "./step.ts";
+
+/** All through which a step may have an effect. */
+export interface Hands {
+  cluster: ClusterClient;
+  clock: Clock;
+  /** Of the Compute's project; present wherever a list was planned from. */
+  watcher: ProjectWatcher;
+  /** Written to by what was sent, so that the next plan knows how old a list may be. */
+  memory: Memory;
+  signal: AbortSignal;
+  /** Takes one deletion from the brake; false: not now. */
+  mayDelete: () => boolean;
+  /** Asks the API server whether the CRD itself is being deleted: then nothing is deleted at the service. */
+  uninstalling: () => Promise<boolean>;
+}
+
+/** Sends a patch of a Compute and reads the answer; a patch that would change nothing is not sent. */
+export async function patched(
+  cluster: ClusterClient,
+  patch: ReturnType<typeof guardedPatch>,
+  compute: Compute,
+  options: { subresource?: "status" } = {},
+): Promise<Compute> {
+  if (patch.isEmpty) return compute;
+  const answer = parseCompute(await cluster.patch(computeKind, compute.metadata, patch.ops(), options));
+  if (!answer.ok) throw new Error(`the API server answered with a Compute that cannot be read: ${answer.problem}`);
+  return answer.value;
+}
+
+/** Lets a Compute go: takes our finalizer away and tells so. */
+export async function release(
+  { event, message }: Extract<Step, { step: "release" }>,
+  compute: Compute,
+  cluster: ClusterClient,
+): Promise<Outcome> {
+  const patch = guardedPatch(compute, { resourceVersion: true }).removeFinalizer(finalizers.endpoint);
+  if (!patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
+  return { ...unchanged(compute), released: true, notes: [{ type: "Normal", reason: event, message }] };
+}
