@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { ApiKey } from "../../../src/operator/client/api-key.ts";
+import { createLogger, type LogLevel } from "../../../src/operator/runtime/log.ts";
+import { readableLines } from "../../../src/operator/runtime/readable-lines.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const secret = "s3cr3t-key";
+
+function setUp({ level = "debug", readable = false }: { level?: LogLevel; readable?: boolean } = {}) {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const log = createLogger({
+    level,
+    destination: readable ? readableLines(destination) : destination,
+    clock: new VirtualClock(),
+  });
+  return { log, lines };
+}
+
+/** An error as a library makes it: with the whole request on it. */
+function errorWithRequest(message: string): Error {
+  return Object.assign(new Error(message), {
+    status: 401,
+    request: { headers: { Authorization: `Bearer ${secret}` } },
+    config: { apiKey: secret },
+  });
+}
+
+describe("a line", () => {
+  test("is one JSON object with time, level, message and fields, its logger's among them", () => {
+    const { log, lines } = setUp();
+    log.child({ compute: "shop/primary" }).info({ step: "create" }, "Created");
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? "")).toEqual({
+      time: "2026-01-01T00:00:00.000Z",
+      level: "info",
+      compute: "shop/primary",
+      step: "create",
+      message: "Created",
+    });
+    expect(lines[0]?.endsWith("}\n")).toBe(true);
+  });
+
+  test("is not written below the level", () => {
+    const { log, lines } = setUp({ level: "warn" });
+    log.debug({}, "no");
+    log.info({}, "no");
+    log.warn({}, "yes");
+    log.error({}, "yes");
+    expect(lines).toHaveLength(2);
+  });
+
+  test("tells an error with its causes, and none of what a library hung on it", () => {
+    const { log, lines } = setUp();
+    const error = new Error("list failed", { cause: errorWithRequest("no rights") });
+    log.error({ error }, "Cannot list");
+    const line: unknown = JSON.parse(lines[0] ?? "");
+    expect(line).toMatchObject({
+      error: { name: "Error", message: "list failed", cause: { message: "no rights", status: 401 } },
+    });
+    expect(lines[0]).not.toContain(secret);
+  });
+
+  test.each([
+    ["a header", { headers: { Authorization: `Bearer ${secret}` } }],
+    ["a header deep inside", { request: { options: [{ headers: { authorization: secret } }] } }],
+    ["a key by its name", { "api-key": secret, api_key: secret, apiKey: secret, token: secret, password: secret }],
+    ["a key in a text", { note: `sent Authorization: Bearer ${secret}, refused` }],
+    ["a connection URI", { url: `postgres://app:${secret}@ep-1.example.com/shop` }],
+    ["a Map", { seen: new Map([["cookie", secret]]) }],
+    ["an error's message", { error: new Error(`bad header "Bearer ${secret}"`) }],
+    ["an error's cause", { error: new Error("x", { cause: errorWithRequest(`https://u:${secret}@host refused`) }) }],
+    ["an ApiKey", { credentials: new ApiKey(secret) }],
+  ])("never shows a secret: %s", (_where, fields) => {
+    for (const readable of [false, true]) {
+      const { log, lines } = setUp({ readable });
+      log.error(fields, "Failed");
+      log.child(fields).warn({}, "Failed");
+      expect(lines).toHaveLength(2);
+      expect(lines.join("")).not.toContain(secret);
+    }
+  });
+
+  test("stays bounded, whatever is logged", () => {
+    const { log, lines } = setUp();
+    const circle: Record<string, unknown> = { big: "x".repeat(1_000_000), many: Array.from({ length: 10_000 }) };
+    circle.self = circle;
+    log.info({ circle, count: 5n }, "Odd");
+    expect(lines[0]?.length).toBeLessThan(50_000);
+  });
+});
+
+test("at a terminal each line is one for a person", () => {
+  const { log, lines } = setUp({ readable: true });
+  log.child({ compute: "shop/primary" }).warn({ error: new TypeError("no such host"), tries: 3 }, "Cannot reach it");
+  expect(lines).toEqual([
+    '00:00:00.000 WARN  Cannot reach it  compute=shop/primary  error="TypeError: no such host"  tries=3\n',
+  ]);
+});
