@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import { crdYaml, customResourceDefinitions } from "../src/operator/resources/crd.ts";
+import { keysDocument } from "../test/service/keys/document.ts";
 
 const CHART = "deploy/helm/compute-operator";
 
@@ -16,6 +17,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   const { spec }: { spec: unknown } = parse(readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8"));
   files.set(`${CHART}/files/rules.yaml`, stringify(spec, { lineWidth: 0 }));
   files.set("deploy/argocd/argocd-cm.yaml", stringify(argocdConfig(), { lineWidth: 0 }));
+  files.set("docs/service-keys.md", keysDocument());
   return files;
 }
 

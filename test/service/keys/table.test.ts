@@ -1,9 +1,6 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { keys, project, Shop } from "../support/shop.ts";
 import { callers, requestLine, table, tryCell } from "./cells.ts";
-import { keysDocument } from "./table.ts";
 
 const cells = table(new Shop().core.routes);
 
@@ -19,11 +16,6 @@ describe("the table of keys and routes", () => {
       expect(tryCell(new Shop(), cell)).toBe(cell.expected);
     },
   );
-
-  it("is the one in docs/service-keys.md", () => {
-    const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "docs", "service-keys.md"), "utf8");
-    expect(page, "run: node scripts/write-service-keys.ts").toBe(keysDocument());
-  });
 });
 
 describe("every route", () => {

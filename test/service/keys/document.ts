@@ -14,8 +14,8 @@ export function keysDocument(): string {
 
 The status that each key gets on each route below \`/api/v2\`, when what the request is about is within the key's reach
 (own), belongs to somebody else (other), or does not exist (none). A missing, malformed, unknown or revoked key gets 401
-everywhere. Written by \`node scripts/write-service-keys.ts\` from the routes; every cell is tried in
-\`test/service/keys/table.test.ts\`, which also fails when this page is out of date.
+everywhere. Written by \`npm run generate\` from the routes; every cell is tried in
+\`test/service/keys/table.test.ts\`.
 
 ${markdownTable(["route", "about", ...callerNames()], lines)}
 `;

@@ -1,0 +1,114 @@
+import { Agent, request } from "undici";
+import { stringify } from "yaml";
+import { ServiceProcess } from "../support/processes.ts";
+import type { Bench, Figure } from "./figures.ts";
+
+const projects = 10;
+const computesPerProject = 1000;
+/** Each account may send 700 requests a minute: many together send more than the service can answer. */
+const accounts = 100;
+const rounds = 10;
+const requestsPerRound = 200;
+/** Milliseconds for each request at 150 requests a second. */
+const promised = 6.67;
+
+/** GET endpoints of a project with 1,000 computes, 10,000 in the store: each body is some 0.7 MB. */
+export const endpointLists: Bench = {
+  name: "endpoint-lists",
+  measures: `the service's list of ${computesPerProject} computes, ${projects * computesPerProject} in its store; it runs on one core`,
+  async run(progress) {
+    await using service = await ServiceProcess.start({ seed: stringify(seed()) });
+    const agent = new Agent({ connections: 4 });
+    const client = new Client(service.baseURL, agent);
+    await client.list();
+    progress(`each list has ${client.bytes} bytes`);
+    const unchanged = await client.rounds(() => client.list());
+    const changing = await client.rounds(async () => {
+      await client.rename();
+      await client.list();
+    });
+    await agent.close();
+    return [
+      figure("time for each list, nothing changing", unchanged, promised),
+      figure("time for each change and the list after it", changing),
+    ];
+  },
+};
+
+class Client {
+  readonly #baseURL: string;
+  readonly #agent: Agent;
+  #account = 0;
+  bytes = 0;
+
+  constructor(baseURL: string, agent: Agent) {
+    this.#baseURL = baseURL;
+    this.#agent = agent;
+  }
+
+  async list(): Promise<void> {
+    const { statusCode, body } = await this.#send("GET", "/projects/project-0/endpoints");
+    const bytes = (await body.arrayBuffer()).byteLength;
+    if (statusCode !== 200) throw new Error(`the list was answered with ${statusCode}`);
+    this.bytes = bytes;
+  }
+
+  async rename(): Promise<void> {
+    const body = { endpoint: { name: `name-${this.#account}` } };
+    const answer = await this.#send("PATCH", "/projects/project-0/endpoints/ep-0-0", body);
+    await answer.body.dump();
+    if (answer.statusCode !== 200) throw new Error(`the change was answered with ${answer.statusCode}`);
+  }
+
+  /** Milliseconds for each call, over several rounds of calls from four clients at once. */
+  async rounds(call: () => Promise<void>): Promise<number[]> {
+    const samples: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const began = performance.now();
+      await Promise.all(
+        Array.from({ length: 4 }, async () => {
+          for (let sent = 0; sent < requestsPerRound / 4; sent++) await call();
+        }),
+      );
+      samples.push((performance.now() - began) / requestsPerRound);
+    }
+    return samples;
+  }
+
+  #send(method: "GET" | "PATCH", path: string, body?: unknown) {
+    this.#account = (this.#account + 1) % accounts;
+    return request(`${this.#baseURL}${path}`, {
+      dispatcher: this.#agent,
+      method,
+      headers: { authorization: `Bearer key-${this.#account}` },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+}
+
+function seed() {
+  const everyone = Array.from({ length: accounts }, (_, index) => `acc-${index}`);
+  return {
+    accounts: everyone.map((id, index) => ({
+      id,
+      email: `${id}@example.com`,
+      apiKeys: [{ name: "bench", key: `key-${index}` }],
+    })),
+    organizations: [{ id: "org", plan: "scale", members: everyone.map((account) => ({ account, role: "admin" })) }],
+    projects: Array.from({ length: projects }, (_, project) => ({
+      id: `project-${project}`,
+      owner: "org",
+      branches: [{ id: `br-${project}`, name: "main" }],
+      endpoints: Array.from({ length: computesPerProject }, (__, compute) => ({
+        id: `ep-${project}-${compute}`,
+        branchID: `br-${project}`,
+        type: compute === 0 ? "read_write" : "read_only",
+        name: `k8s-00000000-0000-4000-8000-${String(compute).padStart(12, "0")}`,
+      })),
+    })),
+  };
+}
+
+function figure(name: string, samples: readonly number[], below?: number): Figure {
+  return { name, unit: "ms", samples, ...(below !== undefined && { below }) };
+}
