@@ -29,7 +29,7 @@ export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
   observer?: ReflectorObserver;
   /** Objects per page of a list; 500 where left out. */
   pageSize?: number;
-  /** A watch that says nothing for so long is dead; 100 s where left out, as the API server sends a bookmark a minute. */
+  /** A watch that says nothing for so long is dead; 150 s where left out: of a quiet kind bookmarks come every two minutes. */
   idleTimeoutMs?: number;
   /** After how long a list is read anew though nothing seems amiss, at a watch's next end; an hour where left out. */
   relistAfterMs?: number;

@@ -146,7 +146,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #watch(from: string, signal: AbortSignal): Promise<void> {
-    const { client, kind, clock, random, idleTimeoutMs = 100_000, relistAfterMs = 3_600_000, observer } = this.#options;
+    const { client, kind, clock, random, idleTimeoutMs = 150_000, relistAfterMs = 3_600_000, observer } = this.#options;
     const timeoutSeconds = 300 + Math.floor(300 * random());
     const openedAt = clock.monotonic();
     let lines = 0;
