@@ -1,4 +1,3 @@
-import type { Compute } from "../resources/compute.ts";
 import type { Reason } from "./reasons.ts";
 
 /**
@@ -9,7 +8,9 @@ export interface Memory {
   /** A list counts only if its request began after this: the last write ended then, or something was lost sight of. */
   listsCountAfter: number;
   /** The newest answer of the API server to a write of ours, until the watch has delivered it. */
-  ownWrite?: { compute: Compute; since: number };
+  ownWrite?: { resourceVersion: string; since: number };
+  /** Versions that the watch delivered during the pass: a write's may come before its answer. */
+  delivered: Set<string>;
   /** The mark of a create, and the first list since that lacks the endpoint. */
   pendingCreate?: { since: string; seenAt: number; firstListWithout?: number };
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
@@ -33,5 +34,10 @@ export interface Memory {
 }
 
 export function newMemory(now: number): Memory {
-  return { listsCountAfter: now, corrections: [], looks: { reason: "", count: 0, dueAt: undefined } };
+  return {
+    listsCountAfter: now,
+    delivered: new Set(),
+    corrections: [],
+    looks: { reason: "", count: 0, dueAt: undefined },
+  };
 }

@@ -68,7 +68,8 @@ export class ComputeReconciler {
   /** The watch delivered this version; what is newer than our own last write ends the wait for it. */
   delivered({ metadata }: Compute): void {
     const memory = this.#memories.get(metadata.uid);
-    if (memory?.ownWrite?.compute.metadata.resourceVersion === metadata.resourceVersion) delete memory.ownWrite;
+    memory?.delivered.add(metadata.resourceVersion);
+    if (memory?.ownWrite?.resourceVersion === metadata.resourceVersion) delete memory.ownWrite;
   }
 
   /** A complete list of the API server came in: it holds every write of ours that ended before. */
@@ -109,6 +110,7 @@ export class ComputeReconciler {
   async #pass(compute: Compute, memory: Memory): Promise<number | undefined> {
     const { clock, connections, claims, createSettleMs } = this.#options;
     const now = clock.monotonic();
+    memory.delivered.clear();
     this.#renewLists(compute, memory, now);
     const { namespace = "" } = compute.metadata;
     const connection = connections.view(namespace, compute.spec.connectionRef.name, compute.spec.projectID);
@@ -122,9 +124,10 @@ export class ComputeReconciler {
     const whole = await this.#bind(outcome, sight, watcher);
     const reported = await report(whole.outcome, sight, whole.binding, this.#options);
     this.#options.onStep?.(step, reported, whole.outcome);
-    if (reported.metadata.resourceVersion !== compute.metadata.resourceVersion && !outcome.released) {
-      memory.ownWrite = { compute: reported, since: clock.monotonic() };
-    }
+    const { resourceVersion } = reported.metadata;
+    const written = resourceVersion !== compute.metadata.resourceVersion && !outcome.released;
+    if (written && !memory.delivered.has(resourceVersion))
+      memory.ownWrite = { resourceVersion, since: clock.monotonic() };
     return this.#nextLook(whole.outcome, memory);
   }
 

@@ -77,7 +77,7 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
   }
   const range = rangeOf(endpoint);
   return {
-    state: stateOf(endpoint, reasonAfter(outcome)),
+    state: stateOf(endpoint, reasonAfter(outcome), outcome.compute.metadata.deletionTimestamp !== undefined),
     endpointID: endpoint.id,
     host: endpoint.host,
     poolerHost: poolerHost(endpoint),
@@ -109,8 +109,8 @@ function absentState(outcome: Outcome): ComputeState {
 }
 
 /** The printable state. Suspending by the service itself shows as what it still is. */
-export function stateOf(endpoint: Endpoint, reason: string | undefined): ComputeState {
-  if (reason === "Deleting") return "Deleting";
+export function stateOf(endpoint: Endpoint, reason: string | undefined, deleting: boolean): ComputeState {
+  if (deleting) return "Deleting";
   if (isProgress(reason)) return reason;
   if (endpoint.disabled === true) return "Disabled";
   if (endpoint.pending_state === "active" && endpoint.current_state !== "active") return "Starting";
