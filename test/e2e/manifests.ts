@@ -2,16 +2,19 @@
 
 const apiVersion = "compute-operator.dev/v1alpha1";
 
-/** One project of the service under test, with its branches. */
+/** One project of the service under test, with its branches besides the default one. */
 export interface Project {
   id: string;
   branches: readonly string[];
 }
 
+/** The default branch of every project: it comes with a primary of its own, which no test touches. */
+export const defaultBranch = "br-default";
+
 /** The key that works at the service under test. */
 export const goodKey = "org-key";
 
-/** What the service starts with: one organization that has these projects and `goodKey`, and no endpoint. */
+/** What the service starts with: one organization that has these projects and `goodKey`. */
 export function seedOf(projects: readonly Project[]): string {
   return JSON.stringify({
     accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale" }],
@@ -30,7 +33,10 @@ export function seedOf(projects: readonly Project[]): string {
       owner: "org-shop",
       regionID: "aws-us-east-2",
       pgVersion: 17,
-      branches: branches.map((branch, index) => ({ id: branch, name: branch, default: index === 0 })),
+      branches: [
+        { id: `${defaultBranch}-${id}`, name: "main", default: true },
+        ...branches.map((branch) => ({ id: branch, name: branch })),
+      ],
     })),
   });
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type KubectlResult, kubectl, runKubectl } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
-import { connection, goodKey, keySecret, type Project, seedOf } from "./manifests.ts";
+import { connection, defaultBranch, goodKey, keySecret, type Project, seedOf } from "./manifests.ts";
 
 /** The control plane that a world lives on: shared by the run, or the test's own. */
 export interface Cluster {
@@ -17,8 +17,6 @@ export interface Cluster {
 export interface WorldOptions {
   cluster: Cluster;
   projects?: readonly Project[];
-  /** By how much the service's timers run faster than real ones. */
-  timeScale?: number;
   /** Further flags of the operator. */
   operatorArgs?: readonly string[];
   /** Fields of the ServiceConnection's spec. */
@@ -59,9 +57,9 @@ export class World implements AsyncDisposable {
   readonly #everything: AsyncDisposableStack;
 
   static async start(options: WorldOptions): Promise<World> {
-    const { cluster, projects = [{ id: "shop", branches: ["br-main", "br-preview"] }], timeScale = 20 } = options;
+    const { cluster, projects = [{ id: "shop", branches: ["br-main", "br-preview"] }] } = options;
     await using stack = new AsyncDisposableStack();
-    const service = stack.use(await ServiceProcess.start({ seed: seedOf(projects), timeScale }));
+    const service = stack.use(await ServiceProcess.start({ seed: seedOf(projects) }));
     const counter = stack.use(await CountingProxy.start(service));
     const namespace = `e2e-${randomBytes(4).toString("hex")}`;
     await kubectl(["create", "namespace", namespace], cluster);
@@ -129,10 +127,11 @@ export class World implements AsyncDisposable {
     return observedCompute.parse(JSON.parse(await this.kubectl("get", "compute", name, "-o", "json")));
   }
 
-  /** What the service itself lists, past the counter. */
+  /** What the service itself lists, past the counter and without the default branch's own. */
   async endpoints(projectID = "shop"): Promise<z.infer<typeof endpoint>[]> {
     const body = await this.callService("GET", `/projects/${projectID}/endpoints`);
-    return z.object({ endpoints: z.array(endpoint) }).parse(body).endpoints;
+    const { endpoints } = z.object({ endpoints: z.array(endpoint) }).parse(body);
+    return endpoints.filter(({ branch_id }) => !branch_id.startsWith(defaultBranch));
   }
 
   /** A call of somebody else's, past the counter and behind the operator's back. */
