@@ -72,7 +72,7 @@ export class Connections {
         `ServiceConnection "${name}" does not allow project ${projectID}. Add it to its spec.allowedProjects, or use another connection.`,
       );
     }
-    if (!this.#protected(connection)) return { kind: "pending" };
+    if (!this.isProtected(connection)) return { kind: "pending" };
     const id = idOf(resolved.account);
     const session = this.#joined.get(connection.metadata.uid) === id ? this.#sessions.get(id) : undefined;
     if (session === undefined) return { kind: "pending" };
@@ -117,12 +117,8 @@ export class Connections {
     this.#sessions.delete(id);
   }
 
-  stop(): void {
-    for (const session of this.#sessions.values()) session.stop();
-  }
-
   /** Connection and Secret must outlive the computes made through them: nothing is sent before their finalizers stand. */
-  #protected(connection: ServiceConnection): boolean {
+  isProtected(connection: ServiceConnection): boolean {
     const secret = this.#options.cache.secret(
       connection.metadata.namespace ?? "",
       connection.spec.apiKeySecretRef.name,
@@ -130,6 +126,10 @@ export class Connections {
     const safe = ({ metadata }: KubeObject) =>
       metadata.finalizers?.includes(finalizers.inUse) === true || metadata.deletionTimestamp !== undefined;
     return safe(connection) && secret !== undefined && safe(secret);
+  }
+
+  stop(): void {
+    for (const session of this.#sessions.values()) session.stop();
   }
 
   #termsOf({ spec }: ServiceConnection): Terms {

@@ -156,6 +156,7 @@ export class ConnectionReconciler {
       health?.kind === "unreachable" ? "reachable" : health?.kind,
       connection.metadata.deletionTimestamp !== undefined,
       connection.spec.allowedProjects,
+      this.#options.connections.isProtected(connection),
     ]);
     const changed = this.#told.get(uid)?.news !== news;
     this.#told.set(uid, { namespace, name, news });
