@@ -7,6 +7,7 @@ import type { World } from "../world.ts";
 import { type Step, schedule } from "./chain.ts";
 import type { Changed } from "./create.ts";
 import { checkLimits } from "./limits.ts";
+import { meter } from "./meter.ts";
 import { suspendDue } from "./settle.ts";
 
 /** The attributes that a change names. */
@@ -48,6 +49,8 @@ export function changeEndpoint(
   }
   if (same(before, after)) return { endpoint: before, operations: [] };
 
+  meter(world, before, at);
+  after.meteredAt = before.meteredAt;
   after.updatedAt = at;
   const consequence = consequenceOf(before, after);
   if (consequence.kind === "none") {
@@ -58,7 +61,7 @@ export function changeEndpoint(
   if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
   const { steps, pendingState, cut } = plans[consequence.kind];
   if (cut && connections.cut(after.id) > 0) after.lastActive = at;
-  if (consequence.kind === "move") after.currentState = "idle";
+  if (consequence.kind === "move") Object.assign(after, { currentState: "idle", meteredAt: undefined });
   return { endpoint: after, operations: schedule(world, { endpoint: after, at, pendingState }, steps) };
 }
 

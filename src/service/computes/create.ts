@@ -66,6 +66,7 @@ export function newEndpoint(world: World, project: Project, wanted: NewEndpoint,
     startedAt: undefined,
     suspendedAt: undefined,
     suspendDue: undefined,
+    meteredAt: undefined,
     createdAt: at,
     updatedAt: at,
   };

@@ -3,6 +3,7 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { World } from "../world.ts";
 import { type Step, schedule } from "./chain.ts";
 import type { Changed } from "./create.ts";
+import { meter } from "./meter.ts";
 
 /** Starts an idle compute; one that runs is left alone. */
 export function startEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
@@ -30,10 +31,11 @@ export function restartEndpoint(world: World, endpoint: StoredEndpoint, at: numb
  * Removes a compute at once: no operation is scheduled, so the project's lock does not stand in the way, but its own
  * running operations do.
  */
-export function deleteEndpoint(world: World, endpoint: StoredEndpoint): Changed {
+export function deleteEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
   if (world.store.operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0) {
     throw refusals.projectBusy();
   }
+  meter(world, endpoint, at);
   world.store.endpoints.delete(endpoint);
   return { endpoint, operations: [] };
 }

@@ -1,9 +1,11 @@
+import type { EndpointState } from "../../api/endpoint.ts";
 import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { World } from "../world.ts";
 import { schedule } from "./chain.ts";
 import { scaled } from "./durations.ts";
+import { meter } from "./meter.ts";
 
 /** When something next happens by itself, in milliseconds since the epoch; `undefined` where nothing will. */
 export function nextDue(world: World): number | undefined {
@@ -51,10 +53,10 @@ function finish(world: World, operation: StoredOperation, at: number): void {
   const endpoint = operation.endpointId === undefined ? undefined : endpoints.byId(operation.endpointId);
   switch (operation.effect) {
     case "start":
-      if (endpoint) Object.assign(endpoint, { currentState: "active", startedAt: at, lastActive: at });
+      if (endpoint) become(world, endpoint, "active", { startedAt: at, lastActive: at }, at);
       break;
     case "suspend":
-      if (endpoint) Object.assign(endpoint, { currentState: "idle", suspendedAt: at });
+      if (endpoint) become(world, endpoint, "idle", { suspendedAt: at }, at);
       break;
     case "branch-ready":
       if (operation.branchId !== undefined) branches.setState(operation.branchId, "ready", at);
@@ -69,6 +71,17 @@ function finish(world: World, operation: StoredOperation, at: number): void {
   endpoint.updatedAt = at;
   endpoint.suspendDue = suspendDue(world, endpoint);
   endpoints.update(endpoint);
+}
+
+function become(
+  world: World,
+  endpoint: StoredEndpoint,
+  state: EndpointState,
+  times: Partial<StoredEndpoint>,
+  at: number,
+): void {
+  Object.assign(endpoint, { currentState: state }, times);
+  meter(world, endpoint, at);
 }
 
 function closeConnection(world: World, id: number, endpointId: string, at: number): void {

@@ -96,8 +96,8 @@ export function branchRoutes(): Route[] {
         answers: { 200: BranchAndOperations },
       },
       (request) => {
-        const { world, project } = request;
-        const { branch } = deleteBranch(world, project, branchOf(request));
+        const { world, project, at } = request;
+        const { branch } = deleteBranch(world, project, branchOf(request), at);
         return { status: 200, body: { branch: branchView(branch), operations: [] } };
       },
     ),

@@ -113,10 +113,10 @@ export function endpointRoutes(): Route[] {
         specified: true,
       },
       (request) => {
-        const { world, project } = request;
+        const { world, project, at } = request;
         const endpoint = world.store.endpoints.get(project.id, param(request, "endpoint_id"));
         if (!endpoint) return { status: 204 };
-        return changedAnswer(world, project, deleteEndpoint(world, endpoint), 200);
+        return changedAnswer(world, project, deleteEndpoint(world, endpoint, at), 200);
       },
     ),
     lifecycleRoute("start", "startProjectEndpoint", "Starts an idle compute.", startEndpoint),

@@ -32,7 +32,7 @@ export function projectRoutes(): Route[] {
         answers: { 200: ProjectPage },
         specified: true,
       },
-      ({ world, caller, query }) => ({ status: 200, body: projectPage(world, caller, query) }),
+      ({ world, caller, query, at }) => ({ status: 200, body: projectPage(world, caller, query, at) }),
     ),
     anyKeyRoute(
       {
@@ -161,6 +161,7 @@ function projectPage(
   world: World,
   caller: Caller,
   query: { cursor?: number | undefined; limit: number; search?: string | undefined; org_id?: string | undefined },
+  at: number,
 ) {
   const { store, options } = world;
   if (query.org_id !== undefined && !options.strictSpec) {
@@ -183,7 +184,7 @@ function projectPage(
     .filter(({ id }) => scope.kind !== "project" || id === scope.projectId);
   const last = page.at(-1);
   return {
-    projects: page.map((project) => projectListView(world, project)),
+    projects: page.map((project) => projectListView(world, project, at)),
     ...(!options.strictSpec && { applications: {}, integrations: {} }),
     ...(last && !options.strictSpec && { pagination: { cursor: String(last.seq) } }),
   };

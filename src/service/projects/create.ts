@@ -1,6 +1,7 @@
 import type { BranchCreate } from "../../api/branch.ts";
 import { newEndpoint } from "../computes/create.ts";
 import { durationOf } from "../computes/durations.ts";
+import { meter } from "../computes/meter.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { NewOperation, StoredOperation } from "../store/operations.ts";
@@ -61,7 +62,7 @@ export function createBranch(world: World, project: Project, wanted: BranchCreat
 }
 
 /** Deletes a branch with its computes. */
-export function deleteBranch(world: World, project: Project, branch: Branch): CreatedBranch {
+export function deleteBranch(world: World, project: Project, branch: Branch, at: number): CreatedBranch {
   const { branches, endpoints, operations } = world.store;
   if (branch.isDefault) throw refusals.unprocessable("the default branch of a project cannot be deleted");
   if (branches.list(project.id).some(({ parentId }) => parentId === branch.id)) {
@@ -69,7 +70,10 @@ export function deleteBranch(world: World, project: Project, branch: Branch): Cr
   }
   if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
   const gone = endpoints.ofBranch(branch.id);
-  for (const endpoint of gone) endpoints.delete(endpoint);
+  for (const endpoint of gone) {
+    meter(world, endpoint, at);
+    endpoints.delete(endpoint);
+  }
   branches.delete(branch.id);
   return { branch, endpoints: gone, operations: [] };
 }

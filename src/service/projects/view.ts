@@ -1,5 +1,6 @@
 import { timestamp } from "../clock.ts";
 import { proxyHost } from "../computes/hosts.ts";
+import { usageOf } from "../computes/meter.ts";
 import type { Branch, Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
 import { planOf } from "./owner.ts";
@@ -12,7 +13,8 @@ function branchSizeLimit(plan: string): number {
 }
 
 /** A project as the list shows it. */
-export function projectListView(world: World, project: Project) {
+export function projectListView(world: World, project: Project, at: number) {
+  const usage = usageOf(world, project, at);
   const limit = branchSizeLimit(planOf(world.store, project.owner));
   const shown = {
     id: project.id,
@@ -21,7 +23,7 @@ export function projectListView(world: World, project: Project) {
     region_id: project.regionId,
     provisioner: "k8s-neonvm",
     pg_version: project.pgVersion,
-    cpu_used_sec: 0,
+    cpu_used_sec: usage.computeSeconds,
     locked: false,
     branch_logical_size_limit: limit,
     proxy_host: proxyHost(project.regionId),
@@ -35,7 +37,7 @@ export function projectListView(world: World, project: Project) {
     ...shown,
     branch_logical_size_limit_bytes: limit * mebibyte,
     store_passwords: true,
-    active_time: 0,
+    active_time: usage.activeSeconds,
     creation_source: "console",
     history_retention_seconds: 86_400,
     owner_id: project.owner.id,
@@ -45,18 +47,14 @@ export function projectListView(world: World, project: Project) {
 
 /** A project as its own call shows it. */
 export function projectView(world: World, project: Project, at: number) {
-  const {
-    org_name: _,
-    active_time: __,
-    ...shown
-  } = { org_name: "", active_time: 0, ...projectListView(world, project) };
+  const usage = usageOf(world, project, at);
   return {
-    ...shown,
+    ...projectListView(world, project, at),
     data_storage_bytes_hour: 0,
     data_transfer_bytes: 0,
     written_data_bytes: 0,
-    compute_time_seconds: 0,
-    active_time_seconds: 0,
+    compute_time_seconds: usage.computeSeconds,
+    active_time_seconds: usage.activeSeconds,
     ...consumptionPeriod(at),
   };
 }

@@ -28,6 +28,8 @@ export interface StoredEndpoint {
   suspendedAt: number | undefined;
   /** When it suspends for want of activity, unless someone connects. */
   suspendDue: number | undefined;
+  /** Until when its use has been booked; absent while it is not active. */
+  meteredAt: number | undefined;
   createdAt: number;
   updatedAt: number;
 }
@@ -88,6 +90,12 @@ export class Endpoints {
     return row && endpointOf(row);
   }
 
+  /** The computes of a project whose use is being metered. */
+  metered(projectId: string): StoredEndpoint[] {
+    const sql = "SELECT * FROM endpoints INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
+    return this.#db.all(sql, projectId).map(endpointOf);
+  }
+
   delete(endpoint: StoredEndpoint): void {
     this.#db.run("DELETE FROM endpoints WHERE id = ?", endpoint.id);
     this.#onChange(endpoint.projectId);
@@ -120,6 +128,7 @@ const changeable = [
   "started_at",
   "suspended_at",
   "suspend_due",
+  "metered_at",
   "updated_at",
 ] as const;
 
@@ -143,6 +152,7 @@ function valuesOf(endpoint: StoredEndpoint) {
     endpoint.startedAt,
     endpoint.suspendedAt,
     endpoint.suspendDue,
+    endpoint.meteredAt,
     endpoint.updatedAt,
   ];
 }
@@ -169,6 +179,7 @@ function endpointOf(row: Row): StoredEndpoint {
     startedAt: optionalNumber(row, "started_at"),
     suspendedAt: optionalNumber(row, "suspended_at"),
     suspendDue: optionalNumber(row, "suspend_due"),
+    meteredAt: optionalNumber(row, "metered_at"),
     createdAt: number(row, "created_at"),
     updatedAt: number(row, "updated_at"),
   };

@@ -12,6 +12,9 @@ export interface Project {
   owner: Owner;
   regionId: string;
   pgVersion: number;
+  /** What its computes have used as far as it is booked, in milliseconds: active, and weighed with compute units. */
+  activeMs: number;
+  computeMs: number;
   createdAt: number;
   updatedAt: number;
 }
@@ -47,7 +50,7 @@ export class Projects {
     this.#db = db;
   }
 
-  insert(project: Omit<Project, "seq">): void {
+  insert(project: Omit<Project, "seq" | "activeMs" | "computeMs">): void {
     this.#db.run(
       `INSERT INTO projects (id, seq, name, owner_account_id, owner_organization_id, region_id, pg_version, created_at, updated_at)
        VALUES (?, (SELECT coalesce(max(seq), 0) + 1 FROM projects), ?, ?, ?, ?, ?, ?, ?)`,
@@ -87,6 +90,11 @@ export class Projects {
 
   rename(id: string, name: string, at: number): void {
     this.#db.run("UPDATE projects SET name = ?, updated_at = ? WHERE id = ?", name, at, id);
+  }
+
+  addUsage(id: string, activeMs: number, computeMs: number): void {
+    const sql = "UPDATE projects SET active_ms = active_ms + ?, compute_ms = compute_ms + ? WHERE id = ?";
+    this.#db.run(sql, activeMs, computeMs, id);
   }
 
   setOwner(id: string, owner: Owner, at: number): void {
@@ -171,6 +179,8 @@ function projectOf(row: Row): Project {
         : { kind: "account", id: account },
     regionId: text(row, "region_id"),
     pgVersion: number(row, "pg_version"),
+    activeMs: number(row, "active_ms"),
+    computeMs: number(row, "compute_ms"),
     createdAt: number(row, "created_at"),
     updatedAt: number(row, "updated_at"),
   };

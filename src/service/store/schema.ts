@@ -39,6 +39,8 @@ export const migrations: readonly string[] = [
     owner_organization_id TEXT REFERENCES organizations (id),
     region_id TEXT NOT NULL,
     pg_version INTEGER NOT NULL,
+    active_ms INTEGER NOT NULL DEFAULT 0,
+    compute_ms INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     CHECK ((owner_account_id IS NULL) <> (owner_organization_id IS NULL))
@@ -101,12 +103,14 @@ export const migrations: readonly string[] = [
     started_at INTEGER,
     suspended_at INTEGER,
     suspend_due INTEGER,
+    metered_at INTEGER,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX endpoints_by_project ON endpoints (project_id, seq);
   CREATE INDEX endpoints_by_branch ON endpoints (branch_id, seq);
   CREATE INDEX endpoints_by_suspend_due ON endpoints (suspend_due) WHERE suspend_due IS NOT NULL;
+  CREATE INDEX endpoints_metered ON endpoints (project_id) WHERE metered_at IS NOT NULL;
   CREATE UNIQUE INDEX one_primary_per_branch ON endpoints (branch_id) WHERE type = 'read_write';
 
   CREATE TABLE operations (

@@ -1,0 +1,193 @@
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { ProjectsAnswer } from "../../src/api/project.ts";
+import { serviceCommand } from "../../src/service/command.ts";
+import { Store } from "../../src/service/store/store.ts";
+import { seededRandom } from "../simulation/random.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
+import { realClock } from "../support/real-clock.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+beforeEach(() => {
+  directory = temporaryDirectory("run");
+});
+afterEach(() => directory.remove());
+
+/** The command in this process: what it writes, its end, and a way to end it. */
+class Running {
+  readonly out: string[] = [];
+  readonly err: string[] = [];
+  readonly status: Promise<number>;
+  readonly #stop = new AbortController();
+  #onLine = () => {};
+
+  constructor(...args: string[]) {
+    this.status = serviceCommand(args, {
+      clock: realClock,
+      random: seededRandom(1),
+      signal: this.#stop.signal,
+      stdout: (line) => {
+        this.out.push(line);
+        this.#onLine();
+      },
+      stderr: (line) => this.err.push(line),
+    });
+  }
+
+  /** Resolves with the base URL as soon as it listens. */
+  async listening(): Promise<string> {
+    const url = () => this.out.map((line) => /^Listening on (http:\/\/\S+\/api\/v2)$/.exec(line)?.[1]).find(Boolean);
+    await Promise.race([
+      this.status,
+      new Promise<void>((resolve) => {
+        this.#onLine = () => url() !== undefined && resolve();
+        this.#onLine();
+      }),
+    ]);
+    const found = url();
+    if (found === undefined) throw new Error(`it does not listen: ${this.err.join("\n")}`);
+    return found;
+  }
+
+  stop(): Promise<number> {
+    this.#stop.abort();
+    return this.status;
+  }
+}
+
+async function projectsOf(baseURL: string, key: string): Promise<string[]> {
+  const answer = await fetch(`${baseURL}/projects`, { headers: { authorization: `Bearer ${key}` } });
+  return ProjectsAnswer.parse(await answer.json()).projects.map(({ name = "" }) => name);
+}
+
+describe("without a seed", () => {
+  it("makes an account with one project, and shows the first key, once", async () => {
+    const data = join(directory.path, "service.sqlite");
+    const first = new Running("--port", "0", "--data", data);
+    const baseURL = await first.listening();
+    const [key = ""] = first.out.map((line) => /^API key \(shown once\): (\S+)$/.exec(line)?.[1] ?? "");
+    expect(key).toMatch(/^[A-Za-z0-9]{64}$/);
+    expect(await projectsOf(baseURL, key)).toEqual(["first-project"]);
+    expect(await first.stop()).toBe(0);
+    const second = new Running("--port", "0", "--data", data);
+    expect(await projectsOf(await second.listening(), key)).toEqual(["first-project"]);
+    expect(second.out).toHaveLength(1);
+    expect(await second.stop()).toBe(0);
+  });
+});
+
+describe("with a seed", () => {
+  it("has what the seed names", async () => {
+    const seed = join(directory.path, "seed.yaml");
+    writeFileSync(
+      seed,
+      `accounts:
+  - {id: acc-ana, email: ana@example.com, plan: scale, apiKeys: [{name: laptop, key: ana-key}]}
+  - {id: acc-bob, email: bob@example.com, plan: free}
+organizations:
+  - id: org-shop
+    name: Shop
+    plan: scale
+    members: [{account: acc-ana, role: admin}, {account: acc-bob, role: member}]
+    apiKeys: [{name: ci, key: org-key}, {name: one-project, key: scoped-key, projectID: shiny-wind-028834}]
+projects:
+  - {id: shiny-wind-028834, name: shop, owner: org-shop, regionID: aws-us-east-2, pgVersion: 17,
+     branches: [{id: br-aged-salad-637688, name: main, default: true}, {id: br-preview-1, name: preview}],
+     endpoints: [{branchID: br-aged-salad-637688, type: read_write}]}
+`,
+    );
+    const running = new Running("--port", "0", "--seed", seed);
+    const baseURL = await running.listening();
+    for (const key of ["ana-key", "org-key", "scoped-key"]) expect(await projectsOf(baseURL, key)).toEqual(["shop"]);
+    expect(running.out).toEqual([`Listening on ${baseURL}`]);
+    expect(await running.stop()).toBe(0);
+  });
+
+  test.each([
+    ["projects: [{id: p, owner: nobody}]", "account or organization nobody not found"],
+    ["accounts: [{id: a, email: x}]", "accounts.0.email"],
+    ["accounts: [", "is not YAML"],
+    ["organizations: [{id: o, members: [{account: gone, role: admin}]}]", "account gone, which does not exist"],
+    [
+      "accounts: [{id: a, email: a@b.cd}]\nprojects: [{id: p, owner: a, endpoints: [{branchID: br-x, type: read_write}]}]",
+      "names branch br-x, which is not in that project",
+    ],
+  ])("that is wrong it says what: %s", async (yaml, message) => {
+    const seed = join(directory.path, "seed.yaml");
+    writeFileSync(seed, yaml);
+    const running = new Running("--port", "0", "--seed", seed);
+    expect(await running.status).toBe(1);
+    expect(running.err.join("\n")).toContain(message);
+  });
+
+  it("that is not there it says so", async () => {
+    const running = new Running("--port", "0", "--seed", join(directory.path, "none.yaml"));
+    expect(await running.status).toBe(1);
+    expect(running.err[0]).toContain("cannot read the seed");
+  });
+});
+
+describe("flags", () => {
+  test.each([
+    [["--port", "high"], "--port must be a whole number from 0 to 65535"],
+    [["--port", "65536"], "--port must be a whole number from 0 to 65535"],
+    [["--time-scale", "0"], "--time-scale must be a number greater than 0"],
+    [["--prot", "1"], "--prot"],
+    [["extra"], "extra"],
+  ])("%j are refused, and the allowed ones shown", async (args, message) => {
+    const running = new Running(...args);
+    expect(await running.status).toBe(1);
+    expect(running.err[0]).toContain(message);
+    expect(running.err[0]).toContain("--time-scale N");
+  });
+
+  it("--help shows them all", async () => {
+    const running = new Running("--help");
+    expect(await running.status).toBe(0);
+    for (const flag of ["--port", "--host", "--data", "--seed", "--time-scale", "--faults", "--strict-spec"]) {
+      expect(running.out[0]).toContain(flag);
+    }
+  });
+
+  it("that name a port in use end with what to do", async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => {
+      taken.listen(0, "127.0.0.1", resolve);
+    });
+    const address = taken.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    const running = new Running("--port", String(port));
+    expect(await running.status).toBe(1);
+    expect(running.err[0]).toMatch(
+      /cannot listen on 127\.0\.0\.1, port \d+: .*EADDRINUSE.* Choose others with --host and --port\./,
+    );
+    taken.close();
+  });
+
+  it("that name a store which cannot be used end with what it must be", async () => {
+    const running = new Running("--port", "0", "--data", directory.path);
+    expect(await running.status).toBe(1);
+    expect(running.err[0]).toContain("must be a writable SQLite file");
+  });
+});
+
+describe("while nobody calls", () => {
+  it("time passes all the same: operations finish in the store", async () => {
+    const running = new Running("--port", "0", "--time-scale", "100", "--data", join(directory.path, "s.sqlite"));
+    const baseURL = await running.listening();
+    const key = running.out[0]?.split(": ")[1] ?? "";
+    const headers = { authorization: `Bearer ${key}` };
+    const { projects } = ProjectsAnswer.parse(await (await fetch(`${baseURL}/projects`, { headers })).json());
+    const path = `${baseURL}/projects/${projects[0]?.id}/endpoints`;
+    const list = await (await fetch(path, { headers })).text();
+    const id = /ep-[a-z0-9-]+/.exec(list)?.[0];
+    await fetch(`${path}/${id}/start`, { method: "POST", headers });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await running.stop()).toBe(0);
+    const store = Store.open(join(directory.path, "s.sqlite"));
+    expect(store.endpoints.byId(id ?? "")?.currentState).toBe("active");
+    store.close();
+  });
+});
