@@ -78,21 +78,28 @@ function start({ data, seed, timeScale, strictSpec, faults }: RunOptions, ports:
   return service;
 }
 
-/** The longest sleep between two looks at the timers, in milliseconds. */
-const longestSleep = 60_000;
+/** The longest that Node's timers can wait, in milliseconds. */
+const longestWait = 2 ** 31 - 1;
 
 /** Lets things happen when they are due, also while nobody calls, so that the store is never far behind. */
 function keepTime(service: Service): () => void {
   const { clock } = service.world;
   let cancel = () => {};
-  const look = () => {
-    service.settle();
+  const wait = () => {
+    cancel();
     const due = service.nextDue();
-    const sleep = due === undefined ? longestSleep : Math.min(longestSleep, Math.max(50, due - clock.now()));
-    cancel = clock.after(sleep, look);
+    if (due === undefined) return;
+    cancel = clock.after(Math.min(longestWait, Math.max(0, due - clock.now())), () => {
+      service.settle();
+      wait();
+    });
   };
-  look();
-  return () => cancel();
+  service.onChange(wait);
+  wait();
+  return () => {
+    service.onChange(() => {});
+    cancel();
+  };
 }
 
 class CannotListen extends Error {

@@ -44,6 +44,7 @@ export class Service {
   readonly #limiter: RateLimiter;
   readonly #faults: FaultPlan;
   readonly #onError: (error: unknown) => void;
+  #onChange: () => void = () => {};
   #openApi: string | undefined;
   /** When something next happens by itself; `stale` after every change. */
   #due: number | undefined | "stale" = "stale";
@@ -98,7 +99,14 @@ export class Service {
   /** Changes the store in one transaction: all of it or nothing. For seeds and the console; calls do it themselves. */
   change<Result>(act: (world: World, at: number) => Result): Result {
     this.#due = "stale";
-    return this.world.store.transaction(() => act(this.world, this.world.clock.now()));
+    const result = this.world.store.transaction(() => act(this.world, this.world.clock.now()));
+    this.#onChange();
+    return result;
+  }
+
+  /** Has `listener` told of every change, in place of the one before: for whoever waits for what is due next. */
+  onChange(listener: () => void): void {
+    this.#onChange = listener;
   }
 
   close(): void {
