@@ -1,14 +1,19 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
-/** One write that the API server has answered. */
-const write = z.object({
+/** The user that the operator is when it runs as deploy/ installs it. */
+export const installedOperator = "system:serviceaccount:compute-operator-system:compute-operator";
+
+/** One request that the API server has answered. */
+const request = z.object({
   verb: z.string(),
   /** With the query. */
   requestURI: z.string(),
   user: z.object({ username: z.string() }),
   objectRef: z
     .object({
+      /** Absent for the core group. */
+      apiGroup: z.string().optional(),
       resource: z.string(),
       subresource: z.string().optional(),
       namespace: z.string().optional(),
@@ -19,13 +24,18 @@ const write = z.object({
   /** RFC 3339 with microseconds. */
   stageTimestamp: z.string(),
 });
-export type AuditedWrite = z.infer<typeof write>;
+export type AuditedRequest = z.infer<typeof request>;
 
 /** Every write of one user that the API server has answered, refused ones too, oldest first. */
-export function writesBy(username: string, auditLogFile: string): AuditedWrite[] {
+export function writesBy(username: string, auditLogFile: string): AuditedRequest[] {
+  return requestsBy(username, auditLogFile).filter(({ verb }) => !["get", "list", "watch"].includes(verb));
+}
+
+/** Every request of one user that the audit log holds: of `installedOperator` all, of others the writes. */
+export function requestsBy(username: string, auditLogFile: string): AuditedRequest[] {
   return readFileSync(auditLogFile, "utf8")
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => write.parse(JSON.parse(line)))
+    .map((line) => request.parse(JSON.parse(line)))
     .filter(({ user }) => user.username === username);
 }

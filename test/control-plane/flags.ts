@@ -1,3 +1,4 @@
+import { installedOperator } from "./audit.ts";
 import type { Credentials } from "./pki.ts";
 
 /** etcd for throwaway data: one member, on loopback, without waiting for the disk. */
@@ -13,12 +14,19 @@ export function etcdFlags(dataDirectory: string, url: string): string[] {
   ];
 }
 
-/** Writes only, each once, when its answer has been given. */
+/**
+ * Writes only, each once, when its answer has been given; of the operator as it is installed its reads too, so that a
+ * test can tell which of its rights it uses.
+ */
 export const auditPolicy = JSON.stringify({
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
-  omitStages: ["RequestReceived", "ResponseStarted"],
-  rules: [{ level: "None", verbs: ["get", "list", "watch"] }, { level: "Metadata" }],
+  omitStages: ["RequestReceived"],
+  rules: [
+    { level: "Metadata", users: [installedOperator] },
+    { level: "None", verbs: ["get", "list", "watch"] },
+    { level: "Metadata", omitStages: ["ResponseStarted"] },
+  ],
 });
 
 export interface ApiServerOptions {
