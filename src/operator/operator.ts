@@ -7,11 +7,11 @@ import { LeaderElection } from "./cluster/lease.ts";
 import type { ClusterTransport } from "./cluster/transport.ts";
 import type { OperatorOptions } from "./options.ts";
 import { computeKind } from "./resources/compute.ts";
-import { conditionOf } from "./resources/conditions-of.ts";
 import { API_VERSION, OPERATOR_NAME } from "./resources/names.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import { createMetrics, type Metrics } from "./runtime/metrics.ts";
+import { measureState } from "./state-metrics.ts";
 import { Term } from "./term.ts";
 
 /** The ports through which everything that the operator does leaves, and all that it takes from the world. */
@@ -29,8 +29,11 @@ export interface OperatorSettings extends OperatorOptions {
   lease?: { namespace: string; name: string; identity: string };
 }
 
-/** Deadline of one request to the API server, in milliseconds; of a lease's, below the renew deadline. */
-const timeouts = { request: 10_000, lease: 5_000 } as const;
+/**
+ * Deadlines of requests to the API server, in milliseconds. A write's is below lease duration less renew deadline, so
+ * that none is in flight when another leader may begin; a lease's below the renew deadline.
+ */
+const timeouts = { list: 30_000, write: 4_500, lease: 4_500 } as const;
 
 /** Work that waits this long without any pass ending means that the loop is stuck, in milliseconds. */
 const stuckAfterMs = 120_000;
@@ -63,11 +66,10 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
       ? alwaysLeader
       : new LeaderElection({ client: client(timeouts.lease), clock, random, log, ...lease });
   const mayWrite = requireLeader(leadership);
-  const cluster = client(timeouts.request, mayWrite);
-  const events = new EventRecorder({ client: cluster, clock, random, log, component: OPERATOR_NAME });
+  const cluster = client(timeouts.write, mayWrite);
   let term: Term | undefined;
   const caches = new Caches(
-    { client: cluster, clock, random, log, metrics, namespaces: settings.namespaces },
+    { client: client(timeouts.list), clock, random, log, metrics, namespaces: settings.namespaces },
     {
       compute: (change) => term?.computeChanged(change),
       connection: (change) => term?.connectionChanged(change),
@@ -79,18 +81,12 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
   );
 
   metrics.beforeScrape(() => {
-    metrics.leader.set({}, leadership.mayWrite() ? 1 : 0);
-    metrics.computes.reset();
-    const counts = new Map<string, number>();
-    for (const { status } of caches.computes.list()) {
-      const key = `${status.state ?? "Unknown"} ${conditionOf(status, "Ready")?.status ?? "Unknown"}`;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    }
-    for (const [key, count] of counts) {
-      const [state = "", ready = ""] = key.split(" ");
-      metrics.computes.set({ state, ready }, count);
-    }
-    for (const [kind, ms] of Object.entries(caches.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
+    measureState(metrics, {
+      leading: leadership.mayWrite(),
+      caches,
+      sessions: term?.connections.sessions ?? [],
+      clock,
+    });
   });
 
   return {
@@ -109,6 +105,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
         onStarted: async (leadSignal) => {
           await caches.whenSynced(leadSignal).catch(() => {});
           if (leadSignal.aborted) return;
+          const events = new EventRecorder({ client: cluster, clock, random, log, component: OPERATOR_NAME });
           term = new Term({
             cluster,
             serviceTransport: ports.serviceTransport,
@@ -124,12 +121,13 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
           });
           await term.run(leadSignal);
           term = undefined;
+          // While the lease is still held: without it no event could be written any more.
+          const patience = new AbortController();
+          const giveUp = clock.after(2000, () => patience.abort());
+          await events.drain(patience.signal);
+          giveUp();
         },
       });
-      const patience = new AbortController();
-      const giveUp = clock.after(2000, () => patience.abort());
-      await events.drain(patience.signal);
-      giveUp();
       stop.abort(new Error("the operator has stopped"));
       await watching;
     },

@@ -1,3 +1,4 @@
+import { operationOutcome } from "../api/operation.ts";
 import type { Caches } from "./caches.ts";
 import type { ServiceTransport } from "./client/transport.ts";
 import type { ClusterClient } from "./cluster/client.ts";
@@ -21,6 +22,7 @@ import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
 import type { QueueProgress } from "./runtime/queue.ts";
+import { UsageMeter } from "./state-metrics.ts";
 import { crdIsGoing } from "./uninstalling.ts";
 
 export interface TermOptions {
@@ -60,6 +62,7 @@ export class Term {
       connection: this.#queue("connection", (uid) => this.#connectionReconciler.reconcile(uid), few),
       pool: this.#queue("pool", (uid) => this.#pools.reconcile(uid), few),
     };
+    const usage = new UsageMeter(metrics);
     this.#connections = new Connections({
       cache: {
         connection: (namespace, name) => caches.connections.get(namespace, name),
@@ -77,6 +80,9 @@ export class Term {
         metrics.serviceRequests.add({ method, route, code });
         metrics.serviceSeconds.observe({ method, route }, seconds);
       },
+      onBudgetWait: (seconds) => metrics.budgetWaits.observe({}, seconds),
+      onListed: (project, listing) => usage.listed(project, listing),
+      onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
     });
     this.#connectionReconciler = new ConnectionReconciler({
       cluster,

@@ -32,6 +32,8 @@ export interface ServiceClientOptions {
   heldBack?: () => Failure | undefined;
   onFailure?: (failure: Failure) => void;
   observe?: RequestObserver;
+  /** A request waited so many seconds for the budget. */
+  onBudgetWait?: (seconds: number) => void;
 }
 
 /** What a write to an endpoint came to. */
@@ -208,7 +210,9 @@ export class ServiceClient {
   ): Promise<{ kind: "answered"; response: ServiceResponse } | { kind: "failed"; failure: Failure }> {
     const { account, transport, budget, clock, heldBack, beforeWrite, observe } = this.#options;
     const write = call.method !== "GET";
+    const askedAt = clock.monotonic();
     await budget.take(signal);
+    this.#options.onBudgetWait?.((clock.monotonic() - askedAt) / 1000);
     const held = heldBack?.();
     if (held !== undefined) return { kind: "failed", failure: held };
     if (write) beforeWrite();

@@ -31,6 +31,7 @@ export async function report(
   const status = nextStatus(outcome, {
     endpoint,
     absent: list !== undefined && endpoint === undefined,
+    answers: list !== undefined && (endpoint !== undefined || list.links.missing === undefined),
     operations: list?.operations ?? [],
     through: list?.through,
     binding,

@@ -34,6 +34,8 @@ export interface Seen {
   endpoint: Endpoint | undefined;
   /** Whether a list says that there is no such endpoint. */
   absent: boolean;
+  /** Whether a fresh look that a person asked for is answered by this pass; one at a lost endpoint is not. */
+  answers: boolean;
   operations: readonly Operation[];
   /** Names the base URL and key through which the endpoint was seen. */
   through: string | undefined;
@@ -158,7 +160,7 @@ function requests(compute: Compute, { restarted, verdict }: Outcome, seen: Seen)
   const first =
     (compute.status.observedGeneration ?? -1) < 0 && verdict.kind === "shown" && verdict.reason !== "Paused";
   const asked = annotation(compute, "reconcileRequestedAt");
-  const answered = freshLookAsked(compute) && seen.endpoint !== undefined && seen.through !== undefined;
+  const answered = freshLookAsked(compute) && seen.answers;
   return {
     // What is asked for before the first look was asked of nobody: it counts as done.
     ...(first ? { restartedAt: annotation(compute, "restartedAt") } : {}),

@@ -19,6 +19,8 @@ export interface OperationsOptions {
   signal: AbortSignal;
   /** An operation of this endpoint changed; `undefined`: none is in progress any more. */
   onChange: (endpointID: string | undefined) => void;
+  /** An operation that was followed is over. */
+  onEnded?: ((operation: Operation) => void) | undefined;
 }
 
 /**
@@ -124,6 +126,7 @@ export class Operations {
         continue;
       }
       this.#known.set(news.id, { operation: { ...operation, ...news }, heardAt: now });
+      if (operationOutcome(news.status) !== "in-progress") this.#options.onEnded?.(news);
       if (news.status !== operation.status || news.failures_count !== operation.failures_count) {
         changed.add(operation.endpoint_id);
       }

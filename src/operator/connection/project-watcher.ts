@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import type { Operation } from "../../api/operation.ts";
 import type { Failure } from "../client/answer.ts";
 import type { ServiceClient } from "../client/client.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
@@ -22,7 +23,8 @@ export interface ProjectWatcherOptions {
   /** Has these Computes looked at again. */
   wake: (uids: Iterable<string>) => void;
   signal: AbortSignal;
-  onListed?: (projectID: string, listing: Listing) => void;
+  onListed?: ((projectID: string, listing: Listing) => void) | undefined;
+  onOperationEnded?: ((operation: Operation) => void) | undefined;
 }
 
 /** Extra lists, asked for after writes, start at least this far apart, in milliseconds. */
@@ -55,6 +57,7 @@ export class ProjectWatcher {
       projectID,
       clock,
       signal,
+      onEnded: options.onOperationEnded,
       onChange: (endpointID) => {
         if (endpointID === undefined) this.turn.offer();
         else wake(this.#usersOf(endpointID));

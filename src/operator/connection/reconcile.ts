@@ -63,20 +63,20 @@ export class ConnectionReconciler {
     }
     await this.#protect(connection);
     const resolved = connections.resolved(connection);
-    const session = await this.#session(connection, resolved);
+    const session = this.#session(connection, resolved);
     await this.#report(connection, resolved, session);
     this.#tell(connection, resolved, session);
     return session?.probeDueIn();
   }
 
-  async #session(connection: ServiceConnection, resolved: Resolved): Promise<Session | undefined> {
+  #session(connection: ServiceConnection, resolved: Resolved): Session | undefined {
     const { connections } = this.#options;
     if (resolved.kind === "refused") {
       connections.quit(connection.metadata.uid);
       return undefined;
     }
     const session = connections.join(connection, resolved.account);
-    await session.probe(connection.spec.organizationID);
+    session.probe(connection.spec.organizationID);
     return session;
   }
 

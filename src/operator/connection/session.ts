@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { scopedProjectOf } from "../../api/error.ts";
+import type { Operation } from "../../api/operation.ts";
 import type { Project } from "../../api/project.ts";
 import type { Failure } from "../client/answer.ts";
 import { type BudgetLimits, RequestBudget } from "../client/budget.ts";
@@ -30,7 +31,10 @@ export interface SessionOptions {
   onChange: () => void;
   signal: AbortSignal;
   observe?: RequestObserver;
+  /** A request waited so many seconds for the budget. */
+  onBudgetWait?: (seconds: number) => void;
   onListed?: (projectID: string, listing: Listing) => void;
+  onOperationEnded?: (operation: Operation) => void;
 }
 
 /** What one connection asks of a session that it may share with others. */
@@ -45,6 +49,8 @@ export class Session {
   readonly through: string;
   readonly client: ServiceClient;
   readonly budget: RequestBudget;
+  /** Aborts when the session is no longer used, or the operator stops. */
+  readonly signal: AbortSignal;
   readonly #options: SessionOptions;
   readonly #stop = new AbortController();
   readonly #watchers = new Map<string, ProjectWatcher>();
@@ -52,14 +58,14 @@ export class Session {
   #health: Health = { kind: "unknown" };
   #keyType: KeyType = "unknown";
   #projects: readonly Project[] | undefined;
-  #probe: Promise<void> | undefined;
   #probing = false;
   #failedProbes = 0;
   #probedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const { account, transport, clock, beforeWrite, observe } = options;
+    this.signal = AbortSignal.any([options.signal, this.#stop.signal]);
+    const { account, transport, clock, beforeWrite, observe, onBudgetWait } = options;
     this.through = throughOf(account);
     this.budget = new RequestBudget(clock, options.limits);
     this.client = new ServiceClient({
@@ -71,6 +77,7 @@ export class Session {
       heldBack: () => this.#heldBack(),
       onFailure: (failure) => this.#learn(failure),
       ...(observe === undefined ? {} : { observe }),
+      ...(onBudgetWait === undefined ? {} : { onBudgetWait }),
     });
   }
 
@@ -107,7 +114,7 @@ export class Session {
   project(projectID: string): ProjectWatcher {
     const known = this.#watchers.get(projectID);
     if (known !== undefined) return known;
-    const { clock, wake, onListed } = this.#options;
+    const { clock, wake, onListed, onOperationEnded } = this.#options;
     const watcher = new ProjectWatcher({
       client: this.client,
       projectID,
@@ -115,7 +122,8 @@ export class Session {
       refreshIntervalMs: () => Math.min(...[...this.#terms.values()].map((terms) => terms.refreshIntervalMs)),
       wake,
       signal: this.signal,
-      ...(onListed === undefined ? {} : { onListed }),
+      onListed,
+      onOperationEnded,
     });
     this.#watchers.set(projectID, watcher);
     return watcher;
@@ -127,13 +135,13 @@ export class Session {
     return Math.max(0, this.#probedAt + probeInterval(this.#health, this.#failedProbes) - clock.monotonic());
   }
 
-  /** Asks the service who we are and which projects there are, where that is due. */
-  async probe(organizationID: string | undefined): Promise<void> {
-    if (this.probeDueIn() > 0) return this.#probe;
-    this.#probe ??= this.#ask(organizationID).finally(() => {
-      this.#probe = undefined;
-    });
-    return this.#probe;
+  /**
+   * Asks the service who we are and which projects there are, where that is due. Returns at once, so that a service
+   * that does not answer keeps nobody waiting; `onChange` tells when there is news.
+   */
+  probe(organizationID: string | undefined): void {
+    if (this.#probing || this.probeDueIn() > 0) return;
+    void this.#ask(organizationID);
   }
 
   /**
@@ -155,10 +163,6 @@ export class Session {
     for (const watcher of this.#watchers.values()) watcher.stop();
   }
 
-  get signal(): AbortSignal {
-    return AbortSignal.any([this.#options.signal, this.#stop.signal]);
-  }
-
   async #ask(organizationID: string | undefined): Promise<void> {
     this.#probedAt = this.#options.clock.monotonic();
     this.#probing = true;
@@ -174,9 +178,12 @@ export class Session {
       if (listed.kind !== "ok" && silent(listed.kind))
         this.#setHealth({ kind: "unreachable", message: listed.message });
       else this.#setHealth({ kind: "reachable" });
+    } catch {
+      // Called off: the session is no longer used.
     } finally {
       this.#probing = false;
       this.#failedProbes = this.#health.kind === "reachable" ? 0 : this.#failedProbes + 1;
+      if (!this.signal.aborted) this.#options.onChange();
     }
   }
 
@@ -222,7 +229,7 @@ export class Session {
 function probeInterval(health: Health, failedProbes: number): number {
   switch (health.kind) {
     case "unknown":
-      return 0;
+      return 10_000;
     case "reachable":
       return 600_000;
     case "unreachable":

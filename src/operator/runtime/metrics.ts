@@ -46,8 +46,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       "method",
       "route",
     ]),
-    budgetAvailable: gauge("request_budget_available", "Requests that may be sent now, by connection.", ["connection"]),
-    endpointListAge: gauge("endpoint_list_age_seconds", "Age of the oldest endpoint list in use.", ["connection"]),
+    budgetAvailable: gauge("request_budget_available", "Requests that may be sent now, by base URL and key.", [
+      "account",
+    ]),
+    endpointListAge: gauge("endpoint_list_age_seconds", "Age of the endpoint list in use, by project.", ["project"]),
     computes: gauge("computes", "Computes by state and readiness.", ["state", "ready"]),
     driftCorrections: counter("drift_corrections_total", "Changes made elsewhere that were set right.", []),
     operations: counter("operations_total", "Operations of the service seen to end, by outcome.", [
@@ -58,6 +60,12 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       "method",
       "code",
     ]),
+    computeUnitHours: counter(
+      "compute_unit_hours_bound_total",
+      "Upper bound of the compute-unit hours used: largest size times active time seen.",
+      ["project"],
+    ),
+    budgetWaits: histogram("request_budget_wait_seconds", "How long requests waited for the budget.", []),
     watchRestarts: counter("watch_restarts_total", "Watches opened again, by cause.", ["kind", "cause"]),
     relists: counter("relists_total", "Complete lists read from the API server, by cause.", ["kind", "cause"]),
     lastEventAge: gauge("watch_last_event_age_seconds", "Time since a watch last delivered anything.", ["kind"]),

@@ -1,0 +1,68 @@
+import type { Caches } from "./caches.ts";
+import type { Listing } from "./connection/project-watcher.ts";
+import type { Session } from "./connection/session.ts";
+import { conditionOf } from "./resources/conditions-of.ts";
+import type { Clock } from "./runtime/clock.ts";
+import type { Metrics } from "./runtime/metrics.ts";
+
+export interface State {
+  leading: boolean;
+  caches: Caches;
+  sessions: Iterable<Session>;
+  clock: Clock;
+}
+
+/** Sets the gauges that tell how things stand, right before a scrape. */
+export function measureState(metrics: Metrics, { leading, caches, sessions, clock }: State): void {
+  metrics.leader.set({}, leading ? 1 : 0);
+  for (const [kind, ms] of Object.entries(caches.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
+  metrics.computes.reset();
+  const counts = Map.groupBy(caches.computes.list(), ({ status }) =>
+    JSON.stringify([status.state ?? "Unknown", conditionOf(status, "Ready")?.status ?? "Unknown"]),
+  );
+  for (const computes of counts.values()) {
+    const [first] = computes;
+    if (first === undefined) continue;
+    const ready = conditionOf(first.status, "Ready")?.status ?? "Unknown";
+    metrics.computes.set({ state: first.status.state ?? "Unknown", ready }, computes.length);
+  }
+  metrics.budgetAvailable.reset();
+  metrics.endpointListAge.reset();
+  for (const session of sessions) {
+    metrics.budgetAvailable.set({ account: session.through }, session.budget.available);
+    for (const [project, { listing, used }] of session.watchers) {
+      if (listing === undefined || !used) continue;
+      metrics.endpointListAge.set({ project }, (clock.monotonic() - listing.startedAt) / 1000);
+    }
+  }
+}
+
+/**
+ * Counts compute-unit hours as an upper bound: the largest size of each compute times the time between two lists that
+ * both show it active. The size in use is not shown by the service.
+ */
+export class UsageMeter {
+  readonly #metrics: Metrics;
+  readonly #before = new Map<string, Listing>();
+
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics;
+  }
+
+  listed(project: string, listing: Listing): void {
+    const before = this.#before.get(project);
+    this.#before.set(project, listing);
+    if (before === undefined) return;
+    const hours = (listing.startedAt - before.startedAt) / 3_600_000;
+    const wasActive = new Set(before.endpoints.filter(isActive).map(({ id }) => id));
+    const sizes = listing.endpoints
+      .filter((endpoint) => isActive(endpoint) && wasActive.has(endpoint.id))
+      .map(({ autoscaling_limit_max_cu: cu }) => cu ?? 0);
+    const size = sizes.reduce((sum, cu) => sum + cu, 0);
+    if (size > 0) this.#metrics.computeUnitHours.add({ project }, size * hours);
+  }
+}
+
+function isActive({ current_state }: Listing["endpoints"][number]): boolean {
+  return current_state === "active";
+}
