@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { BehaviourReporter } from "./test/support/behaviour-reporter.ts";
 import { CountReporter } from "./test/support/count-reporter.ts";
 
 const counts = process.env["COMPUTE_OPERATOR_TEST_COUNTS"];
@@ -6,7 +7,7 @@ const counts = process.env["COMPUTE_OPERATOR_TEST_COUNTS"];
 /** `unit` needs nothing but Node; `cluster` runs on the real control plane of test/control-plane, one file at a time. */
 export default defineConfig({
   test: {
-    reporters: counts ? ["default", new CountReporter(counts)] : ["default"],
+    reporters: ["default", new BehaviourReporter(), ...(counts ? [new CountReporter(counts)] : [])],
     projects: [
       {
         test: {

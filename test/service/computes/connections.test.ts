@@ -30,6 +30,17 @@ describe("a client", () => {
     expect(Date.parse(String(body["closes_at"])) - shop.time.now()).toBe(connected + 10_000);
   });
 
+  it("with many others neither restarts an autoscaling compute nor loses its connection", () => {
+    const shop = new Shop();
+    const before = shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 4 });
+    const operations = shop.operations();
+    for (let open = 0; open < 500; open++) shop.connect(primary, 3600);
+    shop.time.pass(600_000);
+    expect(shop.get(primary)).toMatchObject({ current_state: "active", started_at: before.started_at });
+    expect(shop.operations()).toEqual(operations);
+    expect(shop.connect(primary).body["connections"]).toBe(501);
+  });
+
   it("does not find a compute that does not exist", () => {
     expect(new Shop().connect("ep-none").status).toBe(404);
   });

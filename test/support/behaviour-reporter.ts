@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import type { Reporter, TestModule, Vitest } from "vitest/node";
+import { behavioursIn, unproved } from "./behaviour.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+
+/** Fails a run that does not bear out docs/service-behaviour.md: each test that the page names must exist and pass. */
+export class BehaviourReporter implements Reporter {
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    // Whoever asks for single tests by name leaves the others out on purpose.
+    if (this.#vitest?.config.testNamePattern !== undefined) return;
+    const ran = new Map(
+      modules.map((module) => [
+        relative(join(root, "test"), module.moduleId).replaceAll("\\", "/"),
+        new Map([...module.children.allTests()].map((test) => [test.fullName, test.result().state === "passed"])),
+      ]),
+    );
+    const problems = unproved(behavioursIn(readFileSync(join(root, "docs", "service-behaviour.md"), "utf8")), ran);
+    if (problems.length === 0) return;
+    console.error(`docs/service-behaviour.md is not borne out:\n  ${problems.join("\n  ")}`);
+    process.exitCode = 1;
+  }
+}
