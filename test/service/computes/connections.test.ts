@@ -9,7 +9,12 @@ describe("a client", () => {
   ])("finds room for $limit connections to a quarter CU (pooled: $pooled), and no more", ({ pooled, limit }) => {
     const shop = new Shop();
     shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 0.25 });
-    for (let open = 0; open < limit; open++) expect(shop.connect(primary, 60, pooled).status).toBe(200);
+    const closesAt = shop.time.now() + 60_000;
+    shop.core.change(({ store }) => {
+      for (let open = 0; open < limit - 2; open++) store.connections.open({ endpointId: primary, pooled, closesAt });
+    });
+    expect(shop.connect(primary, 60, pooled).status).toBe(200);
+    expect(shop.connect(primary, 60, pooled).status).toBe(200);
     expect(shop.connect(primary, 60, pooled).status).toBe(429);
     shop.time.pass(61_000);
     expect(shop.connect(primary, 60, pooled).status).toBe(200);
