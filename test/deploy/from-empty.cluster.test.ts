@@ -1,62 +1,25 @@
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { kubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
-import { ServiceProcess } from "../support/processes.ts";
-import { Image } from "./image.ts";
-import { InstalledOperator } from "./installed.ts";
-import { kustomize, type Rendered } from "./render.ts";
+import { Installation } from "./installation.ts";
+import { kustomize } from "./render.ts";
 import { grantedRights, usedRights } from "./rights.ts";
 
 // One story, told in order: an empty control plane, what deploy/ ships, and the image as its Deployment starts it.
 
-let cluster: ControlPlane;
-let service: ServiceProcess;
-let image: Image;
-let operator: InstalledOperator;
-
+let installation: Installation;
 beforeAll(async () => {
-  image = new Image();
-  [cluster, service] = await Promise.all([
-    startControlPlane(),
-    ServiceProcess.start({ seed: readFileSync("deploy/samples/service-seed.yaml", "utf8"), timeScale: 20 }),
-  ]);
-  await cluster.startControllerManager();
+  installation = await Installation.start();
 });
+afterAll(() => installation?.[Symbol.asyncDispose]());
 
-afterAll(async () => {
-  await operator?.[Symbol.asyncDispose]();
-  await Promise.all([cluster?.stop(), service?.[Symbol.asyncDispose]()]);
-  image[Symbol.dispose]();
-});
-
-const all = (...args: string[]) => kubectl(args, { kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl });
-const run = (...args: string[]) => all("-n", "shop", ...args);
-const ready = (...objects: string[]) => run("wait", "--for=condition=Ready", "--timeout=60s", ...objects);
-const specOf = (object: Rendered) => z.record(z.string(), z.unknown()).parse(object["spec"]);
-
-/** The samples, with a connection to the service of this test. */
-async function applySamples(): Promise<void> {
-  const samples = await kustomize("deploy/samples");
-  const connected = { baseURL: service.baseURL, refreshInterval: "5s" };
-  const items = samples.map((object) =>
-    object.kind === "ServiceConnection" ? { ...object, spec: { ...specOf(object), ...connected } } : object,
-  );
-  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-  await kubectl(["apply", "-f", "-"], { kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl, input });
-}
-
+const run = (...args: string[]) => installation.kubectl("-n", "shop", ...args);
+const ready = (...objects: string[]) => installation.ready(...objects);
 const patch = (object: string, fields: object) => run("patch", object, "--type=merge", "-p", JSON.stringify(fields));
 
 describe("from an empty control plane", () => {
   it("kubectl apply -k deploy, the operator and the samples are all that it takes", async () => {
-    await all("apply", "-k", "deploy");
-    await all("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
-    operator = await InstalledOperator.start({ controlPlane: cluster, image, objects: await kustomize("deploy") });
-    await operator.ready();
-    await applySamples();
+    await installation.install("deploy");
+    await installation.applySamples();
     await ready("serviceconnection/default");
     await ready("compute/shop-primary", "compute/shop-preview", "compute/shop-reports", "computepool/shop-readers");
     const shown = await run("get", "computes", "--no-headers", "-o", "custom-columns=:.metadata.name,:.status.type");
@@ -107,19 +70,27 @@ describe("from an empty control plane", () => {
     await eventually(
       "every right to be used",
       () => {
-        const { used } = usedRights(cluster.auditLogFile);
+        const { used } = usedRights(installation.cluster.auditLogFile);
         return [...granted].every((right) => used.has(right) || right === neededByPlugin) || undefined;
       },
       { timeoutMs: 20_000 },
     ).catch(() => undefined);
-    const { used, refused } = usedRights(cluster.auditLogFile);
+    const { used, refused } = usedRights(installation.cluster.auditLogFile);
     expect([...refused]).toEqual([]);
     expect([...granted].filter((right) => !used.has(right))).toEqual([neededByPlugin]);
   });
 
+  it("uninstalling deletes nothing at the service: kubectl delete -k crds lets every Compute go", async () => {
+    const before = await installation.endpoints();
+    installation.counter.clear();
+    await installation.kubectl("delete", "-k", "crds", "--timeout=60s");
+    expect(await installation.endpoints()).toEqual(before);
+    expect(installation.counter.writes).toEqual([]);
+  });
+
   it("stops in order within the grace period, and gives the lease back", async () => {
-    process.kill(operator.child.pid, "SIGTERM");
-    expect(await operator.child.end).toEqual({ status: 0, signal: null });
+    process.kill(installation.operator.child.pid, "SIGTERM");
+    expect(await installation.operator.child.end).toEqual({ status: 0, signal: null });
     const lease = await run("get", "lease", "compute-operator", "-n", "compute-operator-system", "-o", "json");
     expect(JSON.parse(lease).spec.holderIdentity ?? "").toBe("");
   });

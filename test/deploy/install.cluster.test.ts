@@ -68,6 +68,17 @@ describe("the chart", () => {
     expect((await helm("crds.install=false")).filter(({ kind }) => kind === "CustomResourceDefinition")).toEqual([]);
   });
 
+  it("removes when uninstalled what kubectl delete -k deploy/base removes, and nothing more", async () => {
+    const names = (objects: readonly Rendered[]) =>
+      objects
+        .filter(
+          ({ kind, metadata }) => kind !== "Namespace" && metadata.annotations?.["helm.sh/resource-policy"] !== "keep",
+        )
+        .map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+        .toSorted();
+    expect(names(await helm())).toEqual(names(await kustomize("deploy/base")));
+  });
+
   it("hands its values on to the operator", async () => {
     const objects = await helm(
       'operator={"selector":"team=shop","allowedBaseURLs":["https://*.example.com/api/v2"],"logLevel":"debug","workers":8,"createSettle":"90s","maxDeletesPerMinute":5,"budgetShare":0.5,"extraArgs":["--http-port=8080"]}',

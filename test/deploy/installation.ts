@@ -1,0 +1,89 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { kubectl } from "../control-plane/kubectl.ts";
+import { CountingProxy } from "../support/counting-proxy.ts";
+import { ServiceProcess } from "../support/processes.ts";
+import { Image } from "./image.ts";
+import { InstalledOperator } from "./installed.ts";
+import { installNamespace, kustomize, type Rendered } from "./render.ts";
+
+/** An empty control plane, the service with the samples' seed, and the operator as deploy/ installs it. */
+export class Installation implements AsyncDisposable {
+  readonly cluster: ControlPlane;
+  readonly service: ServiceProcess;
+  /** Stands between operator and service. */
+  readonly counter: CountingProxy;
+  readonly #image = new Image();
+  #operator: InstalledOperator | undefined;
+
+  static async start(): Promise<Installation> {
+    const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
+    const [cluster, service] = await Promise.all([startControlPlane(), ServiceProcess.start({ seed, timeScale: 20 })]);
+    await cluster.startControllerManager();
+    return new Installation(cluster, service, await CountingProxy.start(service));
+  }
+
+  private constructor(cluster: ControlPlane, service: ServiceProcess, counter: CountingProxy) {
+    this.cluster = cluster;
+    this.service = service;
+    this.counter = counter;
+  }
+
+  get operator(): InstalledOperator {
+    if (this.#operator === undefined) throw new Error("the operator has not been installed");
+    return this.#operator;
+  }
+
+  kubectl(...args: string[]): Promise<string> {
+    return kubectl(args, this.#options());
+  }
+
+  /** Applies a directory of deploy/ and starts the operator as its Deployment would, with its ServiceAccount. */
+  async install(directory: string, namespace = installNamespace): Promise<void> {
+    await this.#operator?.[Symbol.asyncDispose]();
+    await this.kubectl("apply", "-k", directory);
+    await this.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
+    const objects = await kustomize(directory);
+    const place = { controlPlane: this.cluster, image: this.#image, objects, namespace };
+    this.#operator = await InstalledOperator.start(place);
+    await this.#operator.ready();
+  }
+
+  /** Applies the samples, with a connection to this service. */
+  async applySamples(): Promise<void> {
+    const connected = { baseURL: this.counter.baseURL, refreshInterval: "5s" };
+    const items = (await kustomize("deploy/samples")).map((object) =>
+      object.kind === "ServiceConnection" ? { ...object, spec: { ...specOf(object), ...connected } } : object,
+    );
+    const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
+    await kubectl(["apply", "-f", "-"], { ...this.#options(), input });
+  }
+
+  /** Waits until each of the objects in the samples' namespace is Ready. */
+  async ready(...objects: string[]): Promise<void> {
+    await this.kubectl("-n", "shop", "wait", "--for=condition=Ready", "--timeout=60s", ...objects);
+  }
+
+  /** The ids of the endpoints that the service has, sorted. */
+  async endpoints(): Promise<string[]> {
+    const url = `${this.service.baseURL}/projects/shiny-wind-028834/endpoints`;
+    const answer = await fetch(url, { headers: { authorization: "Bearer org-key" } });
+    const { endpoints } = z.object({ endpoints: z.array(z.object({ id: z.string() })) }).parse(await answer.json());
+    return endpoints.map(({ id }) => id).toSorted();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#operator?.[Symbol.asyncDispose]();
+    await Promise.all([this.cluster.stop(), this.counter[Symbol.asyncDispose](), this.service[Symbol.asyncDispose]()]);
+    this.#image[Symbol.dispose]();
+  }
+
+  #options() {
+    return { kubeconfig: this.cluster.kubeconfig, kubectl: this.cluster.binaries.kubectl };
+  }
+}
+
+function specOf(object: Rendered): Record<string, unknown> {
+  return z.record(z.string(), z.unknown()).parse(object["spec"]);
+}
