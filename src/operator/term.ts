@@ -142,9 +142,13 @@ export class Term {
     this.#wake("connection", uidsOf(caches.connections.list()));
     this.#wake("compute", uidsOf(caches.computes.list()));
     this.#wake("pool", uidsOf(caches.pools.list()));
-    const hardStop = () => clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
+    let drained = () => {};
+    const hardStop = () => {
+      drained = clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
+    };
     signal.addEventListener("abort", hardStop, { once: true });
     await Promise.all(Object.values(this.#queues).map((queue) => queue.run(signal)));
+    drained();
     this.#stop.abort(new Error("the operator is stopping"));
     this.#connections.stop();
     for (const queue of Object.values(this.#queues)) queue.close();
