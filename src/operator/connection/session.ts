@@ -43,6 +43,9 @@ export interface Terms {
   refreshIntervalMs: number;
 }
 
+/** Probes that failing requests bring forward are at least this far apart, in milliseconds. */
+const doubtMs = 30_000;
+
 /** All that is shared by the connections with one base URL and key: client, budget, health, one watcher per project. */
 export class Session {
   /** Names base URL and key, without giving the key away. */
@@ -60,6 +63,8 @@ export class Session {
   #projects: readonly Project[] | undefined;
   #probing = false;
   #failedProbes = 0;
+  /** Requests failed since the last probe: only another tells whether it is the service or the request. */
+  #doubted = false;
   #probedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SessionOptions) {
@@ -114,7 +119,7 @@ export class Session {
   project(projectID: string): ProjectWatcher {
     const known = this.#watchers.get(projectID);
     if (known !== undefined) return known;
-    const { clock, wake, onListed, onOperationEnded } = this.#options;
+    const { clock, wake, onOperationEnded } = this.#options;
     const watcher = new ProjectWatcher({
       client: this.client,
       projectID,
@@ -122,7 +127,7 @@ export class Session {
       refreshIntervalMs: () => Math.min(...[...this.#terms.values()].map((terms) => terms.refreshIntervalMs)),
       wake,
       signal: this.signal,
-      onListed,
+      onListed: (id, listing) => this.#listed(id, listing),
       onOperationEnded,
     });
     this.#watchers.set(projectID, watcher);
@@ -131,6 +136,7 @@ export class Session {
 
   /** Milliseconds until the next probe is due. */
   probeDueIn(): number {
+    if (this.#doubted) return 0;
     const { clock } = this.#options;
     return Math.max(0, this.#probedAt + probeInterval(this.#health, this.#failedProbes) - clock.monotonic());
   }
@@ -166,6 +172,7 @@ export class Session {
   async #ask(organizationID: string | undefined): Promise<void> {
     this.#probedAt = this.#options.clock.monotonic();
     this.#probing = true;
+    this.#doubted = false;
     try {
       const auth = await this.client.auth(this.signal);
       if (auth.kind === "unauthorized") return;
@@ -198,10 +205,27 @@ export class Session {
       this.#probedAt = this.#options.clock.monotonic();
       this.#setHealth({ kind: "unauthorized", message: failure.message });
     }
+    if (failure.kind === "unavailable" || failure.kind === "ambiguous") this.#doubt();
     if (failure.kind === "notFound" && scopedProjectOf(failure.message) !== undefined && this.#keyType !== "project") {
       this.#keyType = "project";
       this.#options.onChange();
     }
+  }
+
+  /** A probe is brought forward, so that the connection need not be called good for ten minutes after its end. */
+  #doubt(): void {
+    const sinceProbe = this.#options.clock.monotonic() - this.#probedAt;
+    if (this.#probing || this.#doubted || this.#health.kind !== "reachable" || sinceProbe < doubtMs) return;
+    this.#doubted = true;
+    this.#options.onChange();
+  }
+
+  #listed(projectID: string, listing: Listing): void {
+    if (this.#health.kind === "unreachable") {
+      this.#failedProbes = 0;
+      this.#setHealth({ kind: "reachable" });
+    }
+    this.#options.onListed?.(projectID, listing);
   }
 
   #setHealth(health: Health): void {

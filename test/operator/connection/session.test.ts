@@ -1,0 +1,67 @@
+import { beforeEach, expect, it } from "vitest";
+import { ApiKey } from "../../../src/operator/client/api-key.ts";
+import { NoAnswer, type ServiceResponse, type ServiceTransport } from "../../../src/operator/client/transport.ts";
+import { Session } from "../../../src/operator/connection/session.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+let clock: VirtualClock;
+let session: Session;
+/** Paths of the requests so far. */
+let sent: string[];
+/** What each request is answered; `undefined` for nothing at all. */
+let answer: (path: string) => unknown;
+
+const healthy = (path: string): unknown => {
+  if (path === "/auth") return { account_id: "org-shop", auth_method: "api_key_org" };
+  return path === "/projects" ? { projects: [], pagination: {} } : { endpoints: [] };
+};
+
+const transport: ServiceTransport = {
+  send({ path }): Promise<ServiceResponse> {
+    sent.push(path);
+    const body = answer(path);
+    if (body === undefined) return Promise.reject(new NoAnswer("connection refused"));
+    return Promise.resolve({ status: 200, body, json: true });
+  },
+};
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  sent = [];
+  answer = healthy;
+  session = new Session({
+    account: { baseURL: "https://service.example/api/v2", key: new ApiKey("k") },
+    limits: { perMinute: 700, burst: 40 },
+    transport,
+    clock,
+    beforeWrite: () => undefined,
+    wake: () => undefined,
+    // As the connection's reconciler does with the news.
+    onChange: () => session.probe(undefined),
+    onListed: () => undefined,
+    onOperationEnded: () => undefined,
+    signal: new AbortController().signal,
+  });
+  session.join("connection", { limits: { perMinute: 700, burst: 40 }, refreshIntervalMs: 30_000 });
+  session.probe(undefined);
+  session.project("shop").use("compute", undefined);
+  await clock.advance(100);
+});
+
+it("calls a service unreachable soon after its lists fail, and reachable with the first list that comes", async () => {
+  expect(session.health.kind).toBe("reachable");
+  answer = () => undefined;
+  await clock.advance(90_000);
+  expect(session.health.kind).toBe("unreachable");
+  answer = (path) => (path.endsWith("/endpoints") ? healthy(path) : undefined);
+  await clock.advance(30_000);
+  expect(session.health.kind).toBe("reachable");
+});
+
+it("stays reachable where only one project's list fails, and asks no more than every half minute", async () => {
+  sent = [];
+  answer = (path) => (path.endsWith("/endpoints") ? undefined : healthy(path));
+  await clock.advance(600_000);
+  expect(session.health.kind).toBe("reachable");
+  expect(sent.filter((path) => path === "/auth").length).toBeLessThanOrEqual(21);
+});
