@@ -46,7 +46,12 @@ export async function runCommand(args: readonly string[], ports: CommandPorts): 
     ports.stderr(`compute-operator run: ${error instanceof Error ? error.message : String(error)}${usage}`);
     return 1;
   }
-  return run(flags, connection, ports);
+  try {
+    return await run(flags, connection, ports);
+  } catch (error) {
+    ports.stderr(`compute-operator run: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
 }
 
 async function run(flags: RunFlags, connection: ClusterConnection, ports: CommandPorts): Promise<number> {

@@ -8,7 +8,7 @@ import { type Hands, patched } from "./hands.ts";
 import { holdBack } from "./hold.ts";
 import { createdProof } from "./link.ts";
 import { type CreateMark, createMarkOf } from "./marks.ts";
-import { type Outcome, shown, unchanged } from "./outcome.ts";
+import { type Outcome, shown } from "./outcome.ts";
 import { progressMessage } from "./plan-linked.ts";
 import type { Step } from "./step.ts";
 
@@ -17,8 +17,6 @@ type Create = Extract<Step, { step: "create" }>;
 /** Mark, POST, link: in this order, so that whoever comes after a crash knows that a POST may have been sent. */
 export async function createEndpoint(step: Create, compute: Compute, hands: Hands): Promise<Outcome> {
   const { watcher, memory, clock, signal } = hands;
-  const { uid } = compute.metadata;
-  if (!watcher.turn.take(uid)) return unchanged(compute, 5000);
   const again = createMarkOf(compute) !== undefined;
   const marked = await mark(step, compute, hands);
   const answer = await watcher.client.createEndpoint(compute.spec.projectID, { endpoint: step.attributes }, signal);

@@ -11,9 +11,6 @@ import { progressMessage } from "./plan-linked.ts";
 import type { Step } from "./step.ts";
 import { generationOf } from "./view.ts";
 
-/** How long to wait for the project's turn before asking again, in milliseconds; whoever waits is also woken. */
-const turnLookMs = 5000;
-
 export async function patchEndpoint(
   step: Extract<Step, { step: "patch" }>,
   compute: Compute,
@@ -21,14 +18,14 @@ export async function patchEndpoint(
 ): Promise<Outcome> {
   const { watcher, memory, clock, signal } = hands;
   const { endpointID, attributes } = step;
-  if (!watcher.turn.take(compute.metadata.uid)) return unchanged(compute, turnLookMs);
   const { projectID } = compute.spec;
   const answer = await watcher.client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
   memory.listsCountAfter = clock.monotonic();
   if (answer.kind !== "ok") return holdBack(step, answer, `change endpoint ${endpointID}`, compute, hands);
   delete memory.held;
   const generation = generationOf(compute);
-  memory.patched = { generation, fields: step.fields, listsWithout: [] };
+  const again = memory.patched?.generation === generation ? memory.patched.tries + 1 : 0;
+  memory.patched = { generation, fields: step.fields, listsWithout: [], at: clock.monotonic(), tries: again };
   if (step.corrects.length > 0) {
     memory.corrections = [...memory.corrections, { generation, at: clock.monotonic() }].slice(-10);
   }
@@ -65,7 +62,6 @@ export async function restartEndpoint(
 ): Promise<Outcome> {
   const { watcher, memory, clock, signal, cluster } = hands;
   const { endpointID, value } = step;
-  if (!watcher.turn.take(compute.metadata.uid)) return unchanged(compute, turnLookMs);
   const seen = watcher.listing?.endpoints.find(({ id }) => id === endpointID);
   const marked = await markRestart(
     value,
@@ -130,7 +126,6 @@ export async function deleteEndpoint(
     const message = `Endpoint ${endpointID} is kept: the CRD itself is being deleted.`;
     return release({ step: "release", event: "Released", message }, compute, hands.cluster);
   }
-  if (!watcher.turn.take(compute.metadata.uid)) return waitingToDelete(compute, endpointID, turnLookMs);
   if (!hands.mayDelete()) {
     const message = `Endpoint ${endpointID} is to be deleted; more are being deleted than --max-deletes-per-minute allows, so it waits its turn.`;
     const notes: Note[] = [{ type: "Warning", reason: "Deleting", message }];
@@ -151,16 +146,5 @@ export async function deleteEndpoint(
     compute,
     "Deleting",
     `Endpoint ${endpointID} was deleted; the Compute goes as soon as that is confirmed.`,
-  );
-}
-
-function waitingToDelete(compute: Compute, endpointID: string, lookInMs: number): Outcome {
-  return shown(
-    compute,
-    "Deleting",
-    `Endpoint ${endpointID} is to be deleted, once other changes of the project are done.`,
-    {
-      lookInMs,
-    },
   );
 }

@@ -7,12 +7,13 @@ import { meaningOf } from "./failures.ts";
 import { type Hands, patched, release } from "./hands.ts";
 import { createdProof } from "./link.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
-import type { Step } from "./step.ts";
+import { isWrite, type Step, type Write } from "./step.ts";
 
 type Acted = Exclude<Step, { step: "wait" | "hold" | "refuse" | "settled" }>;
 
 /** Carries out one step: at most one write to the service, sent once. Never sleeps, polls or resends. */
 export async function act(step: Acted, compute: Compute, hands: Hands): Promise<Outcome> {
+  if (isWrite(step) && !hands.watcher.turn.take(compute.metadata.uid)) return queued(step, compute);
   switch (step.step) {
     case "create":
       return createEndpoint(step, compute, hands);
@@ -38,6 +39,16 @@ export async function act(step: Acted, compute: Compute, hands: Hands): Promise<
     case "release":
       return release(step, compute, hands.cluster);
   }
+}
+
+/** How long to wait for the project's turn before asking again, in milliseconds; whoever waits is also woken. */
+const turnLookMs = 5000;
+
+/** Other writes of the project are under way; the service would refuse this one with 423. */
+function queued(write: Write, compute: Compute): Outcome {
+  const reason = { create: "Creating", patch: "Updating", restart: "Restarting", delete: "Deleting" } as const;
+  const message = "Sent as soon as the other changes of the project that are under way are done.";
+  return shown(compute, reason[write.step], message, { lookInMs: turnLookMs });
 }
 
 async function link(step: Extract<Step, { step: "link" }>, compute: Compute, { cluster }: Hands): Promise<Outcome> {

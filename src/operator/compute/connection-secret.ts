@@ -3,7 +3,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Failure } from "../client/answer.ts";
 import type { ServiceClient } from "../client/client.ts";
 import type { ClusterClient } from "../cluster/client.ts";
-import { isAlreadyExists, isNotFound } from "../cluster/errors.ts";
+import { ClusterError, isAlreadyExists, isNotFound } from "../cluster/errors.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import { type Secret, secretKind } from "../connection/resolve.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
@@ -35,6 +35,16 @@ export type Binding =
 
 /** Keeps the Secret that `spec.connectionSecret` names: made, repaired, following a new host; others of ours removed. */
 export async function keepConnectionSecret(compute: Compute, endpoint: Endpoint, tools: SecretTools): Promise<Binding> {
+  try {
+    return await keep(compute, endpoint, tools);
+  } catch (error) {
+    if (!(error instanceof ClusterError) || error.status !== 403) throw error;
+    const message = `The operator may not write Secrets in namespace "${compute.metadata.namespace ?? ""}" (spec.connectionSecret): bind its Role for Secrets there.`;
+    return { kind: "failed", reason: "Forbidden", message };
+  }
+}
+
+async function keep(compute: Compute, endpoint: Endpoint, tools: SecretTools): Promise<Binding> {
   const { namespace = "", uid } = compute.metadata;
   const wanted = compute.spec.connectionSecret;
   const mine = tools.ours(namespace).filter((secret) => isOwnedBy(secret, uid));

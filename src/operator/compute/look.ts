@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { type Operation, operationOutcome } from "../../api/operation.ts";
 import type { ConnectionView } from "../connection/connections.ts";
 import type { Listing, ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Compute } from "../resources/compute.ts";
@@ -120,10 +121,14 @@ function notePatched(memory: Memory, compute: Compute, { links, operations, star
   }
   // While it is being carried out, nothing is held against it.
   const { endpoint } = links.link;
-  if (endpoint.pending_state !== undefined || operations.some(({ status }) => status === "running")) return;
+  if (endpoint.pending_state !== undefined || operations.some(isInProgress)) return;
   const differs = compare(compute.spec, endpoint).differences.some(({ field }) => patched.fields.includes(field));
   if (!differs) delete memory.patched;
   else if (!patched.listsWithout.includes(startedAt)) {
     memory.patched = { ...patched, listsWithout: [...patched.listsWithout, startedAt].slice(-2) };
   }
+}
+
+function isInProgress({ status }: Operation): boolean {
+  return operationOutcome(status) === "in-progress";
 }

@@ -17,8 +17,14 @@ export interface Memory {
   missing?: { endpointID: string; firstListWithout: number; proved: boolean };
   /** The endpoint whose DELETE was accepted by the service. */
   deleted?: { endpointID: string; proved: boolean };
-  /** The last PATCH that was accepted, and the lists since in which it had not taken. */
-  patched?: { generation: number; fields: readonly string[]; listsWithout: readonly number[] };
+  /** The last PATCH that was accepted and has not taken: when, the lists since without it, the times it was tried again. */
+  patched?: {
+    generation: number;
+    fields: readonly string[];
+    listsWithout: readonly number[];
+    at: number;
+    tries: number;
+  };
   /** When drift was corrected, to notice a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
   /** A write that failed, not to be tried again before `until`. */

@@ -7,7 +7,7 @@ import { type Link, recordedID } from "./link.ts";
 import { createMarkOf, type RestartMark, restartMarkOf } from "./marks.ts";
 import type { Rule } from "./plan.ts";
 import { who } from "./plan-pending.ts";
-import { isProgress, type Progress } from "./reasons.ts";
+import { isProgress, nextLook, type Progress } from "./reasons.ts";
 import type { Step } from "./step.ts";
 import { annotation, generationOf, type List, shownReason, type View } from "./view.ts";
 
@@ -117,7 +117,7 @@ function patchOf(link: Link, { differences, unechoed }: Comparison, edited: bool
 }
 
 /** Two lists after an accepted PATCH still differ in what it sent: the service takes the field and does not keep it. */
-function notKept(differences: readonly Difference[], { memory, compute }: View): Step | undefined {
+function notKept(differences: readonly Difference[], { memory, compute, now }: View): Step | undefined {
   const { patched } = memory;
   if (patched === undefined || patched.generation !== generationOf(compute)) return undefined;
   const still = differences.filter(({ field }) => patched.fields.includes(field));
@@ -125,11 +125,14 @@ function notKept(differences: readonly Difference[], { memory, compute }: View):
   if (patched.listsWithout.length < 2) {
     return { step: "wait", reason: "Updating", message: "A change was accepted; the service does not show it yet." };
   }
+  const againAt = patched.at + (nextLook("slow", patched.tries) ?? 0);
+  if (now >= againAt) return undefined;
   const what = still.map(({ field, ours, theirs }) => `${field} (ours ${ours}, theirs ${theirs})`).join(", ");
   return {
     step: "refuse",
     reason: "Rejected",
     message: `The service accepts and does not keep ${what}. Set what it keeps, or leave the field out. It is tried again ever more rarely, at the longest hourly.`,
+    lookInMs: againAt - now,
   };
 }
 
@@ -152,6 +155,7 @@ function tugOfWar(
     step: "refuse",
     reason: "Rejected",
     message: `Something else keeps changing ${what} at the service. Find it and stop it, or leave the field out here.`,
+    lookInMs: correctionsCountForMs,
   };
 }
 

@@ -1,8 +1,8 @@
 /**
  * When to look again. `refresh`: with the project's next list. `progress`: soon, then ever later. `backoff`: after a
- * failure that passes by itself. `slow`: hardly; a person has to act, and whatever they change wakes the Compute.
+ * failure that passes by itself. `patient`: for what somebody elsewhere has to put right. `slow`: hardly; a person has to act, and whatever they change wakes the Compute.
  */
-export type Look = "refresh" | "progress" | "backoff" | "slow";
+export type Look = "refresh" | "progress" | "backoff" | "patient" | "slow";
 
 /** Of a condition: `kept` leaves it as it was. */
 export type Verdict = "True" | "False" | "kept";
@@ -41,11 +41,11 @@ export const reasons = {
   ServiceUnavailable: retried,
   CreateUnknown: retried,
   Unauthorized: { ...retried, look: "slow" },
-  Forbidden: retried,
+  Forbidden: { ...retried, look: "patient" },
   ConnectionNotFound: { ...retried, look: "slow" },
   ConnectionNotReady: { ...retried, look: "slow" },
-  ProjectNotFound: retried,
-  BranchNotFound: retried,
+  ProjectNotFound: { ...retried, look: "patient" },
+  BranchNotFound: { ...retried, look: "patient" },
   PrimaryExists: stalled,
   AdoptionRefused: stalled,
   Conflict: stalled,
@@ -76,6 +76,8 @@ export function nextLook(look: Look, lookedBefore: number): number | undefined {
       return Math.min(10_000, 500 * 1.6 ** lookedBefore);
     case "backoff":
       return Math.min(60_000, 1000 * 2 ** lookedBefore);
+    case "patient":
+      return Math.min(300_000, 5000 * 2 ** lookedBefore);
     case "slow":
       return Math.min(3_600_000, 60_000 * 2 ** lookedBefore);
   }

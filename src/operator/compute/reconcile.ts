@@ -166,14 +166,13 @@ export class ComputeReconciler {
       case "hold":
         return unchanged(compute, step.lookInMs);
       case "wait":
+      case "refuse":
         return shown(
           compute,
           step.reason,
           step.message,
           step.lookInMs === undefined ? {} : { lookInMs: step.lookInMs },
         );
-      case "refuse":
-        return shown(compute, step.reason, step.message);
       case "settled":
         delete memory.held;
         return shown(compute, step.reason, step.message, { drift: step.drift });

@@ -56,7 +56,7 @@ function transition(before: string | undefined, reason: Reason, message: string)
   if (before === reason) return undefined;
   const { ready, stalled, look } = reasons[reason];
   if (ready === "True" && before !== undefined && isSettled(before)) return undefined;
-  const trouble = stalled || look === "backoff" || look === "slow" || reason === "EndpointLost";
+  const trouble = stalled || look === "backoff" || look === "patient" || look === "slow" || reason === "EndpointLost";
   return { type: trouble ? "Warning" : "Normal", reason, message: clippedMessage(message) };
 }
 

@@ -37,7 +37,7 @@ export type Step =
   /** What is known is too old to say anything: the status stays as it is. */
   | { step: "hold"; lookInMs?: number }
   /** Only a person can help. */
-  | { step: "refuse"; reason: Reason; message: string }
+  | { step: "refuse"; reason: Reason; message: string; lookInMs?: number }
   | {
       step: "settled";
       reason: "Active" | "Idle" | "Disabled" | "Drifted";
