@@ -32,6 +32,19 @@ describe("the alerts", () => {
     expect(status).toBe(0);
   });
 
+  it("are written in PromQL that Prometheus reads, and so is the dashboard", async () => {
+    using files = workbench();
+    const dashboard = readFileSync("deploy/monitoring/dashboard.json", "utf8");
+    const expressions = [...dashboard.matchAll(/"expr": ("(?:[^"\\]|\\.)*")/g)].map(([, text = ""]) =>
+      String(JSON.parse(text)).replaceAll("$namespace", ".*").replaceAll("$__rate_interval", "5m"),
+    );
+    const rules = expressions.map((expr, index) => ({ record: `panel:${index}`, expr }));
+    writeFileSync(files.at("panels.yaml"), stringify({ groups: [{ name: "dashboard", rules }] }));
+    const { stdout, stderr } = await runTool("promtool", ["check", "rules", "--lint=none", files.at("panels.yaml")]);
+    expect(`${stdout}${stderr}`).toContain(`SUCCESS: ${expressions.length} rules found`);
+    expect(expressions.length).toBeGreaterThan(20);
+  });
+
   it("are all tested", () => {
     const tests = readFileSync("test/deploy/monitoring/rules.test.yaml", "utf8");
     expect(alerts.filter((name) => !tests.includes(`alertname: ${name}\n`))).toEqual([]);

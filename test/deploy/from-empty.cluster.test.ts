@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { runTool } from "../tools/tools.ts";
 import { Installation } from "./installation.ts";
 import { kustomize } from "./render.ts";
 import { grantedRights, usedRights } from "./rights.ts";
@@ -78,6 +80,19 @@ describe("from an empty control plane", () => {
     const { used, refused } = usedRights(installation.cluster.auditLogFile);
     expect([...refused]).toEqual([]);
     expect([...granted].filter((right) => !used.has(right))).toEqual([neededByPlugin]);
+  });
+
+  it("a scrape of its metrics keeps to Prometheus's conventions and fills the dashboard", async () => {
+    const scrape = await (await fetch(`${installation.operator.url}/metrics`)).text();
+    const { stdout, stderr } = await runTool("promtool", ["check", "metrics"], scrape);
+    const complaints = `${stdout}${stderr}`.split("\n").filter((line) => line.startsWith("compute_operator_"));
+    // Compute-unit hours are what the service bills by.
+    expect(complaints.filter((line) => !line.startsWith("compute_operator_compute_unit_hours"))).toEqual([]);
+    const shown = readFileSync("deploy/monitoring/dashboard.json", "utf8").matchAll(/\bcompute_operator_\w+/g);
+    const names = new Set([...shown].map(([name]) => name));
+    const empty = [...names].filter((name) => !new RegExp(`^${name}[{ ]`, "m").test(scrape));
+    // These two count what goes wrong.
+    expect(empty.filter((name) => !/_(queue_retries|watch_restarts)_total$/.test(name))).toEqual([]);
   });
 
   it("uninstalling deletes nothing at the service: kubectl delete -k crds lets every Compute go", async () => {
