@@ -19,7 +19,7 @@ export class Store {
   readonly #db: Database;
   readonly #endpointLists = new Map<string, string>();
 
-  private constructor(db: Database) {
+  constructor(db: Database) {
     this.#db = db;
     db.onRollback(() => this.#endpointLists.clear());
     this.accounts = new Accounts(db);

@@ -4,6 +4,7 @@ import type { ServiceOptions } from "../../../src/service/options.ts";
 import { type Seed, Seed as SeedSchema } from "../../../src/service/seed/document.ts";
 import { plant } from "../../../src/service/seed/plant.ts";
 import { createService, type Service } from "../../../src/service/service.ts";
+import { Database } from "../../../src/service/store/database.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { seededRandom } from "../../simulation/random.ts";
 
@@ -40,16 +41,19 @@ export class DrivenTime {
 export class TestService {
   readonly time: DrivenTime;
   readonly core: Service;
+  /** Under the store, to look at what is written. */
+  readonly database: Database;
   readonly errors: unknown[] = [];
 
   constructor({ file = ":memory:", time = new DrivenTime(), seed = 1, ...options }: TestServiceOptions = {}) {
     this.time = time;
+    this.database = new Database(file);
     const random = seededRandom(seed);
     this.core = createService({
       clock: time,
       random,
       ids: seededIds(random),
-      store: Store.open(file),
+      store: new Store(this.database),
       options,
       onError: (error) => this.errors.push(error),
     });

@@ -1,0 +1,91 @@
+import * as fc from "fast-check";
+import { z } from "zod";
+import type { ServiceCall } from "../../../src/service/http/message.ts";
+import { keys, main, preview, primary, project, staging } from "../support/shop.ts";
+import { junk, type Known, Schema, valueFor } from "./values.ts";
+
+const Operation = z.looseObject({
+  parameters: z.array(z.looseObject({ name: z.string(), in: z.enum(["path", "query"]), schema: Schema })),
+  requestBody: z
+    .looseObject({ content: z.looseObject({ "application/json": z.looseObject({ schema: z.unknown() }) }) })
+    .optional(),
+});
+const Document = z.looseObject({ paths: z.record(z.string(), z.record(z.string(), Operation)) });
+
+const known: Known = new Map([
+  ["project_id", [project, project, project, "shop-two", "eve-own"]],
+  ["branch_id", [main, preview, staging]],
+  ["parent_id", [main, preview]],
+  ["endpoint_id", [primary, primary, primary, "ep-none"]],
+  ["org_id", ["org-shop", "org-shop", "org-other"]],
+  ["region_id", ["aws-us-east-2", "aws-us-east-2", "azure-westus3"]],
+  ["autoscaling_limit_min_cu", [0.25, 1, 2]],
+  ["autoscaling_limit_max_cu", [2, 4, 16, 56]],
+  ["suspend_timeout_seconds", [-1, 0, 60, 300, 59]],
+  ["pg_version", [14, 17, 18, 19]],
+  ["cursor", [1, 2, 3, 100]],
+  ["limit", [1, 2, 10, 400]],
+  ["pooled", [true, false]],
+  ["sort_by", ["name", "created_at", "updated_at"]],
+  ["sort_order", ["asc", "desc"]],
+  ["destination_org_id", ["org-shop", "org-other"]],
+  ["key_id", ["1", "2", "3", "4", "5", "6", "7", "8"]],
+]);
+
+/** A request to be sent, and how long after the one before. */
+export interface Fuzzed {
+  call: ServiceCall;
+  /** Of the route that it is meant for, e.g. `GET /projects`. */
+  route: string;
+  afterMs: number;
+}
+
+/** Requests to every route of an OpenAPI document, good and bad, by everyone and by nobody. */
+export function requestsFor(document: unknown): fc.Arbitrary<Fuzzed> {
+  const routes = Object.entries(Document.parse(document).paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => requestFor(path, method.toUpperCase(), operation)),
+  );
+  return fc.oneof(...routes);
+}
+
+function requestFor(path: string, method: string, operation: z.infer<typeof Operation>): fc.Arbitrary<Fuzzed> {
+  const values = (place: "path" | "query") =>
+    Object.fromEntries(
+      operation.parameters
+        .filter((parameter) => parameter.in === place)
+        .map(({ name, schema }) => [name, valueFor(schema, known, name)]),
+    );
+  const body = operation.requestBody?.content["application/json"].schema;
+  return fc
+    .record({
+      params: fc.record(values("path")),
+      query: fc.record(values("query"), { requiredKeys: [] }),
+      body: body === undefined ? fc.constant(undefined) : bodyFor(body),
+      key: fc.constantFrom(keys.ana, keys.ana, keys.ana, ...Object.values(keys), undefined, "wrong"),
+      afterMs: fc.constantFrom(0, 1, 200, 1000, 5000, 400_000),
+    })
+    .map(({ params, query, body: sent, key, afterMs }) => ({
+      route: `${method} ${path}`,
+      afterMs,
+      call: {
+        method,
+        path: `/api/v2${path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(asText(params[name])))}`,
+        query: Object.fromEntries(Object.entries(query).map(([name, value]) => [name, asText(value)])),
+        headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+        ...(sent !== undefined && { body: sent }),
+      },
+    }));
+}
+
+function bodyFor(schema: unknown): fc.Arbitrary<string | undefined> {
+  return fc.oneof(
+    { weight: 20, arbitrary: valueFor(schema, known).map((value) => JSON.stringify(value)) },
+    { weight: 1, arbitrary: junk.map((value) => JSON.stringify(value)) },
+    { weight: 1, arbitrary: fc.constantFrom(undefined, "", "{", "[[[[", '{"a":', "null", "\uFEFF{}") },
+  );
+}
+
+/** Lone surrogates cannot stand in a URL. */
+function asText(value: unknown): string {
+  return (typeof value === "string" ? value : (JSON.stringify(value) ?? "")).toWellFormed();
+}
