@@ -41,10 +41,14 @@ export class Installation implements AsyncDisposable {
 
   /** Applies a directory of deploy/ and starts the operator as its Deployment would, with its ServiceAccount. */
   async install(directory: string, namespace = installNamespace): Promise<void> {
-    await this.#operator?.[Symbol.asyncDispose]();
     await this.kubectl("apply", "-k", directory);
+    await this.startOperator(await kustomize(directory), namespace);
+  }
+
+  /** Starts the operator as the Deployment among `objects` would, once they have been applied. */
+  async startOperator(objects: readonly Rendered[], namespace = installNamespace): Promise<void> {
+    await this.#operator?.[Symbol.asyncDispose]();
     await this.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
-    const objects = await kustomize(directory);
     const place = { controlPlane: this.cluster, image: this.#image, objects, namespace };
     this.#operator = await InstalledOperator.start(place);
     await this.#operator.ready();
