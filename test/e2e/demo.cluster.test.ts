@@ -1,0 +1,53 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Child, type ChildEnd } from "../support/child.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
+import { commandLines } from "../support/process-list.ts";
+
+const main = join(import.meta.dirname, "..", "demo", "main.ts");
+
+/** Everything that the demo writes to disk lies below it, and every process of it names a file there. */
+let scratch: ReturnType<typeof temporaryDirectory>;
+beforeEach(() => {
+  scratch = temporaryDirectory("demo");
+});
+afterEach(() => scratch.remove());
+
+function startDemo(...args: string[]): Promise<Child> {
+  const env = { ...process.env, TMPDIR: scratch.path };
+  return Child.start({ name: "demo", command: process.execPath, args: [main, ...args], env });
+}
+
+function expectNothingLeft(): void {
+  expect(commandLines().filter((line) => line.includes(scratch.path))).toEqual([]);
+  expect(readdirSync(scratch.path).filter((name) => name.startsWith("compute-operator-"))).toEqual([]);
+}
+
+describe("npm run demo", () => {
+  it("--once shows the whole life of a Compute, says what each step cost, and leaves nothing behind", async () => {
+    const demo = await startDemo("--once");
+    const end = await demo.end;
+    if (end.status !== 0) throw new Error(`the demo ended with ${end.status}:\n${demo.tail(60)}`);
+    const costs = demo.lines.map((line) => /This cost the service (.*), (\d+|no) reads?\.$/.exec(line)?.[1]);
+    const [applied = "", ...steps] = costs.filter((cost) => cost !== undefined);
+    expect(applied).toContain("POST /projects/shiny-wind-028834/endpoints");
+    expect(steps.map((cost) => cost.replace(/ep-[a-z0-9-]+/, "EP"))).toEqual([
+      "1 write (POST /projects/shiny-wind-028834/endpoints)",
+      "1 write (PATCH /projects/shiny-wind-028834/endpoints/EP)",
+      "1 write (POST /projects/shiny-wind-028834/endpoints/EP/restart)",
+      "1 write (PATCH /projects/shiny-wind-028834/endpoints/EP)",
+      "1 write (DELETE /projects/shiny-wind-028834/endpoints/EP)",
+    ]);
+    expect(demo.lines.join("\n")).not.toContain("\u001b");
+    expectNothingLeft();
+  });
+
+  it("leaves nothing behind when it is interrupted in the middle", async () => {
+    const demo = await startDemo();
+    await demo.waitForLine(/the operator: /, 90_000);
+    demo.signal("SIGINT");
+    expect(await demo.end).toEqual<ChildEnd>({ status: 130, signal: null });
+    expectNothingLeft();
+  });
+});

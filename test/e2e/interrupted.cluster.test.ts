@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { installCrds } from "../control-plane/crds.ts";
+import { compute } from "./manifests.ts";
+import { World } from "./world.ts";
+
+let controlPlane: ControlPlane;
+let world: World;
+beforeAll(async () => {
+  controlPlane = await startControlPlane();
+  await installCrds({ kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl });
+});
+afterAll(() => controlPlane.stop());
+
+beforeEach(async () => {
+  const cluster = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
+  world = await World.start({ cluster, operatorArgs: ["--create-settle", "15s"] });
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const replica = compute("shop", { projectID: "shop", branchID: "br-main", type: "read_only" });
+
+/** Resolves the moment a create has arrived, before it goes on to the service. */
+function createArrives(): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = world.counter.onRequest(({ method }) => {
+      if (method !== "POST") return;
+      stop();
+      resolve();
+    });
+  });
+}
+
+async function expectOneEndpoint(): Promise<void> {
+  await world.waitForReady("compute/shop", 90);
+  const endpoints = await world.endpoints();
+  expect(endpoints).toHaveLength(1);
+  const { metadata, status } = await world.compute("shop");
+  expect(endpoints[0]).toMatchObject({ id: status.endpointID, name: `k8s-${metadata.uid}` });
+}
+
+describe("in the middle of a create, it goes on by itself and nothing is created twice when", () => {
+  it("the operator is killed and started again", async () => {
+    const arrived = createArrives();
+    await world.apply(replica);
+    await arrived;
+    await world.operator.kill();
+    await world.operator.start();
+    await expectOneEndpoint();
+    expect(world.counter.writes).toHaveLength(1);
+  });
+
+  it("the service is killed before it can answer, and started again", async () => {
+    const arrived = createArrives().then(() => world.service.kill());
+    await world.apply(replica);
+    await arrived;
+    await world.waitForReason("compute/shop", "CreateUnknown");
+    await world.service.start();
+    await expectOneEndpoint();
+  });
+
+  it("the service's answer is lost", async () => {
+    let lost = 0;
+    world.counter.instead = ({ method, path, body }) => {
+      if (method !== "POST" || lost++ > 0) return undefined;
+      void world.callService(method, path.replace("/api/v2", ""), JSON.parse(body));
+      return "drop";
+    };
+    await world.apply(replica);
+    await expectOneEndpoint();
+    expect(world.counter.writes).toHaveLength(1);
+  });
+
+  it("kube-apiserver is killed and started again", async () => {
+    const arrived = createArrives().then(() => controlPlane.killApiServer());
+    await world.apply(replica);
+    await arrived;
+    await controlPlane.restartApiServer();
+    await expectOneEndpoint();
+    expect(world.counter.writes).toHaveLength(1);
+  });
+});
+
+/** Asks for the deletion, and resolves with its end to come, once the service has been told. */
+async function deletion(meanwhile: () => Promise<void>): Promise<void> {
+  const interrupted = new Promise<void>((resolve, reject) => {
+    const stop = world.counter.onRequest(({ method }) => {
+      if (method !== "DELETE") return;
+      stop();
+      meanwhile().then(resolve, reject);
+    });
+  });
+  await world.kubectl("delete", "compute/shop", "--wait=false");
+  await interrupted;
+}
+
+describe("in the middle of a deletion, nothing is left behind when", () => {
+  beforeEach(async () => {
+    await world.apply(replica);
+    await world.waitForReady("compute/shop");
+  });
+
+  it("the operator is killed and started again", async () => {
+    await deletion(() => world.operator.kill());
+    await world.operator.start();
+    await world.kubectl("wait", "compute/shop", "--for=delete", "--timeout=90s");
+    expect(await world.endpoints()).toEqual([]);
+  });
+
+  it("kube-apiserver is killed and started again", async () => {
+    await deletion(() => controlPlane.killApiServer());
+    await controlPlane.restartApiServer();
+    await world.kubectl("wait", "compute/shop", "--for=delete", "--timeout=90s");
+    expect(await world.endpoints()).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { writesBy } from "../control-plane/audit.ts";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { installCrds } from "../control-plane/crds.ts";
+import { compute } from "./manifests.ts";
+import { World } from "./world.ts";
+
+const refreshSeconds = 5;
+const watchedSeconds = 60;
+const projects = [
+  { id: "shop", branches: ["br-shop-1", "br-shop-2", "br-shop-3"] },
+  { id: "blog", branches: ["br-blog-1", "br-blog-2"] },
+];
+
+let controlPlane: ControlPlane;
+let world: World;
+beforeAll(async () => {
+  controlPlane = await startControlPlane();
+  const cluster = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
+  await installCrds(cluster);
+  const operatorKubeconfig = await controlPlane.kubeconfigFor({ name: "the-operator", groups: ["system:masters"] });
+  world = await World.start({
+    cluster: { ...cluster, operatorKubeconfig },
+    projects,
+    operatorArgs: ["--leader-elect"],
+    connection: { refreshInterval: `${refreshSeconds}s` },
+  });
+});
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  await controlPlane?.stop();
+});
+
+it("a settled fleet costs one list per project and refresh, and no write but the lease's, for a minute", async () => {
+  const branches = projects.flatMap(({ id, branches: names }) =>
+    names.map((branchID) => ({ projectID: id, branchID })),
+  );
+  await world.apply(...branches.map((spec) => compute(spec.branchID, { ...spec, computeUnits: { min: 1, max: 1 } })));
+  for (const { branchID } of branches) await world.waitForReady(`compute/${branchID}`);
+  // What a refresh shows of the beginnings (operations that end, the last activity) is still to be written.
+  await sleep(3 * refreshSeconds * 1000);
+
+  world.counter.clear();
+  const writesBefore = writesBy("the-operator", controlPlane.auditLogFile).length;
+  await sleep(watchedSeconds * 1000);
+  const requests = world.counter.requests.map(({ method, path }) => `${method} ${path}`);
+  const writes = writesBy("the-operator", controlPlane.auditLogFile).slice(writesBefore);
+
+  const expected = watchedSeconds / refreshSeconds;
+  for (const { id } of projects) {
+    const lists = requests.filter((request) => request === `GET /api/v2/projects/${id}/endpoints`);
+    expect(lists.length, `lists of ${id}`).toBeGreaterThanOrEqual(expected - 2);
+    expect(lists.length, `lists of ${id}`).toBeLessThanOrEqual(expected + 1);
+  }
+  expect(requests.filter((request) => !/^GET \/api\/v2\/projects\/(shop|blog)\/endpoints$/.test(request))).toEqual([]);
+  const other = writes.filter(({ objectRef }) => objectRef?.resource !== "leases");
+  expect(other.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
+  expect(writes.length).toBeGreaterThan(0);
+}, 240_000);
