@@ -39,7 +39,8 @@ async function mark(step: Create, compute: Compute, { cluster, clock }: Hands): 
   const { uid } = compute.metadata;
   const note: CreateMark = { uid, since: timestamp(clock.now()), ...step.mark };
   const patch = guardedPatch(compute, { resourceVersion: true }).addFinalizer(finalizers.endpoint);
-  if (createMarkOf(compute) === undefined) patch.setAnnotation(annotations.pendingCreate, JSON.stringify(note));
+  if (createMarkOf(compute)?.branchID !== step.mark.branchID)
+    patch.setAnnotation(annotations.pendingCreate, JSON.stringify(note));
   return patched(cluster, patch, compute);
 }
 

@@ -74,7 +74,10 @@ export const creation: Rule = (view, list) => {
   return {
     step: "create",
     attributes: { branch_id: branchID, type, ...attributesOf(compute.spec), name: markerOf(compute.metadata.uid) },
-    mark: pending ?? { branchID, through: list.through, before: before.map(({ id }) => id).toSorted() },
+    mark:
+      pending?.branchID === branchID
+        ? pending
+        : { branchID, through: list.through, before: before.map(({ id }) => id).toSorted() },
     lost: list.links.missing !== undefined,
   };
 };

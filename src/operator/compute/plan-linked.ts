@@ -49,12 +49,8 @@ export const runningWrite: Rule = ({ compute }, { links, operations }) => {
   const ours = operations.find(({ status }) => operationOutcome(status) === "in-progress");
   const shown = shownReason(compute);
   const begun: Progress | undefined = isProgress(shown) ? shown : undefined;
-  if (
-    ours === undefined &&
-    (endpoint.pending_state === undefined || (begun === undefined && endpoint.current_state !== "init"))
-  ) {
-    return undefined;
-  }
+  const changing = begun !== undefined && endpoint.pending_state !== undefined;
+  if (ours === undefined && !changing && endpoint.current_state !== "init") return undefined;
   const progress =
     begun ??
     (endpoint.current_state === "init" ? "Creating" : ours?.action === "start_compute" ? "Starting" : "Updating");

@@ -20,6 +20,11 @@ export const pendingCreate: Rule = (view, list) => {
 export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   const newcomers = unownedNewcomers(view, list);
   const [only] = newcomers;
+  const { adopt } = view.compute.spec;
+  const named = newcomers.find(({ id }) => adopt !== undefined && "endpointID" in adopt && adopt.endpointID === id);
+  if (list.markers !== "shown" && named !== undefined) {
+    return { step: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
+  }
   if (list.markers === "hidden" && newcomers.length === 1 && only !== undefined) {
     return { step: "link", endpointID: only.id, proof: "created", news: "created" };
   }
@@ -27,7 +32,8 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
     return { step: "wait", reason: "CreateUnknown", message: undecidable(newcomers) };
   }
   const { compute, memory, createSettleMs, now } = view;
-  if (createMarkOf(compute)?.through !== list.through) {
+  const mark = createMarkOf(compute);
+  if (mark?.through !== list.through) {
     return {
       step: "wait",
       reason: "CreateUnknown",
@@ -35,7 +41,9 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
     };
   }
   const deleting = compute.metadata.deletionTimestamp !== undefined;
-  if (compute.spec.type === "read_write" && !deleting) return "absent";
+  // Only on the branch of that POST a second primary is refused.
+  const refusable = compute.spec.type === "read_write" && mark.branchID === compute.spec.branchID;
+  if (refusable && !deleting) return "absent";
   const pending = memory.pendingCreate;
   const settlesAt = (pending?.seenAt ?? now) + createSettleMs;
   const before = pending?.firstListWithout;
@@ -53,14 +61,12 @@ function unownedNewcomers({ compute, rivals }: View, list: List): Endpoint[] {
   const mark = createMarkOf(compute);
   if (mark === undefined) return [];
   const branchID = mark.branchID === "" ? compute.spec.branchID : mark.branchID;
-  return list.endpoints.all.filter(
-    (endpoint) =>
-      endpoint.name === undefined &&
-      endpoint.branch_id === branchID &&
-      endpoint.type === compute.spec.type &&
-      !mark.before.includes(endpoint.id) &&
-      ownerOf(endpoint, rivals, list.endpoints) === undefined,
-  );
+  return list.endpoints.all.filter((endpoint) => {
+    const placed = endpoint.branch_id === branchID && endpoint.type === compute.spec.type;
+    if (!placed || endpoint.name !== undefined || mark.before.includes(endpoint.id)) return false;
+    const owner = ownerOf(endpoint, rivals, list.endpoints);
+    return owner === undefined || owner.metadata.uid === compute.metadata.uid;
+  });
 }
 
 function undecidable(newcomers: readonly Endpoint[]): string {

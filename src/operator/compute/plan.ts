@@ -5,7 +5,7 @@ import { lostEndpoint } from "./plan-lost.ts";
 import { pendingCreate } from "./plan-pending.ts";
 import { settle } from "./settle.ts";
 import { identityOf, isWrite, type Step } from "./step.ts";
-import { annotation, freshLookAsked, generationOf, type List, type View } from "./view.ts";
+import { annotation, generationOf, type List, type View } from "./view.ts";
 
 /** One rule of the plan: a step where it has something to say, else the next rule is asked. */
 export type Rule = (view: View, list: List) => Step | undefined;
@@ -54,10 +54,10 @@ function livingStep(view: View, list: List): Step {
   return settle(view, list);
 }
 
-/** A write that failed waits its time, unless it has become another or a person asked for a fresh look. */
+/** A write that failed waits its time, unless it has become another. */
 function heldBack(step: Step, { memory, compute, now }: View): Step {
   const { held } = memory;
-  if (held === undefined || !isWrite(step) || now >= held.until || freshLookAsked(compute)) return step;
+  if (held === undefined || !isWrite(step) || now >= held.until) return step;
   if (held.write !== identityOf(step, generationOf(compute))) return step;
   return { step: "wait", reason: held.reason, message: held.message, lookInMs: held.until - now };
 }

@@ -56,12 +56,12 @@ export function isWrite(step: Step): step is Write {
 export function identityOf(write: Write, generation: number): string {
   switch (write.step) {
     case "create":
-      return JSON.stringify(["create", write.attributes]);
+      return JSON.stringify(["create", generation, write.attributes]);
     case "patch":
       return JSON.stringify(["patch", generation, write.attributes]);
     case "restart":
       return JSON.stringify(["restart", generation, write.value]);
     case "delete":
-      return JSON.stringify(["delete", write.endpointID]);
+      return JSON.stringify(["delete", generation, write.endpointID]);
   }
 }

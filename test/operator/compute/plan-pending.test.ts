@@ -1,0 +1,140 @@
+import { describe, expect, test } from "vitest";
+import { plan } from "../../../src/operator/compute/plan.ts";
+import { compute, createdNote, createMark, endpoint, madeBy, now, uidOf, view } from "../../support/builders.ts";
+
+const settleMs = 60_000;
+const pendingCreate = createMark();
+const primary = compute({ annotations: { pendingCreate } });
+const replica = compute({ annotations: { pendingCreate }, spec: { type: "read_only" } });
+const since = "2026-01-01T00:00:00Z";
+
+/** This process first saw the mark, and a list without the endpoint, so long ago. */
+function seen(agoMs: number, firstListAgoMs: number | "never" = agoMs) {
+  const first = firstListAgoMs === "never" ? {} : { firstListWithout: now - firstListAgoMs };
+  return { pendingCreate: { since, seenAt: now - agoMs, ...first } };
+}
+
+describe("a create whose outcome is not known", () => {
+  test("is settled by the endpoint that carries the marker", () => {
+    expect(plan(view({ compute: replica, endpoints: [madeBy(replica, { id: "ep-new" })] }))).toEqual({
+      step: "link",
+      endpointID: "ep-new",
+      proof: "marker",
+      news: "created",
+    });
+  });
+
+  test.each([
+    ["one list", seen(settleMs + 100, 100), "wait"],
+    ["two lists, the second begun too early", seen(settleMs - 1), "wait"],
+    ["no list before this one", seen(settleMs + 100, "never"), "wait"],
+    ["two lists, the second begun --create-settle after the mark was first seen", seen(settleMs + 100), "create"],
+  ])("of a replica: %s without the endpoint", (_, memory, step) => {
+    expect(plan(view({ compute: replica, memory }))).toMatchObject({ step });
+  });
+
+  test("of a replica is waited for as CreateUnknown, which says how long", () => {
+    expect(plan(view({ compute: replica, memory: seen(1000) }))).toMatchObject({
+      reason: "CreateUnknown",
+      message: expect.stringContaining("for 60 s (--create-settle)"),
+      lookInMs: settleMs - 1000,
+    });
+  });
+
+  test("of a primary is sent again at once: the service refuses a second", () => {
+    expect(plan(view({ compute: primary }))).toMatchObject({ step: "create", mark: { since } });
+  });
+
+  test("of a primary whose branch was edited meanwhile is waited for: on the new branch nothing would refuse a second", () => {
+    const edited = compute({ annotations: { pendingCreate }, spec: { branchID: "br-next" } });
+    expect(plan(view({ compute: edited, memory: seen(1000) }))).toMatchObject({ reason: "CreateUnknown" });
+    expect(plan(view({ compute: edited, memory: seen(settleMs + 100) }))).toMatchObject({
+      step: "create",
+      attributes: { branch_id: "br-next" },
+      mark: { branchID: "br-next" },
+    });
+  });
+
+  test("through another base URL or key is not repeated here", () => {
+    const self = compute({ annotations: { pendingCreate: createMark({ through: "there" }) } });
+    expect(plan(view({ compute: self, memory: seen(settleMs * 10) }))).toMatchObject({
+      reason: "CreateUnknown",
+      message: expect.stringContaining("another base URL or key"),
+    });
+  });
+
+  test("is nobody's business where the mark was copied with the manifest", () => {
+    const copy = compute({
+      annotations: { pendingCreate: createMark({ uid: uidOf("b") }) },
+      spec: { type: "read_only" },
+    });
+    expect(plan(view({ compute: copy }))).toMatchObject({ step: "create", mark: { before: [] } });
+  });
+
+  test.each(["", "{", "null", "[]", '"text"', '{"uid":7}'])("is nobody's business where the mark reads %j", (mark) => {
+    const self = compute({ annotations: { pendingCreate: mark }, spec: { type: "read_only" } });
+    expect(plan(view({ compute: self }))).toMatchObject({ step: "create" });
+  });
+});
+
+describe("where the service shows no names, a create whose outcome is not known", () => {
+  const list = { markers: "hidden" } as const;
+  const self = compute({
+    annotations: { pendingCreate: createMark({ before: ["ep-old"] }) },
+    spec: { type: "read_only" },
+  });
+  const there = (id: string, fields = {}) => endpoint({ id, type: "read_only", ...fields });
+  const old = there("ep-old");
+
+  test("is settled by the only newcomer", () => {
+    expect(plan(view({ compute: self, endpoints: [old, there("ep-new")], list }))).toEqual({
+      step: "link",
+      endpointID: "ep-new",
+      proof: "created",
+      news: "created",
+    });
+  });
+
+  test.each([
+    ["none", []],
+    ["several", [there("ep-new"), there("ep-newer")]],
+  ])("stays unknown with %s, for ever, and never is another sent", (_, newcomers) => {
+    const step = plan(view({ compute: self, endpoints: [old, ...newcomers], list, memory: seen(settleMs * 100) }));
+    expect(step).toMatchObject({ step: "wait", reason: "CreateUnknown" });
+  });
+
+  test.each([
+    ["on another branch", there("ep-new", { branch_id: "br-next" }), []],
+    ["of another type", there("ep-new", { type: "read_write" }), []],
+    ["that has a name", there("ep-new", { name: "by hand" }), []],
+    [
+      "that another Compute is linked to",
+      there("ep-new"),
+      [
+        compute({
+          uid: uidOf("b"),
+          linked: "ep-new",
+          annotations: { createdEndpoint: createdNote("ep-new", uidOf("b")) },
+        }),
+      ],
+    ],
+  ])("takes no newcomer %s", (_, newcomer, others) => {
+    expect(plan(view({ compute: self, endpoints: [old, newcomer], others, list }))).toMatchObject({
+      step: "wait",
+      reason: "CreateUnknown",
+    });
+  });
+
+  test("is settled by a person who names the endpoint in spec.adopt, as the message says", () => {
+    const adopt = { endpointID: "ep-newer" };
+    const told = compute({ annotations: { pendingCreate: createMark() }, spec: { type: "read_only", adopt } });
+    const endpoints = [there("ep-new"), there("ep-newer")];
+    expect(plan(view({ compute: told, endpoints, list }))).toMatchObject({ step: "link", endpointID: "ep-newer" });
+  });
+
+  test("is held back by a newcomer also while it is not known whether names are shown", () => {
+    const endpoints = [there("ep-new")];
+    const unknown = view({ compute: self, endpoints, list: { markers: "unknown" }, memory: seen(settleMs * 100) });
+    expect(plan(unknown)).toMatchObject({ step: "wait", reason: "CreateUnknown" });
+  });
+});

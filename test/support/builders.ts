@@ -1,0 +1,170 @@
+import type { Endpoint } from "../../src/api/endpoint.ts";
+import type { Operation } from "../../src/api/operation.ts";
+import { ClaimIndex } from "../../src/operator/compute/claim-index.ts";
+import type { Rivals } from "../../src/operator/compute/claims.ts";
+import { createdProof, EndpointIndex, linksOf } from "../../src/operator/compute/link.ts";
+import { rivalsOf } from "../../src/operator/compute/look.ts";
+import { type Memory, newMemory } from "../../src/operator/compute/memory.ts";
+import type { List, Sight, View } from "../../src/operator/compute/view.ts";
+import { type Compute, type ComputeStatus, parseCompute } from "../../src/operator/resources/compute.ts";
+import { annotations, finalizers, markerOf } from "../../src/operator/resources/names.ts";
+
+/** A uid for a number or a letter: tests name Computes by one character. */
+export function uidOf(character: string | number): string {
+  const digit = typeof character === "number" ? character.toString(16) : character.charCodeAt(0).toString(16);
+  return `00000000-0000-4000-8000-${digit.padStart(12, "0")}`;
+}
+
+export interface ComputeFields {
+  name?: string;
+  namespace?: string;
+  uid?: string;
+  generation?: number;
+  resourceVersion?: string;
+  /** RFC 3339. */
+  created?: string;
+  deleting?: boolean;
+  /** `false`: without the operator's finalizer. */
+  guarded?: boolean;
+  /** By their short names, as the code has them. */
+  annotations?: Partial<Record<keyof typeof annotations, string>>;
+  labels?: Record<string, string>;
+  spec?: Record<string, unknown>;
+  status?: ComputeStatus;
+  /** Linked to this endpoint, by annotation and status. */
+  linked?: string;
+  /** The reason that its conditions show. */
+  shows?: string;
+}
+
+export const project = "shiny-wind-028834";
+export const branch = "br-main";
+
+/** A Compute as the cache holds it: the branch's primary, without wishes, until a test says more. */
+export function compute(fields: ComputeFields = {}): Compute {
+  const { name = "shop", linked, shows, generation = 1, guarded = true, deleting = false } = fields;
+  const noted: Record<string, string> = {};
+  if (linked !== undefined) noted[annotations.endpointID] = linked;
+  const given: Readonly<Record<string, string | undefined>> = fields.annotations ?? {};
+  for (const [short, key] of Object.entries(annotations)) if (given[short] !== undefined) noted[key] = given[short];
+  const parsed = parseCompute({
+    apiVersion: "compute-operator.dev/v1alpha1",
+    kind: "Compute",
+    metadata: {
+      name,
+      namespace: fields.namespace ?? "team",
+      uid: fields.uid ?? uidOf("a"),
+      resourceVersion: fields.resourceVersion ?? "1",
+      generation,
+      creationTimestamp: fields.created ?? "2026-01-01T00:00:00Z",
+      annotations: noted,
+      ...(fields.labels === undefined ? {} : { labels: fields.labels }),
+      finalizers: guarded ? [finalizers.endpoint] : [],
+      ...(deleting ? { deletionTimestamp: "2026-01-02T00:00:00Z" } : {}),
+    },
+    spec: { projectID: project, branchID: branch, ...fields.spec },
+    status: {
+      observedGeneration: generation,
+      appliedGeneration: generation,
+      observedThrough: "here",
+      ...(linked === undefined ? {} : { endpointID: linked }),
+      ...(shows === undefined ? {} : { conditions: [condition(shows)] }),
+      ...fields.status,
+    },
+  });
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.value;
+}
+
+function condition(reason: string) {
+  return { type: "Ready", status: "False", reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
+}
+
+/** A running primary that nobody marked, until a test says more. */
+export function endpoint(fields: Partial<Endpoint> = {}): Endpoint {
+  return {
+    id: "ep-one",
+    project_id: project,
+    branch_id: branch,
+    type: "read_write",
+    current_state: "active",
+    created_at: "2026-01-01T00:00:00Z",
+    ...fields,
+  };
+}
+
+/** The endpoint that this Compute made, by its marker. */
+export function madeBy({ metadata, spec }: Compute, fields: Partial<Endpoint> = {}): Endpoint {
+  return endpoint({ name: markerOf(metadata.uid), branch_id: spec.branchID, type: spec.type, ...fields });
+}
+
+export function operation(fields: Partial<Operation> = {}): Operation {
+  return {
+    id: "op-1",
+    action: "apply_config",
+    status: "running",
+    endpoint_id: "ep-one",
+    project_id: project,
+    created_at: "2026-01-01T00:00:00Z",
+    ...fields,
+  };
+}
+
+/** The annotation that a Compute carries while a create of it is pending. */
+export function createMark(
+  fields: { uid?: string; branchID?: string; through?: string; before?: string[] } = {},
+): string {
+  const mark = { uid: uidOf("a"), since: "2026-01-01T00:00:00Z", branchID: branch, through: "here", before: [] };
+  return JSON.stringify({ ...mark, ...fields });
+}
+
+/** The note that this object made an endpoint, where the service shows no names. */
+export function createdNote(endpointID: string, uid = uidOf("a")): string {
+  return createdProof(uid, endpointID);
+}
+
+/** Monotonic time at which tests look, in milliseconds. */
+export const now = 1_000_000;
+
+export interface ViewFields {
+  compute?: Compute;
+  endpoints?: readonly Endpoint[];
+  /** Other Computes of the cluster. */
+  others?: readonly Compute[];
+  /** Connections by `namespace/name` that lead to another base URL than `https://service/api/v2`. */
+  elsewhere?: Record<string, string>;
+  memory?: Partial<Memory>;
+  list?: Partial<Omit<List, "endpoints" | "links">>;
+  sight?: Exclude<Sight, { kind: "listed" }>;
+  now?: number;
+}
+
+/** All that a plan is made from, where nothing is said: a list just begun, in which everything is in order. */
+export function view(fields: ViewFields = {}): View {
+  const self = fields.compute ?? compute();
+  const sight = fields.sight ?? { kind: "listed", list: listOf(self, fields.endpoints ?? [], fields.list) };
+  const memory = { ...newMemory(0), ...fields.memory };
+  const rivals = rivalsAmong(self, fields.others ?? [], fields.elsewhere);
+  return { compute: self, sight, rivals, memory, now: fields.now ?? now, createSettleMs: 60_000 };
+}
+
+export function listOf(self: Compute, endpoints: readonly Endpoint[], fields: ViewFields["list"] = {}): List {
+  const index = new EndpointIndex(endpoints);
+  return {
+    endpoints: index,
+    startedAt: now - 100,
+    links: linksOf(self, index),
+    operations: [],
+    vanished: { missing: 0, known: 0 },
+    markers: "shown",
+    through: "here",
+    terminating: false,
+    ...fields,
+  };
+}
+
+export function rivalsAmong(self: Compute, others: readonly Compute[], elsewhere: Record<string, string> = {}): Rivals {
+  const claims = new ClaimIndex();
+  for (const one of [self, ...others]) claims.set(one);
+  return rivalsOf(self, claims, (namespace, name) => elsewhere[`${namespace}/${name}`] ?? "https://service/api/v2");
+}
