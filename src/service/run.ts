@@ -81,6 +81,9 @@ function start({ data, seed, timeScale, strictSpec, faults }: RunOptions, ports:
 /** The longest that Node's timers can wait, in milliseconds. */
 const longestWait = 2 ** 31 - 1;
 
+/** How long to wait after a mistake of our own before the timers are looked at again, in milliseconds. */
+const retryMs = 1000;
+
 /** Lets things happen when they are due, also while nobody calls, so that the store is never far behind. */
 function keepTime(service: Service): () => void {
   const { clock } = service.world;
@@ -90,8 +93,13 @@ function keepTime(service: Service): () => void {
     const due = service.nextDue();
     if (due === undefined) return;
     cancel = clock.after(Math.min(longestWait, Math.max(0, due - clock.now())), () => {
-      service.settle();
-      wait();
+      try {
+        service.settle();
+        wait();
+      } catch (error) {
+        service.internalError(error);
+        cancel = clock.after(retryMs, wait);
+      }
     });
   };
   service.onChange(wait);

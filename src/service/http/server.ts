@@ -8,6 +8,9 @@ import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
 /** The longest request body that is read, in bytes. */
 const maxBodyBytes = 1_000_000;
 
+/** How long a quiet connection stays open: longer than clients keep theirs, so that none writes into a closing one. */
+const keepAliveMs = 65_000;
+
 type Env = { Bindings: HttpBindings };
 
 /** The HTTP application: carries requests to the service's core and answers back, or loses them as faults have it. */
@@ -40,13 +43,17 @@ export function createApp(service: Service): Hono<Env> {
 export interface Listening {
   /** The port that was taken: the one asked for, or with 0 any free one. */
   port: number;
-  /** Takes no more requests, ends those under way, and resolves when all connections are closed. */
+  /** Takes no more requests, cuts those that are held back, and resolves when all connections are closed. */
   close(): Promise<void>;
 }
 
 /** Listens; rejects with what the system says where it cannot. */
 export async function listen(app: Hono<Env>, { host, port }: { host: string; port: number }): Promise<Listening> {
-  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false });
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    overrideGlobalObjects: false,
+    serverOptions: { keepAliveTimeout: keepAliveMs },
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);

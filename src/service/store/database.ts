@@ -56,7 +56,8 @@ export class Database {
       this.#sqlite.exec("COMMIT");
       return result;
     } catch (error) {
-      this.#sqlite.exec("ROLLBACK");
+      // SQLite has already taken everything back where the disk is full, say.
+      if (this.#sqlite.isTransaction) this.#sqlite.exec("ROLLBACK");
       for (const forget of this.#onRollback) forget();
       throw error;
     } finally {
