@@ -1,10 +1,12 @@
 import { authenticate } from "./accounts/caller.ts";
 import type { Random, ServiceClock } from "./clock.ts";
 import { nextDue, settle } from "./computes/settle.ts";
+import { Console } from "./console/console.ts";
 import { check, nothing } from "./http/check.ts";
 import { answerWith, type Exchange } from "./http/exchange.ts";
 import { type Fault, FaultPlan, Faults } from "./http/faults.ts";
 import { localRoutes } from "./http/local-routes.ts";
+import { isLoopback, loopback } from "./http/loopback.ts";
 import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./http/message.ts";
 import { openApiDocument } from "./http/openapi.ts";
 import { RateLimiter } from "./http/rate-limit.ts";
@@ -43,6 +45,7 @@ export class Service {
   readonly #local: Router;
   readonly #limiter: RateLimiter;
   readonly #faults: FaultPlan;
+  readonly #console: Console;
   readonly #onError: (error: unknown) => void;
   #onChange: () => void = () => {};
   #openApi: string | undefined;
@@ -57,6 +60,7 @@ export class Service {
     this.#local = new Router(localRoutes());
     this.#limiter = new RateLimiter(rateLimits);
     this.#faults = new FaultPlan(random);
+    this.#console = new Console(this.world, (act) => this.change(act));
     this.#onError = onError;
   }
 
@@ -119,6 +123,7 @@ export class Service {
       return serialisedReply(200, this.#openApi);
     }
     if (call.path.startsWith(`${apiRoot}/`)) return this.#answerApi(call, at);
+    if (this.#console.serves(call.path)) return this.#console.answer(call, at);
     return this.#answerLocal(call, at);
   }
 
@@ -163,12 +168,6 @@ export class Service {
     this.#onError(error);
     return jsonReply(500, { request_id, code: "", message: "internal error" }, { "x-request-id": request_id });
   }
-}
-
-const loopback = "127.0.0.1";
-
-function isLoopback(address: string): boolean {
-  return /^(127\.|::1$|::ffff:127\.)/.test(address);
 }
 
 function found(router: Router, method: string, path: string): Match {

@@ -6,7 +6,6 @@ import type { World } from "../world.ts";
 
 /** Whoever sends a request, as their key tells. */
 export interface Caller {
-  keyId: number;
   scope: KeyScope;
   /** Whose request limits it counts against: an account's id, or an organization's. */
   limitedAs: string;
@@ -24,7 +23,7 @@ export function authenticate(world: World, authorization: string | undefined, re
     world.store.keys.used(key.id, at, remote);
   }
   const { scope } = key;
-  return { keyId: key.id, scope, limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId };
+  return { scope, limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId };
 }
 
 /** A project-scoped key ends when its project leaves the organization; the others hold until they are revoked. */

@@ -1,0 +1,71 @@
+import { ApiKeyCreated } from "../../api/api-keys.ts";
+import { refusals } from "../refusal.ts";
+import { branchPath } from "./pages/project.ts";
+import { param, pathOf, type Visit } from "./visit.ts";
+import { sizeInWords, suspensionInWords } from "./words.ts";
+
+/** Changes what the person changed of a compute's size and scale to zero; answers where to see it. */
+export function changeCompute(visit: Visit): string {
+  const { world, form, session } = visit;
+  const [projectId, endpointId] = [param(visit, "project_id"), param(visit, "endpoint_id")];
+  const [min, max, suspend] = (form["shown"] ?? "").split("/");
+  const endpoint = {
+    ...(form["min"] !== min && { autoscaling_limit_min_cu: numberIn(form["min"]) }),
+    ...(form["max"] !== max && { autoscaling_limit_max_cu: numberIn(form["max"]) }),
+    ...(form["suspend"] !== suspend && { suspend_timeout_seconds: numberIn(form["suspend"]) }),
+  };
+  visit.act("PATCH", pathOf("projects", projectId, "endpoints", endpointId), { endpoint });
+  const after = world.store.endpoints.get(projectId, endpointId);
+  if (after) {
+    const suspends = `scale to zero ${suspensionInWords(after.suspendTimeoutSeconds)}`;
+    session.notice = `${endpointId} has ${sizeInWords(after)}, ${suspends}.`;
+  }
+  const page = /^[0-9]{1,6}$/.exec(form["page"] ?? "")?.[0] ?? "1";
+  const query = page === "1" ? "" : `?page=${page}`;
+  return `${branchPath(projectId, param(visit, "branch_id"))}${query}#${encodeURIComponent(endpointId)}`;
+}
+
+export function createPersonalKey(visit: Visit): string {
+  return keepSecret(visit, visit.act("POST", "/api_keys", { key_name: nameIn(visit) }).body);
+}
+
+export function createOrganizationKey(visit: Visit): string {
+  const project = visit.form["project"] ?? "";
+  const body = { key_name: nameIn(visit), ...(project !== "" && { project_id: project }) };
+  return keepSecret(visit, visit.act("POST", organizationKeys(visit), body).body);
+}
+
+export function revokePersonalKey(visit: Visit): string {
+  return revoke(visit, pathOf("api_keys", param(visit, "key_id")));
+}
+
+export function revokeOrganizationKey(visit: Visit): string {
+  return revoke(visit, `${organizationKeys(visit)}${pathOf(param(visit, "key_id"))}`);
+}
+
+function organizationKeys(visit: Visit): string {
+  return pathOf("organizations", param(visit, "org_id"), "api_keys");
+}
+
+function keepSecret({ session }: Visit, answer: unknown): string {
+  const { name, key: secret } = ApiKeyCreated.parse(answer);
+  session.created = { name, secret };
+  return "/app/keys";
+}
+
+function revoke(visit: Visit, path: string): string {
+  visit.act("DELETE", path);
+  visit.session.notice = "The key is revoked: requests with it fail from now on.";
+  return "/app/keys";
+}
+
+function nameIn({ form }: Visit): string {
+  const name = (form["name"] ?? "").trim();
+  if (name === "") throw refusals.invalid("the key needs a name, so that you know it again");
+  return name;
+}
+
+/** A number as it stands in a form; anything else is for the API to refuse. */
+function numberIn(text: string | undefined): number | undefined {
+  return text === undefined || text.trim() === "" ? undefined : Number(text);
+}

@@ -1,0 +1,146 @@
+import type { Caller } from "../accounts/caller.ts";
+import type { ServiceCall, ServiceReply } from "../http/message.ts";
+import type { Handled } from "../http/route.ts";
+import { decoded, matchParts, Router } from "../http/router.ts";
+import { apiRoutes } from "../http/routes.ts";
+import { Refusal, refusals } from "../refusal.ts";
+import type { Account } from "../store/accounts.ts";
+import type { World } from "../world.ts";
+import { Entrance, withCookie } from "./entrance.ts";
+import { type Frame, type Problem, pageReply, redirect } from "./frame.ts";
+import { html } from "./html.ts";
+import { formOf, isFromElsewhere } from "./origin.ts";
+import { problemOf } from "./problem.ts";
+import { consoleRoutes } from "./routes.ts";
+import { cookieIn, type Session, Sessions, takeCookie } from "./sessions.ts";
+import { stylesheet, stylesheetPath } from "./stylesheet.ts";
+import type { ConsoleRoute, FormRoute, Page, Visit } from "./visit.ts";
+
+/** Carries a change out in one transaction. */
+type Change = <Result>(act: () => Result) => Result;
+
+/**
+ * The pages at `/` and below `/app/`: for a person with a browser what the API is for a program. Every change is a call
+ * of the API, made in the name of the account that is signed in.
+ */
+export class Console {
+  readonly #world: World;
+  readonly #change: Change;
+  readonly #sessions: Sessions;
+  readonly #entrance: Entrance;
+  readonly #routes: readonly { route: ConsoleRoute; parts: readonly string[] }[];
+  /** All of the API, whatever `strictSpec` leaves of it for programs: the specification has a console too. */
+  readonly #api = new Router(apiRoutes({ strictSpec: false }));
+
+  constructor(world: World, change: Change) {
+    this.#world = world;
+    this.#change = change;
+    this.#sessions = new Sessions(world);
+    this.#entrance = new Entrance(world, this.#sessions);
+    this.#routes = consoleRoutes().map((route) => ({ route, parts: route.path.split("/") }));
+  }
+
+  /** Whether a path is the console's to answer. */
+  serves(path: string): boolean {
+    return path === "/" || path.startsWith("/app/");
+  }
+
+  answer(call: ServiceCall, at: number): ServiceReply {
+    if (call.path === stylesheetPath) return stylesheet;
+    const cookie = cookieIn(call.headers?.["cookie"]);
+    const session = this.#sessions.find(cookie, at);
+    const account = session && this.#world.store.accounts.get(session.accountId);
+    const problem = call.method === "POST" ? this.#distrust(call, cookie) : undefined;
+    if (!problem && call.method === "POST" && call.path === "/app/sign-in") return this.#entrance.enter(call, at);
+    if (cookie === undefined || !session || !account) return this.#turnAway(call, problem);
+    const frame: Frame = { account, token: this.#sessions.token(cookie), path: call.path };
+    if (problem) return pageReply(403, nothingHere, { ...frame, problem });
+    if (call.method === "POST" && call.path === "/app/sign-out") {
+      this.#sessions.close(cookie);
+      return withCookie(redirect("/"), takeCookie());
+    }
+    return this.#answerTo(call, at, { session, account, frame });
+  }
+
+  /** Why a form is not carried out, whoever seems to have sent it. */
+  #distrust(call: ServiceCall, cookie: string | undefined): Problem | undefined {
+    if (isFromElsewhere(call)) {
+      return { title: "Refused", message: "This form was sent from another site.", advice: "Nothing was changed." };
+    }
+    if (cookie !== undefined && this.#sessions.isToken(cookie, formOf(call)["token"] ?? "")) return undefined;
+    return {
+      title: "Refused",
+      message: "This form is not from a page of your session: that may have ended, or the browser keeps no cookies.",
+      advice: "Nothing was changed. Open the page again, and repeat it there.",
+    };
+  }
+
+  #turnAway(call: ServiceCall, problem: Problem | undefined): ServiceReply {
+    if (problem) return this.#entrance.show(call, 403, problem);
+    if (call.method !== "POST") return this.#entrance.show(call, call.path === "/" ? 200 : 401);
+    return this.#entrance.show(call, 401, { title: "Your session has ended", message: "Nothing was changed." });
+  }
+
+  #answerTo(call: ServiceCall, at: number, { session, account, frame }: SignedIn): ServiceReply {
+    const match = this.#match(call);
+    const caller: Caller = { scope: { kind: "personal", accountId: account.id }, limitedAs: account.id };
+    const visit: Visit = {
+      world: this.#world,
+      at,
+      account,
+      caller,
+      session,
+      token: frame.token,
+      params: match?.params ?? {},
+      query: call.query ?? {},
+      form: call.method === "POST" ? formOf(call) : {},
+      act: (method, path, body) => this.#act({ caller, at }, method, path, body),
+    };
+    try {
+      if (!match) throw refusals.notFound("page");
+      const { route } = match;
+      if (route.method === "POST") return submitted(route, visit, frame);
+      const page = route.show(visit);
+      const { notice } = session;
+      session.notice = undefined;
+      return pageReply(200, page, { ...frame, notice });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return pageReply(error.status, nothingHere, { ...frame, problem: problemOf(error) });
+    }
+  }
+
+  #match({ method, path }: ServiceCall): { route: ConsoleRoute; params: Readonly<Record<string, string>> } | undefined {
+    const given = decoded(path.split("/")) ?? [];
+    for (const { route, parts } of this.#routes) {
+      const params = route.method === method ? matchParts(parts, given) : undefined;
+      if (params) return { route, params };
+    }
+    return undefined;
+  }
+
+  #act({ caller, at }: { caller: Caller; at: number }, method: string, path: string, body: unknown): Handled {
+    const match = this.#api.match(method, path);
+    if (!match) throw refusals.noSuchRoute();
+    const { route, params } = match;
+    return this.#change(() => route.run({ world: this.#world, at, params, query: {}, body, caller }));
+  }
+}
+
+interface SignedIn {
+  session: Session;
+  account: Account;
+  frame: Frame;
+}
+
+/** Carries a form out and sends the browser on; tells of a refusal on the page of the form. */
+function submitted(route: FormRoute, visit: Visit, frame: Frame): ServiceReply {
+  try {
+    return redirect(route.submit(visit));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return pageReply(error.status, route.again(visit), { ...frame, problem: problemOf(error) });
+  }
+}
+
+const nothingHere: Page = { title: "Nothing here", main: html`<p><a href="/">All projects</a></p>` };

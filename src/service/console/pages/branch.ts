@@ -1,0 +1,83 @@
+import { reachProject } from "../../accounts/caller.ts";
+import { planOf } from "../../projects/owner.ts";
+import { refusals } from "../../refusal.ts";
+import type { StoredEndpoint } from "../../store/endpoints.ts";
+import { tokenField } from "../frame.ts";
+import { type Html, html } from "../html.ts";
+import { type Page, param, pathOf, type Visit } from "../visit.ts";
+import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../words.ts";
+import { sizeOptions, suspensionOptions, suspensionValue } from "./options.ts";
+
+const perPage = 50;
+
+/** The computes of a branch, each with its size and scale to zero to be changed in place. */
+export function branchPage(visit: Visit): Page {
+  const { world, caller } = visit;
+  const project = reachProject(world.store, caller, param(visit, "project_id"), "member");
+  const branch = world.store.branches.get(project.id, param(visit, "branch_id"));
+  if (!branch) throw refusals.notFound("branch");
+  const computes = world.store.endpoints.ofBranch(branch.id);
+  const free = planOf(world.store, project.owner) === "free";
+  const page = Math.max(1, Number(/^[0-9]{1,6}$/.exec(visit.query["page"] ?? "")?.[0] ?? 1));
+  const shown = computes.slice((page - 1) * perPage, page * perPage);
+  return {
+    title: `Computes of ${branch.name}`,
+    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
+<a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
+<h1>${branch.name}</h1>
+<p class="about"><code>${branch.id}</code></p>
+${computes.length === 0 ? none : table(visit, shown, free)}
+${pages(page, Math.ceil(computes.length / perPage))}
+<p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
+Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>`,
+  };
+}
+
+const none = html`<p>This branch has no computes: nobody can connect to it.
+<code>POST /api/v2/projects/…/endpoints</code> creates one.</p>`;
+
+function table(visit: Visit, computes: readonly StoredEndpoint[], free: boolean): Html {
+  return html`<div class="scroll"><table class="computes"><caption>Computes</caption>
+<thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Compute id</th><th scope="col">Size</th>
+<th scope="col">Last active</th><th scope="col">Change</th></tr></thead>
+<tbody>${computes.map((compute) => row(visit, compute, free))}</tbody></table></div>`;
+}
+
+function row(visit: Visit, compute: StoredEndpoint, free: boolean): Html {
+  const { id, lastActive, disabled } = compute;
+  const progress = progressInWords(compute);
+  const status = statusInWords(compute);
+  return html`<tr id="${id}"><td>${typeInWords(compute)}</td>
+<td><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}
+${progress && html`<small>${progress}… <a href="${anchorOf(visit, id)}">Look again</a></small>`}</td>
+<th scope="row"><code>${id}</code></th>
+<td class="size"><strong>${sizeInWords(compute)}</strong><small>${memoryInWords(compute)}</small></td>
+<td>${moment(lastActive, visit.at)}</td>
+<td>${changeForm(visit, compute, free)}</td></tr>
+`;
+}
+
+function anchorOf({ query }: Visit, id: string): string {
+  const page = /^[0-9]{1,6}$/.exec(query["page"] ?? "")?.[0];
+  return `?page=${page ?? 1}#${encodeURIComponent(id)}`;
+}
+
+/** What was shown goes along, so that only what the person changed is sent to the API. */
+function changeForm({ token, query }: Visit, compute: StoredEndpoint, free: boolean): Html {
+  const { id, projectId, branchId, minCu, maxCu, suspendTimeoutSeconds } = compute;
+  const action = pathOf("app", "projects", projectId, "branches", branchId, "computes", id);
+  return html`<form class="change" method="post" action="${action}" autocomplete="off" aria-label="Change ${id}">
+${tokenField(token)}<input type="hidden" name="page" value="${query["page"] ?? "1"}">
+<input type="hidden" name="shown" value="${minCu}/${maxCu}/${suspensionValue(suspendTimeoutSeconds)}">
+<label>From <select name="min">${sizeOptions(minCu, free)}</select></label>
+<label>to <select name="max">${sizeOptions(maxCu, free)}</select></label>
+<label>Scale to zero <select name="suspend">${suspensionOptions(suspendTimeoutSeconds)}</select></label>
+<button aria-label="Save ${id}">Save</button></form>`;
+}
+
+function pages(page: number, last: number): Html | undefined {
+  if (last <= 1) return undefined;
+  return html`<nav aria-label="Pages" class="pages">
+${page > 1 && html`<a rel="prev" href="?page=${page - 1}">Previous</a>`} Page ${page} of ${last}
+${page < last && html`<a rel="next" href="?page=${page + 1}">Next</a>`}</nav>`;
+}

@@ -1,0 +1,102 @@
+import type { Organization, Role } from "../../store/accounts.ts";
+import type { ApiKey } from "../../store/keys.ts";
+import { tokenField } from "../frame.ts";
+import { type Html, html } from "../html.ts";
+import { type Page, pathOf, type Visit } from "../visit.ts";
+import { moment } from "../words.ts";
+
+/** The account's personal keys, and those of its organizations as far as it may see to them. */
+export function keysPage(visit: Visit): Page {
+  const { world, account } = visit;
+  const { accounts, keys } = world.store;
+  return {
+    title: "API keys",
+    main: html`<h1>API keys</h1>
+${newSecret(visit)}
+<section aria-labelledby="personal"><h2 id="personal">Personal keys</h2>
+<p class="about">For your own projects, and those of the organizations that you belong to.</p>
+${keyTable(visit, keys.ofAccount(account.id), "app/keys")}
+${createForm(visit, { action: "/app/keys", name: "New personal key" })}</section>
+${accounts.organizationsOf(account.id).map((organization) => organizationSection(visit, organization))}`,
+  };
+}
+
+/** A new key's secret: taken out of the session as it is shown, so there is no second time. */
+function newSecret({ session }: Visit): Html | undefined {
+  const { created } = session;
+  session.created = undefined;
+  if (!created) return undefined;
+  return html`<div class="notice secret" role="status"><label for="secret">The secret of <b>${created.name}</b>: copy it
+now, it is not shown again.</label>
+<input id="secret" readonly value="${created.secret}" autocomplete="off" spellcheck="false" autofocus></div>`;
+}
+
+function organizationSection(visit: Visit, { id, name }: Organization): Html {
+  const { world, account } = visit;
+  const role = world.store.accounts.member(id, account.id)?.role ?? "member";
+  const path = `app/organizations/${id}/keys`;
+  return html`<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>
+<p class="about">${rightsInWords[role]}</p>
+${keyTable(visit, world.store.keys.ofOrganization(id), path, role === "admin")}
+${createForm(visit, { action: `/${path}`, name: `New key of ${name}`, scopes: scopes(visit, id, role) })}</section>`;
+}
+
+const rightsInWords: Record<Role, string> = {
+  admin: "You administer this organization: you create and revoke its keys.",
+  member:
+    "You are a member: you create keys for one project. Keys for all of it, and revoking, are for administrators.",
+};
+
+function scopes({ world }: Visit, organizationId: string, role: Role): Html {
+  const owners = [{ kind: "organization" as const, id: organizationId }];
+  const projects = world.store.projects.list({ owners, limit: maxScopes });
+  return html`<label>for <select name="project">${role === "admin" && html`<option value="">all of it</option>`}
+${projects.map(({ id, name }) => html`<option value="${id}">project ${name} (${id})</option>`)}</select></label>`;
+}
+
+/** Projects offered as the scope of a key; for others there is the API. */
+const maxScopes = 400;
+
+function createForm({ token }: Visit, form: { action: string; name: string; scopes?: Html }): Html {
+  return html`<form class="create" method="post" action="${form.action}" autocomplete="off" aria-label="${form.name}">
+${tokenField(token)}<label>Name <input name="name" required maxlength="64"></label>
+${form.scopes} <button>Create key</button></form>`;
+}
+
+function keyTable(visit: Visit, keys: readonly ApiKey[], path: string, revocable = true): Html {
+  if (keys.length === 0) return html`<p>None yet.</p>`;
+  return html`<div class="scroll"><table>
+<thead><tr><th scope="col">Name</th><th scope="col">For</th><th scope="col">Created by</th><th scope="col">Created</th>
+<th scope="col">Last used</th>${revocable && html`<th scope="col">Revoke</th>`}</tr></thead>
+<tbody>${keys.map((key) => keyRow(visit, key, path, revocable))}</tbody></table></div>`;
+}
+
+function keyRow(visit: Visit, key: ApiKey, path: string, revocable: boolean): Html {
+  const { world, account, at } = visit;
+  const creator =
+    key.createdBy === account.id ? "You" : (world.store.accounts.get(key.createdBy)?.name ?? key.createdBy);
+  const from = key.lastUsedFrom !== undefined && html`<small>from ${key.lastUsedFrom}</small>`;
+  return html`<tr><th scope="row">${key.name}</th><td>${scopeInWords(visit, key)}</td><td>${creator}</td>
+<td>${moment(key.createdAt, at)}</td><td>${moment(key.lastUsedAt, at)} ${from}</td>
+${revocable && html`<td>${revokeForm(visit, key, path)}</td>`}</tr>
+`;
+}
+
+function scopeInWords({ world }: Visit, { scope }: ApiKey): string {
+  switch (scope.kind) {
+    case "personal":
+      return "You";
+    case "organization":
+      return "All projects";
+    case "project":
+      return `Project ${world.store.projects.get(scope.projectId)?.name ?? scope.projectId}`;
+  }
+}
+
+/** Two steps without a script: there is no way back. */
+function revokeForm({ token }: Visit, { id, name }: ApiKey, path: string): Html {
+  return html`<details><summary aria-label="Revoke ${name}">Revoke…</summary>
+<form method="post" action="${pathOf(...path.split("/"), String(id), "revoke")}">${tokenField(token)}
+<p>Requests with it fail from then on, for good.</p>
+<button class="danger" aria-label="Revoke ${name} for good">Revoke for good</button></form></details>`;
+}

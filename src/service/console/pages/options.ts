@@ -1,0 +1,34 @@
+import { computeUnitSizes, largestAutoscalingSize } from "../../../api/compute-units.ts";
+import { defaultSuspend, defaultSuspendSeconds, neverSuspend } from "../../../api/scale-to-zero.ts";
+import { largestFreeSize } from "../../computes/limits.ts";
+import { type Html, html } from "../html.ts";
+import { suspensionInWords } from "../words.ts";
+
+/** Every size, grouped by what it asks for; whether it can be had is for the API to say. */
+export function sizeOptions(chosen: number, free: boolean): Html {
+  const option = (size: number) => html`<option${size === chosen && html` selected`}>${size}</option>`;
+  const among = (least: number, most: number) =>
+    computeUnitSizes.filter((size) => size > least && size <= most).map(option);
+  const reached = free ? largestFreeSize : largestAutoscalingSize;
+  return html`${among(0, reached)}
+${free && html`<optgroup label="Needs a paid plan">${among(reached, largestAutoscalingSize)}</optgroup>`}
+<optgroup label="${free ? "Paid plan, fixed only" : "Fixed only"}">${among(largestAutoscalingSize, 56)}</optgroup>`;
+}
+
+/** Seconds offered beside the default, never, and what is set now. */
+const offered = [60, 900, 1800, 3600, 86_400, 604_800];
+
+/** What stands for these seconds among the options: 300 and the default are the same thing. */
+export function suspensionValue(seconds: number): number {
+  return seconds === defaultSuspendSeconds ? defaultSuspend : seconds;
+}
+
+export function suspensionOptions(chosen: number): Html {
+  const value = suspensionValue(chosen);
+  const all = [defaultSuspend, ...offered, neverSuspend];
+  const known = all.includes(value) ? all : [value, ...all];
+  return html`${known.map(
+    (seconds) =>
+      html`<option value="${seconds}"${seconds === value && html` selected`}>${suspensionInWords(seconds)}</option>`,
+  )}`;
+}

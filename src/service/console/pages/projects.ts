@@ -1,0 +1,56 @@
+import { visibleOwners } from "../../accounts/caller.ts";
+import type { Owner, Project } from "../../store/projects.ts";
+import { type Html, html } from "../html.ts";
+import { type Page, pathOf, type Visit } from "../visit.ts";
+import { counted } from "../words.ts";
+
+const perPage = 50;
+
+/** The projects that the account reaches: its own, and those of its organizations. */
+export function projectsPage(visit: Visit): Page {
+  const { world, caller, query } = visit;
+  const search = (query["search"] ?? "").slice(0, 256);
+  const afterSeq = /^[0-9]{1,15}$/.test(query["after"] ?? "") ? Number(query["after"]) : undefined;
+  const filter = { owners: visibleOwners(world.store, caller), search, afterSeq };
+  const found = world.store.projects.list({ ...filter, limit: perPage + 1 });
+  const shown = found.slice(0, perPage);
+  const last = shown.at(-1);
+  return {
+    title: "Projects",
+    main: html`<h1>Projects</h1>
+<form class="search" method="get" action="/" role="search">
+<label for="search">Name or id</label> <input id="search" type="search" name="search" value="${search}" maxlength="256">
+<button>Search</button></form>
+${shown.length === 0 ? nothingFound(search) : table(visit, shown)}
+${found.length > perPage && last && html`<p><a href="/?${pageQuery(search, last.seq)}">More projects</a></p>`}`,
+  };
+}
+
+function nothingFound(search: string): Html {
+  return search === ""
+    ? html`<p>There are no projects yet. <code>POST /api/v2/projects</code> creates one.</p>`
+    : html`<p>No project has <q>${search}</q> in its name or id.</p>`;
+}
+
+function table(visit: Visit, projects: readonly Project[]): Html {
+  return html`<div class="scroll"><table>
+<caption>${counted(projects.length, "project")}</caption>
+<thead><tr><th scope="col">Project</th><th scope="col">Id</th><th scope="col">Owner</th><th scope="col">Region</th>
+<th scope="col">Postgres</th></tr></thead>
+<tbody>${projects.map((project) => row(visit, project))}</tbody></table></div>`;
+}
+
+function row(visit: Visit, { id, name, owner, regionId, pgVersion }: Project): Html {
+  return html`<tr><th scope="row"><a href="${pathOf("app", "projects", id)}">${name}</a></th><td><code>${id}</code></td>
+<td>${ownerName(visit, owner)}</td><td>${regionId}</td><td>${pgVersion}</td></tr>
+`;
+}
+
+function ownerName({ world, account }: Visit, { kind, id }: Owner): string {
+  if (kind === "organization") return world.store.accounts.organization(id)?.name ?? id;
+  return id === account.id ? "You" : id;
+}
+
+function pageQuery(search: string, after: number): string {
+  return new URLSearchParams({ ...(search !== "" && { search }), after: String(after) }).toString();
+}

@@ -1,0 +1,40 @@
+import type { Refusal } from "../refusal.ts";
+import type { Problem } from "./frame.ts";
+
+/** A refusal of the API in words for a person: what happened, what is allowed, what to do. */
+export function problemOf({ status, message }: Refusal): Problem {
+  return { title: titleOf(status), message: sentence(message), advice: adviceOf(status) };
+}
+
+function titleOf(status: number): string {
+  if (status === 404) return "Not found";
+  if (status === 403) return "Not allowed";
+  if (status === 423) return "Busy";
+  return "Not done";
+}
+
+function adviceOf(status: number): string | undefined {
+  switch (status) {
+    case 404:
+      return "It may have been deleted, or it belongs to somebody else.";
+    case 403:
+      return "Ask an administrator of the organization.";
+    case 423:
+      return "Something is still in progress in this project. Nothing was changed: try again in a few seconds.";
+    default:
+      return "Nothing was changed.";
+  }
+}
+
+/** The API's fields are not on the page: a message about one is told without its name. */
+function sentence(message: string): string {
+  const plain = message
+    .replace(/^invalid request body: /, "")
+    .replaceAll("endpoint.autoscaling_limit_min_cu:", "The smallest size")
+    .replaceAll("endpoint.autoscaling_limit_max_cu:", "The largest size")
+    .replaceAll("endpoint.suspend_timeout_seconds:", "Scale to zero")
+    .replaceAll("key_name:", "The name")
+    .replace(": leave suspend_timeout_seconds at 0", ": leave it on");
+  const begun = plain.charAt(0).toUpperCase() + plain.slice(1);
+  return /[.!?"]$/.test(begun) ? begun : `${begun}.`;
+}

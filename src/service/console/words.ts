@@ -1,0 +1,77 @@
+import { memoryGB } from "../../api/compute-units.ts";
+import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import { timestamp } from "../clock.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import { type Html, html } from "./html.ts";
+
+/** What a compute is, as the console says it. */
+export function typeInWords({ type }: StoredEndpoint): string {
+  return type === "read_write" ? "Primary read-write" : "Read Replica read-only";
+}
+
+/** A compute's status: Active or Idle, or Starting before it is either for the first time. */
+export function statusInWords({ currentState }: StoredEndpoint): "Active" | "Idle" | "Starting" {
+  switch (currentState) {
+    case "active":
+      return "Active";
+    case "idle":
+      return "Idle";
+    case "init":
+      return "Starting";
+  }
+}
+
+/** What is in progress on a compute, if anything. */
+export function progressInWords({ currentState, pendingState }: StoredEndpoint): string | undefined {
+  if (pendingState === undefined || currentState === "init") return undefined;
+  if (pendingState === currentState) return "applying a change";
+  return pendingState === "idle" ? "suspending" : "starting";
+}
+
+/** `0.25–2 vCPU`, or `4 vCPU` where the size is fixed. */
+export function sizeInWords({ minCu, maxCu }: StoredEndpoint): string {
+  return minCu === maxCu ? `${minCu} vCPU` : `${minCu}–${maxCu} vCPU`;
+}
+
+/** `1–8 GB RAM, autoscaling`. */
+export function memoryInWords({ minCu, maxCu }: StoredEndpoint): string {
+  if (minCu === maxCu) return `${memoryGB(minCu)} GB RAM, fixed`;
+  return `${memoryGB(minCu)}–${memoryGB(maxCu)} GB RAM, autoscaling`;
+}
+
+/** `after 5 minutes`, or `never`. */
+export function suspensionInWords(suspendTimeoutSeconds: number): string {
+  const seconds = suspendAfterSeconds(suspendTimeoutSeconds);
+  return seconds === undefined ? "never" : `after ${durationInWords(seconds)}`;
+}
+
+/** A whole number of the largest unit that fits: `90 seconds`, `5 minutes`, `1 hour`. */
+function durationInWords(seconds: number): string {
+  for (const [unit, name] of units) if (seconds >= unit && seconds % unit === 0) return counted(seconds / unit, name);
+  return counted(seconds, "second");
+}
+
+const units = [
+  [86_400, "day"],
+  [3600, "hour"],
+  [60, "minute"],
+] as const;
+
+/** `1 compute`, `2 computes`. */
+export function counted(count: number, noun: string, several = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : several}`;
+}
+
+/** A time as it was, and how long ago; `never` where it has not been. */
+export function moment(at: number | undefined, now: number): Html {
+  if (at === undefined) return html`never`;
+  const iso = timestamp(at);
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>
+<small>${ago(now - at)}</small>`;
+}
+
+function ago(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  for (const [unit, name] of units) if (seconds >= unit) return `${counted(Math.floor(seconds / unit), name)} ago`;
+  return "just now";
+}

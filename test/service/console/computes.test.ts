@@ -1,0 +1,172 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { main, preview, primary, project, Shop } from "../support/shop.ts";
+import { problemIn, rowsIn, textOf, Visitor } from "./visitor.ts";
+
+const page = `/app/projects/${project}/branches/${main}`;
+const change = `${page}/computes/${primary}`;
+const shown = { shown: "1/1/0", min: "1", max: "1", suspend: "0" };
+
+let shop: Shop;
+let ana: Visitor;
+beforeEach(() => {
+  shop = new Shop();
+  ana = new Visitor(shop.core).signIn("acc-ana");
+});
+
+describe("the console", () => {
+  it("lists the projects that the account reaches, and finds one by a part of its name", () => {
+    expect(rowsIn(ana.get("/")).map(([name, id, owner]) => [name, id, owner])).toEqual([
+      ["shop", project, "Shop"],
+      ["shop-two", "shop-two", "Shop"],
+      ["ana-own", "ana-own", "You"],
+    ]);
+    expect(rowsIn(ana.get("/?search=OWN")).map(([name]) => name)).toEqual(["ana-own"]);
+    expect(textOf(ana.get("/?search=nothing"))).toContain("No project has nothing in its name or id");
+  });
+
+  it("lists long lists of projects page by page", () => {
+    const projects = Array.from({ length: 60 }, (_, index) => ({ id: `many-${index}`, owner: "acc-ana" }));
+    shop.plant({ projects });
+    const first = ana.get("/");
+    const next = /href="(\/\?after=[^"]+)"/.exec(first.html)?.[1] ?? "";
+    expect([rowsIn(first).length, rowsIn(ana.get(next)).length]).toEqual([50, 13]);
+  });
+
+  it("lists the branches of a project with how many computes they have", () => {
+    expect(rowsIn(ana.get(`/app/projects/${project}`))).toEqual([
+      ["main default", main, "1 compute"],
+      ["preview", preview, "0 computes"],
+      ["staging", "br-staging-1", "0 computes"],
+    ]);
+  });
+
+  it("shows the computes of a branch with type, status, id, size and when they were last active", () => {
+    shop.create({ branch_id: main, type: "read_only", autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 });
+    shop.finishOperations();
+    shop.time.pass(120_000);
+    const rows = rowsIn(ana.get(page)).map((row) => row.slice(0, 5));
+    expect(rows).toEqual([
+      ["Primary read-write", "Idle", primary, "1 vCPU 4 GB RAM, fixed", "never"],
+      [
+        "Read Replica read-only",
+        "Active",
+        expect.stringMatching(/^ep-/),
+        "0.25–2 vCPU 1–8 GB RAM, autoscaling",
+        "2026-01-01 00:00 UTC 2 minutes ago",
+      ],
+    ]);
+  });
+
+  it("tells what is in progress on a compute, and where it is closed", () => {
+    shop.create({ branch_id: preview, type: "read_write" });
+    const preparing = () => rowsIn(ana.get(`/app/projects/${project}/branches/${preview}`))[0]?.[1];
+    expect(preparing()).toBe("Starting");
+    shop.finishOperations();
+    shop.patch(primary, { disabled: true });
+    shop.write(`POST /projects/${project}/endpoints/${shop.list()[1]?.id}/suspend`);
+    expect(preparing()).toBe("Active suspending… Look again");
+    expect(rowsIn(ana.get(page))[0]?.[1]).toBe("Idle disabled");
+  });
+
+  it("shows the computes of a branch page by page", () => {
+    shop.plant({
+      projects: [
+        {
+          id: "wide",
+          owner: "acc-ana",
+          branches: [{ id: "br-wide" }],
+          endpoints: Array.from({ length: 120 }, () => ({ branchID: "br-wide", type: "read_only" as const })),
+        },
+      ],
+    });
+    const last = ana.get("/app/projects/wide/branches/br-wide?page=3");
+    expect([rowsIn(last).length, textOf(last)]).toEqual([20, expect.stringContaining("Page 3 of 3")]);
+  });
+});
+
+describe("a compute changed in place", () => {
+  it("has its new size and scale to zero at the API at once", () => {
+    const after = ana.post(change, { ...shown, min: "0.5", max: "4", suspend: "3600" });
+    expect(textOf(after)).toContain(`${primary} has 0.5–4 vCPU, scale to zero after 1 hour.`);
+    expect(shop.get(primary)).toMatchObject({
+      autoscaling_limit_min_cu: 0.5,
+      autoscaling_limit_max_cu: 4,
+      suspend_timeout_seconds: 3600,
+    });
+    expect(shop.operations().map(({ action }) => action)).toEqual(["suspend_compute", "apply_config"]);
+  });
+
+  it("restarts where it runs, as a change through the API does", () => {
+    shop.active();
+    ana.post(change, { ...shown, min: "2", max: "2" });
+    expect(shop.operations()[0]).toMatchObject({ action: "apply_config", status: "running" });
+    expect(rowsIn(ana.get(page))[0]?.[1]).toBe("Active applying a change… Look again");
+  });
+
+  it("never suspends with scale to zero off", () => {
+    shop.active();
+    ana.post(change, { ...shown, suspend: "-1" });
+    shop.time.pass(86_400_000);
+    expect(shop.get(primary).current_state).toBe("active");
+  });
+
+  it("keeps what somebody else changed since the page was opened, and the person did not touch", () => {
+    shop.patch(primary, { suspend_timeout_seconds: 900 });
+    ana.post(change, { ...shown, max: "2" });
+    expect(shop.get(primary)).toMatchObject({ autoscaling_limit_max_cu: 2, suspend_timeout_seconds: 900 });
+  });
+
+  it("stays as it is, and sets nothing off, where nothing was changed", () => {
+    expect(textOf(ana.post(change, shown))).toContain(`${primary} has 1 vCPU`);
+    expect(shop.operations()).toEqual([]);
+  });
+
+  it.each([
+    [{ min: "4", max: "2" }, 400, "The minimum of 4 CU is larger than the maximum of 2 CU."],
+    [{ max: "20" }, 400, "Autoscaling ends at 16 CU: a compute of 20 CU must have a fixed size"],
+    [{ max: "17" }, 400, "The largest size must be a compute size: 0.25, 0.5, 1 to 16, and the even numbers"],
+    [{ max: "<b>" }, 400, "The largest size must be a compute size"],
+    [{ suspend: "5" }, 400, "Scale to zero must be -1 (never), 0 (the default of 5 minutes)"],
+  ])("is refused %o with %i and in words", (fields, status, words) => {
+    const seen = ana.post(change, { ...shown, ...fields });
+    expect([seen.status, problemIn(seen)]).toEqual([status, expect.stringContaining(words)]);
+    expect(rowsIn(seen)[0]?.[3]).toBe("1 vCPU 4 GB RAM, fixed");
+    expect(shop.get(primary).updated_at).toBe("2026-01-01T00:00:00.000Z");
+  });
+
+  it("is held to the limits of the free plan, in words", () => {
+    const bob = new Visitor(shop.core).signIn("acc-bob");
+    const own = rowsIn(bob.get("/app/projects/bob-own/branches/br-bob"))[0]?.[2] ?? "";
+    const path = `/app/projects/bob-own/branches/br-bob/computes/${own}`;
+    const larger = bob.post(path, { ...shown, max: "4" });
+    expect(larger.status).toBe(422);
+    expect(problemIn(larger)).toContain("The free plan ends at 2 CU (2 vCPUs, 8 GB): 4 CU needs a paid plan.");
+    const always = bob.post(path, { ...shown, suspend: "-1" });
+    expect(always.status).toBe(422);
+    expect(problemIn(always)).toContain("Scale to zero cannot be turned off on the free plan: leave it on.");
+    expect(textOf(bob.post(path, { ...shown, max: "2" }))).toContain(`${own} has 1–2 vCPU`);
+  });
+
+  it("waits where the project is busy, in words", () => {
+    ana.post(change, { ...shown, max: "2" });
+    const again = ana.post(change, { ...shown, shown: "1/2/0", max: "4" });
+    expect(again.status).toBe(423);
+    expect(problemIn(again)).toContain("Something is still in progress in this project.");
+  });
+
+  it("of somebody else's is not found", () => {
+    const eve = new Visitor(shop.core).signIn("acc-eve");
+    expect(eve.get(page).status).toBe(404);
+    const seen = eve.post(change, { ...shown, max: "2" });
+    expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("Project not found.")]);
+    expect(shop.get(primary).autoscaling_limit_max_cu).toBe(1);
+  });
+
+  it("can be seen and changed with --strict-spec too", () => {
+    const strict = new Shop({ strictSpec: true });
+    const visitor = new Visitor(strict.core).signIn("acc-ana");
+    visitor.get(page);
+    visitor.post(change, { ...shown, max: "2", suspend: "-1" });
+    expect(strict.core.world.store.endpoints.byId(primary)).toMatchObject({ maxCu: 2, suspendTimeoutSeconds: -1 });
+  });
+});

@@ -1,0 +1,115 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { keys, project, Shop } from "../support/shop.ts";
+import { problemIn, rowsIn, type Seen, textOf, Visitor } from "./visitor.ts";
+
+let shop: Shop;
+let ana: Visitor;
+let bob: Visitor;
+beforeEach(() => {
+  shop = new Shop();
+  ana = new Visitor(shop.core).signIn("acc-ana");
+  bob = new Visitor(shop.core).signIn("acc-bob");
+});
+
+/** The secret that a page shows; `undefined` where it shows none. */
+function secretIn({ html }: Seen): string | undefined {
+  return /<input id="secret"[^>]* value="([^"]+)"/.exec(html)?.[1];
+}
+
+/** The page's path to revoke the key with this name. */
+function revokeIn({ html }: Seen, name: string): string {
+  return new RegExp(`Revoke ${name}".*?action="([^"]+)"`, "s").exec(html)?.[1] ?? "";
+}
+
+const answers = (key: string, line: string) => shop.send(key, line).status;
+
+describe("a personal key", () => {
+  it("shows its secret once, and works at once", () => {
+    const seen = ana.post("/app/keys", { name: "desk" });
+    const secret = secretIn(seen) ?? "";
+    expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    expect(seen.headers["cache-control"]).toBe("no-store");
+    expect(answers(secret, "GET /auth")).toBe(200);
+    expect(ana.get("/app/keys").html).not.toContain(secret);
+    expect(new Visitor(shop.core).signIn("acc-ana").get("/app/keys").html).not.toContain(secret);
+  });
+
+  it("is listed with its maker and its last use", () => {
+    shop.ana("GET /auth");
+    ana.post("/app/keys", { name: "desk" });
+    const rows = rowsIn(ana.get("/app/keys")).map((row) => row.slice(0, 5));
+    const created = "2026-01-01 00:00 UTC just now";
+    expect(rows).toEqual([
+      ["laptop", "You", "You", created, `${created} from 127.0.0.1`],
+      ["desk", "You", "You", created, "never"],
+    ]);
+  });
+
+  it("stops working when it is revoked, for good", () => {
+    const secret = secretIn(ana.post("/app/keys", { name: "desk" })) ?? "";
+    const seen = ana.post(revokeIn(ana.get("/app/keys"), "desk"));
+    expect(textOf(seen)).toContain("The key is revoked: requests with it fail from now on.");
+    expect(rowsIn(seen).map(([name]) => name)).toEqual(["laptop"]);
+    expect(answers(secret, "GET /auth")).toBe(401);
+  });
+
+  it("is not made without a name, or with one that is too long", () => {
+    const nameless = ana.post("/app/keys", { name: "  " });
+    expect([nameless.status, problemIn(nameless)]).toEqual([400, expect.stringContaining("The key needs a name")]);
+    const long = ana.post("/app/keys", { name: "x".repeat(65) });
+    expect([long.status, problemIn(long)]).toEqual([400, expect.stringContaining("The name")]);
+    expect(rowsIn(long).map(([name]) => name)).toEqual(["laptop"]);
+  });
+
+  it("is its owner's alone to see and to revoke", () => {
+    const [first] = shop.core.world.store.keys.ofAccount("acc-ana");
+    const seen = bob.post(`/app/keys/${first?.id}/revoke`);
+    expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("API key not found.")]);
+    expect(answers(keys.ana, "GET /auth")).toBe(200);
+  });
+});
+
+describe("the keys of an organization", () => {
+  const path = "/app/organizations/org-shop/keys";
+
+  it("are made for all of it by an administrator", () => {
+    const secret = secretIn(ana.post(path, { name: "deploys", project: "" })) ?? "";
+    expect(answers(secret, "GET /projects/shop-two")).toBe(200);
+    expect(shop.send(secret, "GET /auth").body).toMatchObject({ account_id: "org-shop", auth_method: "api_key_org" });
+  });
+
+  it("are made for one project by any member", () => {
+    const secret = secretIn(bob.post(path, { name: "one", project })) ?? "";
+    expect([answers(secret, `GET /projects/${project}`), answers(secret, "GET /projects/shop-two")]).toEqual([
+      200, 404,
+    ]);
+  });
+
+  it("are not made for all of it by a member, who is told so and offered projects alone", () => {
+    expect(bob.get("/app/keys").html).not.toContain("all of it</option>");
+    const seen = bob.post(path, { name: "all", project: "" });
+    expect(seen.status).toBe(403);
+    expect(problemIn(seen)).toContain("Only administrators of organization org-shop can create keys for all of it");
+  });
+
+  it("are revoked by an administrator", () => {
+    ana.post(revokeIn(ana.get("/app/keys"), "ci"));
+    ana.post(revokeIn(ana.get("/app/keys"), "one-project"));
+    expect([answers(keys.shop, "GET /auth"), answers(keys.scoped, "GET /auth")]).toEqual([401, 401]);
+  });
+
+  it("are not revoked by a member, who is not offered it", () => {
+    expect(revokeIn(bob.get("/app/keys"), "ci")).toBe("");
+    const [first] = shop.core.world.store.keys.ofOrganization("org-shop");
+    expect(bob.post(`${path}/${first?.id}/revoke`).status).toBe(403);
+    expect(answers(keys.shop, "GET /auth")).toBe(200);
+  });
+
+  it("are nobody's to see or make who does not belong to it", () => {
+    const eve = new Visitor(shop.core).signIn("acc-eve");
+    expect(eve.get("/app/keys").html).not.toContain("org-shop");
+    expect(eve.post(path, { name: "theft", project: "" }).status).toBe(404);
+    expect(eve.post(path, { name: "theft", project }).status).toBe(404);
+    expect(eve.post("/app/organizations/org-other/keys", { name: "theft", project }).status).toBe(404);
+  });
+});
