@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { inject, it } from "vitest";
+import { expect, inject, it } from "vitest";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import { blocksOf, commandsOf, wordsOf } from "./blocks.ts";
@@ -32,6 +32,9 @@ it("every manifest and every kubectl command of the README works as it stands, i
     const [program, ...args] = wordsOf(command);
     if (program === "kubectl") await kubectl(args, cluster);
   }
+  expect(
+    await kubectl(["get", "compute", "shop-primary", "-n", "shop", "-o", "jsonpath={.status.restartedAt}"], cluster),
+  ).toBe("monday");
   await kubectl(["annotate", "compute", "--all", "-n", "shop", "compute-operator.dev/paused-"], cluster);
   await kubectl(["delete", "computepool,compute", "--all", "-n", "shop", "--timeout=60s"], cluster);
 });

@@ -7,11 +7,11 @@ const readme = readFileSync("README.md", "utf8");
 
 describe("the README", () => {
   it("explains every reason that a condition can have, and no other", () => {
-    const rows = readme.split("\n").filter((line) => /^\| `/.test(line));
+    const rows = readme.split("\n").filter((line) => line.startsWith("| `"));
     const explained = rows.flatMap((row) =>
       [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name),
     );
-    expect(explained.toSorted()).toEqual(Object.keys(reasons).toSorted());
+    expect(new Set(explained)).toEqual(new Set(Object.keys(reasons)));
   });
 
   it("links only to what is there", () => {
