@@ -1,17 +1,15 @@
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { cacheDirectory } from "../control-plane/binaries.ts";
 import { goBuild, reporting } from "../support/go-build.ts";
+import { downloadTool, pinnedVersion } from "./download.ts";
 
 /** What checks the files that we ship; the package of each, at the version that its module in test/tools/go pins. */
 const packages = {
   helm: "helm.sh/helm/v4/cmd/helm",
   kubeconform: "github.com/yannh/kubeconform/cmd/kubeconform",
   promtool: "github.com/prometheus/prometheus/cmd/promtool",
-  /** The Lua that Argo CD runs health scripts with. */
-  glua: "github.com/yuin/gopher-lua/cmd/glua",
 } as const;
 export type Tool = keyof typeof packages;
 
@@ -39,25 +37,25 @@ export async function runTool(tool: Tool, args: readonly string[], input = ""): 
   });
 }
 
-/** The path of a tool: from the cache, else built with Go, which takes up to five minutes, once per machine. */
+/** The path of a tool: from the cache, else downloaded, else built with Go: up to five minutes, once per machine. */
 export async function findTool(tool: Tool): Promise<string> {
   const module = join(import.meta.dirname, "go", tool);
-  const pins = createHash("sha256")
-    .update(readFileSync(join(module, "go.mod")))
-    .digest("hex")
-    .slice(0, 12);
+  const version = pinnedVersion(readFileSync(join(module, "go.mod"), "utf8"));
   const cache = join(cacheDirectory(), "..", "..", "tools", `${process.platform}-${process.arch}`);
-  const cached = join(cache, `${tool}-${pins}`);
+  const cached = join(cache, `${tool}-${version}`);
   if (existsSync(cached)) return cached;
 
   mkdirSync(cache, { recursive: true });
   const staging = mkdtempSync(join(cache, ".new-"));
   try {
     const output = join(staging, tool);
-    const label = `Building ${tool} with Go, once for this machine`;
-    const progress = (line: string) => console.error(line);
-    const failure = await reporting(label, progress, () => goBuild({ module, package: packages[tool], output }));
-    if (failure !== undefined) throw new Error(`${noTool(tool)} ${failure}`);
+    const download = await downloadTool(tool, version, output);
+    if (download !== undefined) {
+      const label = `Building ${tool} with Go, once for this machine`;
+      const progress = (line: string) => console.error(line);
+      const build = await reporting(label, progress, () => goBuild({ module, package: packages[tool], output }));
+      if (build !== undefined) throw new Error(noTool(tool, download, build));
+    }
     renameSync(output, cached);
   } finally {
     rmSync(staging, { recursive: true, force: true });
@@ -65,9 +63,12 @@ export async function findTool(tool: Tool): Promise<string> {
   return cached;
 }
 
-function noTool(tool: Tool): string {
-  return (
-    `The tests need ${tool} and have none. Install Go and give it a module proxy; \`npm run check\` runs all that ` +
-    "needs no such tool. This was tried:"
-  );
+function noTool(tool: Tool, download: string, build: string): string {
+  return [
+    `The tests need ${tool} and have none. Two ways were tried:`,
+    `  1. download: ${download}`,
+    `  2. build: ${build}`,
+    "Give this machine access to the internet, or install Go and give it a module proxy. `npm run check` runs all that",
+    "needs neither.",
+  ].join("\n");
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { runTool } from "../tools/tools.ts";
+import { type LuaEngine, LuaFactory } from "wasmoon";
 
 const script = readFileSync("deploy/argocd/health.lua", "utf8");
 
@@ -15,17 +15,18 @@ function lua(value: Value): string {
     .join(", ")}}`;
 }
 
+const engine: LuaEngine = await new LuaFactory().createEngine();
+
 /** What Argo CD shows of `object`, e.g. `Healthy: Active: It runs.` */
 async function health(object: Value): Promise<string> {
   const program = `
-    obj = ${lua(object)}
+    local obj = ${lua(object)}
     local function health()
       ${script}
     end
     local hs = health()
-    print(hs.status .. ": " .. hs.message)`;
-  const { stdout, stderr } = await runTool("glua", ["-e", program]);
-  return `${stdout}${stderr}`.trim();
+    return hs.status .. ": " .. hs.message`;
+  return String(await engine.doString(program));
 }
 
 const condition = (type: string, status: string, reason: string): Value => ({
