@@ -58,7 +58,8 @@ export function ownerOf(
 ): Compute | undefined {
   const marked = rivals.byUID(uidOfMarker(endpoint.name ?? "") ?? "");
   if (marked !== undefined) return marked;
-  const claimants = rivals.onEndpoint(endpoint.id).filter((other) => {
+  const adopters = rivals.onBranch(endpoint.branch_id).filter((other) => adoptsPrimary(other, endpoint));
+  const claimants = [...new Set([...rivals.onEndpoint(endpoint.id), ...adopters])].filter((other) => {
     const { link, missing } = linksOf(other, endpoints);
     return link === undefined ? missing === undefined : link.endpoint.id === endpoint.id;
   });
@@ -67,6 +68,11 @@ export function ownerOf(
   }
   const strength = (compute: Compute) => (isLinkedTo(compute, endpoint, endpoints) ? proofRank(compute, endpoint) : 2);
   return claimants.toSorted((a, b) => strength(a) - strength(b) || olderFirst(a, b))[0];
+}
+
+/** Whether a Compute is to take over whatever primary its branch has, and this is one. */
+function adoptsPrimary({ spec: { adopt } }: Compute, endpoint: Endpoint): boolean {
+  return endpoint.type === "read_write" && adopt !== undefined && "branchPrimary" in adopt;
 }
 
 function isLinkedTo(compute: Compute, endpoint: Endpoint, endpoints: EndpointIndex): boolean {

@@ -41,7 +41,8 @@ export const lostEndpoint: Rule = (view, list) => {
       message: `Endpoint ${endpointID} was deleted behind our back. driftPolicy is Report, so none is made in its place: set it to Correct to have one made, or delete this Compute.`,
     };
   }
-  if (shownReason(compute) === "EndpointLost") return undefined;
+  // Told once: whatever became of the create since, it is gone on with.
+  if (compute.status.state === "Lost" && shownReason(compute) !== "MassLoss") return undefined;
   return {
     step: "wait",
     reason: "EndpointLost",
@@ -54,7 +55,9 @@ export function massLoss({ compute }: View, list: List, endpointID: string): str
   const { missing, known } = list.vanished;
   const cure =
     "Nothing is made anew until you set the annotation compute-operator.dev/reconcileRequestedAt to a new value";
-  if (missing > mostLost && missing * 2 > known) {
+  // Once too much was gone it stays so until a person acts, though others were made anew or deleted meanwhile.
+  const told = shownReason(compute) === "MassLoss" && compute.status.observedThrough === list.through;
+  if (told || (missing > mostLost && missing * 2 > known)) {
     return `More than half of the endpoints known in project ${compute.spec.projectID} vanished at once, ${endpointID} among them. Check connection, key and project. ${cure}.`;
   }
   const { observedThrough } = compute.status;

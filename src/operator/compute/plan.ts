@@ -28,13 +28,7 @@ const rules: readonly Rule[] = [
 export function plan(view: View): Step {
   const { compute } = view;
   if (compute.metadata.deletionTimestamp !== undefined) return heldBack(planDeletion(view), view);
-  if (annotation(compute, "paused") === "true") {
-    return {
-      step: "wait",
-      reason: "Paused",
-      message: 'Nothing is sent while the annotation compute-operator.dev/paused is "true".',
-    };
-  }
+  if (annotation(compute, "paused") === "true") return whilePaused(view);
   const { sight } = view;
   switch (sight.kind) {
     case "awaited":
@@ -44,6 +38,14 @@ export function plan(view: View): Step {
     case "listed":
       return heldBack(livingStep(view, sight.list), view);
   }
+}
+
+/** Nothing is sent to the service. Finalizer and link are put back all the same, or a deletion would not wait. */
+function whilePaused(view: View): Step {
+  const { sight } = view;
+  const list = sight.kind === "listed" && takenEndpoint(view, sight.list) === undefined ? sight.list : undefined;
+  const message = 'Nothing is sent while the annotation compute-operator.dev/paused is "true".';
+  return (list && linkInOrder(view, list)) ?? { step: "wait", reason: "Paused", message };
 }
 
 function livingStep(view: View, list: List): Step {

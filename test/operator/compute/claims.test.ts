@@ -1,0 +1,241 @@
+import { describe, expect, test } from "vitest";
+import { plan } from "../../../src/operator/compute/plan.ts";
+import { type ComputeFields, compute, endpoint, madeBy, uidOf, view } from "../../support/builders.ts";
+
+const older = "2025-01-01T00:00:00Z";
+const younger = "2027-01-01T00:00:00Z";
+
+/** Another Compute of the cluster, in another namespace, of the same project. */
+function other(fields: ComputeFields = {}) {
+  return compute({ uid: uidOf("b"), name: "other", namespace: "others", ...fields });
+}
+
+const conflict = (text = "others/other") => ({
+  step: "refuse",
+  reason: "Conflict",
+  message: expect.stringContaining(text),
+});
+
+describe("of those that want to be the primary of one free branch", () => {
+  const self = compute();
+
+  test("the older makes it, in whatever namespace the other is", () => {
+    expect(plan(view({ compute: self, others: [other({ created: younger })] }))).toMatchObject({ step: "create" });
+    expect(plan(view({ compute: self, others: [other({ created: older })] }))).toMatchObject(conflict());
+  });
+
+  test("of the same age the lesser uid makes it", () => {
+    expect(plan(view({ compute: self, others: [other()] }))).toMatchObject({ step: "create" });
+    expect(plan(view({ compute: self, others: [other({ uid: uidOf("A") })] }))).toMatchObject(conflict());
+  });
+
+  test("one that is being deleted does not count", () => {
+    const gone = other({ created: older, deleting: true });
+    expect(plan(view({ compute: self, others: [gone] }))).toMatchObject({ step: "create" });
+  });
+
+  test.each([
+    ["another project", other({ created: older, spec: { projectID: "other-project" } }), {}],
+    ["another branch", other({ created: older, spec: { branchID: "br-next" } }), {}],
+    ["another service", other({ created: older }), { "others/default": "https://another/api/v2" }],
+    ["read replicas", other({ created: older, spec: { type: "read_only" } }), {}],
+  ])("one of %s does not count", (_, rival, elsewhere) => {
+    expect(plan(view({ compute: self, others: [rival], elsewhere }))).toMatchObject({ step: "create" });
+  });
+
+  test("read replicas never stand in each other's way", () => {
+    const replica = compute({ spec: { type: "read_only" } });
+    const others = [other({ created: older, spec: { type: "read_only" } })];
+    expect(plan(view({ compute: replica, others }))).toMatchObject({ step: "create" });
+  });
+});
+
+describe("a branch that has a primary", () => {
+  const holder = other({ created: younger, linked: "ep-one" });
+  const held = madeBy(holder);
+
+  test("which no Compute owns is told, with how to adopt it", () => {
+    expect(plan(view({ endpoints: [endpoint()] }))).toMatchObject({
+      step: "refuse",
+      reason: "PrimaryExists",
+      message: expect.stringContaining("spec.adopt to {branchPrimary: true} or {endpointID: ep-one}"),
+    });
+  });
+
+  test("is its holder's, though that is younger: a proved link beats a claim", () => {
+    expect(plan(view({ endpoints: [held], others: [holder] }))).toMatchObject(conflict());
+  });
+
+  test("is its holder's also where only an annotation links it", () => {
+    expect(plan(view({ endpoints: [endpoint()], others: [holder] }))).toMatchObject(conflict());
+  });
+
+  test.each([
+    ["is being deleted", other({ linked: "ep-one", deleting: true })],
+    ["is to move away", other({ linked: "ep-one", spec: { branchID: "br-next" } })],
+  ])("is waited for while its holder %s", (_, leaving) => {
+    const seen = madeBy(leaving, { branch_id: "br-main" });
+    expect(plan(view({ endpoints: [seen], others: [leaving] }))).toMatchObject({ step: "wait", reason: "Creating" });
+  });
+
+  test("is waited for by one that moves there, until its holder is gone", () => {
+    const mover = compute({ linked: "ep-two", spec: { branchID: "br-next" } });
+    const mine = madeBy(mover, { id: "ep-two", branch_id: "br-main" });
+    const leaving = other({ linked: "ep-one", deleting: true, spec: { branchID: "br-next" } });
+    const endpoints = [mine, madeBy(leaving)];
+    expect(plan(view({ compute: mover, endpoints, others: [leaving] }))).toMatchObject({
+      step: "wait",
+      reason: "Moving",
+    });
+    expect(plan(view({ compute: mover, endpoints: [mine], others: [leaving] }))).toMatchObject({ step: "patch" });
+  });
+
+  test("is not moved onto while nobody's primary stands there, nor a holder's that stays", () => {
+    const mover = compute({ linked: "ep-two", spec: { branchID: "br-next" } });
+    const mine = madeBy(mover, { id: "ep-two", branch_id: "br-main" });
+    const stays = other({ linked: "ep-one", spec: { branchID: "br-next" } });
+    const foreign = endpoint({ branch_id: "br-next" });
+    expect(plan(view({ compute: mover, endpoints: [mine, foreign] }))).toMatchObject({ reason: "PrimaryExists" });
+    expect(plan(view({ compute: mover, endpoints: [mine, madeBy(stays)], others: [stays] }))).toMatchObject(conflict());
+  });
+});
+
+describe("a move in a ring", () => {
+  const ring = (letter: string, from: string, to: string) => {
+    const one = compute({ uid: uidOf(letter), name: letter, linked: `ep-${letter}`, spec: { branchID: to } });
+    return { one, seen: madeBy(one, { id: `ep-${letter}`, branch_id: from }) };
+  };
+
+  test("of two is a Conflict on both sides, which names the other: no order of moves is legal", () => {
+    const [a, b] = [ring("a", "br-1", "br-2"), ring("b", "br-2", "br-1")];
+    const endpoints = [a.seen, b.seen];
+    expect(plan(view({ compute: a.one, endpoints, others: [b.one] }))).toMatchObject(conflict("team/b"));
+    expect(plan(view({ compute: b.one, endpoints, others: [a.one] }))).toMatchObject(conflict("team/a"));
+  });
+
+  test("of three is a Conflict for each", () => {
+    const all = [ring("a", "br-1", "br-2"), ring("b", "br-2", "br-3"), ring("c", "br-3", "br-1")];
+    const endpoints = all.map(({ seen }) => seen);
+    for (const { one } of all) {
+      const others = all.filter((entry) => entry.one !== one).map((entry) => entry.one);
+      expect(plan(view({ compute: one, endpoints, others }))).toMatchObject(conflict("team/"));
+    }
+  });
+
+  test("that one leaves by being deleted is no ring: the other waits", () => {
+    const a = ring("a", "br-1", "br-2");
+    const b = compute({ uid: uidOf("b"), linked: "ep-b", deleting: true, spec: { branchID: "br-1" } });
+    const endpoints = [a.seen, madeBy(b, { id: "ep-b", branch_id: "br-2" })];
+    expect(plan(view({ compute: a.one, endpoints, others: [b] }))).toMatchObject({ step: "wait", reason: "Moving" });
+  });
+
+  test("in which somebody else is caught further on is waited for, not looked for without end", () => {
+    const self = ring("a", "br-1", "br-2");
+    const [b, c] = [ring("b", "br-2", "br-3"), ring("c", "br-3", "br-2")];
+    const endpoints = [self.seen, b.seen, c.seen];
+    expect(plan(view({ compute: self.one, endpoints, others: [b.one, c.one] }))).toMatchObject({ reason: "Moving" });
+  });
+});
+
+describe("an endpoint that two Computes hold", () => {
+  test("belongs to the one whose marker it carries, whoever is older", () => {
+    const maker = other({ created: younger, linked: "ep-one" });
+    const copy = compute({ linked: "ep-one" });
+    const seen = madeBy(maker);
+    expect(plan(view({ compute: copy, endpoints: [seen], others: [maker] }))).toMatchObject(conflict());
+    expect(plan(view({ compute: maker, endpoints: [seen], others: [copy] }))).toMatchObject({ step: "settled" });
+  });
+
+  test("belongs to the older where neither has proof, whichever was restored or copied", () => {
+    const [a, b] = [compute({ linked: "ep-one" }), other({ created: younger, linked: "ep-one" })];
+    expect(plan(view({ compute: a, endpoints: [endpoint()], others: [b] }))).toMatchObject({ step: "settled" });
+    expect(plan(view({ compute: b, endpoints: [endpoint()], others: [a] }))).toMatchObject(conflict("team/shop"));
+  });
+
+  test("belongs to the adopter where it is linked, not to the one with the annotation alone", () => {
+    const adopter = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
+    const copy = compute({ linked: "ep-one" });
+    expect(plan(view({ compute: copy, endpoints: [endpoint()], others: [adopter] }))).toMatchObject(conflict());
+  });
+
+  test("carries the marker of a Compute that is gone: whoever is linked looks after it", () => {
+    const restored = compute({ uid: uidOf("z"), linked: "ep-one" });
+    expect(plan(view({ compute: restored, endpoints: [madeBy(compute())] }))).toMatchObject({ step: "settled" });
+  });
+
+  test("is written to by no loser, neither its finalizer nor its link, and the loser deletes nothing", () => {
+    const maker = other({ linked: "ep-one" });
+    const loser = compute({ status: { endpointID: "ep-one" }, guarded: false });
+    expect(plan(view({ compute: loser, endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(conflict());
+    const leaving = compute({ linked: "ep-one", deleting: true });
+    expect(plan(view({ compute: leaving, endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject({
+      step: "release",
+      message: expect.stringContaining("it belongs to Compute others/other"),
+    });
+  });
+});
+
+describe("adoption", () => {
+  const byID = (fields: ComputeFields = {}) =>
+    compute({ ...fields, spec: { adopt: { endpointID: "ep-one" }, ...fields.spec } });
+  const refused = (text: string) => ({ reason: "AdoptionRefused", message: expect.stringContaining(text) });
+
+  test("links what it names, and writes nothing to the service", () => {
+    const adopted = { step: "link", endpointID: "ep-one", proof: "adopted", news: "adopted" };
+    expect(plan(view({ compute: byID(), endpoints: [endpoint()] }))).toEqual(adopted);
+    const primary = compute({ spec: { adopt: { branchPrimary: true } } });
+    expect(plan(view({ compute: primary, endpoints: [endpoint()] }))).toEqual(adopted);
+  });
+
+  test("of a branch's primary creates one where there is none", () => {
+    const self = compute({ spec: { adopt: { branchPrimary: true } } });
+    expect(plan(view({ compute: self }))).toMatchObject({ step: "create" });
+  });
+
+  test.each([
+    ["is missing", [], {}, "does not have"],
+    ["is of another type", [endpoint()], { type: "read_only" }, "of type read_write"],
+    ["is on another branch", [endpoint({ branch_id: "br-next" })], {}, "serves branch br-next"],
+  ])("is refused where the target %s", (_, endpoints, spec, text) => {
+    expect(plan(view({ compute: byID({ spec }), endpoints }))).toMatchObject(refused(text));
+  });
+
+  test("is refused where the target is another Compute's by its marker", () => {
+    const maker = other({ linked: "ep-one" });
+    expect(plan(view({ compute: byID(), endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
+      refused("belongs to Compute others/other, which made it"),
+    );
+  });
+
+  test("by two is won by the older, and by whoever holds it already", () => {
+    const rival = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(view({ compute: byID(), endpoints: [endpoint()], others: [rival] }))).toMatchObject(conflict());
+    const holder = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(view({ compute: byID(), endpoints: [endpoint()], others: [holder] }))).toMatchObject(conflict());
+  });
+
+  test("by two of the same branch's primary is won by the older, before either has linked it", () => {
+    const spec = { adopt: { branchPrimary: true } };
+    const [self, rival] = [compute({ spec }), other({ created: younger, spec })];
+    expect(plan(view({ compute: self, endpoints: [endpoint()], others: [rival] }))).toMatchObject({ step: "link" });
+    expect(plan(view({ compute: rival, endpoints: [endpoint()], others: [self] }))).toMatchObject(
+      conflict("team/shop"),
+    );
+  });
+
+  test("is read only while nothing is linked", () => {
+    const self = compute({ linked: "ep-mine", spec: { adopt: { endpointID: "ep-one" } } });
+    const mine = madeBy(self, { id: "ep-mine" });
+    expect(plan(view({ compute: self, endpoints: [mine, endpoint({ branch_id: "br-2" })] }))).toMatchObject({
+      step: "settled",
+    });
+  });
+
+  test("of one that is named by a claimant on another service is no matter", () => {
+    const rival = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
+    const elsewhere = { "others/default": "https://another/api/v2" };
+    expect(plan(view({ compute: byID(), endpoints: [endpoint()], others: [rival], elsewhere }))).toMatchObject({
+      step: "link",
+    });
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { EndpointIndex, linksOf, proofOf, recordedID } from "../../../src/operator/compute/link.ts";
+import { plan } from "../../../src/operator/compute/plan.ts";
+import { compute, createdNote, endpoint, madeBy, uidOf, view } from "../../support/builders.ts";
+
+function links(self: ReturnType<typeof compute>, ...endpoints: ReturnType<typeof endpoint>[]) {
+  const { link, missing, surplus } = linksOf(self, new EndpointIndex(endpoints));
+  return { id: link?.endpoint.id, proof: link?.proof, missing, surplus: surplus.map(({ id }) => id) };
+}
+
+describe("an endpoint is ours by", () => {
+  test.each([
+    ["its name, the marker", {}, madeBy(compute()), "marker"],
+    ["a note of this very object", { annotations: { createdEndpoint: createdNote("ep-one") } }, endpoint(), "created"],
+    ["spec.adopt, by id", { spec: { adopt: { endpointID: "ep-one" } } }, endpoint(), "adopted"],
+    ["spec.adopt, as the branch's primary", { spec: { adopt: { branchPrimary: true } } }, endpoint(), "adopted"],
+  ])("%s", (_, fields, seen, proof) => {
+    expect(proofOf(compute(fields), seen)).toBe(proof);
+  });
+
+  test.each([
+    ["a note of another object", { annotations: { createdEndpoint: createdNote("ep-one", uidOf("b")) } }, endpoint()],
+    ["a note of another endpoint", { annotations: { createdEndpoint: createdNote("ep-two") } }, endpoint()],
+    ["spec.adopt of another id", { spec: { adopt: { endpointID: "ep-two" } } }, endpoint()],
+    [
+      "spec.adopt of the primary, a replica",
+      { spec: { adopt: { branchPrimary: true } } },
+      endpoint({ type: "read_only" }),
+    ],
+    [
+      "spec.adopt of another branch's primary",
+      { spec: { adopt: { branchPrimary: true } } },
+      endpoint({ branch_id: "br-2" }),
+    ],
+    ["an annotation alone", { linked: "ep-one" }, endpoint()],
+    ["a name that only looks like a marker", {}, endpoint({ name: `k8s-${uidOf("a")} ` })],
+    ["a marker in capitals", {}, endpoint({ name: `K8S-${uidOf("a")}`.toUpperCase() })],
+  ])("but not by %s", (_, fields, seen) => {
+    expect(proofOf(compute(fields), seen)).toBe("none");
+  });
+});
+
+describe("which endpoint a Compute is linked to", () => {
+  test("is the annotation's; where that was dropped, the status's (kubectl replace drops annotations)", () => {
+    expect(recordedID(compute({ linked: "ep-one", status: { endpointID: "ep-old" } }))).toBe("ep-one");
+    expect(recordedID(compute({ status: { endpointID: "ep-old" } }))).toBe("ep-old");
+    expect(recordedID(compute({ annotations: { endpointID: "" } }))).toBeUndefined();
+  });
+
+  test("is the one with the marker, where nothing is recorded or what is recorded proves nothing", () => {
+    const mine = madeBy(compute(), { id: "ep-mine" });
+    expect(links(compute(), endpoint(), mine)).toMatchObject({ id: "ep-mine", proof: "marker" });
+    expect(links(compute({ linked: "ep-one" }), endpoint(), mine)).toMatchObject({ id: "ep-mine", surplus: [] });
+    expect(links(compute({ linked: "ep-gone" }), mine)).toMatchObject({ id: "ep-mine", missing: undefined });
+  });
+
+  test("is missing where a list lacks it", () => {
+    expect(links(compute({ linked: "ep-gone" }), endpoint())).toEqual({
+      id: undefined,
+      proof: undefined,
+      missing: "ep-gone",
+      surplus: [],
+    });
+  });
+
+  test("is, of two with one marker, the linked one, else the older, else the lesser id; the other is surplus", () => {
+    const at = (id: string, second: number) => madeBy(compute(), { id, created_at: `2026-01-01T00:00:0${second}Z` });
+    expect(links(compute({ linked: "ep-b" }), at("ep-a", 1), at("ep-b", 2))).toMatchObject({
+      id: "ep-b",
+      surplus: ["ep-a"],
+    });
+    expect(links(compute(), at("ep-b", 2), at("ep-c", 1))).toMatchObject({ id: "ep-c", surplus: ["ep-b"] });
+    expect(links(compute(), at("ep-b", 1), at("ep-a", 1))).toMatchObject({ id: "ep-a", surplus: ["ep-b"] });
+  });
+});
+
+describe("finalizer and link", () => {
+  const put = { step: "link", endpointID: "ep-one", proof: "marker", news: "none" };
+
+  test.each([
+    ["both were dropped by kubectl replace", { status: { endpointID: "ep-one" }, guarded: false }],
+    ["the finalizer is missing", { linked: "ep-one", guarded: false }],
+    ["the annotation is missing", { status: { endpointID: "ep-one" } }],
+    ["the annotation names another", { linked: "ep-other" }],
+  ])("are put back where %s", (_, fields) => {
+    const self = compute(fields);
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
+  });
+
+  test("are put back while paused too, or the deletion that pausing is to hold up would be instant", () => {
+    const self = compute({ status: { endpointID: "ep-one" }, guarded: false, annotations: { paused: "true" } });
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
+  });
+
+  test("stand: then nothing is written", () => {
+    const self = compute({ linked: "ep-one" });
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ step: "settled" });
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import { plan } from "../../../src/operator/compute/plan.ts";
+import { type ComputeFields, compute, createMark, endpoint, madeBy, now, view } from "../../support/builders.ts";
+
+const linked = (fields: ComputeFields = {}) => compute({ linked: "ep-one", shows: "Active", ...fields });
+const startedAt = now - 100;
+
+/** Lists have lacked the endpoint since one begun so long before the present one. */
+function missing(agoMs: number, proved = false) {
+  return { missing: { endpointID: "ep-one", firstListWithout: startedAt - agoMs, proved } };
+}
+const proved = missing(10_000, true);
+
+describe("an endpoint that a list lacks", () => {
+  test.each([
+    ["in the first list", {}, { step: "hold", lookInMs: 10_000 - 100 }],
+    ["for less than ten seconds", missing(9_999), { step: "hold", lookInMs: 1 - 100 }],
+    ["for ten seconds", missing(10_000), { step: "confirmGone", endpointID: "ep-one", after: "lost" }],
+  ])("%s", (_, memory, step) => {
+    expect(plan(view({ compute: linked(), memory }))).toEqual(step);
+  });
+
+  test("and that its own GET does not show either is told as lost, before another is made", () => {
+    expect(plan(view({ compute: linked(), memory: proved }))).toMatchObject({ step: "wait", reason: "EndpointLost" });
+    const told = linked({ shows: "EndpointLost", status: { state: "Lost" } });
+    expect(plan(view({ compute: told, memory: proved }))).toMatchObject({ step: "create", lost: true });
+  });
+
+  test("is not told as lost again and again while the create in its place is refused", () => {
+    const refused = linked({ shows: "ProjectBusy", status: { state: "Lost" } });
+    expect(plan(view({ compute: refused, memory: proved }))).toMatchObject({ step: "create" });
+  });
+
+  test("is not taken for lost while the create in its place is pending", () => {
+    const pending = linked({ annotations: { endpointID: "ep-one", pendingCreate: createMark() } });
+    expect(plan(view({ compute: pending }))).toMatchObject({ step: "create", lost: true });
+  });
+
+  test("that was adopted by id is not made anew", () => {
+    const adopted = linked({ spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(view({ compute: adopted, memory: proved }))).toMatchObject({
+      step: "refuse",
+      reason: "AdoptionRefused",
+      message: expect.stringContaining("was deleted at the service"),
+    });
+  });
+
+  test("that was adopted as the branch's primary is made anew", () => {
+    const adopted = linked({
+      shows: "EndpointLost",
+      spec: { adopt: { branchPrimary: true } },
+      status: { state: "Lost" },
+    });
+    expect(plan(view({ compute: adopted, memory: proved }))).toMatchObject({ step: "create" });
+  });
+
+  test("is not made anew with driftPolicy Report, however long it is gone", () => {
+    const reporting = linked({ shows: "EndpointLost", spec: { driftPolicy: "Report" }, status: { state: "Lost" } });
+    expect(plan(view({ compute: reporting, memory: proved }))).toMatchObject({
+      step: "wait",
+      reason: "EndpointLost",
+      message: expect.stringContaining("driftPolicy is Report"),
+    });
+  });
+
+  test("whose place another primary took is not fought over", () => {
+    const told = linked({ shows: "EndpointLost", status: { state: "Lost" } });
+    const foreign = endpoint({ id: "ep-by-hand" });
+    expect(plan(view({ compute: told, endpoints: [foreign], memory: proved }))).toMatchObject({
+      reason: "PrimaryExists",
+    });
+  });
+});
+
+describe("too much gone at once", () => {
+  const massive = { vanished: { missing: 4, known: 7 } };
+  const massLoss = { step: "refuse", reason: "MassLoss", message: expect.stringContaining("reconcileRequestedAt") };
+
+  test.each([
+    [3, 3, false],
+    [3, 5, false],
+    [4, 8, false],
+    [4, 7, true],
+    [10, 10, true],
+    [400, 1000, false],
+  ])("%i of %i known endpoints of a project: believed only up to three, or up to half", (gone, known, refused) => {
+    const list = { vanished: { missing: gone, known } };
+    const step = plan(view({ compute: linked(), list, memory: proved }));
+    expect(step.step === "refuse" && step.reason === "MassLoss").toBe(refused);
+  });
+
+  test("is not looked into further until a person asks for it", () => {
+    expect(plan(view({ compute: linked(), list: massive, memory: proved }))).toMatchObject(massLoss);
+    const asked = linked({ annotations: { endpointID: "ep-one", reconcileRequestedAt: "now" } });
+    expect(plan(view({ compute: asked, list: massive }))).toMatchObject({ step: "hold" });
+    expect(plan(view({ compute: asked, list: massive, memory: proved }))).toMatchObject({ reason: "EndpointLost" });
+  });
+
+  test("is not approved by an old request, that was answered before", () => {
+    const fields = { endpointID: "ep-one", reconcileRequestedAt: "before" };
+    const answered = linked({ annotations: fields, status: { lastHandledReconcileAt: "before" } });
+    expect(plan(view({ compute: answered, list: massive, memory: proved }))).toMatchObject(massLoss);
+  });
+
+  test("stays unbelieved for each Compute until it is asked for that one, though others were made anew meanwhile", () => {
+    const told = linked({ shows: "MassLoss", status: { state: "Lost" } });
+    const list = { vanished: { missing: 2, known: 7 } };
+    expect(plan(view({ compute: told, list, memory: proved }))).toMatchObject(massLoss);
+  });
+
+  test("is over as soon as the endpoint is back", () => {
+    const told = linked({ shows: "MassLoss", status: { state: "Lost" } });
+    expect(plan(view({ compute: told, endpoints: [madeBy(told)] }))).toMatchObject({ step: "settled" });
+  });
+
+  test.each([
+    ["another base URL or key", "there"],
+    ["one that nobody remembers, as after a restore", undefined],
+  ])("or gone since it was last seen through %s is not believed at all, not even of one", (_, observedThrough) => {
+    const self = linked({ status: { endpointID: "ep-one", ...(observedThrough && { observedThrough }) } });
+    const before = { ...self, status: { ...self.status, observedThrough } };
+    expect(plan(view({ compute: before, memory: proved }))).toMatchObject({
+      reason: "MassLoss",
+      message: expect.stringContaining("Check the connection"),
+    });
+  });
+});
