@@ -8,6 +8,8 @@ const counts = process.env["COMPUTE_OPERATOR_TEST_COUNTS"];
 export default defineConfig({
   test: {
     reporters: ["default", new BehaviourReporter(), ...(counts ? [new CountReporter(counts)] : [])],
+    maxConcurrency: 60,
+    reporters: counts ? ["default", new CountReporter(counts)] : ["default"],
     projects: [
       {
         test: {

@@ -1,0 +1,250 @@
+import { randomBytes } from "node:crypto";
+import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
+import type { Compute } from "../../../src/operator/resources/compute.ts";
+import type { Fault } from "../../../src/service/http/faults.ts";
+import type { Service } from "../../../src/service/service.ts";
+import { eventually } from "../../support/eventually.ts";
+import type { Cluster, Raw } from "./cluster.ts";
+import { keySecret, manifest } from "./manifests.ts";
+import type { Call, Host, Network } from "./network.ts";
+import { consoleKey, goodKey, newService, project, type SeededService } from "./seeded-service.ts";
+import type { Versions } from "./versions.ts";
+
+export interface ScenarioOptions extends SeededService {
+  /** Fields of the ServiceConnection's spec. */
+  connection?: Record<string, unknown>;
+}
+
+interface Surroundings {
+  cluster: Cluster;
+  versions: Versions;
+  network: Network;
+  namespace: string;
+  /** What the names of its services end in. */
+  hosts: string;
+}
+
+/** One namespace, a service of its own, and what a test does to both. */
+export class Scenario {
+  readonly namespace: string;
+  readonly cluster: Cluster;
+  readonly #around: Surroundings;
+  readonly #options: ScenarioOptions;
+  readonly #namespaces: string[] = [];
+  #host: Host;
+  baseURL: string;
+
+  constructor(around: Surroundings, options: ScenarioOptions) {
+    this.#around = around;
+    this.#options = options;
+    this.namespace = around.namespace;
+    this.cluster = around.cluster;
+    const name = `${around.namespace}.${around.hosts}`;
+    this.baseURL = `http://${name}/api/v2`;
+    this.#host = around.network.connect(name, newService(options));
+  }
+
+  async begin(): Promise<void> {
+    await this.addNamespace(this.namespace);
+  }
+
+  /** Another namespace with a connection to the same service. */
+  async addNamespace(name = `compute-${randomBytes(4).toString("hex")}`): Promise<string> {
+    await this.cluster.createNamespace(name);
+    this.#namespaces.push(name);
+    await this.cluster.create("Secret", name, keySecret(goodKey));
+    await this.cluster.create("ServiceConnection", name, this.connection());
+    return name;
+  }
+
+  connection(spec: Record<string, unknown> = {}, name = "default"): Raw {
+    const fields = { baseURL: this.baseURL, apiKeySecretRef: { name: "service-api-key" }, refreshInterval: "5s" };
+    return {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ServiceConnection",
+      metadata: { name },
+      spec: { ...fields, ...this.#options.connection, ...spec },
+    };
+  }
+
+  /** Another service, empty or not, that the operator may be sent to; answers its base URL. */
+  addService(options: ScenarioOptions): { baseURL: string; host: Host } {
+    const name = `${randomBytes(4).toString("hex")}.${this.#around.hosts}`;
+    return { baseURL: `http://${name}/api/v2`, host: this.#around.network.connect(name, newService(options)) };
+  }
+
+  get service(): Service {
+    return this.#host.service;
+  }
+
+  /** All that the operator asked of the service. */
+  get calls(): Call[] {
+    return this.#host.calls;
+  }
+
+  /** What it did at the service, in words: `PATCH /projects/shop/endpoints/ep-x`. */
+  get writes(): string[] {
+    return this.calls.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+  }
+
+  /** Forgets all calls so far. */
+  clearCalls(): void {
+    this.calls.length = 0;
+  }
+
+  faults(...faults: Omit<Fault, "method" | "route">[] | Fault[]): void {
+    this.service.setFaults(faults.map((fault) => ({ method: "*", route: "*", ...fault })));
+  }
+
+  /** A call of somebody else's, behind the operator's back; answers the body. */
+  console(method: string, path: string, body?: unknown) {
+    const reply = this.service.call({
+      method,
+      path: path.startsWith("/_") ? path : `/api/v2${path}`,
+      headers: { authorization: `Bearer ${consoleKey}` },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (reply.status >= 300) throw new Error(`the service answers ${reply.status} to ${method} ${path}: ${reply.body}`);
+    return JSON.parse(reply.body ?? "{}");
+  }
+
+  /** The project's computes, as the service itself shows them. */
+  get endpoints(): Endpoint[] {
+    return EndpointsAnswer.parse(this.console("GET", `/projects/${project}/endpoints`)).endpoints;
+  }
+
+  endpoint(id: string | undefined): Endpoint {
+    const found = this.endpoints.find((endpoint) => endpoint.id === id);
+    if (found === undefined) throw new Error(`the service has no endpoint ${id}`);
+    return found;
+  }
+
+  /** Makes a Compute. */
+  compute(name: string, spec: Record<string, unknown> = {}, metadata: Partial<Raw["metadata"]> = {}): Promise<Raw> {
+    return this.computeIn(metadata.namespace ?? this.namespace, name, spec, metadata);
+  }
+
+  computeIn(namespace: string, name: string, spec: Record<string, unknown>, metadata: Partial<Raw["metadata"]> = {}) {
+    return this.cluster.create("Compute", namespace, manifest(name, spec, metadata));
+  }
+
+  /** Changes a Compute's spec: members that are undefined are taken out. */
+  async edit(name: string, spec: Record<string, unknown>): Promise<void> {
+    await this.cluster.modify("Compute", this.namespace, name, (object) => {
+      object.spec = { ...object.spec, ...spec };
+    });
+  }
+
+  /** Sets an annotation of ours, or with undefined takes it away. */
+  async annotate(name: string, annotation: string, value: string | undefined): Promise<void> {
+    await this.cluster.modify("Compute", this.namespace, name, ({ metadata }) => {
+      const { [`compute-operator.dev/${annotation}`]: _, ...others } = metadata.annotations ?? {};
+      metadata.annotations = {
+        ...others,
+        ...(value !== undefined && { [`compute-operator.dev/${annotation}`]: value }),
+      };
+    });
+  }
+
+  async setKey(key: string, namespace = this.namespace): Promise<void> {
+    await this.cluster.modify("Secret", namespace, "service-api-key", (secret) => {
+      secret.data = { "api-key": Buffer.from(key).toString("base64") };
+    });
+  }
+
+  async editConnection(spec: Record<string, unknown>, name = "default"): Promise<void> {
+    await this.cluster.modify("ServiceConnection", this.namespace, name, (object) => {
+      object.spec = { ...object.spec, ...spec };
+    });
+  }
+
+  /** Waits until the Compute is Ready for the spec that it has now. */
+  ready(name: string, namespace = this.namespace): Promise<Compute> {
+    return this.until(name, "Ready", (compute) => isReady(compute), namespace);
+  }
+
+  /** Waits until the Compute shows this reason for the spec that it has now. */
+  reason(name: string, reason: string, namespace = this.namespace): Promise<Compute> {
+    return this.until(name, `reason ${reason}`, (compute) => shows(compute, reason), namespace);
+  }
+
+  async until(
+    name: string,
+    what: string,
+    isSo: (compute: Compute) => boolean,
+    namespace = this.namespace,
+  ): Promise<Compute> {
+    const found = await this.#around.versions.until(
+      namespace,
+      name,
+      what,
+      (compute) => compute !== undefined && isSo(compute),
+    );
+    if (found === undefined) throw new Error(`${name} is gone`);
+    return found;
+  }
+
+  async gone(name: string, namespace = this.namespace): Promise<void> {
+    await this.#around.versions.until(namespace, name, "its end", (compute) => compute === undefined);
+  }
+
+  /** Every version that the Compute has had. */
+  history(name: string, namespace = this.namespace): readonly Compute[] {
+    return this.#around.versions.of(namespace, name);
+  }
+
+  /** Waits for an event with this reason and resolves with its message. */
+  event(name: string, reason: string, namespace = this.namespace): Promise<string> {
+    return eventually(`an event ${reason} of ${namespace}/${name}`, async () => {
+      const events = await this.cluster.events(namespace, name);
+      return events.find((event) => event.reason === reason)?.message;
+    });
+  }
+
+  /** Waits until the operator has listed the project's endpoints so many times more. */
+  async lists(count = 2): Promise<void> {
+    const listed = () =>
+      this.calls.filter(({ method, path }) => method === "GET" && path.endsWith("/endpoints")).length;
+    const wanted = listed() + count;
+    await eventually(`${count} more lists`, () => (listed() >= wanted ? true : undefined));
+  }
+
+  /** Takes everything away, whatever holds it. */
+  async end(): Promise<void> {
+    await Promise.all(this.#namespaces.map((namespace) => this.#empty(namespace)));
+    this.service.close();
+  }
+
+  async #empty(namespace: string): Promise<void> {
+    if (!(await this.cluster.namespaceExists(namespace))) return;
+    await this.cluster.deleteNamespace(namespace).catch(() => undefined);
+    for (const kind of ["ComputePool", "Compute", "ServiceConnection", "Secret"] as const) {
+      // In this order, so that no pool makes what was just taken away.
+      const objects = await this.cluster.list(kind, namespace);
+      await Promise.all(
+        objects
+          .filter(({ metadata }) => metadata.finalizers !== undefined)
+          .map(async ({ metadata }) => {
+            const free = (object: Raw) => {
+              delete object.metadata.finalizers;
+            };
+            await this.cluster.modify(kind, namespace, metadata.name, free).catch(() => undefined);
+          }),
+      );
+    }
+  }
+}
+
+export function readyOf({ status }: Compute) {
+  return status.conditions?.find(({ type }) => type === "Ready");
+}
+
+export function isReady(compute: Compute): boolean {
+  const { metadata, status } = compute;
+  return readyOf(compute)?.status === "True" && status.observedGeneration === metadata.generation;
+}
+
+function shows(compute: Compute, reason: string): boolean {
+  const ready = readyOf(compute);
+  return ready?.reason === reason && ready.observedGeneration === compute.metadata.generation;
+}

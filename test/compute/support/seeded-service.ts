@@ -1,0 +1,57 @@
+import { cryptoIds } from "../../../src/service/ids.ts";
+import type { ServiceOptions } from "../../../src/service/options.ts";
+import { Seed } from "../../../src/service/seed/document.ts";
+import { plant } from "../../../src/service/seed/plant.ts";
+import { createService, type Service } from "../../../src/service/service.ts";
+import { Store } from "../../../src/service/store/store.ts";
+import { realClock } from "../../support/real-clock.ts";
+
+/** The project that every service has, and its branches. */
+export const project = "shop";
+export const main = "br-main";
+export const preview = "br-preview";
+export const staging = "br-staging";
+
+/** The organization's key, which the operator uses. */
+export const goodKey = "org-key";
+/** A person's key, for what is done behind the operator's back. */
+export const consoleKey = "ana-key";
+
+export interface SeededService {
+  plan?: "free" | "scale";
+  /** Computes that the project has from the start. */
+  endpoints?: { id: string; branchID: string; type?: "read_write" | "read_only" }[];
+  service?: Partial<ServiceOptions>;
+}
+
+/** A service in this process, ten times quicker than life, with the project and the two keys. */
+export function newService({ plan = "scale", endpoints = [], service = {} }: SeededService): Service {
+  const made = createService({
+    clock: realClock,
+    random: Math.random,
+    ids: cryptoIds(),
+    store: Store.open(":memory:"),
+    options: { timeScale: 10, rateLimits: { perMinute: 100_000, perSecondAndRoute: 10_000 }, ...service },
+  });
+  const seed = {
+    accounts: [{ id: "acc-ana", email: "ana@example.com", plan, apiKeys: [{ name: "laptop", key: consoleKey }] }],
+    organizations: [
+      {
+        id: "org-shop",
+        plan,
+        members: [{ account: "acc-ana", role: "admin" }],
+        apiKeys: [{ name: "ci", key: goodKey }],
+      },
+    ],
+    projects: [
+      {
+        id: project,
+        owner: "org-shop",
+        branches: [main, preview, staging].map((id) => ({ id, name: id })),
+        endpoints: endpoints.map(({ type = "read_write", ...endpoint }) => ({ ...endpoint, type })),
+      },
+    ],
+  };
+  made.change((world, at) => plant(world, Seed.parse(seed), at));
+  return made;
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import { HttpTransport } from "../../../src/operator/cluster/http-transport.ts";
+import { loadKubeConfig } from "../../../src/operator/cluster/kubeconfig.ts";
+import { createOperator, type OperatorSettings } from "../../../src/operator/operator.ts";
+import { createLogger } from "../../../src/operator/runtime/log.ts";
+import { kubeconfig } from "../../control-plane/cluster.ts";
+import { realClock } from "../../support/real-clock.ts";
+import { Cluster } from "./cluster.ts";
+import { Network } from "./network.ts";
+import { quickClock } from "./quick-clock.ts";
+import { Scenario, type ScenarioOptions } from "./scenario.ts";
+import { Versions } from "./versions.ts";
+
+/** How much faster than life the operator's timers run: a refresh interval of 5 s is over in one. */
+const speed = 5;
+
+export interface StageOptions extends Partial<OperatorSettings> {
+  /** Of the control plane; the one that the run shares where left out. */
+  kubeconfig?: string;
+}
+
+/**
+ * The operator in this process, over the real API server, quick timers and services in the same process: many
+ * scenarios at once, each with a namespace and a service of its own.
+ */
+export class Stage implements AsyncDisposable {
+  readonly network = new Network();
+  readonly versions: Versions;
+  readonly cluster: Cluster;
+  /** What the operator wrote to its log. */
+  readonly log: string[] = [];
+  readonly #transport: HttpTransport;
+  readonly #settings: OperatorSettings;
+  readonly #scenarios: Scenario[] = [];
+  readonly #hosts = `${randomBytes(3).toString("hex")}.test`;
+  #stop = new AbortController();
+  #running: Promise<void>;
+
+  constructor({ kubeconfig: file = kubeconfig(), ...settings }: StageOptions = {}) {
+    const connection = loadKubeConfig({ file, env: {} });
+    const options = { connection, clock: realClock, userAgent: "compute-operator/test" };
+    this.#transport = new HttpTransport(options);
+    this.cluster = new Cluster(this.#transport);
+    this.versions = new Versions(this.#transport);
+    this.#settings = {
+      namespaces: [],
+      selects: () => true,
+      workers: 32,
+      allowedBaseURLs: [`http://*.${this.#hosts}/api/v2`],
+      createSettleMs: 8000,
+      maxDeletesPerMinute: 1000,
+      budgetShare: 1,
+      drainMs: 5000,
+      ...settings,
+    };
+    this.#running = this.#run();
+  }
+
+  /** A namespace with a service of its own and a connection to it. */
+  async scenario(options: ScenarioOptions = {}): Promise<Scenario> {
+    const namespace = `compute-${randomBytes(4).toString("hex")}`;
+    const { cluster, versions, network } = this;
+    const scenario = new Scenario({ cluster, versions, network, namespace, hosts: this.#hosts }, options);
+    this.#scenarios.push(scenario);
+    await scenario.begin();
+    return scenario;
+  }
+
+  /** Ends the operator as its process ends, and starts another that knows nothing of the first. */
+  async restartOperator(): Promise<void> {
+    await this.stopOperator();
+    this.startOperator();
+  }
+
+  async stopOperator(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  startOperator(): void {
+    this.#stop = new AbortController();
+    this.#running = this.#run();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stopOperator();
+    this.versions.stop();
+    await Promise.all(this.#scenarios.map((scenario) => scenario.end()));
+    await this.#transport.close();
+  }
+
+  #run(): Promise<void> {
+    const clock = quickClock(speed);
+    const destination = { write: (line: string) => void this.log.push(line) };
+    const ports = {
+      clusterTransport: this.#transport,
+      serviceTransport: this.network,
+      clock,
+      random: Math.random,
+      log: createLogger({ level: "info", clock, destination }),
+    };
+    return createOperator(ports, this.#settings).run(this.#stop.signal);
+  }
+}

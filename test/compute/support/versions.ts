@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ClusterError } from "../../../src/operator/cluster/errors.ts";
+import type { HttpTransport } from "../../../src/operator/cluster/http-transport.ts";
+import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+
+/** How long is waited for what a test expects, in milliseconds. */
+const patienceMs = 45_000;
+
+/** Every version of every Compute that the API server has had, as a watch of the test's own delivers them. */
+export class Versions {
+  readonly #stop = new AbortController();
+  readonly #known = new Map<string, Compute[]>();
+  readonly #gone = new Set<string>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(transport: HttpTransport) {
+    void this.#follow(transport);
+  }
+
+  /** All versions under this name, oldest first: of several objects, where it was deleted and made again. */
+  of(namespace: string, name: string): readonly Compute[] {
+    return this.#known.get(`${namespace}/${name}`) ?? [];
+  }
+
+  get all(): readonly (readonly Compute[])[] {
+    return [...this.#known.values()];
+  }
+
+  /** Resolves with the newest version as soon as it is as wished; one that is gone is `undefined`. */
+  async until(
+    namespace: string,
+    name: string,
+    what: string,
+    isSo: (compute: Compute | undefined) => boolean,
+  ): Promise<Compute | undefined> {
+    const place = `${namespace}/${name}`;
+    const newest = () => (this.#gone.has(place) ? undefined : this.of(namespace, name).at(-1));
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const compute = newest();
+        if (!isSo(compute)) return;
+        finish();
+        resolve(compute);
+      };
+      const timer = setTimeout(() => {
+        finish();
+        const last = newest();
+        const shown = last === undefined ? "is not there" : JSON.stringify({ ...last.metadata, ...last }, undefined, 1);
+        reject(new Error(`${place} does not come to ${what}. It ${shown}`));
+      }, patienceMs);
+      const finish = () => {
+        clearTimeout(timer);
+        this.#listeners.delete(look);
+      };
+      this.#listeners.add(look);
+      look();
+    });
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async #follow(transport: HttpTransport): Promise<void> {
+    const path = "/apis/compute-operator.dev/v1alpha1/computes";
+    const watch = { path, query: { watch: "true", timeoutSeconds: "3600" } };
+    for (;;) {
+      try {
+        const options = { signal: this.#stop.signal, idleTimeoutMs: 3_600_000 };
+        for await (const { type, object } of transport.watch(watch, options)) this.#take(type, object);
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        // The storage of a CRD that was only just made takes a moment.
+        if (!(error instanceof ClusterError) || error.status !== 429) throw error;
+        await sleep(error.retryAfterMs ?? 200);
+      }
+    }
+  }
+
+  #take(type: string, object: unknown): void {
+    const parsed = parseCompute(object);
+    if (!parsed.ok) return;
+    const { namespace = "", name } = parsed.value.metadata;
+    const place = `${namespace}/${name}`;
+    if (type === "DELETED") this.#gone.add(place);
+    else {
+      this.#gone.delete(place);
+      this.#known.set(place, [...(this.#known.get(place) ?? []), parsed.value]);
+    }
+    for (const listener of this.#listeners) listener();
+  }
+}
