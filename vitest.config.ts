@@ -9,7 +9,6 @@ export default defineConfig({
   test: {
     reporters: ["default", new BehaviourReporter(), ...(counts ? [new CountReporter(counts)] : [])],
     maxConcurrency: 60,
-    reporters: counts ? ["default", new CountReporter(counts)] : ["default"],
     projects: [
       {
         test: {

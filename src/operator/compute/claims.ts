@@ -8,6 +8,8 @@ export interface Rivals {
   byUID(uid: string): Compute | undefined;
   onBranch(branchID: string): readonly Compute[];
   onEndpoint(endpointID: string): readonly Compute[];
+  /** All of them, the Compute itself included. */
+  inProject(): readonly Compute[];
 }
 
 /** Who holds what a Compute wants. */

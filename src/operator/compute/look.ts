@@ -38,6 +38,7 @@ export function rivalsOf(
     byUID: (uid) => claims.get(uid),
     onBranch: (branchID) => claims.onBranch(projectID, branchID).filter(sameService),
     onEndpoint: (endpointID) => claims.onEndpoint(projectID, endpointID).filter(sameService),
+    inProject: () => claims.inProject(projectID).filter(sameService),
   };
 }
 
@@ -47,7 +48,7 @@ export function listFor(
   listing: Listing,
   connection: Extract<ConnectionView, { kind: "open" }>,
   watcher: ProjectWatcher,
-  claims: ClaimIndex,
+  rivals: Rivals,
 ): List {
   const endpoints = indexOf(listing);
   const links = linksOf(compute, endpoints);
@@ -56,26 +57,26 @@ export function listFor(
     startedAt: listing.startedAt,
     links,
     operations: links.link === undefined ? [] : watcher.operations.of(links.link.endpoint.id),
-    vanished: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(endpoints, compute, claims),
-    markers: markersIn(endpoints, compute, claims),
+    vanished: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(endpoints, rivals),
+    markers: markersIn(endpoints, rivals),
     through: connection.session.through,
     terminating: connection.terminating,
   };
 }
 
 /** How many of the endpoints that the project's Computes are linked to a list lacks. */
-function vanishedFrom(endpoints: EndpointIndex, { spec }: Compute, claims: ClaimIndex): List["vanished"] {
-  const known = claims
-    .inProject(spec.projectID)
+function vanishedFrom(endpoints: EndpointIndex, rivals: Rivals): List["vanished"] {
+  const known = rivals
+    .inProject()
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .flatMap((compute) => recordedID(compute) ?? []);
   return { missing: known.filter((id) => endpoints.byID(id) === undefined).length, known: known.length };
 }
 
 /** A list that holds any of our markers shows names; an endpoint that a Compute is noted to have made, without, does not. */
-function markersIn(endpoints: EndpointIndex, { spec }: Compute, claims: ClaimIndex): List["markers"] {
+function markersIn(endpoints: EndpointIndex, rivals: Rivals): List["markers"] {
   if (endpoints.all.some(({ name }) => name?.startsWith("k8s-") === true)) return "shown";
-  const noted = claims.inProject(spec.projectID).some(({ metadata }) => {
+  const noted = rivals.inProject().some(({ metadata }) => {
     const id = metadata.annotations?.[annotations.endpointID] ?? "";
     const made = metadata.annotations?.[annotations.createdEndpoint] === createdProof(metadata.uid, id);
     return made && isNameless(endpoints.byID(id));

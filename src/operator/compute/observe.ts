@@ -1,7 +1,7 @@
 import type { ConnectionView } from "../connection/connections.ts";
 import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Compute } from "../resources/compute.ts";
-import type { ClaimIndex } from "./claim-index.ts";
+import type { Rivals } from "./claims.ts";
 import { meaningOf } from "./failures.ts";
 import { listFor } from "./look.ts";
 import { restartMarkOf } from "./marks.ts";
@@ -14,7 +14,7 @@ export async function observe(
   memory: Memory,
   connection: ConnectionView,
   watcher: ProjectWatcher | undefined,
-  claims: ClaimIndex,
+  rivals: Rivals,
 ): Promise<Sight> {
   if (connection.kind === "closed") return { ...connection, kind: "blocked", projectGone: false };
   if (connection.kind === "pending" || watcher === undefined) return { kind: "awaited" };
@@ -29,7 +29,7 @@ export async function observe(
   }
   if (listing === undefined) return { kind: "awaited" };
   resumeOperations(compute, watcher);
-  const list = listFor(compute, listing, connection, watcher, claims);
+  const list = listFor(compute, listing, connection, watcher, rivals);
   const { link } = list.links;
   // Only a restart whose outcome is open, and a failure that may have been made good, need more than our own.
   const needed = restartMarkOf(compute) !== undefined || shownReason(compute) === "OperationFailed";

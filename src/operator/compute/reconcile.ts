@@ -115,8 +115,8 @@ export class ComputeReconciler {
     const { namespace = "" } = compute.metadata;
     const connection = connections.view(namespace, compute.spec.connectionRef.name, compute.spec.projectID);
     const watcher = this.#watch(compute, connection);
-    const sight = await observe(compute, memory, connection, watcher, claims);
     const rivals = rivalsOf(compute, claims, (ns, name) => connections.baseURLOf(ns, name));
+    const sight = await observe(compute, memory, connection, watcher, rivals);
     if (sight.kind === "listed") takeNote(memory, compute, sight.list, now);
     const view: View = { compute, sight, rivals, memory, now, createSettleMs };
     const step = plan(view);
