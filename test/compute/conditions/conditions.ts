@@ -11,6 +11,6 @@ export function conditions({ status }: Compute): Record<string, string> {
 }
 
 /** The message that the conditions share. */
-export function message({ status }: Compute): string {
+export function said({ status }: Compute): string {
   return status.conditions?.[0]?.message ?? "";
 }
