@@ -1,15 +1,18 @@
 #!/usr/bin/env node
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import type { CliPorts } from "./cli/ports.ts";
 import type { CommandPorts } from "./operator/command.ts";
 import type { Clock } from "./operator/runtime/clock.ts";
 
 /** A command: takes its arguments, answers the exit status. */
-type Command = (args: readonly string[], ports: CommandPorts) => Promise<number>;
+type Command = (args: readonly string[], ports: CommandPorts & CliPorts) => Promise<number>;
 
 /** Loaded only when asked for, so that each starts as fast as it can. */
 const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
   run: { summary: "the operator", load: async () => (await import("./operator/command.ts")).runCommand },
+  plan: { summary: "what the operator would do", load: async () => (await import("./cli/command.ts")).planCommand },
+  export: { summary: "manifests of what exists", load: async () => (await import("./cli/command.ts")).exportCommand },
   crds: { summary: "the CRDs as YAML", load: async () => (await import("./operator/command.ts")).crdsCommand },
   service: { summary: "the service", load: async () => (await import("./service/command.ts")).serviceCommand },
 };
@@ -26,7 +29,7 @@ const clock: Clock = {
 async function main([name = "", ...args]: readonly string[]): Promise<number> {
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
-  const ports: CommandPorts = {
+  const ports: CommandPorts & CliPorts = {
     clock,
     random: Math.random,
     newID: randomUUID,
@@ -37,6 +40,8 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
     stdout: (line) => process.stdout.write(`${line}\n`),
     stderr: (line) => process.stderr.write(`${line}\n`),
     signal: stopping.signal,
+    stdin: process.stdin,
+    stdoutTerminal: process.stdout.isTTY,
   };
   const command = commands[name];
   if (command) return (await command.load())(args, ports);

@@ -1,4 +1,5 @@
 import { httpServiceTransport } from "./client/http-transport.ts";
+import { proxyOf } from "./client/proxy.ts";
 import { HttpTransport } from "./cluster/http-transport.ts";
 import { type ClusterConnection, loadKubeConfig } from "./cluster/kubeconfig.ts";
 import { BadFlag, parseRunFlags, type RunFlags, runUsage } from "./flags.ts";
@@ -81,19 +82,6 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
   await Promise.all([serviceTransport.close(), clusterTransport.close()]);
   log.info({}, "Stopped");
   return 0;
-}
-
-function proxyOf(env: CommandPorts["env"]): { http?: string; https?: string; none?: string } {
-  const first = (...names: string[]) =>
-    names.map((name) => env[name]).find((value) => value !== undefined && value !== "");
-  const http = first("HTTP_PROXY", "http_proxy");
-  const https = first("HTTPS_PROXY", "https_proxy");
-  const none = first("NO_PROXY", "no_proxy");
-  return {
-    ...(http === undefined ? {} : { http }),
-    ...(https === undefined ? {} : { https }),
-    ...(none === undefined ? {} : { none }),
-  };
 }
 
 /** `compute-operator crds`: prints the CRDs as YAML. */

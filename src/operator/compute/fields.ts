@@ -18,7 +18,7 @@ export interface Difference {
 export interface Comparison {
   differences: readonly (Difference & { send: Attributes })[];
   /** Fields that the user set and the service does not show: nothing can be told of them. */
-  unechoed: readonly { field: string; send: Attributes }[];
+  unechoed: readonly { field: string; ours: string; send: Attributes }[];
 }
 
 /** A field that the user set: what to send for it, and how it compares. `theirs` undefined: the service shows none. */
@@ -37,7 +37,7 @@ export function compare(spec: ComputeSpec, endpoint: Endpoint): Comparison {
     differences: fields.flatMap(({ field, ours, theirs, equal, send }) =>
       theirs === undefined || equal ? [] : [{ field, ours, theirs, send }],
     ),
-    unechoed: fields.flatMap(({ field, theirs, send }) => (theirs === undefined ? [{ field, send }] : [])),
+    unechoed: fields.flatMap(({ field, ours, theirs, send }) => (theirs === undefined ? [{ field, ours, send }] : [])),
   };
 }
 

@@ -49,8 +49,16 @@ export interface ResourceKind<T extends KubeObject = KubeObject> {
   readonly objectType?: T;
 }
 
+/** One field that does not fit, and why. */
+export interface Misfit {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
 /** The outcome of reading something whose shape others decide. */
-export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: string; readonly misfits: readonly Misfit[] };
 
 const ownerReference = z.object({
   apiVersion: z.string(),
@@ -95,8 +103,13 @@ export function lenient<S extends z.ZodObject>(status: S) {
 export function parseWith<T>(schema: z.ZodType<T>, raw: unknown): Parsed<T> {
   const result = schema.safeParse(raw);
   if (result.success) return { ok: true, value: result.data };
-  const problem = result.error.issues
-    .map((issue) => (issue.path.length > 0 ? `${issue.path.join(".")}: ${issue.message}` : issue.message))
+  const misfits = result.error.issues.map(({ path, message }) => ({ path: path.map(step), message }));
+  const problem = misfits
+    .map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message))
     .join("; ");
-  return { ok: false, problem };
+  return { ok: false, problem, misfits };
+}
+
+function step(key: PropertyKey): string | number {
+  return typeof key === "symbol" ? String(key) : key;
 }

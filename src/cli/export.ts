@@ -1,0 +1,58 @@
+import { Document } from "yaml";
+import type { Endpoint } from "../api/endpoint.ts";
+import type { ServiceClient } from "../operator/client/client.ts";
+import { meaningOf } from "../operator/compute/failures.ts";
+import { objectName } from "../operator/resources/fields.ts";
+import type { ExportFlags } from "./flags.ts";
+import { type Exported, manifestOf } from "./manifest-of.ts";
+import { CommandProblem } from "./problem.ts";
+
+/** The manifests of a project's computes as one YAML stream, and a line for each compute that cannot be declared. */
+export async function exportProject(
+  { project, namespace, connection }: ExportFlags,
+  client: ServiceClient,
+  signal: AbortSignal,
+): Promise<{ yaml: string; skipped: string[] }> {
+  requireName("--connection", connection);
+  if (namespace !== undefined) requireName("--namespace", namespace);
+  const answer = await client.listEndpoints(project, signal);
+  if (answer.kind !== "ok") {
+    throw new CommandProblem([meaningOf(answer, `list the endpoints of project ${project}`).message]);
+  }
+  const documents: string[] = [];
+  const skipped: string[] = [];
+  for (const endpoint of answer.value.toSorted(inOrder)) {
+    const exported = manifestOf(endpoint, { namespace, connection });
+    if ("problem" in exported) skipped.push(`endpoint ${endpoint.id} cannot be declared: ${exported.problem}`);
+    else documents.push(written(endpoint, exported));
+  }
+  return { yaml: documents.join("---\n").trimEnd(), skipped };
+}
+
+function written(endpoint: Endpoint, { manifest, leftOut }: Exported): string {
+  const document = new Document(manifest);
+  const kind = endpoint.type === "read_only" ? "Read replica" : "Primary";
+  const notes = leftOut.map((problem) => ` Left out, for a manifest cannot say it: ${oneLine(problem)}`);
+  document.commentBefore = [` ${kind} of branch ${endpoint.branch_id}.`, ...notes].join("\n");
+  return document.toString({ lineWidth: 0 });
+}
+
+/** By branch, its primary first, then by id. */
+function inOrder(a: Endpoint, b: Endpoint): number {
+  return compare(a.branch_id, b.branch_id) || compare(b.type, a.type) || compare(a.id, b.id);
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ");
+}
+
+function requireName(flag: string, name: string): void {
+  if (objectName.safeParse(name).success) return;
+  throw new CommandProblem([
+    `${flag} must be a name of a Kubernetes object, for example default, not ${JSON.stringify(name)}`,
+  ]);
+}

@@ -1,0 +1,18 @@
+import { createHash } from "node:crypto";
+
+/**
+ * The uid that stands for an object without a cluster: a UUID (version 8, RFC 9562) that follows from kind, namespace
+ * and name alone, so that the endpoint made for a manifest is known again by its name, `k8s-<uid>`, whoever applies it
+ * next and from where.
+ */
+export function derivedUID(namespace: string, name: string): string {
+  const hex = createHash("sha256").update(`compute-operator.dev/Compute/${namespace}/${name}`).digest("hex");
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join("-");
+}

@@ -1,0 +1,61 @@
+import { httpServiceTransport } from "../operator/client/http-transport.ts";
+import { proxyOf } from "../operator/client/proxy.ts";
+import type { ServiceTransport } from "../operator/client/transport.ts";
+import { accountFor, type Given } from "./accounts.ts";
+import { declaredComputes } from "./declared.ts";
+import { objectsIn } from "./documents.ts";
+import { readManifests } from "./files.ts";
+import type { ManifestFlags } from "./flags.ts";
+import { sortManifests } from "./manifests.ts";
+import type { CliPorts } from "./ports.ts";
+import { CommandProblem } from "./problem.ts";
+import { Survey, type Tracked } from "./survey.ts";
+
+/** Reads manifests and finds out how the service is reached for each Compute. Throws `CommandProblem`. */
+export async function prepare(
+  flags: ManifestFlags & { createSettleMs: number },
+  ports: CliPorts,
+  transport: ServiceTransport,
+): Promise<{ survey: Survey; tracked: Tracked[] }> {
+  const texts = await readManifests(flags.paths, ports.stdin);
+  const read = texts.map(objectsIn);
+  const manifests = sortManifests(
+    read.flatMap(({ objects }) => objects),
+    flags.namespace,
+  );
+  const problems = [...read.flatMap((file) => file.problems), ...manifests.problems];
+  if (problems.length > 0) throw new CommandProblem(problems);
+  const declared = declaredComputes(manifests);
+  if (declared.problems.length > 0) throw new CommandProblem(declared.problems);
+  if (declared.computes.length === 0) {
+    throw new CommandProblem([`no Compute and no ComputePool in ${flags.paths.join(", ")}`]);
+  }
+  const given: Given = { baseURL: flags.baseURL, env: ports.env };
+  const { clock, signal } = ports;
+  const survey = new Survey({ clock, transport, signal, createSettleMs: flags.createSettleMs });
+  const unreached = new Set<string>();
+  const tracked = declared.computes.flatMap((compute) => {
+    const reached = accountFor(compute, manifests, given);
+    if (!("problem" in reached)) return [survey.track(compute.object, reached.account, reached.connection)];
+    unreached.add(reached.problem);
+    return [];
+  });
+  if (unreached.size > 0) throw new CommandProblem([...unreached]);
+  return { survey, tracked };
+}
+
+/** Runs `task` with the service's transport, and closes what was opened for it. */
+export async function withTransport<T>(ports: CliPorts, task: (transport: ServiceTransport) => Promise<T>): Promise<T> {
+  if (ports.serviceTransport !== undefined) return task(ports.serviceTransport);
+  const { env, clock } = ports;
+  const transport = httpServiceTransport({
+    userAgent: "compute-operator",
+    proxy: proxyOf(env),
+    now: () => clock.now(),
+  });
+  try {
+    return await task(transport);
+  } finally {
+    await transport.close();
+  }
+}

@@ -1,0 +1,166 @@
+import type { Endpoint } from "../api/endpoint.ts";
+import type { Operation } from "../api/operation.ts";
+import { RequestBudget } from "../operator/client/budget.ts";
+import { type Account, ServiceClient } from "../operator/client/client.ts";
+import type { ServiceTransport } from "../operator/client/transport.ts";
+import { ClaimIndex } from "../operator/compute/claim-index.ts";
+import { meaningOf } from "../operator/compute/failures.ts";
+import { EndpointIndex, linksOf } from "../operator/compute/link.ts";
+import { rivalsOf } from "../operator/compute/look.ts";
+import { type Memory, newMemory } from "../operator/compute/memory.ts";
+import type { List, Sight, View } from "../operator/compute/view.ts";
+import { throughOf } from "../operator/connection/session.ts";
+import type { Compute } from "../operator/resources/compute.ts";
+import { annotations } from "../operator/resources/names.ts";
+import type { ServiceConnection } from "../operator/resources/service-connection.ts";
+import type { Clock } from "../operator/runtime/clock.ts";
+
+/** A Compute on its way: as it would stand in a cluster by now, and what is remembered of it. */
+export interface Tracked {
+  compute: Compute;
+  memory: Memory;
+  project: Project;
+}
+
+/** A project of the service, looked at once for all its Computes. */
+export interface Project {
+  id: string;
+  client: ServiceClient;
+  connection: ServiceConnection | undefined;
+  listing: Listing | undefined;
+  /** Of our own writes, by id, newest first. */
+  operations: Map<string, Operation>;
+}
+
+type Listing =
+  | { kind: "listed"; index: EndpointIndex; startedAt: number }
+  | { kind: "blocked"; sight: Extract<Sight, { kind: "blocked" }> };
+
+export interface SurveyOptions {
+  clock: Clock;
+  transport: ServiceTransport;
+  signal: AbortSignal;
+  createSettleMs: number;
+}
+
+/** Looks at the service for a set of Computes: one list of endpoints per project, and a view for each Compute. */
+export class Survey {
+  readonly #options: SurveyOptions;
+  readonly #claims = new ClaimIndex();
+  readonly #projects = new Map<string, Project>();
+  readonly #clients = new Map<string, ServiceClient>();
+  /** Base URL by namespace and connection. */
+  readonly #baseURLs = new Map<string, string>();
+
+  constructor(options: SurveyOptions) {
+    this.#options = options;
+  }
+
+  get projects(): readonly Project[] {
+    return [...this.#projects.values()];
+  }
+
+  track(compute: Compute, account: Account, connection: ServiceConnection | undefined): Tracked {
+    const { clock } = this.#options;
+    const { namespace = "" } = compute.metadata;
+    this.#baseURLs.set(`${namespace}/${compute.spec.connectionRef.name}`, account.baseURL);
+    this.#claims.set(compute);
+    return { compute, memory: newMemory(clock.monotonic()), project: this.#project(compute, account, connection) };
+  }
+
+  /** Takes note of a Compute that has changed: what it claims counts for the others. */
+  update(tracked: Tracked, compute: Compute): void {
+    tracked.compute = compute;
+    this.#claims.set(compute);
+  }
+
+  /** Lists the endpoints of each project afresh. */
+  async look(projects: readonly Project[] = this.projects): Promise<void> {
+    const { clock, signal } = this.#options;
+    await Promise.all(
+      projects.map(async (project) => {
+        const startedAt = clock.monotonic();
+        const answer = await project.client.listEndpoints(project.id, signal);
+        project.listing =
+          answer.kind === "ok"
+            ? { kind: "listed", index: new EndpointIndex(answer.value), startedAt }
+            : { kind: "blocked", sight: blockedBy(meaningOf(answer, `list the endpoints of project ${project.id}`)) };
+      }),
+    );
+  }
+
+  /** What the plan of a Compute is made from; `recent` are operations of its endpoint whoever set them off. */
+  view({ compute, memory, project }: Tracked, recent?: readonly Operation[]): View {
+    const { clock, createSettleMs } = this.#options;
+    const rivals = rivalsOf(compute, this.#claims, (namespace, name) => this.#baseURLs.get(`${namespace}/${name}`));
+    const sight = this.#sight(compute, project, recent);
+    return { compute, sight, rivals, memory, now: clock.monotonic(), createSettleMs };
+  }
+
+  #sight(
+    compute: Compute,
+    { id, connection, listing, operations, client }: Project,
+    recent?: readonly Operation[],
+  ): Sight {
+    const allowed = connection?.spec.allowedProjects;
+    if (connection !== undefined && allowed !== undefined && !allowed.includes(id)) {
+      const message = `ServiceConnection "${connection.metadata.name}" does not allow project ${id}. Add it to its spec.allowedProjects, or use another connection.`;
+      return blockedBy({ reason: "ConnectionNotReady", message });
+    }
+    if (listing === undefined) return { kind: "awaited" };
+    if (listing.kind === "blocked") return listing.sight;
+    const { index, startedAt } = listing;
+    const links = linksOf(compute, index);
+    const endpointID = links.link?.endpoint.id;
+    const list: List = {
+      endpoints: index,
+      startedAt,
+      links,
+      operations: [...operations.values()].filter(({ endpoint_id }) => endpoint_id === endpointID).toReversed(),
+      ...(recent === undefined ? {} : { lookedUp: recent }),
+      vanished: links.missing === undefined ? { missing: 0, known: 0 } : this.#vanished(id, index),
+      markers: showsNames(index.all) ? "shown" : "unknown",
+      through: throughOf(client.account),
+      terminating: false,
+    };
+    return { kind: "listed", list };
+  }
+
+  #vanished(projectID: string, index: EndpointIndex): List["vanished"] {
+    const known = this.#claims
+      .inProject(projectID)
+      .flatMap(({ metadata, status }) => metadata.annotations?.[annotations.endpointID] ?? status.endpointID ?? []);
+    return { missing: known.filter((id) => index.byID(id) === undefined).length, known: known.length };
+  }
+
+  #project(compute: Compute, account: Account, connection: ServiceConnection | undefined): Project {
+    const { projectID } = compute.spec;
+    const through = `${throughOf(account)} ${account.caBundle ?? ""}`;
+    const id = `${projectID} ${through} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;
+    const known = this.#projects.get(id);
+    if (known !== undefined) return known;
+    const client = this.#clients.get(through) ?? clientFor(account, this.#options);
+    this.#clients.set(through, client);
+    const project: Project = { id: projectID, client, connection, listing: undefined, operations: new Map() };
+    this.#projects.set(id, project);
+    return project;
+  }
+}
+
+/** A client that speaks for an account, within the limits that the service sets. */
+export function clientFor(
+  account: Account,
+  { transport, clock }: Pick<SurveyOptions, "transport" | "clock">,
+): ServiceClient {
+  const budget = new RequestBudget(clock, { perMinute: 700, burst: 40 });
+  return new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {} });
+}
+
+/** A list that holds any marker shows names. */
+function showsNames(endpoints: readonly Endpoint[]): boolean {
+  return endpoints.some(({ name }) => name?.startsWith("k8s-") === true);
+}
+
+function blockedBy({ reason, message }: ReturnType<typeof meaningOf>): Extract<Sight, { kind: "blocked" }> {
+  return { kind: "blocked", reason, message, projectGone: false };
+}

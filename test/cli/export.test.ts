@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { keys, main, preview, project } from "../service/support/shop.ts";
+import { Stage } from "./stage.ts";
+import { baseURL } from "./texts.ts";
+
+/** The shop with computes of every make. */
+function furnished(options: { strictSpec?: boolean } = {}): Stage {
+  const stage = new Stage(options);
+  stage.env = { COMPUTE_OPERATOR_API_KEY: keys.shop };
+  stage.shop.create({
+    branch_id: preview,
+    type: "read_write",
+    autoscaling_limit_min_cu: 0.25,
+    autoscaling_limit_max_cu: 2,
+  });
+  stage.shop.finishOperations();
+  stage.shop.create({ branch_id: main, type: "read_only", suspend_timeout_seconds: -1, disabled: true });
+  stage.shop.finishOperations();
+  const settings = { pg_settings: { work_mem: "8MB", application_name: "a: 'b'" } };
+  stage.shop.create({ branch_id: main, type: "read_only", suspend_timeout_seconds: 5400, settings });
+  stage.shop.finishOperations();
+  return stage;
+}
+
+const from = ["--base-url", baseURL];
+
+describe("export", () => {
+  test("prints a manifest for each compute, the primary of a branch first", async () => {
+    using stage = furnished();
+    const run = await stage.run("export", ["--project", project, ...from, "--namespace", "shop", "--connection", "eu"]);
+    await expect(run.out).toMatchFileSnapshot("golden/export.txt");
+    expect(run).toMatchObject({ status: 0, err: "" });
+  });
+
+  test.each([false, true])("then plan finds nothing to do (--strict-spec %j)", async (strictSpec) => {
+    using stage = furnished({ strictSpec });
+    const { out } = await stage.run("export", ["--project", project, ...from]);
+    expect(parseAllDocuments(out)).toHaveLength(4);
+    const run = await stage.run("plan", ["-f", "-", ...from, "--output", "json"], out);
+    expect(JSON.parse(run.out).summary).toMatchObject({ none: 4, changes: false, problems: false });
+    expect(run.status).toBe(0);
+  });
+
+  test("of a project that the key does not reach says so", async () => {
+    using stage = furnished();
+    const run = await stage.run("export", ["--project", "eve-own", ...from]);
+    expect(run).toMatchObject({ status: 1, out: "", err: expect.stringContaining("Check spec.projectID") });
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { main, primary, staging } from "../service/support/shop.ts";
+import { Stage } from "./stage.ts";
+import { compute, connection, documents, pool } from "./texts.ts";
+
+/** One manifest for each kind of line in a plan. */
+const everything = documents(
+  connection,
+  compute("shop-primary", "adopt: {branchPrimary: true}, computeUnits: {min: 0.5, max: 4}", main),
+  compute("shop-preview", "computeUnits: {min: 1, max: 1}, scaleToZero: {enabled: false}"),
+  compute("shop-second"),
+  compute("shop-paused", "", staging, 'annotations: {compute-operator.dev/paused: "true"}'),
+  pool("shop-readers", 2),
+);
+
+describe("the three formats", () => {
+  test.each(["text", "json", "markdown"])("%s shows every kind of line, sorted", async (format) => {
+    using stage = new Stage();
+    const run = await stage.run("plan", ["-f", stage.file("shop.yaml", everything), "--output", format]);
+    await expect(run.out).toMatchFileSnapshot(`golden/plan.${format}.txt`);
+    expect(run).toMatchObject({ status: 1, err: "" });
+  });
+
+  test("text has colour on a terminal only, and not with NO_COLOR", async () => {
+    using stage = new Stage();
+    const args = ["-f", stage.file("shop.yaml", everything)];
+    expect((await stage.run("plan", args)).out).not.toContain("\u001B");
+    stage.terminal = true;
+    expect((await stage.run("plan", args)).out).toContain("\u001B[32m+ shop/shop-preview");
+    stage.env = { NO_COLOR: "1" };
+    expect((await stage.run("plan", args)).out).not.toContain("\u001B");
+  });
+});
+
+describe("the exit status", () => {
+  test.each([
+    [0, "nothing to do", "adopt: {branchPrimary: true}"],
+    [2, "changes", "adopt: {branchPrimary: true}, disabled: true"],
+    [1, "something that only a person can put right", "computeUnits: {min: 1, max: 1}"],
+  ])("is %i for %s, and nothing is written", async (status, _what, spec) => {
+    using stage = new Stage();
+    const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a", spec, main)))]);
+    expect(run.status).toBe(status);
+    expect(stage.writes).toEqual([]);
+  });
+});
+
+describe("what a manifest holds of its cluster", () => {
+  test("counts: uid, link and restart as kubectl get -o yaml shows them", async () => {
+    using stage = new Stage();
+    const metadata = `uid: 0b0b, annotations: {compute-operator.dev/endpoint-id: ${primary}, compute-operator.dev/restartedAt: now}`;
+    const status = "status: {observedGeneration: 1, restartedAt: before}\n";
+    const text = documents(connection, compute("shop-primary", "", main, metadata) + status);
+    const run = await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
+    expect(run).toMatchObject({ status: 2, out: expect.stringContaining(`~ shop/shop-primary  restart  ${primary}`) });
+  });
+
+  test("an endpoint that is no longer listed is not planned anew before it is asked for", async () => {
+    using stage = new Stage();
+    const metadata = "uid: 0b0b, annotations: {compute-operator.dev/endpoint-id: ep-gone}";
+    const run = await stage.run("plan", [
+      "-f",
+      stage.file("a.yaml", documents(connection, compute("a", "", main, metadata))),
+    ]);
+    expect(run.status).toBe(1);
+    expect(run.out).toContain("MassLoss: Endpoint ep-gone is not listed through the present base URL and key");
+  });
+});

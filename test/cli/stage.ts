@@ -1,0 +1,117 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { exportCommand, planCommand } from "../../src/cli/command.ts";
+import type { CliPorts } from "../../src/cli/ports.ts";
+import { NoAnswer, type ServiceRequest, type ServiceTransport } from "../../src/operator/client/transport.ts";
+import type { Clock } from "../../src/operator/runtime/clock.ts";
+import { DrivenTime } from "../service/support/service.ts";
+import { Shop } from "../service/support/shop.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
+
+/** Time that passes at once whenever somebody waits for it. */
+export class LeapingClock extends DrivenTime implements Clock {
+  monotonic(): number {
+    return this.now();
+  }
+
+  override after(ms = 0, task: () => void = () => {}): () => void {
+    let due: (() => void) | undefined = task;
+    setImmediate(() => {
+      if (due === undefined) return;
+      this.pass(ms);
+      due();
+    });
+    return () => {
+      due = undefined;
+    };
+  }
+}
+
+/** What the network does to one request: carried out or not, no answer comes. */
+export type Fate = "answered" | "lost before" | "lost after";
+
+const commands = { plan: planCommand, export: exportCommand };
+
+export interface Run {
+  status: number;
+  out: string;
+  err: string;
+}
+
+/** A directory of manifests, a service in this process, and the commands between them. */
+export class Stage implements Disposable {
+  readonly time = new LeapingClock();
+  readonly shop: Shop;
+  /** Writes that reached the service, as `METHOD path`. */
+  readonly writes: { line: string; body: unknown }[] = [];
+  readonly stopping = new AbortController();
+  env: Record<string, string | undefined> = {};
+  terminal = false;
+  /** Decides what becomes of a request. */
+  fate: (request: ServiceRequest) => Fate = () => "answered";
+  readonly #directory = temporaryDirectory("cli");
+
+  constructor(options: { strictSpec?: boolean } = {}) {
+    this.shop = new Shop({ ...options, time: this.time });
+  }
+
+  /** Writes a file of the directory and answers its path. */
+  file(name: string, text: string): string {
+    const path = join(this.#directory.path, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    return path;
+  }
+
+  get directory(): string {
+    return this.#directory.path;
+  }
+
+  /** Runs a command; paths of the directory are shown without it. */
+  async run(command: keyof typeof commands, args: readonly string[], stdin = ""): Promise<Run> {
+    const out: string[] = [];
+    const err: string[] = [];
+    const ports: CliPorts = {
+      clock: this.time,
+      stdout: (line) => out.push(line),
+      stderr: (line) => err.push(line),
+      terminal: this.terminal,
+      stdoutTerminal: this.terminal,
+      stdin: Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY: this.terminal }),
+      env: this.env,
+      signal: this.stopping.signal,
+      serviceTransport: this.#transport(),
+    };
+    const status = await commands[command](args, ports);
+    const plain = (lines: readonly string[]) => lines.join("\n").replaceAll(`${this.#directory.path}/`, "");
+    return { status, out: plain(out), err: plain(err) };
+  }
+
+  #transport(): ServiceTransport {
+    return {
+      send: async (request) => {
+        const fate = this.fate(request);
+        if (fate === "lost before") throw new NoAnswer("no answer in time");
+        const { pathname } = new URL(request.baseURL);
+        if (request.method !== "GET")
+          this.writes.push({ line: `${request.method} ${request.path}`, body: request.body });
+        const reply = this.shop.core.call({
+          method: request.method,
+          path: pathname + request.path,
+          query: request.query ?? {},
+          headers: { authorization: request.key.authorization() },
+          ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+        });
+        if (fate === "lost after") throw new NoAnswer("no answer in time");
+        const body: unknown = reply.body === undefined ? undefined : JSON.parse(reply.body);
+        return { status: reply.status, body, json: reply.body !== undefined };
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.shop.core.close();
+    this.#directory.remove();
+  }
+}
