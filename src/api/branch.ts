@@ -3,8 +3,8 @@ import { EndpointCreate } from "./endpoint.ts";
 import { Id } from "./ids.ts";
 import { loose } from "./loose.ts";
 
-/** A branch of a project. */
-export const Branch = loose({
+/** What the answers are made of; the service itself promises more of it than a reader may count on. */
+export const branchFields = {
   id: z.string().min(1),
   project_id: z.string().optional(),
   parent_id: z.string().optional(),
@@ -14,7 +14,10 @@ export const Branch = loose({
   protected: z.boolean().optional(),
   created_at: z.string().optional(),
   updated_at: z.string().optional(),
-});
+};
+
+/** A branch of a project. */
+export const Branch = loose(branchFields);
 export type Branch = z.infer<typeof Branch>;
 
 /** `GET …/branches`, one page of it. */

@@ -13,12 +13,8 @@ export type EndpointType = (typeof endpointTypes)[number];
 export const endpointStates = ["init", "active", "idle"] as const;
 export type EndpointState = (typeof endpointStates)[number];
 
-/**
- * A compute as the service answers it. Required is what the operator cannot do without: an item that lacks any of it
- * makes the whole list unreadable. Everything else a service may lack (the specification alone shows no `name`, no
- * `suspend_timeout_seconds`, no `started_at`).
- */
-export const Endpoint = loose({
+/** What the answers are made of; the service itself promises more of it than a reader may count on. */
+export const endpointFields = {
   id: z.string().min(1),
   project_id: z.string().min(1),
   branch_id: z.string().min(1),
@@ -51,7 +47,14 @@ export const Endpoint = loose({
   suspended_at: z.string().optional(),
   created_at: z.string().optional(),
   updated_at: z.string().optional(),
-});
+};
+
+/**
+ * A compute as the service answers it. Required is what the operator cannot do without: an item that lacks any of it
+ * makes the whole list unreadable. Everything else a service may lack (the specification alone shows no `name`, no
+ * `suspend_timeout_seconds`, no `started_at`).
+ */
+export const Endpoint = loose(endpointFields);
 export type Endpoint = z.infer<typeof Endpoint>;
 
 /** `GET …/endpoints` of a project or a branch. A body without `endpoints` is not an answer. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { loose } from "./loose.ts";
 
-/** An operation: work that a change of a compute sets off. Actions and statuses are open sets. */
-export const Operation = loose({
+/** What the answers are made of; the service itself promises more of it than a reader may count on. */
+export const operationFields = {
   id: z.string(),
   project_id: z.string().optional(),
   branch_id: z.string().optional(),
@@ -16,7 +16,10 @@ export const Operation = loose({
   created_at: z.string().optional(),
   updated_at: z.string().optional(),
   total_duration_ms: z.number().optional(),
-});
+};
+
+/** An operation: work that a change of a compute sets off. Actions and statuses are open sets. */
+export const Operation = loose(operationFields);
 export type Operation = z.infer<typeof Operation>;
 
 /** `GET …/operations`; pages end when a cursor is missing or a page is empty. */

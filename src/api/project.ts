@@ -2,8 +2,8 @@ import { z } from "zod";
 import { Id } from "./ids.ts";
 import { loose } from "./loose.ts";
 
-/** A project as the service lists it. */
-export const Project = loose({
+/** What the answers are made of; the service itself promises more of it than a reader may count on. */
+export const projectFields = {
   id: z.string().min(1),
   name: z.string().optional(),
   platform_id: z.string().optional(),
@@ -19,7 +19,10 @@ export const Project = loose({
   org_id: z.string().optional(),
   created_at: z.string().optional(),
   updated_at: z.string().optional(),
-});
+};
+
+/** A project as the service lists it. */
+export const Project = loose(projectFields);
 export type Project = z.infer<typeof Project>;
 
 /**

@@ -1,10 +1,64 @@
 import { z } from "zod";
 import { ApiKeyCreated, ApiKeyRecord, ApiKeyRevoked } from "../../api/api-keys.ts";
 import { AuthAnswer } from "../../api/auth.ts";
-import { Branch } from "../../api/branch.ts";
-import { Endpoint } from "../../api/endpoint.ts";
-import { Operation } from "../../api/operation.ts";
-import { Project } from "../../api/project.ts";
+import { branchFields } from "../../api/branch.ts";
+import { endpointFields } from "../../api/endpoint.ts";
+import { operationFields } from "../../api/operation.ts";
+import { projectFields } from "../../api/project.ts";
+
+/** What the specification shows of each thing is always there; what goes beyond it may be missing. */
+const Endpoint = z.looseObject(endpointFields).required({
+  id: true,
+  host: true,
+  project_id: true,
+  branch_id: true,
+  region_id: true,
+  type: true,
+  autoscaling_limit_min_cu: true,
+  autoscaling_limit_max_cu: true,
+  current_state: true,
+  settings: true,
+  pooler_enabled: true,
+  pooler_mode: true,
+  disabled: true,
+  passwordless_access: true,
+  created_at: true,
+  updated_at: true,
+  proxy_host: true,
+});
+const Operation = z.looseObject(operationFields).required({
+  id: true,
+  project_id: true,
+  action: true,
+  status: true,
+  failures_count: true,
+  created_at: true,
+  updated_at: true,
+});
+const Project = z.looseObject(projectFields).required({
+  id: true,
+  name: true,
+  platform_id: true,
+  region_id: true,
+  provisioner: true,
+  pg_version: true,
+  cpu_used_sec: true,
+  locked: true,
+  branch_logical_size_limit: true,
+  proxy_host: true,
+  created_at: true,
+  updated_at: true,
+});
+const Branch = z.looseObject(branchFields).required({
+  id: true,
+  project_id: true,
+  name: true,
+  current_state: true,
+  default: true,
+  protected: true,
+  created_at: true,
+  updated_at: true,
+});
 
 /** The answers as OpenAPI shows them. */
 export const EndpointOnly = z.looseObject({ endpoint: Endpoint });
