@@ -78,7 +78,12 @@ export class Service {
   /** Answers a call as the network would deliver it, with the faults that are in force. */
   exchange(call: ServiceCall): Exchange {
     const fault = call.path.startsWith(`${apiRoot}/`) ? this.#faults.next(call.method, call.path) : undefined;
-    return answerWith(fault, () => this.call(call));
+    return answerWith(
+      fault,
+      () => this.call(call),
+      (ids) =>
+        this.change(({ store }) => ids.forEach((id) => store.operations.doom(id, "the operation was made to fail"))),
+    );
   }
 
   /** Puts these faults in force instead of those before, as `PUT /_faults` does. */

@@ -48,9 +48,26 @@ function nextEvent(world: World): DueEvent | undefined {
 }
 
 function finish(world: World, operation: StoredOperation, at: number): void {
-  const { operations, branches, endpoints } = world.store;
-  operations.setStatus(operation.seq, "finished", at, undefined);
+  const { operations, endpoints } = world.store;
   const endpoint = operation.endpointId === undefined ? undefined : endpoints.byId(operation.endpointId);
+  if (operation.error === undefined) {
+    operations.setStatus(operation.seq, "finished", at, undefined);
+    takeEffect(world, operation, endpoint, at);
+    const next = operations.nextInChain(operation);
+    if (next) operations.setStatus(next.seq, "running", at, at + next.durationMs);
+  } else {
+    operations.fail(operation, at);
+    // What never came up is there all the same, and can be started again.
+    if (endpoint?.currentState === "init") endpoint.currentState = "idle";
+  }
+  if (!endpoint) return;
+  if (operations.unfinishedOf(endpoint.projectId, endpoint.id).length === 0) endpoint.pendingState = undefined;
+  endpoint.updatedAt = at;
+  endpoint.suspendDue = suspendDue(world, endpoint);
+  endpoints.update(endpoint);
+}
+
+function takeEffect(world: World, operation: StoredOperation, endpoint: StoredEndpoint | undefined, at: number): void {
   switch (operation.effect) {
     case "start":
       if (endpoint) become(world, endpoint, "active", { startedAt: at, lastActive: at }, at);
@@ -59,18 +76,11 @@ function finish(world: World, operation: StoredOperation, at: number): void {
       if (endpoint) become(world, endpoint, "idle", { suspendedAt: at }, at);
       break;
     case "branch-ready":
-      if (operation.branchId !== undefined) branches.setState(operation.branchId, "ready", at);
+      if (operation.branchId !== undefined) world.store.branches.setState(operation.branchId, "ready", at);
       break;
     case "none":
       break;
   }
-  const next = operations.nextInChain(operation);
-  if (next) operations.setStatus(next.seq, "running", at, at + next.durationMs);
-  if (!endpoint) return;
-  if (operations.unfinishedOf(endpoint.projectId, endpoint.id).length === 0) endpoint.pendingState = undefined;
-  endpoint.updatedAt = at;
-  endpoint.suspendDue = suspendDue(world, endpoint);
-  endpoints.update(endpoint);
 }
 
 function become(

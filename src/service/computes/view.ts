@@ -55,7 +55,7 @@ export function operationView(world: World, operation: StoredOperation) {
   if (world.options.strictSpec) return shown;
   return {
     ...shown,
-    ...(operation.error !== undefined && { error: operation.error }),
+    ...(operation.status === "failed" && { error: operation.error }),
     total_duration_ms: operation.updatedAt - operation.createdAt,
   };
 }

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Fault } from "./faults.ts";
 import { jsonReply, type ServiceReply } from "./message.ts";
 
@@ -10,7 +11,11 @@ export type Exchange =
   | { kind: "dropped"; delayMs: number };
 
 /** Carries a request out, or not, and answers it, or not, as the fault has it. */
-export function answerWith(fault: Fault | undefined, carryOut: () => ServiceReply): Exchange {
+export function answerWith(
+  fault: Fault | undefined,
+  carryOut: () => ServiceReply,
+  failOperations: (ids: readonly string[]) => void,
+): Exchange {
   const delayMs = fault?.ms ?? 0;
   if (!fault) return { kind: "answer", reply: carryOut(), delayMs };
   switch (fault.kind) {
@@ -27,6 +32,11 @@ export function answerWith(fault: Fault | undefined, carryOut: () => ServiceRepl
       return { kind: "answer", reply: proxyPage, delayMs };
     case "delay":
       return { kind: "answer", reply: carryOut(), delayMs };
+    case "fail-operations": {
+      const reply = carryOut();
+      failOperations(operationIds(reply));
+      return { kind: "answer", reply, delayMs };
+    }
     case "423":
       return refused(
         fault,
@@ -40,6 +50,14 @@ export function answerWith(fault: Fault | undefined, carryOut: () => ServiceRepl
     case "503":
       return refused(fault, 503, "service temporarily unavailable");
   }
+}
+
+const WithOperations = z.object({ operations: z.array(z.object({ id: z.string() })) });
+
+/** The operations that an answer says were set off. */
+function operationIds({ body }: ServiceReply): string[] {
+  const parsed = WithOperations.safeParse(JSON.parse(body ?? "null"));
+  return parsed.success ? parsed.data.operations.map(({ id }) => id) : [];
 }
 
 /** The page with which a proxy answers for a service behind it that has carried the request out but too late. */

@@ -14,6 +14,7 @@ export const faultKinds = [
   "html",
   "cut",
   "delay",
+  "fail-operations",
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 

@@ -66,11 +66,17 @@ export class Operations {
     this.#db.run("UPDATE operations SET status = ?, updated_at = ?, due = ? WHERE seq = ?", status, at, due, seq);
   }
 
-  /** Ends an operation that could not do its work. */
-  fail(seq: number, error: string, at: number): void {
-    const sql = `UPDATE operations SET status = 'failed', failures_count = failures_count + 1, error = ?, updated_at = ?, due = NULL
-                 WHERE seq = ?`;
-    this.#db.run(sql, error, at, seq);
+  /** Sees to it that an operation under way fails when its time is up. */
+  doom(id: string, error: string): void {
+    this.#db.run(`UPDATE operations SET error = ? WHERE id = ? AND ${unfinished}`, error, id);
+  }
+
+  /** Ends an operation that could not do its work, and cancels those that wait for it. */
+  fail({ seq, chain }: StoredOperation, at: number): void {
+    const failed = "status = 'failed', failures_count = failures_count + 1, updated_at = ?, due = NULL";
+    this.#db.run(`UPDATE operations SET ${failed} WHERE seq = ?`, at, seq);
+    const cancelled = "status = 'cancelled', error = NULL, updated_at = ?";
+    this.#db.run(`UPDATE operations SET ${cancelled} WHERE chain = ? AND status = 'scheduling'`, at, chain);
   }
 
   /** The running operation that finishes next. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vit
 import { ErrorBody } from "../../../src/api/error.ts";
 import type { Fault } from "../../../src/service/http/faults.ts";
 import { ListeningShop } from "../support/listening.ts";
-import { keys, main, primary, project } from "../support/shop.ts";
+import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
 
 let shop: ListeningShop;
 beforeAll(async () => {
@@ -121,6 +121,21 @@ describe("a fault", () => {
     const began = performance.now();
     expect((await rename("late")).status).toBe(200);
     expect(performance.now() - began).toBeGreaterThan(70);
+  });
+
+  it("fail-operations: the request is carried out, and the operations that it sets off fail", () => {
+    const own = new Shop();
+    own.core.setFaults([{ method: "POST", route: "*", kind: "fail-operations", count: 1 }]);
+    const path = `/api/v2/projects/${project}/endpoints`;
+    const body = JSON.stringify({ endpoint: { branch_id: preview, type: "read_write" } });
+    own.core.exchange({ method: "POST", path, headers: { authorization: `Bearer ${keys.ana}` }, body });
+    const [failed] = own.finishOperations().operations();
+    expect(failed).toMatchObject({ action: "start_compute", status: "failed", failures_count: 1 });
+    expect(failed?.error).toBe("the operation was made to fail");
+    const made = own.list().find(({ branch_id }) => branch_id === preview);
+    expect(made).toMatchObject({ current_state: "idle" });
+    own.write(`POST /projects/${project}/endpoints/${made?.id}/start`);
+    expect(own.finishOperations().get(made?.id ?? "").current_state).toBe("active");
   });
 
   it("hits the share of requests that it is given", () => {
