@@ -1,5 +1,6 @@
 import { authenticate } from "./accounts/caller.ts";
 import type { Random, ServiceClock } from "./clock.ts";
+import { ModelBackend } from "./computes/model.ts";
 import { nextDue, settle } from "./computes/settle.ts";
 import { Console } from "./console/console.ts";
 import { check, nothing } from "./http/check.ts";
@@ -54,7 +55,8 @@ export class Service {
 
   constructor({ clock, random, ids, store, options, onError = () => {} }: ServicePorts) {
     const { rateLimits, ...rest } = { ...defaultOptions, ...options };
-    this.world = { clock, random, ids, store, options: { ...rest, rateLimits } };
+    const shared = { clock, random, ids, store, options: { ...rest, rateLimits } };
+    this.world = { ...shared, backend: new ModelBackend(shared) };
     this.routes = apiRoutes(rest);
     this.#api = new Router(this.routes);
     this.#local = new Router(localRoutes());

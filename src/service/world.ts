@@ -1,4 +1,5 @@
 import type { Random, ServiceClock } from "./clock.ts";
+import type { ComputeBackend } from "./computes/backend.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
 import type { Store } from "./store/store.ts";
@@ -10,4 +11,6 @@ export interface World {
   ids: Ids;
   store: Store;
   options: ServiceOptions;
+  /** What runs behind the computes. */
+  backend: ComputeBackend;
 }

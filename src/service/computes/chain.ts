@@ -2,14 +2,11 @@ import type { EndpointState } from "../../api/endpoint.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Effect, StoredOperation } from "../store/operations.ts";
 import type { World } from "../world.ts";
-import { durationOf, type TimedAction } from "./durations.ts";
 
-/** One operation to be scheduled. */
+/** One operation to be scheduled; waking is a start that takes less long. */
 export interface Step {
-  action: "start_compute" | "suspend_compute" | "apply_config";
+  action: "start_compute" | "wake_compute" | "suspend_compute" | "apply_config";
   effect: Effect;
-  /** Where it takes another time than its action usually does. */
-  timing?: TimedAction;
 }
 
 /**
@@ -25,8 +22,8 @@ export function schedule(
   let chain = world.store.operations.unfinishedOf(projectId, endpointId)[0]?.chain;
   const running = chain === undefined;
   const scheduled: StoredOperation[] = [];
-  for (const [index, { action, effect, timing }] of steps.entries()) {
-    const durationMs = durationOf(world, timing ?? action);
+  for (const [index, { action, effect }] of steps.entries()) {
+    const durationMs = begin(world, endpoint, action);
     const first = running && index === 0;
     const operation = world.store.operations.insert({
       id: world.ids.uuid(),
@@ -34,7 +31,7 @@ export function schedule(
       branchId,
       endpointId,
       chain,
-      action,
+      action: action === "wake_compute" ? "start_compute" : action,
       effect,
       status: first ? "running" : "scheduling",
       durationMs,
@@ -48,4 +45,18 @@ export function schedule(
   endpoint.suspendDue = undefined;
   world.store.endpoints.update(endpoint);
   return scheduled;
+}
+
+/** How long the step will take, in milliseconds. */
+function begin({ backend }: World, endpoint: StoredEndpoint, action: Step["action"]): number {
+  switch (action) {
+    case "start_compute":
+      return backend.start(endpoint, "first");
+    case "wake_compute":
+      return backend.start(endpoint, "wake");
+    case "suspend_compute":
+      return backend.stop(endpoint);
+    case "apply_config":
+      return backend.resize(endpoint);
+  }
 }

@@ -35,7 +35,7 @@ export function changeEndpoint(
   wanted: Wanted,
   at: number,
 ): Changed {
-  const { branches, endpoints, operations, connections } = world.store;
+  const { branches, endpoints, operations } = world.store;
   const after = merged(world, before, wanted);
   if (after.minCu !== before.minCu || after.maxCu !== before.maxCu || wanted.suspend_timeout_seconds !== undefined) {
     const sizes = { min: after.minCu, max: after.maxCu };
@@ -60,7 +60,7 @@ export function changeEndpoint(
   }
   if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
   const { steps, pendingState, cut } = plans[consequence.kind];
-  if (cut && connections.cut(after.id) > 0) after.lastActive = at;
+  if (cut && world.backend.disconnect(after)) after.lastActive = at;
   if (consequence.kind === "move") Object.assign(after, { currentState: "idle", meteredAt: undefined });
   return { endpoint: after, operations: schedule(world, { endpoint: after, at, pendingState }, steps) };
 }

@@ -16,18 +16,18 @@ export interface ConnectionRequest {
  * its inactivity timer begins anew when the connection ends.
  */
 export function connect(world: World, endpointId: string, { seconds, pooled }: ConnectionRequest, at: number) {
-  const { connections, endpoints } = world.store;
+  const { endpoints } = world.store;
   const endpoint = endpoints.byId(endpointId);
   if (!endpoint) throw refusals.notFound("endpoint");
   if (endpoint.disabled) throw refusals.disabled(`endpoint ${endpointId} is disabled: it takes no connections`);
   const limit = pooled ? maxPooledConnections : maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
-  const open = connections.count(endpointId, pooled);
+  const open = world.backend.connections(endpoint, pooled);
   if (open >= limit) {
     throw refusals.tooManyRequests(`endpoint ${endpointId} already has its ${limit} connections`, 1);
   }
   const connectedAt = wake(world, endpoint, at);
   const closesAt = connectedAt + Math.round(seconds * 1000);
-  connections.open({ endpointId, pooled, closesAt });
+  world.backend.connect(endpoint, { pooled, closesAt });
   endpoint.lastActive = at;
   endpoint.suspendDue = undefined;
   endpoints.update(endpoint);
@@ -46,9 +46,7 @@ function wake(world: World, endpoint: StoredEndpoint, at: number): number {
   const { operations } = world.store;
   if (endpoint.currentState === "active" && endpoint.pendingState === undefined) return at;
   if (endpoint.pendingState !== "active") {
-    schedule(world, { endpoint, at, pendingState: "active" }, [
-      { action: "start_compute", effect: "start", timing: "wake_compute" },
-    ]);
+    schedule(world, { endpoint, at, pendingState: "active" }, [{ action: "wake_compute", effect: "start" }]);
   }
   const [running, ...waiting] = operations.unfinishedOf(endpoint.projectId, endpoint.id);
   return waiting.reduce((end, { durationMs }) => end + durationMs, running?.due ?? at);

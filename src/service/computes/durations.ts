@@ -13,12 +13,12 @@ const durations = {
 export type TimedAction = keyof typeof durations;
 
 /** The duration of one operation, in milliseconds of the service's scaled time. */
-export function durationOf(world: World, action: TimedAction): number {
+export function durationOf(world: Pick<World, "random" | "options">, action: TimedAction): number {
   const [least, spread] = durations[action];
   return scaled(world, least + spread * world.random());
 }
 
 /** A span of life's milliseconds in the service's time, which `--time-scale` makes run faster; never less than 1. */
-export function scaled(world: World, ms: number): number {
+export function scaled(world: Pick<World, "options">, ms: number): number {
   return Math.max(1, Math.round(ms / world.options.timeScale));
 }

@@ -9,7 +9,7 @@ import { meter } from "./meter.ts";
 export function startEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
   refuseDisabled(endpoint, "start");
   if (endpoint.currentState === "active" && endpoint.pendingState === undefined) return { endpoint, operations: [] };
-  return setOff(world, endpoint, at, "active", [{ action: "start_compute", effect: "start", timing: "wake_compute" }]);
+  return setOff(world, endpoint, at, "active", [{ action: "wake_compute", effect: "start" }]);
 }
 
 /** Suspends a running compute and cuts its connections; one that is idle is left alone. */
@@ -47,9 +47,8 @@ function setOff(
   pendingState: "active" | "idle",
   steps: readonly Step[],
 ): Changed {
-  const { operations, connections } = world.store;
-  if (operations.anyUnfinished(endpoint.projectId)) throw refusals.projectBusy();
-  if (connections.cut(endpoint.id) > 0) endpoint.lastActive = at;
+  if (world.store.operations.anyUnfinished(endpoint.projectId)) throw refusals.projectBusy();
+  if (world.backend.disconnect(endpoint)) endpoint.lastActive = at;
   endpoint.updatedAt = at;
   return { endpoint, operations: schedule(world, { endpoint, at, pendingState }, steps) };
 }

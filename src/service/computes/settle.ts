@@ -114,6 +114,6 @@ function suspendIdle(world: World, id: string, at: number): void {
 export function suspendDue(world: World, endpoint: StoredEndpoint): number | undefined {
   if (endpoint.currentState !== "active" || endpoint.pendingState !== undefined) return undefined;
   const seconds = suspendAfterSeconds(endpoint.suspendTimeoutSeconds);
-  if (seconds === undefined || world.store.connections.any(endpoint.id)) return undefined;
+  if (seconds === undefined || world.backend.serves(endpoint)) return undefined;
   return (endpoint.lastActive ?? endpoint.createdAt) + scaled(world, seconds * 1000);
 }
