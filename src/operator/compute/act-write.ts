@@ -1,8 +1,9 @@
 import type { Operation } from "../../api/operation.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
-import { timestamp } from "../resources/conditions-of.ts";
+import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { annotations } from "../resources/names.ts";
+import { deletedMessage } from "./finalize.ts";
 import { type Hands, patched, release } from "./hands.ts";
 import { holdBack } from "./hold.ts";
 import type { RestartMark } from "./marks.ts";
@@ -128,7 +129,8 @@ export async function deleteEndpoint(
   }
   if (!hands.mayDelete()) {
     const message = `Endpoint ${endpointID} is to be deleted; more are being deleted than --max-deletes-per-minute allows, so it waits its turn.`;
-    const notes: Note[] = [{ type: "Warning", reason: "Deleting", message }];
+    const told = conditionOf(compute.status, "Ready")?.message === message;
+    const notes: Note[] = told ? [] : [{ type: "Warning", reason: "Deleting", message }];
     return shown(compute, "Deleting", message, { lookInMs: 10_000, notes });
   }
   const answer = await watcher.client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
@@ -141,10 +143,6 @@ export async function deleteEndpoint(
     const message = `Deleted endpoint ${endpointID}: a create of ours had taken effect twice.`;
     return unchanged(compute, 500, [{ type: "Warning", reason: "Deleted", message }]);
   }
-  memory.deleted = { endpointID, proved: false };
-  return shown(
-    compute,
-    "Deleting",
-    `Endpoint ${endpointID} was deleted; the Compute goes as soon as that is confirmed.`,
-  );
+  memory.deleted = { endpointID, proved: false, at: clock.monotonic() };
+  return shown(compute, "Deleting", deletedMessage(endpointID));
 }

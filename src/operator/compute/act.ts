@@ -84,7 +84,7 @@ async function confirmGone(
 ): Promise<Outcome> {
   const answer = await watcher.client.getEndpoint(compute.spec.projectID, endpointID, signal);
   if (answer.kind === "notFound") {
-    if (after === "deleted") memory.deleted = { endpointID, proved: true };
+    if (after === "deleted") memory.deleted = { endpointID, proved: true, at: clock.monotonic() };
     else if (memory.missing !== undefined) memory.missing = { ...memory.missing, proved: true };
     return unchanged(compute, 1);
   }

@@ -115,17 +115,13 @@ function postgresSettings(ours: ComputeSpec["postgresSettings"], settings: Endpo
   const differing = names.filter((name) => theirs === undefined || own(theirs, name) !== ours[name]);
   const shown = (values: Record<string, string>) =>
     differing.map((name) => `${name}=${own(values, name) ?? "(unset)"}`).join(", ");
-  const libraries = settings?.preload_libraries;
   return {
     field: "postgresSettings",
     ours: shown(ours),
     theirs: theirs === undefined ? undefined : shown(theirs),
     equal: differing.length === 0,
     send: {
-      settings: {
-        pg_settings: { ...theirs, ...ours },
-        ...(libraries === undefined ? {} : { preload_libraries: libraries }),
-      },
+      settings: { ...settings, pg_settings: { ...theirs, ...ours } },
     },
   };
 }

@@ -7,6 +7,9 @@ import { outcomeOfCreate, who } from "./plan-pending.ts";
 import type { Step } from "./step.ts";
 import { annotation, freshLookAsked, type List, type View } from "./view.ts";
 
+/** An accepted DELETE is not sent again for so long, though lists still show the endpoint, in milliseconds. */
+const deleteTakesMs = 30_000;
+
 /**
  * What a Compute that is being deleted still needs: its endpoint deleted and proved gone, if it is ours; else to be
  * let go. Nothing in deletion is terminal, and whatever it waits for, `deletionPolicy: Retain` ends it.
@@ -67,6 +70,10 @@ function deletion(view: View, list: List): Step {
         message: `Endpoint ${endpoint.id} is kept: only an annotation links it to this Compute, which did not make it. To have it deleted, adopt it with spec.adopt.endpointID: ${endpoint.id} in a Compute and delete that.`,
       };
     }
+    const { deleted } = memory;
+    if (deleted?.endpointID === endpoint.id && view.now - deleted.at < deleteTakesMs) {
+      return { step: "wait", reason: "Deleting", message: deletedMessage(endpoint.id) };
+    }
     return { step: "delete", endpointID: endpoint.id, why: "deleted" };
   }
   if (createMarkOf(compute) !== undefined) {
@@ -99,4 +106,8 @@ function goneOrNot({ memory, now, ...view }: View, list: List, endpointID: strin
   const since = memory.missing?.firstListWithout ?? list.startedAt;
   if (list.startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, after: "lost" };
   return { step: "hold", lookInMs: since + goneAfterMs - now };
+}
+
+export function deletedMessage(endpointID: string): string {
+  return `Endpoint ${endpointID} was deleted; the Compute goes as soon as that is confirmed.`;
 }

@@ -15,8 +15,8 @@ export interface Memory {
   pendingCreate?: { since: string; seenAt: number; firstListWithout?: number };
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
   missing?: { endpointID: string; firstListWithout: number; proved: boolean };
-  /** The endpoint whose DELETE was accepted by the service. */
-  deleted?: { endpointID: string; proved: boolean };
+  /** The endpoint whose DELETE was accepted by the service, and when. */
+  deleted?: { endpointID: string; proved: boolean; at: number };
   /** The last PATCH that was accepted and has not taken: when, the lists since without it, the times it was tried again. */
   patched?: {
     generation: number;

@@ -1,0 +1,193 @@
+import { describe, expect, test } from "vitest";
+import { plan } from "../../../src/operator/compute/plan.ts";
+import {
+  type ComputeFields,
+  compute,
+  createdNote,
+  createMark,
+  endpoint,
+  madeBy,
+  now,
+  uidOf,
+  view,
+} from "../../support/builders.ts";
+
+const going = (fields: ComputeFields = {}) => compute({ deleting: true, ...fields });
+const mine = going({ linked: "ep-one" });
+const released = (text: string) => ({ step: "release", event: "Released", message: expect.stringContaining(text) });
+
+describe("a Compute that is being deleted", () => {
+  test("without our finalizer is none of our business: it owned nothing", () => {
+    const self = going({ linked: "ep-one", guarded: false });
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toEqual({ step: "hold" });
+  });
+
+  test.each([
+    ["the marker", mine, madeBy(mine)],
+    ["its own note", going({ linked: "ep-one", annotations: { createdEndpoint: createdNote("ep-one") } }), endpoint()],
+    ["spec.adopt by id", going({ linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } }), endpoint()],
+    ["spec.adopt as primary", going({ linked: "ep-one", spec: { adopt: { branchPrimary: true } } }), endpoint()],
+  ])("has the endpoint deleted that is its own by %s", (_, self, seen) => {
+    expect(plan(view({ compute: self, endpoints: [seen] }))).toEqual({
+      step: "delete",
+      endpointID: "ep-one",
+      why: "deleted",
+    });
+  });
+
+  test("lets an endpoint go that only an annotation links: copied, restored, or typed by hand", () => {
+    const self = going({ linked: "ep-victim" });
+    const victim = endpoint({ id: "ep-victim", name: "somebody's" });
+    expect(plan(view({ compute: self, endpoints: [victim] }))).toMatchObject(
+      released("adopt it with spec.adopt.endpointID: ep-victim"),
+    );
+  });
+
+  test("lets an endpoint go that is another living Compute's", () => {
+    const maker = compute({ uid: uidOf("b"), name: "maker", linked: "ep-one" });
+    expect(plan(view({ compute: mine, endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
+      released("belongs to Compute team/maker"),
+    );
+  });
+
+  test("lets an endpoint go that carries the marker of a Compute that is gone, until it is adopted", () => {
+    const former = madeBy(compute({ uid: uidOf("z") }));
+    expect(plan(view({ compute: mine, endpoints: [former] }))).toMatchObject(released("only an annotation"));
+  });
+
+  test("with deletionPolicy Retain is let go at once, whatever can be seen", () => {
+    const self = going({
+      linked: "ep-one",
+      spec: { deletionPolicy: "Retain" },
+      annotations: { endpointID: "ep-one", paused: "true" },
+    });
+    const blocked = { kind: "blocked", reason: "Unauthorized", message: "no", projectGone: false } as const;
+    for (const fields of [{ endpoints: [madeBy(self)] }, { sight: { kind: "awaited" } as const }, { sight: blocked }]) {
+      expect(plan(view({ compute: self, ...fields }))).toMatchObject(released("Endpoint ep-one is kept"));
+    }
+  });
+
+  test("waits while paused, and says what would go on", () => {
+    const self = going({ linked: "ep-one", annotations: { endpointID: "ep-one", paused: "true" } });
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({
+      step: "wait",
+      reason: "Paused",
+      message: expect.stringMatching(/ep-one.*deletionPolicy to Retain/),
+    });
+  });
+
+  test.each(["Unauthorized", "Forbidden", "ConnectionNotFound", "ProjectNotFound", "ServiceUnavailable"] as const)(
+    "waits while it is blocked by %s: names the endpoint and the way out, and takes nothing for gone",
+    (reason) => {
+      const sight = { kind: "blocked", reason, message: "Why.", projectGone: false } as const;
+      expect(
+        plan(
+          view({
+            compute: mine,
+            sight,
+            memory: { missing: { endpointID: "ep-one", firstListWithout: 0, proved: true } },
+          }),
+        ),
+      ).toMatchObject({
+        step: "wait",
+        reason,
+        message: expect.stringMatching(/ep-one.*Why\..*deletionPolicy to Retain/),
+      });
+    },
+  );
+
+  test("is let go where its whole project is proved to be gone", () => {
+    const sight = { kind: "blocked", reason: "ProjectNotFound", message: "", projectGone: true } as const;
+    expect(plan(view({ compute: mine, sight }))).toMatchObject(released("is gone"));
+  });
+
+  test("that never had an endpoint is let go", () => {
+    expect(plan(view({ compute: going() }))).toMatchObject(released("No endpoint was ever made"));
+    expect(plan(view({ compute: going(), endpoints: [endpoint()] }))).toMatchObject(released("No endpoint"));
+  });
+
+  test("has both endpoints of a doubled create deleted, one by one", () => {
+    const endpoints = [madeBy(mine), madeBy(mine, { id: "ep-two" })];
+    expect(plan(view({ compute: mine, endpoints }))).toMatchObject({ step: "delete", endpointID: "ep-two" });
+    expect(plan(view({ compute: mine, endpoints: endpoints.slice(0, 1) }))).toMatchObject({ endpointID: "ep-one" });
+  });
+});
+
+describe("a deletion while a create is pending", () => {
+  const pending = (fields: ComputeFields = {}) => going({ annotations: { pendingCreate: createMark() }, ...fields });
+  const since = "2026-01-01T00:00:00Z";
+  const longAgo = { pendingCreate: { since, seenAt: now - 61_000, firstListWithout: now - 61_000 } };
+
+  test.each(["read_write", "read_only"])("waits for the outcome, of a %s alike, and only then lets go", (type) => {
+    const self = pending({ spec: { type } });
+    expect(plan(view({ compute: self }))).toMatchObject({ step: "wait", reason: "CreateUnknown" });
+    expect(plan(view({ compute: self, memory: longAgo }))).toMatchObject(released("No endpoint was ever made"));
+  });
+
+  test("has the endpoint deleted that the create made", () => {
+    const self = pending();
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ step: "delete" });
+  });
+
+  test("links the only newcomer first, where the service shows no names, to have it deleted then", () => {
+    const self = pending();
+    const list = { markers: "hidden" } as const;
+    expect(plan(view({ compute: self, endpoints: [endpoint()], list }))).toMatchObject({
+      step: "link",
+      proof: "created",
+    });
+  });
+
+  test("of an unknown outcome is never let go by itself where names are not shown", () => {
+    const list = { markers: "hidden" } as const;
+    expect(plan(view({ compute: pending(), list, memory: longAgo }))).toMatchObject({ reason: "CreateUnknown" });
+  });
+});
+
+describe("after the DELETE", () => {
+  const deleted = (proved: boolean, at = now - 1000) => ({ deleted: { endpointID: "ep-one", proved, at } });
+
+  test("it is not sent again while lists lag behind, but once more where it was not carried out", () => {
+    const endpoints = [madeBy(mine)];
+    expect(plan(view({ compute: mine, endpoints, memory: deleted(false) }))).toMatchObject({ reason: "Deleting" });
+    const memory = deleted(false, now - 30_000);
+    expect(plan(view({ compute: mine, endpoints, memory }))).toMatchObject({ step: "delete" });
+  });
+
+  test("its own GET proves it, and then the Compute goes", () => {
+    expect(plan(view({ compute: mine, memory: deleted(false) }))).toEqual({
+      step: "confirmGone",
+      endpointID: "ep-one",
+      after: "deleted",
+    });
+    expect(plan(view({ compute: mine, memory: deleted(true) }))).toMatchObject({ step: "release", event: "Deleted" });
+  });
+});
+
+describe("an endpoint that was gone before it was deleted", () => {
+  const missing = (agoMs: number, proved = false) => ({
+    missing: { endpointID: "ep-one", firstListWithout: now - 100 - agoMs, proved },
+  });
+
+  test.each([
+    ["the first list", {}, { step: "hold" }],
+    ["lists of ten seconds", missing(10_000), { step: "confirmGone", after: "lost" }],
+    ["its own GET too", missing(10_000, true), { step: "release", event: "Deleted" }],
+  ])("is let go only when proved gone: %s", (_, memory, step) => {
+    expect(plan(view({ compute: mine, memory }))).toMatchObject(step);
+  });
+
+  test("is let go also when a whole project was emptied: nothing is made anew by that", () => {
+    const list = { vanished: { missing: 9, known: 9 } };
+    expect(plan(view({ compute: mine, list, memory: missing(10_000, true) }))).toMatchObject({ step: "release" });
+  });
+
+  test("is not believed gone through another base URL or key than it was last seen through", () => {
+    const elsewhere = going({ linked: "ep-one", status: { endpointID: "ep-one", observedThrough: "there" } });
+    expect(plan(view({ compute: elsewhere, memory: missing(10_000) }))).toMatchObject({
+      step: "wait",
+      reason: "MassLoss",
+      message: expect.stringContaining("Retain"),
+    });
+  });
+});
