@@ -25,7 +25,7 @@ interface Moments {
 /** How fast the operator is where nothing else is going on: all as separate processes, one Compute after another. */
 export const latency: Bench = {
   name: "latency",
-  measures: `${computes} Computes, one after another, seen by an independent watch and by the service`,
+  measures: `${computes} Computes, each when the one before is ready, seen by an independent watch and by the service`,
   async run(progress) {
     await using controlPlane = await startControlPlane();
     const cluster = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
@@ -46,6 +46,7 @@ export const latency: Bench = {
     for (let index = 0; index < computes; index++) {
       const name = `replica-${index}`;
       await world.apply(compute(name, { projectID: "shop", branchID: "br-main", type: "read_only" }));
+      await world.waitForReady(`compute/${name}`);
       const { uid, added, reported } = await eventually(`the status of ${name}`, () => allKnown(moments.get(name)));
       const create = world.counter.writes.find(({ body }) => body.includes(uid));
       if (create?.answeredAt === undefined) throw new Error(`no create of ${name} was answered`);

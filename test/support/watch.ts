@@ -26,12 +26,13 @@ export async function watchObjects(
         reject(new Error(`the watch of ${path} is answered ${answer.statusCode}`));
         return;
       }
-      createInterface({ input: answer }).on("line", (line) => {
+      const lines = createInterface({ input: answer }).on("line", (line) => {
         const at = performance.now();
         const { type, object }: { type: string; object: unknown } = JSON.parse(line);
         onEvent({ at, type, object });
       });
-      answer.on("error", () => undefined);
+      // Both report that the watch has ended; who needs it longer sees that nothing comes.
+      for (const stream of [answer, lines]) stream.on("error", () => undefined);
       resolve({ stop: () => watch.destroy() });
     });
     watch.once("error", reject);

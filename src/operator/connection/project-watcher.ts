@@ -4,6 +4,7 @@ import type { Failure } from "../client/answer.ts";
 import type { ServiceClient } from "../client/client.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { changesBetween } from "./list-changes.ts";
+import { ListPace } from "./list-pace.ts";
 import { Operations } from "./operations.ts";
 import { WriteTurn } from "./write-turn.ts";
 
@@ -27,9 +28,6 @@ export interface ProjectWatcherOptions {
   onOperationEnded?: ((operation: Operation) => void) | undefined;
 }
 
-/** Extra lists, asked for after writes, start at least this far apart, in milliseconds. */
-const closestMs = 400;
-
 /** After a failed list the next is tried after this many milliseconds, doubling up to the refresh interval. */
 const retryFirstMs = 1000;
 
@@ -46,6 +44,7 @@ export class ProjectWatcher {
   #failures = 0;
   #inFlight = false;
   #lastStartedAt = Number.NEGATIVE_INFINITY;
+  readonly #pace = new ListPace();
   #wantedAfter = Number.NEGATIVE_INFINITY;
   #timer: Cancel | undefined;
 
@@ -131,7 +130,7 @@ export class ProjectWatcher {
     if (this.#failures > 0) return this.#lastStartedAt + Math.min(refresh, retryFirstMs * 2 ** (this.#failures - 1));
     const inTime = this.#lastStartedAt + refresh;
     if (this.#wantedAfter < this.#lastStartedAt) return inTime;
-    return Math.min(inTime, Math.max(this.#wantedAfter + 1, this.#lastStartedAt + closestMs));
+    return Math.min(inTime, Math.max(this.#wantedAfter + 1, this.#pace.earliest));
   }
 
   async #list(): Promise<void> {
@@ -139,6 +138,7 @@ export class ProjectWatcher {
     const startedAt = clock.monotonic();
     this.#inFlight = true;
     this.#lastStartedAt = startedAt;
+    this.#pace.begin(startedAt);
     try {
       const answer = await client.listEndpoints(projectID, signal);
       const failedBefore = this.failure;
