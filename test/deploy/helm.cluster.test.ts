@@ -47,4 +47,17 @@ describe("with Helm", () => {
     expect(await installation.kubectl("get", "computes,serviceconnections,computepools", "-A", "-o", deleted)).toBe("");
     expect(await installation.kubectl("get", "computes", "-n", "shop", "-o", "name")).toContain("shop-primary");
   });
+
+  it("CRDs deleted after the operator wait for it, and come free without a deletion at the service", async () => {
+    await installation.operator[Symbol.asyncDispose]();
+    // Not to wait for the lease of the one that was ended.
+    await installation.kubectl("delete", "lease", "--all", "-n", installNamespace);
+    const before = await installation.endpoints();
+    installation.counter.clear();
+    await installation.kubectl("delete", "-k", "crds", "--wait=false");
+    await installation.install("deploy");
+    await installation.kubectl("wait", "--for=delete", "crd/computes.compute-operator.dev", "--timeout=60s");
+    expect(await installation.endpoints()).toEqual(before);
+    expect(installation.counter.writes).toEqual([]);
+  });
 });
