@@ -9,10 +9,10 @@ import { EndpointIndex, linksOf } from "../operator/compute/link.ts";
 import { rivalsOf } from "../operator/compute/look.ts";
 import { type Memory, newMemory } from "../operator/compute/memory.ts";
 import type { List, Sight, View } from "../operator/compute/view.ts";
-import { throughOf } from "../operator/connection/session.ts";
 import type { Compute } from "../operator/resources/compute.ts";
 import { annotations } from "../operator/resources/names.ts";
 import type { ServiceConnection } from "../operator/resources/service-connection.ts";
+import { throughOf } from "../operator/resources/through.ts";
 import type { Clock } from "../operator/runtime/clock.ts";
 
 /** A Compute on its way: as it would stand in a cluster by now, and what is remembered of it. */
@@ -120,7 +120,7 @@ export class Survey {
       ...(recent === undefined ? {} : { lookedUp: recent }),
       vanished: links.missing === undefined ? { missing: 0, known: 0 } : this.#vanished(id, index),
       markers: showsNames(index.all) ? "shown" : "unknown",
-      through: throughOf(client.account),
+      through: throughOf(client.account.baseURL, client.account.key.fingerprint()),
       terminating: false,
     };
     return { kind: "listed", list };
@@ -135,7 +135,7 @@ export class Survey {
 
   #project(compute: Compute, account: Account, connection: ServiceConnection | undefined): Project {
     const { projectID } = compute.spec;
-    const through = `${throughOf(account)} ${account.caBundle ?? ""}`;
+    const through = `${throughOf(account.baseURL, account.key.fingerprint())} ${account.caBundle ?? ""}`;
     const id = `${projectID} ${through} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;
     const known = this.#projects.get(id);
     if (known !== undefined) return known;

@@ -63,7 +63,8 @@ export function ownerOf(
   const adopters = rivals.onBranch(endpoint.branch_id).filter((other) => adoptsPrimary(other, endpoint));
   const claimants = [...new Set([...rivals.onEndpoint(endpoint.id), ...adopters])].filter((other) => {
     const { link, missing } = linksOf(other, endpoints);
-    return link === undefined ? missing === undefined : link.endpoint.id === endpoint.id;
+    if (link !== undefined) return link.endpoint.id === endpoint.id;
+    return missing === undefined && mayAdopt(other, endpoint);
   });
   if (candidate !== undefined && !claimants.some(({ metadata }) => metadata.uid === candidate.metadata.uid)) {
     claimants.push(candidate);
@@ -75,6 +76,11 @@ export function ownerOf(
 /** Whether a Compute is to take over whatever primary its branch has, and this is one. */
 function adoptsPrimary({ spec: { adopt } }: Compute, endpoint: Endpoint): boolean {
   return endpoint.type === "read_write" && adopt !== undefined && "branchPrimary" in adopt;
+}
+
+/** Whether the endpoint is where the Compute is to be: one that fits nowhere is named in vain. */
+function mayAdopt({ spec }: Compute, { branch_id, type }: Endpoint): boolean {
+  return spec.branchID === branch_id && spec.type === type;
 }
 
 function isLinkedTo(compute: Compute, endpoint: Endpoint, endpoints: EndpointIndex): boolean {

@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { sameService } from "../resources/through.ts";
 import { ownerOf } from "./claims.ts";
 import { createMarkOf } from "./marks.ts";
 import type { Rule } from "./plan.ts";
@@ -33,7 +34,7 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   }
   const { compute, memory, createSettleMs, now } = view;
   const mark = createMarkOf(compute);
-  if (mark?.through !== list.through) {
+  if (!throughTheSame(mark?.through, list)) {
     return {
       step: "wait",
       reason: "CreateUnknown",
@@ -42,7 +43,7 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   }
   const deleting = compute.metadata.deletionTimestamp !== undefined;
   // Only on the branch of that POST a second primary is refused.
-  const refusable = compute.spec.type === "read_write" && mark.branchID === compute.spec.branchID;
+  const refusable = compute.spec.type === "read_write" && mark?.branchID === compute.spec.branchID;
   if (refusable && !deleting) return "absent";
   const pending = memory.pendingCreate;
   const settlesAt = (pending?.seenAt ?? now) + createSettleMs;
@@ -54,6 +55,15 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
     message: `A create was sent and its outcome is not known. Lists are looked through for the endpoint named k8s-${compute.metadata.uid} for ${createSettleMs / 1000} s (--create-settle); only then ${deleting ? "is the Compute let go" : "another create is sent"}.`,
     lookInMs: Math.max(1000, settlesAt - now),
   };
+}
+
+/**
+ * Whether a list tells of the place where the create was sent. Another key of the same service sees the same project,
+ * unless it is shown nothing at all there.
+ */
+function throughTheSame(through: string | undefined, list: List): boolean {
+  if (through === undefined || through === list.through) return true;
+  return sameService(through, list.through) && list.endpoints.all.length > 0;
 }
 
 /** Endpoints that could be the one made, where names do not tell: nobody's, of the same place, and not there before. */

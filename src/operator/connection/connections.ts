@@ -3,9 +3,10 @@ import { secondsOf } from "../resources/duration.ts";
 import { finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
+import { throughOf } from "../resources/through.ts";
 import { normalisedBaseURL } from "./base-url.ts";
 import { type Resolved, resolve, type Secret } from "./resolve.ts";
-import { Session, type SessionOptions, type Terms, throughOf } from "./session.ts";
+import { Session, type SessionOptions, type Terms } from "./session.ts";
 
 /** What a Compute gets to see of the connection that it names. */
 export type ConnectionView =
@@ -149,5 +150,5 @@ export class Connections {
 }
 
 function idOf(account: Account): string {
-  return JSON.stringify([throughOf(account), account.caBundle ?? ""]);
+  return JSON.stringify([throughOf(account.baseURL, account.key.fingerprint()), account.caBundle ?? ""]);
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { scopedProjectOf } from "../../api/error.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Project } from "../../api/project.ts";
@@ -6,6 +5,7 @@ import type { Failure } from "../client/answer.ts";
 import { type BudgetLimits, RequestBudget } from "../client/budget.ts";
 import { type Account, type RequestObserver, ServiceClient } from "../client/client.ts";
 import type { ServiceTransport } from "../client/transport.ts";
+import { throughOf } from "../resources/through.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Listing, ProjectWatcher } from "./project-watcher.ts";
 
@@ -71,7 +71,7 @@ export class Session {
     this.#options = options;
     this.signal = AbortSignal.any([options.signal, this.#stop.signal]);
     const { account, transport, clock, beforeWrite, observe, onBudgetWait } = options;
-    this.through = throughOf(account);
+    this.through = throughOf(account.baseURL, account.key.fingerprint());
     this.budget = new RequestBudget(clock, options.limits);
     this.client = new ServiceClient({
       account,
@@ -134,8 +134,9 @@ export class Session {
     return watcher;
   }
 
-  /** Milliseconds until the next probe is due. */
-  probeDueIn(): number {
+  /** Milliseconds until the next probe is due; `undefined` while one runs, since its end is told by `onChange`. */
+  probeDueIn(): number | undefined {
+    if (this.#probing) return undefined;
     if (this.#doubted) return 0;
     const { clock } = this.#options;
     return Math.max(0, this.#probedAt + probeInterval(this.#health, this.#failedProbes) - clock.monotonic());
@@ -146,7 +147,7 @@ export class Session {
    * that does not answer keeps nobody waiting; `onChange` tells when there is news.
    */
   probe(organizationID: string | undefined): void {
-    if (this.#probing || this.probeDueIn() > 0) return;
+    if (this.probeDueIn() !== 0) return;
     void this.#ask(organizationID);
   }
 
@@ -261,9 +262,4 @@ function probeInterval(health: Health, failedProbes: number): number {
     case "unauthorized":
       return Math.min(600_000, 60_000 * 2 ** Math.max(0, failedProbes - 1));
   }
-}
-
-export function throughOf({ baseURL, key }: Account): string {
-  const parts = [baseURL, key.fingerprint()];
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
 }
