@@ -70,6 +70,13 @@ export class ApiServer {
     }
   }
 
+  /** The resource that is served under this name, for those who look into the store. */
+  resource(group: string, plural: string): Resource {
+    const found = this.#resources().find((resource) => resource.group === group && resource.plural === plural);
+    if (!found) throw new Error(`no ${plural} are served in group "${group}"`);
+    return found;
+  }
+
   #answer(request: ClusterRequest, asOf: number | undefined): ClusterResponse {
     const route = this.#route(request.path);
     if (route.name === undefined) return this.#onCollection(request, route, asOf);

@@ -12,14 +12,17 @@ import { Refusal } from "./refusal.ts";
 import type { ApiServer } from "./server.ts";
 import { WatchStream } from "./watch-stream.ts";
 
+/** What a client sees of the API server. */
+export type ApiFront = Pick<ApiServer, "handle" | "watch" | "store">;
+
 /** One client's connection to the API server in memory, through whatever weather lies between. */
 export class InMemoryClusterTransport implements ClusterTransport {
-  readonly #server: ApiServer;
+  readonly #server: ApiFront;
   readonly #clock: Clock;
   readonly #weather: ClusterWeather;
   readonly #streams = new Set<WatchStream>();
 
-  constructor(server: ApiServer, clock: Clock, weather: ClusterWeather = calm) {
+  constructor(server: ApiFront, clock: Clock, weather: ClusterWeather = calm) {
     this.#server = server;
     this.#clock = clock;
     this.#weather = weather;

@@ -1,0 +1,46 @@
+import type { JsonObject } from "../api-server/objects.ts";
+
+/** One thing that somebody does, or that happens, at a time of the script. Plain data, so that a script can be shown. */
+export type Action =
+  /** `kubectl apply`: makes the Compute or changes its spec. */
+  | { do: "apply"; name: string; spec: JsonObject }
+  /** `kubectl replace`: drops finalizers and annotations, keeps the status. */
+  | { do: "replace"; name: string }
+  | { do: "delete"; name: string }
+  /** A person takes all finalizers away. */
+  | { do: "drop finalizers"; name: string }
+  | { do: "annotate"; name: string; key: "restartedAt" | "paused" | "reconcileRequestedAt"; value: string | null }
+  | { do: "wipe status"; name: string }
+  /** A manifest copied with its annotations under another name. */
+  | { do: "copy"; from: string; to: string }
+  /** A new key in the Secret; the old ones are revoked some time later. */
+  | { do: "rotate key"; revokeAfterMs: number }
+  /** The operator's key is revoked; a new one comes only later. */
+  | { do: "revoke key"; mendAfterMs: number }
+  /** Somebody else changes an endpoint: the n-th there is, counted round. */
+  | { do: "change endpoint"; nth: number; body: JsonObject }
+  | { do: "delete endpoint"; nth: number }
+  | { do: "create endpoint"; project: string; branch: string; type: "read_write" | "read_only" }
+  /** A client connects, which wakes an idle compute. */
+  | { do: "connect"; nth: number }
+  /** The leading operator process dies and another starts. */
+  | { do: "kill"; downMs: number }
+  /** SIGSTOP and SIGCONT; `slept` stops its monotonic clock too. */
+  | { do: "pause"; ms: number; slept: boolean }
+  | { do: "cut watches" }
+  | { do: "forget history" }
+  | { do: "service down"; ms: number }
+  | { do: "cluster down"; ms: number }
+  | { do: "step clock"; ms: number };
+
+export interface Timed {
+  atMs: number;
+  action: Action;
+}
+
+/** An action in words, for a history. */
+export function inWords({ atMs, action }: Timed): string {
+  const { do: what, ...rest } = action;
+  const details = Object.entries(rest).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+  return `${(atMs / 1000).toFixed(1).padStart(7)} s  ${what}${details.length === 0 ? "" : `  ${details.join(" ")}`}`;
+}

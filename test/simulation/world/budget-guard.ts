@@ -1,0 +1,40 @@
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
+
+const perMinute = 700;
+const burst = 40;
+
+/** No process sends more than its budget lets it, nor before it may again. */
+export class BudgetGuard {
+  readonly #clock: Clock;
+  readonly #report: (promise: string, message: string) => void;
+  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+  readonly #silentUntil = new Map<string, number>();
+
+  constructor(clock: Clock, report: (promise: string, message: string) => void) {
+    this.#clock = clock;
+    this.#report = report;
+  }
+
+  sent(process: string, key: string, method: string): void {
+    const now = this.#clock.monotonic();
+    const bucket = this.#buckets.get(`${process} ${key}`) ?? { tokens: burst, at: now };
+    const tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) * perMinute) / 60_000) - 1;
+    this.#buckets.set(`${process} ${key}`, { tokens, at: now });
+    if (tokens < -1)
+      this.#report("budgets", `${process} sent more than ${perMinute} requests a minute and ${burst} at once`);
+    const until = this.#silentUntil.get(`${process} ${key}`) ?? 0;
+    if (now < until) {
+      this.#report(
+        "budgets",
+        `${process} sent a ${method} ${until - now} ms before the service's Retry-After was over`,
+      );
+    }
+  }
+
+  /** The service answered with a Retry-After. */
+  toldToWait(process: string, key: string, ms: number): void {
+    const until = this.#clock.monotonic() + ms;
+    const budget = `${process} ${key}`;
+    this.#silentUntil.set(budget, Math.max(until, this.#silentUntil.get(budget) ?? 0));
+  }
+}

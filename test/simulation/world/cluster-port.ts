@@ -1,0 +1,68 @@
+import type {
+  ClusterRequest,
+  ClusterResponse,
+  ClusterTransport,
+  WatchLine,
+} from "../../../src/operator/cluster/transport.ts";
+import type { Gate } from "./gate.ts";
+import type { SimProcess } from "./process.ts";
+
+export interface ClusterPortOptions {
+  process: SimProcess;
+  /** The connection that this one stands on. */
+  inner: ClusterTransport;
+  /** The same without weather, for requests whose fate the gate decides. */
+  calm: ClusterTransport;
+  gate: Gate;
+  witness: { clusterRequested(process: string, request: ClusterRequest): void };
+  crash: () => void;
+}
+
+/** The way of one operator process to the API server. */
+export class SimClusterTransport implements ClusterTransport {
+  readonly #options: ClusterPortOptions;
+
+  constructor(options: ClusterPortOptions) {
+    this.#options = options;
+  }
+
+  request(request: ClusterRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<ClusterResponse> {
+    const { process, witness, gate } = this.#options;
+    if (process.state === "dead") return new Promise(() => {});
+    witness.clusterRequested(process.name, request);
+    const verdict = gate({ process: process.name, port: "cluster", what: `${request.method} ${request.path}` });
+    switch (verdict) {
+      case "pass":
+        return process.wait(this.#options.inner.request(request, options));
+      case "crash":
+        return process.wait(
+          this.#options.calm.request(request, options).finally(() => {
+            this.#options.crash();
+          }),
+        );
+      case "lose":
+        return process.wait(
+          this.#options.calm.request(request, options).then(() => {
+            throw new Error("connection reset before the answer came");
+          }),
+        );
+    }
+    return verdict satisfies never;
+  }
+
+  watch(
+    request: { path: string; query: Readonly<Record<string, string>> },
+    options: { signal: AbortSignal; idleTimeoutMs: number },
+  ): AsyncIterable<WatchLine> {
+    const { process, inner } = this.#options;
+    return {
+      [Symbol.asyncIterator]: () => {
+        const lines = inner.watch(request, options)[Symbol.asyncIterator]();
+        return {
+          next: () => process.wait(lines.next()),
+          return: async () => (await lines.return?.()) ?? { done: true, value: undefined },
+        };
+      },
+    };
+  }
+}

@@ -1,0 +1,65 @@
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/objects.ts";
+
+// How the simulation reads Computes: from the API server's own store, and by its own reading of the contract, so that
+// a mistake of the operator is not shared by its judge.
+
+const group = "compute-operator.dev";
+export const endpointFinalizer = `${group}/endpoint`;
+export const inUseFinalizer = `${group}/in-use`;
+export const computesPath = `/apis/${group}/v1alpha1/namespaces/shop/computes`;
+
+export function specOf(compute: KubeObject): JsonObject {
+  return isJsonObject(compute["spec"]) ? compute["spec"] : {};
+}
+
+export function statusOf(compute: KubeObject): JsonObject {
+  return isJsonObject(compute["status"]) ? compute["status"] : {};
+}
+
+export function annotationOf(compute: KubeObject, name: string): string | undefined {
+  return compute.metadata.annotations?.[`${group}/${name}`];
+}
+
+export function markerOf(uid: string): string {
+  return `k8s-${uid}`;
+}
+
+export function uidOfMarker(name: string | undefined): string | undefined {
+  return name?.startsWith("k8s-") ? name.slice("k8s-".length) : undefined;
+}
+
+export function isDeleting(compute: KubeObject): boolean {
+  return compute.metadata.deletionTimestamp !== undefined;
+}
+
+/** The condition of this type: its status and reason. */
+export function conditionOf(
+  compute: KubeObject,
+  type: string,
+): { status: unknown; reason: unknown; message: unknown } | undefined {
+  const { conditions } = statusOf(compute);
+  if (!Array.isArray(conditions)) return undefined;
+  const found: unknown = conditions.find((condition) => isJsonObject(condition) && condition["type"] === type);
+  return isJsonObject(found)
+    ? { status: found["status"], reason: found["reason"], message: found["message"] }
+    : undefined;
+}
+
+/** The endpoint that a Compute is recorded to be linked to. */
+export function linkedID(compute: KubeObject): string | undefined {
+  const id = annotationOf(compute, "endpoint-id") ?? statusOf(compute)["endpointID"];
+  return typeof id === "string" && id !== "" ? id : undefined;
+}
+
+/** Whether `spec.adopt` names this endpoint. */
+export function adopts(compute: KubeObject, endpoint: Pick<StoredEndpoint, "id" | "branchId" | "type">): boolean {
+  const { adopt, branchID } = specOf(compute);
+  if (!isJsonObject(adopt)) return false;
+  if (adopt["endpointID"] === endpoint.id) return true;
+  return adopt["branchPrimary"] === true && endpoint.type === "read_write" && endpoint.branchId === branchID;
+}
+
+export function isOurs(compute: KubeObject, endpoint: StoredEndpoint): boolean {
+  return endpoint.name === markerOf(compute.metadata.uid) || adopts(compute, endpoint);
+}

@@ -1,0 +1,198 @@
+import type { ClusterRequest } from "../../../src/operator/cluster/transport.ts";
+import type { Random } from "../../../src/operator/runtime/clock.ts";
+import type { ClusterWeather, LineFate, RequestFate } from "../api-server/faults.ts";
+
+/** What becomes of one request to the service. Times in milliseconds. */
+export type ServiceFate =
+  | { kind: "answered"; arriveMs: number; replyMs: number; lagMs: number }
+  /** The connection is refused: nothing happens. */
+  | { kind: "refused"; afterMs: number }
+  /** Carried out, but its answer is lost. */
+  | { kind: "lost"; arriveMs: number; afterMs: number }
+  /** Held up on the way: the client gives up first, and then it is carried out. */
+  | { kind: "late"; arriveMs: number }
+  /** The service's own refusal: nothing is done. */
+  | { kind: "status"; status: 423 | 429 | 503; afterMs: number; retryAfterMs: number | undefined }
+  /** The service's own 500, or a page of a proxy in front of it: carried out or not. */
+  | { kind: "broken"; as: "500" | "html"; carriedOut: boolean; afterMs: number }
+  /** Carried out, and the answer breaks off in its middle. */
+  | { kind: "cut"; arriveMs: number; replyMs: number };
+
+/** The share of requests that each fault befalls, 0 to 1, and how slow the network is. */
+export interface Rates {
+  service: {
+    refused: number;
+    lost: number;
+    late: number;
+    beyond: number;
+    status: number;
+    broken: number;
+    cut: number;
+    lag: number;
+  };
+  cluster: { refused: number; lost: number; status: number; cutWatch: number; lag: number };
+  /** The longest that a request or a watch line is on its way. */
+  slowestMs: number;
+  slowestLineMs: number;
+  /** How far a lagging list of the service is behind at most: less than the 10 s between two lists that prove absence. */
+  mostLagMs: number;
+}
+
+export const noFaults: Rates = {
+  service: { refused: 0, lost: 0, late: 0, beyond: 0, status: 0, broken: 0, cut: 0, lag: 0 },
+  cluster: { refused: 0, lost: 0, status: 0, cutWatch: 0, lag: 0 },
+  slowestMs: 20,
+  slowestLineMs: 20,
+  mostLagMs: 0,
+};
+
+/** Faults of every kind at the rates of the moment, from one seeded source, and how many of each there were. */
+export class Weather implements ClusterWeather {
+  rates: Rates;
+  /** While it is not 0, nothing gets through to the service, or to the API server: outages may overlap. */
+  serviceDown = 0;
+  clusterDown = 0;
+  readonly tally = new Map<string, number>();
+  readonly #random: Random;
+  readonly #createSettleMs: number;
+
+  constructor(random: Random, rates: Rates, createSettleMs: number) {
+    this.#random = random;
+    this.rates = rates;
+    this.#createSettleMs = createSettleMs;
+  }
+
+  service(write: boolean): ServiceFate {
+    if (this.serviceDown > 0) return this.#counted("service down", { kind: "refused", afterMs: this.#between(1, 200) });
+    const rates = this.rates.service;
+    const arriveMs = this.#latency();
+    const replyMs = this.#latency();
+    switch (this.#pick(rates)) {
+      case "refused":
+        return this.#counted("service refused", { kind: "refused", afterMs: arriveMs });
+      case "lost":
+        return this.#counted("service reply lost", {
+          kind: "lost",
+          arriveMs,
+          afterMs: arriveMs + this.#between(1, 2000),
+        });
+      case "late":
+        if (!write) break;
+        return this.#counted("service late", {
+          kind: "late",
+          arriveMs: this.#between(5000, this.#createSettleMs * 0.9),
+        });
+      case "beyond": {
+        if (!write) break;
+        const beyond = this.#between(this.#createSettleMs * 1.2, this.#createSettleMs * 3);
+        return this.#counted("service late beyond settle", { kind: "late", arriveMs: beyond });
+      }
+      case "status":
+        return this.#status(arriveMs);
+      case "broken": {
+        const as = this.#random() < 0.5 ? "500" : "html";
+        const carriedOut = this.#random() < 0.5;
+        return this.#counted(`service ${as}`, { kind: "broken", as, carriedOut, afterMs: arriveMs + replyMs });
+      }
+      case "cut":
+        return this.#counted("service answer cut", { kind: "cut", arriveMs, replyMs });
+      case "lag":
+        if (write) break;
+        return this.#counted("service stale answer", {
+          kind: "answered",
+          arriveMs,
+          replyMs,
+          lagMs: this.#between(100, this.rates.mostLagMs),
+        });
+      case undefined:
+        break;
+    }
+    return { kind: "answered", arriveMs, replyMs, lagMs: 0 };
+  }
+
+  request(request: ClusterRequest): RequestFate {
+    if (this.clusterDown > 0) return this.#counted("cluster down", { kind: "refused", afterMs: this.#between(1, 100) });
+    const arriveMs = this.#latency();
+    const replyMs = this.#latency();
+    switch (this.#pick(this.rates.cluster)) {
+      case "refused":
+        return this.#counted("cluster refused", { kind: "refused", afterMs: arriveMs });
+      case "lost":
+        return this.#counted("cluster reply lost", {
+          kind: "lost",
+          arriveMs,
+          afterMs: arriveMs + this.#between(1, 500),
+        });
+      case "status": {
+        const status = [429, 500, 503, 409] as const;
+        const chosen = status[Math.floor(this.#random() * (request.method === "GET" ? 3 : 4))] ?? 500;
+        const retryAfterMs = chosen === 429 ? { retryAfterMs: 1000 } : {};
+        return this.#counted(`cluster ${chosen}`, {
+          kind: "status",
+          status: chosen,
+          afterMs: arriveMs,
+          ...retryAfterMs,
+        });
+      }
+      case "lag":
+        return this.#counted("cluster stale list", {
+          kind: "answered",
+          arriveMs,
+          replyMs,
+          lagRevisions: Math.floor(this.#between(1, 30)),
+        });
+      case "cutWatch":
+      case undefined:
+        break;
+    }
+    return { kind: "answered", arriveMs, replyMs };
+  }
+
+  watchOpens(): { kind: "opened" } | { kind: "refused" } {
+    return this.clusterDown > 0 ? { kind: "refused" } : { kind: "opened" };
+  }
+
+  line(): LineFate {
+    if (this.#random() < this.rates.cluster.cutWatch) return this.#counted("watch cut", { kind: "cut" });
+    return { kind: "delivered", delayMs: this.#random() < 0.5 ? 0 : this.#between(0, this.rates.slowestLineMs) };
+  }
+
+  merges(): boolean {
+    return this.rates.slowestLineMs > 20 && this.#random() < 0.2;
+  }
+
+  #status(afterMs: number): ServiceFate {
+    const statuses = [423, 429, 503] as const;
+    const status = statuses[Math.floor(this.#random() * 3)] ?? 423;
+    const asks = this.#random() < 0.5 ? undefined : Math.ceil(this.#between(1, 8)) * 1000;
+    return this.#counted(`service ${status}`, { kind: "status", status, afterMs, retryAfterMs: asks });
+  }
+
+  #latency(): number {
+    return this.#random() < 0.7 ? this.#between(0, 10) : this.#between(0, this.rates.slowestMs);
+  }
+
+  #between(low: number, high: number): number {
+    return Math.floor(low + (high - low) * this.#random());
+  }
+
+  #pick<K extends string>(rates: Record<K, number>): K | undefined {
+    let point = this.#random();
+    for (const [kind, rate] of entriesOf(rates)) {
+      if (point < rate) return kind;
+      point -= rate;
+    }
+    return undefined;
+  }
+
+  #counted<F>(name: string, fate: F): F {
+    this.tally.set(name, (this.tally.get(name) ?? 0) + 1);
+    return fate;
+  }
+}
+
+function entriesOf<K extends string>(rates: Record<K, number>): [K, number][] {
+  const entries: [K, number][] = [];
+  for (const kind in rates) entries.push([kind, rates[kind]]);
+  return entries;
+}

@@ -1,0 +1,157 @@
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
+import {
+  adopts,
+  conditionOf,
+  isDeleting,
+  isOurs,
+  linkedID,
+  markerOf,
+  specOf,
+  statusOf,
+  uidOfMarker,
+} from "./computes.ts";
+
+/** What a judgement is made from, once faults have stopped. */
+export interface Scene {
+  computes: readonly KubeObject[];
+  endpoints: readonly StoredEndpoint[];
+  /** Uids of Computes whose endpoints may stand without them: retained, or let go by a person. */
+  mayLeave: ReadonlySet<string>;
+}
+
+/** What is not as it should be: every Compute ready, or saying truly why not, and no endpoint left behind. */
+export function complaints(scene: Scene): string[] {
+  return [
+    ...scene.computes.flatMap((compute) => judge(compute, scene)),
+    ...leftBehind(scene),
+    ...sharedEndpoints(scene),
+  ];
+}
+
+function judge(compute: KubeObject, scene: Scene): string[] {
+  const { name, generation } = compute.metadata;
+  const ready = conditionOf(compute, "Ready");
+  const said = `${String(ready?.reason)}: ${String(ready?.message)}`;
+  if (isDeleting(compute)) {
+    return explained(String(ready?.reason), compute, scene) ? [] : [`${name} is still being deleted (${said})`];
+  }
+  if (ready?.status !== "True") {
+    return explained(String(ready?.reason), compute, scene) ? [] : [`${name} is not ready and should be (${said})`];
+  }
+  const endpoint = scene.endpoints.find(({ id }) => id === statusOf(compute)["endpointID"]);
+  if (endpoint === undefined) return [`${name} is ready without an endpoint (${said})`];
+  if (statusOf(compute)["observedGeneration"] !== generation) return [`${name} is ready for an older generation`];
+  const differing = ready.reason === "Drifted" ? [] : differences(compute, endpoint);
+  return differing.map((field) => `${name} is ready and differs in ${field} (${said})`);
+}
+
+/** Whether the reason that a Compute gives for not being ready is true. */
+function explained(reason: string, compute: KubeObject, { computes, endpoints }: Scene): boolean {
+  const { projectID, branchID, type, adopt, driftPolicy } = specOf(compute);
+  const { uid } = compute.metadata;
+  const others = computes.filter(({ metadata }) => metadata.uid !== uid);
+  const primary = endpoints.find((endpoint) => endpoint.branchId === branchID && endpoint.type === "read_write");
+  const named = isJsonObject(adopt) ? adopt["endpointID"] : undefined;
+  const target = endpoints.find(({ id }) => id === named);
+  const linked = linkedID(compute);
+  switch (reason) {
+    case "PrimaryExists":
+      return (
+        type === "read_write" &&
+        primary !== undefined &&
+        primary.name !== markerOf(uid) &&
+        (endpoints.some(({ id }) => id === linked) || !adopts(compute, primary))
+      );
+    case "Conflict":
+      return (
+        others.some((other) => linked !== undefined && linkedID(other) === linked) ||
+        others.some((other) => primary !== undefined && linkedID(other) === primary.id) ||
+        others.some(
+          (other) => type === "read_write" && specOf(other)["branchID"] === branchID && specOf(other)["type"] === type,
+        ) ||
+        others.some((other) => named !== undefined && linkedID(other) === named) ||
+        (endpoints.find(({ id }) => id === linked)?.name?.startsWith("k8s-") ?? false)
+      );
+    case "AdoptionRefused":
+      if (named === undefined) return primary !== undefined && others.some((other) => isOurs(other, primary));
+      return (
+        target === undefined ||
+        target.projectId !== projectID ||
+        target.branchId !== branchID ||
+        target.type !== type ||
+        others.some((other) => linkedID(other) === target.id || uidOfMarker(target.name) === other.metadata.uid)
+      );
+    case "CreateUnknown":
+      return endpoints.every(({ projectId }) => projectId !== projectID) || endpoints.some(isAnonymous(branchID, type));
+    case "Creating":
+    case "Moving":
+      // Another Compute holds the branch and is to leave it, but cannot.
+      return others.some((other) => {
+        const held = endpoints.find((endpoint) => endpoint.id === linkedID(other));
+        const leaves = specOf(other)["branchID"] !== branchID && conditionOf(other, "Ready")?.status === "False";
+        return held !== undefined && held.branchId === branchID && held.type === "read_write" && leaves;
+      });
+    case "EndpointLost":
+      return driftPolicy === "Report" || (named !== undefined && target === undefined);
+    default:
+      return false;
+  }
+}
+
+/** Whether an endpoint could be the one of a lost create, for all that anyone can tell. */
+function isAnonymous(branchID: unknown, type: unknown): (endpoint: StoredEndpoint) => boolean {
+  return (endpoint) => endpoint.name === undefined && endpoint.branchId === branchID && endpoint.type === type;
+}
+
+function differences(compute: KubeObject, endpoint: StoredEndpoint): string[] {
+  const spec = specOf(compute);
+  const units = isJsonObject(spec["computeUnits"]) ? spec["computeUnits"] : {};
+  const scale = isJsonObject(spec["scaleToZero"]) ? spec["scaleToZero"] : {};
+  const pooler = isJsonObject(spec["pooler"]) ? spec["pooler"] : {};
+  const settings = isJsonObject(spec["postgresSettings"]) ? spec["postgresSettings"] : {};
+  const wanted: [string, unknown, unknown][] = [
+    ["branchID", spec["branchID"], endpoint.branchId],
+    ["type", spec["type"], endpoint.type],
+    ["computeUnits.min", units["min"], endpoint.minCu],
+    ["computeUnits.max", units["max"], endpoint.maxCu],
+    ["scaleToZero", scale["enabled"] === false ? -1 : undefined, endpoint.suspendTimeoutSeconds],
+    ["scaleToZero.after", scale["after"] === "10m" ? 600 : undefined, endpoint.suspendTimeoutSeconds],
+    ["pooler.enabled", pooler["enabled"], endpoint.poolerEnabled],
+    ["disabled", spec["disabled"], endpoint.disabled],
+    ["passwordlessAccess", spec["passwordlessAccess"], endpoint.passwordlessAccess],
+    ...Object.entries(settings).map(([key, value]): [string, unknown, unknown] => [
+      `postgresSettings.${key}`,
+      value,
+      endpoint.settings.pg_settings[key],
+    ]),
+  ];
+  return wanted.filter(([, theirs, ours]) => theirs !== undefined && theirs !== ours).map(([field]) => field);
+}
+
+function leftBehind({ computes, endpoints, mayLeave }: Scene): string[] {
+  const living = new Set(computes.map(({ metadata }) => metadata.uid));
+  return endpoints.flatMap(({ id, name }) => {
+    const uid = uidOfMarker(name);
+    return uid === undefined || living.has(uid) || mayLeave.has(uid)
+      ? []
+      : [`${id} was left behind by a Compute that is gone`];
+  });
+}
+
+function sharedEndpoints({ computes, endpoints }: Scene): string[] {
+  return endpoints.flatMap(({ id, name }) => {
+    const twins = endpoints.filter((other) => other.name !== undefined && other.name === name);
+    const holders = computes.filter(
+      (compute) => statusOf(compute)["endpointID"] === id && conditionOf(compute, "Ready")?.status === "True",
+    );
+    return [
+      ...(twins.length > 1 && twins[0]?.id === id
+        ? [`${twins.map((twin) => twin.id).join(" and ")} carry one mark`]
+        : []),
+      ...(holders.length > 1
+        ? [`${id} is claimed by ${holders.map(({ metadata }) => metadata.name).join(" and ")}`]
+        : []),
+    ];
+  });
+}

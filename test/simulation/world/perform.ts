@@ -1,0 +1,79 @@
+import type { Action } from "./actions.ts";
+import type { World } from "./world.ts";
+
+/** Does what an action says, now. */
+export function perform(world: World, action: Action): void {
+  const { people, host, clock, weather } = world;
+  const nthEndpoint = (nth: number) => {
+    const endpoints = host.allEndpoints();
+    return endpoints[nth % Math.max(1, endpoints.length)];
+  };
+  switch (action.do) {
+    case "apply":
+      return people.apply(action.name, action.spec);
+    case "replace":
+      return people.replace(action.name);
+    case "delete":
+      return people.delete(action.name);
+    case "drop finalizers":
+      return people.dropFinalizers(action.name);
+    case "annotate":
+      return people.annotate(action.name, action.key, action.value);
+    case "wipe status":
+      return people.wipeStatus(action.name);
+    case "copy":
+      return people.copy(action.from, action.to);
+    case "rotate key": {
+      const name = world.giveNewKey();
+      clock.after(action.revokeAfterMs, () => host.revokeKeysBefore(name));
+      return;
+    }
+    case "revoke key":
+      host.revokeKeysBefore(undefined);
+      clock.after(action.mendAfterMs, () => world.giveNewKey());
+      return;
+    case "change endpoint":
+    case "delete endpoint": {
+      const endpoint = nthEndpoint(action.nth);
+      if (endpoint === undefined) return;
+      const path = `/projects/${endpoint.projectId}/endpoints/${endpoint.id}`;
+      if (action.do === "delete endpoint") host.byPeople("DELETE", path);
+      else host.byPeople("PATCH", path, { endpoint: action.body });
+      return;
+    }
+    case "create endpoint":
+      host.byPeople("POST", `/projects/${action.project}/endpoints`, {
+        endpoint: { branch_id: action.branch, type: action.type },
+      });
+      return;
+    case "connect": {
+      const endpoint = nthEndpoint(action.nth);
+      if (endpoint !== undefined) host.connect(endpoint.id);
+      return;
+    }
+    case "kill":
+      return world.kill(action.downMs);
+    case "pause":
+      return world.pause(action.ms, action.slept);
+    case "cut watches":
+      return world.cutWatches();
+    case "forget history":
+      world.server.store.compact();
+      return world.cutWatches();
+    case "service down":
+      weather.serviceDown += 1;
+      clock.after(action.ms, () => {
+        weather.serviceDown -= 1;
+      });
+      return;
+    case "cluster down":
+      weather.clusterDown += 1;
+      world.cutWatches();
+      clock.after(action.ms, () => {
+        weather.clusterDown -= 1;
+      });
+      return;
+    case "step clock":
+      return clock.stepWall(action.ms);
+  }
+}

@@ -1,0 +1,232 @@
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import type { KubeObject } from "../api-server/objects.ts";
+import {
+  adopts,
+  annotationOf,
+  endpointFinalizer,
+  inUseFinalizer,
+  isDeleting,
+  isOurs,
+  linkedID,
+  markerOf,
+  specOf,
+  uidOfMarker,
+} from "./computes.ts";
+import type { ClusterWrite, ServiceWrite, Violation } from "./records.ts";
+
+/** How old a view may be on which an operator still acts in good faith: a slow watch, and a request on its way. */
+const goodFaithMs = 60_000;
+
+export interface PromisesOptions {
+  clock: Clock;
+  /** What stands at the service at this moment. */
+  endpoints: () => readonly StoredEndpoint[];
+}
+
+/** The promises that hold at every step, checked as each request leaves, arrives or changes something. */
+export class Promises {
+  readonly violations: Violation[] = [];
+  readonly #options: PromisesOptions;
+  readonly #writes: ServiceWrite[] = [];
+  /** Every Compute that there is or was, as last seen, and until when it stood. */
+  readonly #known = new Map<string, { compute: KubeObject; until: number }>();
+  /** Which Computes ever claimed an endpoint by mark, adoption or annotation. */
+  readonly #claimed = new Map<string, Set<string>>();
+  /** When a Compute's deletionPolicy last became what it is. */
+  readonly #policySince = new Map<string, number>();
+  /** Computes whose finalizer a person took away: what they leave behind is on that person. */
+  readonly letGoByPerson = new Set<string>();
+  readonly retained = new Set<string>();
+
+  constructor(options: PromisesOptions) {
+    this.#options = options;
+  }
+
+  get writes(): readonly ServiceWrite[] {
+    return this.#writes;
+  }
+
+  /** A Compute changed, by whomever. */
+  computeChanged(before: KubeObject | undefined, after: KubeObject | undefined, byOperator: boolean): void {
+    const compute = after ?? before;
+    if (compute === undefined) return;
+    const { uid } = compute.metadata;
+    const now = this.#now();
+    this.#known.set(uid, { compute, until: after === undefined ? now : Number.POSITIVE_INFINITY });
+    if (before === undefined || specOf(before)["deletionPolicy"] !== specOf(compute)["deletionPolicy"]) {
+      this.#policySince.set(uid, now);
+    }
+    const linked = linkedID(compute);
+    if (linked !== undefined) this.#claim(linked, uid);
+    const dropped = hasFinalizer(before) && !hasFinalizer(after);
+    if (dropped && !byOperator) this.letGoByPerson.add(uid);
+    if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
+  }
+
+  sent(write: ServiceWrite): void {
+    this.#writes.push(write);
+    const { target } = write;
+    if (target === undefined) return;
+    const claimants = this.#claimants(target);
+    if (claimants.length === 0) {
+      this.#broken(
+        "no stranger's endpoint",
+        `${write.kind} of ${target.id}, which no Compute owns, adopts or is linked to`,
+      );
+    }
+    if (write.kind === "delete") this.#checkDelete(target);
+    if (write.kind === "restart") this.#checkRestart(write, claimants);
+  }
+
+  carriedOut(write: ServiceWrite): void {
+    if (write.kind !== "create" || write.carriedOut?.status !== 201) return;
+    const made = this.#options.endpoints().find(({ id }) => id === write.endpointID);
+    const uid = uidOfMarker(made?.name);
+    if (made === undefined || uid === undefined) {
+      this.#broken("never a stranger", `created ${write.endpointID} without the mark of a Compute`);
+      return;
+    }
+    this.#claim(made.id, uid);
+    const twins = this.#options.endpoints().filter(({ name }) => name === made.name);
+    const held = this.#writes.some(
+      (other) => other.kind === "create" && other.beyondSettle && markOf(other) === made.name,
+    );
+    if (twins.length > 1 && !held) {
+      this.#broken(
+        "never twice",
+        `${twins.map(({ id }) => id).join(" and ")} were made for one Compute, ${this.#nameOf(uid)}`,
+      );
+    }
+  }
+
+  clusterWritten({ process, resource, before, after }: ClusterWrite): void {
+    if (before === undefined) return;
+    const kept = after?.metadata.finalizers ?? [];
+    const removed = (before.metadata.finalizers ?? []).filter((name) => !kept.includes(name));
+    const strange = removed.filter((name) => name !== endpointFinalizer && name !== inUseFinalizer);
+    if (strange.length > 0) {
+      this.#broken("finalizers", `${process} took ${strange.join(", ")} off ${resource} ${before.metadata.name}`);
+    }
+    if (!removed.includes(endpointFinalizer)) return;
+    if (!isDeleting(before)) {
+      this.#broken(
+        "finalizers",
+        `${process} dropped the finalizer of ${before.metadata.name}, which is not being deleted`,
+      );
+    } else if (specOf(before)["deletionPolicy"] !== "Retain") {
+      const left = this.#options.endpoints().filter(({ name }) => name === markerOf(before.metadata.uid));
+      for (const { id } of left) {
+        this.#broken("finalizers", `${process} let ${before.metadata.name} go while its endpoint ${id} stands`);
+      }
+    }
+  }
+
+  #checkDelete(target: StoredEndpoint): void {
+    const known = this.#knownLately();
+    const maker = known.filter(({ compute }) => target.name === markerOf(compute.metadata.uid));
+    const owners = maker.length > 0 ? maker : known.filter(({ compute }) => hasAdopted(compute, target));
+    if (owners.length === 0) {
+      this.#broken("never another's", `delete of ${target.id}, which is linked by an annotation at most`);
+    }
+    for (const { compute } of owners) {
+      const { uid } = compute.metadata;
+      const twins = this.#options.endpoints().filter(({ name }) => name === markerOf(uid));
+      const living = this.#known.get(uid)?.until === Number.POSITIVE_INFINITY && !isDeleting(compute);
+      const linked = linkedID(compute);
+      const hasAnother = linked !== target.id && this.#options.endpoints().some(({ id }) => id === linked);
+      if (living && twins.length < 2 && !hasAnother) {
+        this.#broken("never lost", `delete of ${target.id} while its Compute ${compute.metadata.name} is to be`);
+      }
+      const since = this.#policySince.get(uid) ?? 0;
+      if (specOf(compute)["deletionPolicy"] === "Retain" && !living && this.#now() - since > goodFaithMs) {
+        this.#broken("never lost", `delete of ${target.id} though ${compute.metadata.name} says Retain`);
+      }
+    }
+  }
+
+  /** Once per value; again only where the reply to the one before was lost. */
+  #checkRestart(write: ServiceWrite, claimants: readonly KubeObject[]): void {
+    for (const compute of claimants) {
+      const value = annotationOf(compute, "restartedAt");
+      const same = this.#writes.filter(
+        (other) =>
+          other !== write &&
+          other.kind === "restart" &&
+          other.endpointID === write.endpointID &&
+          other.computes.some(({ metadata }) => metadata.uid === compute.metadata.uid) &&
+          other.computes.some(
+            (then) => then.metadata.uid === compute.metadata.uid && annotationOf(then, "restartedAt") === value,
+          ),
+      );
+      const surely = same.filter(
+        ({ heard, carriedOut, process }) => heard && carriedOut?.status === 200 && process === write.process,
+      );
+      if (surely.length > 0) {
+        this.#broken(
+          "restart once",
+          `${compute.metadata.name} was restarted again for ${value}, though the first was answered`,
+        );
+      }
+    }
+  }
+
+  #claimants(target: StoredEndpoint): KubeObject[] {
+    const ever = this.#claimed.get(target.id) ?? new Set();
+    return this.#knownLately()
+      .filter(({ compute }) => isOurs(compute, target) || ever.has(compute.metadata.uid) || adopts(compute, target))
+      .map(({ compute }) => compute);
+  }
+
+  #knownLately(): { compute: KubeObject; until: number }[] {
+    const now = this.#now();
+    return [...this.#known.values()].filter(({ until }) => until + goodFaithMs >= now);
+  }
+
+  #claim(endpointID: string, uid: string): void {
+    const uids = this.#claimed.get(endpointID) ?? new Set<string>();
+    this.#claimed.set(endpointID, uids.add(uid));
+  }
+
+  #nameOf(uid: string): string {
+    return this.#known.get(uid)?.compute.metadata.name ?? uid;
+  }
+
+  #now(): number {
+    return this.#options.clock.monotonic();
+  }
+
+  #broken(promise: string, message: string): void {
+    this.violations.push({ promise, message, atMs: this.#now() });
+  }
+
+  /** Uids of Computes for which a create came in when the Compute was long gone: nobody could know of it. */
+  createdTooLate(): string[] {
+    return this.#writes
+      .filter(({ kind, beyondSettle, carriedOut }) => kind === "create" && beyondSettle && carriedOut?.status === 201)
+      .map((write) => uidOfMarker(String(markOf(write))))
+      .filter((uid) => uid !== undefined)
+      .filter((uid) => this.#known.get(uid)?.until !== Number.POSITIVE_INFINITY);
+  }
+
+  /** For the promises that others check. */
+  report(promise: string, message: string): void {
+    this.#broken(promise, message);
+  }
+}
+
+function hasFinalizer(compute: KubeObject | undefined): boolean {
+  return compute?.metadata.finalizers?.includes(endpointFinalizer) ?? false;
+}
+
+/** Whether a Compute took an endpoint over: a move since then does not undo that. */
+function hasAdopted(compute: KubeObject, target: StoredEndpoint): boolean {
+  return specOf(compute)["adopt"] !== undefined && linkedID(compute) === target.id;
+}
+
+/** The name that a create gave its endpoint. */
+function markOf({ body }: ServiceWrite): unknown {
+  if (typeof body !== "object" || body === null || !("endpoint" in body)) return undefined;
+  const { endpoint } = body;
+  return typeof endpoint === "object" && endpoint !== null && "name" in endpoint ? endpoint.name : undefined;
+}

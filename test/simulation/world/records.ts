@@ -1,0 +1,42 @@
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import type { KubeObject } from "../api-server/objects.ts";
+
+/** One request by which an operator meant to change the service, and what became of it. */
+export interface ServiceWrite {
+  /** Counts up over the run. */
+  number: number;
+  process: string;
+  kind: "create" | "patch" | "delete" | "restart";
+  project: string;
+  /** Absent for a create until it is carried out. */
+  endpointID: string | undefined;
+  body: unknown;
+  sentAt: number;
+  /** All Computes of the cluster at the moment it was sent. */
+  computes: readonly KubeObject[];
+  /** The endpoint as it stood then; absent for a create. */
+  target: StoredEndpoint | undefined;
+  /** Whether it was held up longer than `--create-settle`, which no operator can guard against. */
+  beyondSettle: boolean;
+  /** When it was carried out, and how the service answered. */
+  carriedOut: { at: number; status: number } | undefined;
+  /** Whether the operator heard the service's own answer. */
+  heard: boolean;
+}
+
+/** One change of the cluster by an operator. */
+export interface ClusterWrite {
+  process: string;
+  at: number;
+  resource: string;
+  before: KubeObject | undefined;
+  after: KubeObject | undefined;
+}
+
+/** A promise that was broken: ends the run. */
+export interface Violation {
+  /** Which promise, e.g. `never twice`. */
+  promise: string;
+  message: string;
+  atMs: number;
+}

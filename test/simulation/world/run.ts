@@ -1,0 +1,107 @@
+import { inWords } from "./actions.ts";
+import { annotationOf, conditionOf } from "./computes.ts";
+import { noFaults } from "./fates.ts";
+import type { Gate } from "./gate.ts";
+import { complaints } from "./judge.ts";
+import { perform } from "./perform.ts";
+import type { Violation } from "./records.ts";
+import type { Script } from "./script.ts";
+import { type Plant, World } from "./world.ts";
+
+/** How a run went. */
+export interface RunResult {
+  violations: readonly Violation[];
+  /** Requests of operators to the service and to the API server. */
+  steps: number;
+  faults: ReadonlyMap<string, number>;
+  /** What happened last, in words. */
+  history: readonly string[];
+}
+
+export interface RunOptions {
+  gate?: Gate;
+  plant?: Plant;
+}
+
+/** How long it may take until all is well once faults have stopped. */
+const restWithinMs = 20 * 60_000;
+const lookEveryMs = 5_000;
+/** What the service does by itself is seen with the next refresh. */
+const seenWithinMs = 35_000;
+/** Three refreshes. */
+const quietForMs = 95_000;
+
+/** Plays a script to its end, lets everything come to rest, and tells which promises were broken on the way. */
+export async function play(script: Script, options: RunOptions = {}): Promise<RunResult> {
+  const { seed, operators, rates } = script;
+  const world = new World({ seed, operators, rates, ...options });
+  try {
+    world.start();
+    for (const { atMs, action } of script.actions) {
+      await world.runUntil(atMs);
+      if (world.promises.violations.length > 0) break;
+      world.witness.note(`--- ${inWords({ atMs, action }).slice(11)}`);
+      perform(world, action);
+    }
+    await world.runUntil(script.calmAtMs);
+    if (world.promises.violations.length === 0) await comeToRest(world);
+    const { violations } = world.promises;
+    return {
+      violations: [...violations],
+      steps: world.witness.steps,
+      faults: world.weather.tally,
+      history: world.witness.history,
+    };
+  } finally {
+    world.close();
+  }
+}
+
+/** Faults stop, people lend a hand where only people can, and then all must be well and quiet. */
+async function comeToRest(world: World): Promise<void> {
+  const { promises, clock, weather } = world;
+  weather.rates = noFaults;
+  const calmAt = Math.max(clock.monotonic(), await passOutages(world));
+  for (const compute of world.people.computes()) {
+    if (annotationOf(compute, "paused") !== undefined) world.people.annotate(compute.metadata.name, "paused", null);
+  }
+  let wrong: string[] = [];
+  let serviceRestsFrom = calmAt;
+  while (clock.monotonic() < calmAt + restWithinMs) {
+    await world.runUntil(clock.monotonic() + lookEveryMs);
+    if (promises.violations.length > 0) return;
+    wrong = complaintsOf(world);
+    if (world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();
+    const restedSince = Math.max(world.witness.lastWrite.at, serviceRestsFrom);
+    if (wrong.length === 0 && clock.monotonic() - restedSince > seenWithinMs) break;
+    lendAHand(world, calmAt);
+  }
+  for (const complaint of wrong) promises.report("all is well afterwards", complaint);
+  const restedAt = clock.monotonic();
+  await world.runUntil(restedAt + quietForMs);
+  const { at, what } = world.witness.lastWrite;
+  if (at > restedAt) {
+    promises.report("quiet when settled", `${Math.round(at - restedAt)} ms after all was well: ${what}`);
+  }
+  for (const complaint of complaintsOf(world)) promises.report("all stays well", complaint);
+}
+
+function complaintsOf({ people, host, promises }: World): string[] {
+  const mayLeave = new Set([...promises.letGoByPerson, ...promises.retained, ...promises.createdTooLate()]);
+  return complaints({ computes: people.computes(), endpoints: host.allEndpoints(), mayLeave });
+}
+
+/** What was down, paused or without a key comes back by itself; the last of it within a minute or so. */
+async function passOutages(world: World): Promise<number> {
+  await world.runUntil(world.clock.monotonic() + 65_000);
+  return world.clock.monotonic();
+}
+
+/** After a mass loss nothing goes on until a person says so: here one does, now and then. */
+function lendAHand({ people, clock }: World, calmAt: number): void {
+  const minutes = Math.floor((clock.monotonic() - calmAt) / 60_000);
+  for (const compute of people.computes()) {
+    if (conditionOf(compute, "Ready")?.reason !== "MassLoss") continue;
+    people.annotate(compute.metadata.name, "reconcileRequestedAt", `calm-${minutes}`);
+  }
+}

@@ -1,0 +1,159 @@
+import { z } from "zod";
+import type { Clock, Random } from "../../../src/operator/runtime/clock.ts";
+import { seededIds } from "../../../src/service/ids.ts";
+import { Seed } from "../../../src/service/seed/document.ts";
+import { plant } from "../../../src/service/seed/plant.ts";
+import { createService, type Service } from "../../../src/service/service.ts";
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import { Store } from "../../../src/service/store/store.ts";
+
+/** An answer of the service as its text, before any network. */
+export interface Reply {
+  status: number;
+  text: string | undefined;
+  retryAfterMs: number | undefined;
+}
+
+/** The key of the people who look after the service; the operator has keys of its own. */
+export const peoplesKey = "peoples-key";
+const consoleKey = "console-key";
+
+export const projects = ["shiny-wind-000001", "quiet-moon-000002"] as const;
+export const branchesOf = (project: string): string[] =>
+  ["main", "one", "two"].map((name) => `br-${name}-${project.slice(-1)}`);
+
+/** The real service, in this process, on in-memory SQLite, with what people do there and how it once looked. */
+export class ServiceHost {
+  readonly service: Service;
+  readonly #clock: Clock;
+  /** Lists as they stood before each change, oldest first: what a lagging replica shows. */
+  readonly #past: { until: number; project: string; reply: Reply }[] = [];
+
+  constructor(options: { clock: Clock; random: Random; firstKey: string; onError: (error: unknown) => void }) {
+    const { clock, random, firstKey, onError } = options;
+    this.#clock = clock;
+    const store = Store.open(":memory:");
+    // Its own wall clock, in whole milliseconds, which nobody sets: only the cluster's machines have theirs stepped.
+    const start = clock.now();
+    const wall = { now: () => Math.floor(start + clock.monotonic()), after: clock.after.bind(clock) };
+    this.service = createService({ clock: wall, random, ids: seededIds(random), store, onError });
+    this.service.change((world, at) => plant(world, seed(firstKey), at));
+  }
+
+  /** Carries a request out and answers it. */
+  request(method: string, path: string, key: string, body?: unknown): Reply {
+    if (method !== "GET") this.#remember(path);
+    const reply = this.service.call({
+      method,
+      path: `/api/v2${path.split("?")[0] ?? ""}`,
+      query: Object.fromEntries(new URLSearchParams(path.split("?")[1] ?? "")),
+      headers: { authorization: `Bearer ${key}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const retryAfter = reply.headers["retry-after"];
+    return {
+      status: reply.status,
+      text: reply.body,
+      retryAfterMs: retryAfter === undefined ? undefined : Number(retryAfter) * 1000,
+    };
+  }
+
+  /** The answer to a GET as it would have been some time ago; the newest where nothing has changed since. */
+  requestLate(path: string, key: string, lagMs: number): Reply {
+    const now = this.request("GET", path, key);
+    const then = this.#clock.monotonic() - lagMs;
+    const past = this.#past.find(({ until, project }) => until > then && path === `/projects/${project}/endpoints`);
+    return now.status === 200 && past !== undefined ? past.reply : now;
+  }
+
+  /** What people do, whether or not it works out: the answer's status. */
+  byPeople(method: string, path: string, body?: unknown): Reply {
+    return this.request(method, path, peoplesKey, body);
+  }
+
+  /** A client connects for a moment, which wakes an idle compute. */
+  connect(endpointID: string): void {
+    this.service.call({ method: "POST", path: `/_connect/${endpointID}`, query: { seconds: "5" } });
+  }
+
+  /** When something next happens at the service by itself; absent where all of it rests. */
+  restsFrom(): number | undefined {
+    this.service.settle();
+    return this.service.nextDue();
+  }
+
+  endpoints(project: string): StoredEndpoint[] {
+    this.service.settle();
+    return this.service.world.store.endpoints.list(project);
+  }
+
+  allEndpoints(): StoredEndpoint[] {
+    return projects.flatMap((project) => this.endpoints(project));
+  }
+
+  endpoint(id: string): StoredEndpoint | undefined {
+    return this.service.world.store.endpoints.byId(id);
+  }
+
+  /** Makes a key for the operator's account, in the console; answers its secret. */
+  newKey(name: string): string {
+    const made: unknown = JSON.parse(this.request("POST", "/api_keys", consoleKey, { key_name: name }).text ?? "");
+    if (typeof made !== "object" || made === null || !("key" in made)) throw new Error("no key was made");
+    return String(made.key);
+  }
+
+  /** Revokes every key made for the operator before the one of this name; all of them where none is named. */
+  revokeKeysBefore(name: string | undefined): void {
+    const listed: unknown = JSON.parse(this.request("GET", "/api_keys", consoleKey).text ?? "[]");
+    const keys = KeyList.parse(listed).filter((key) => key.name !== "console");
+    const kept = name === undefined ? Number.POSITIVE_INFINITY : (keys.find((key) => key.name === name)?.id ?? 0);
+    for (const { id } of keys) if (id < kept) this.request("DELETE", `/api_keys/${id}`, consoleKey);
+  }
+
+  close(): void {
+    this.service.close();
+  }
+
+  #remember(path: string): void {
+    const project = /^\/projects\/([^/]+)\//.exec(path)?.[1];
+    if (project === undefined) return;
+    const reply = this.request("GET", `/projects/${project}/endpoints`, peoplesKey);
+    if (reply.status === 200) this.#past.push({ until: this.#clock.monotonic(), project, reply });
+    if (this.#past.length > 200) this.#past.shift();
+  }
+}
+
+const KeyList = z.array(z.object({ id: z.number(), name: z.string() }));
+
+function seed(firstKey: string): Seed {
+  return Seed.parse({
+    accounts: [
+      {
+        id: "acc-ops",
+        email: "ops@example.com",
+        plan: "scale",
+        apiKeys: [
+          { name: "console", key: consoleKey },
+          { name: "first", key: firstKey },
+        ],
+      },
+      { id: "acc-dev", email: "dev@example.com", plan: "scale", apiKeys: [{ name: "people", key: peoplesKey }] },
+    ],
+    organizations: [
+      {
+        id: "org-shop",
+        plan: "scale",
+        members: [
+          { account: "acc-ops", role: "admin" },
+          { account: "acc-dev", role: "admin" },
+        ],
+      },
+    ],
+    projects: projects.map((id) => ({
+      id,
+      owner: "org-shop",
+      branches: branchesOf(id).map((branch, index) => ({ id: branch, name: branch, default: index === 0 })),
+      endpoints: [{ id: `ep-seed-${id.slice(-1)}`, branchID: branchesOf(id)[0], type: "read_write" }],
+    })),
+  });
+}

@@ -1,0 +1,166 @@
+import {
+  NoAnswer,
+  type ServiceRequest,
+  type ServiceResponse,
+  type ServiceTransport,
+} from "../../../src/operator/client/transport.ts";
+import { type Clock, sleep } from "../../../src/operator/runtime/clock.ts";
+import type { ServiceFate, Weather } from "./fates.ts";
+import type { Gate } from "./gate.ts";
+import type { SimProcess } from "./process.ts";
+import type { ServiceWrite } from "./records.ts";
+import type { Reply, ServiceHost } from "./service-host.ts";
+
+/** Hears of every request of an operator to the service. */
+export interface ServiceWitness {
+  /** Called as it leaves; answers the record that is filled in as it goes on, for writes. */
+  sent(process: string, request: ServiceRequest): ServiceWrite | undefined;
+  carriedOut(write: ServiceWrite): void;
+  /** The operator was told to send nothing for a while. */
+  toldToWait(process: string, key: string, ms: number): void;
+}
+
+export interface ServicePortOptions {
+  process: SimProcess;
+  host: ServiceHost;
+  /** The world's, which goes on when the process does not. */
+  clock: Clock;
+  weather: Weather;
+  gate: Gate;
+  witness: ServiceWitness;
+  crash: () => void;
+  createSettleMs: number;
+}
+
+/** The way of one operator process to the service, through whatever weather lies between. */
+export class SimServiceTransport implements ServiceTransport {
+  readonly #options: ServicePortOptions;
+
+  constructor(options: ServicePortOptions) {
+    this.#options = options;
+  }
+
+  send(request: ServiceRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<ServiceResponse> {
+    const { process } = this.#options;
+    if (process.state === "dead") return new Promise(() => {});
+    const write = options.signal.aborted ? undefined : this.#options.witness.sent(process.name, request);
+    return process.wait(this.#send(request, write, options)).then(({ response, own }) => {
+      // What the process has really been told: it may have died, or slept, since the answer came.
+      if (write !== undefined) write.heard = own;
+      const { status, retryAfterMs } = response;
+      const told = retryAfterMs !== undefined && (status === 429 || status === 503);
+      if (told) this.#options.witness.toldToWait(process.name, request.key.fingerprint(), retryAfterMs);
+      return response;
+    });
+  }
+
+  async #send(
+    request: ServiceRequest,
+    write: ServiceWrite | undefined,
+    { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+  ): Promise<Heard> {
+    const { process, gate, weather, clock, createSettleMs } = this.#options;
+    if (signal.aborted) throw new NoAnswer("called off");
+    const verdict = gate({ process: process.name, port: "service", what: `${request.method} ${request.path}` });
+    const fate: ServiceFate =
+      verdict === "pass" ? weather.service(write !== undefined) : { kind: "lost", arriveMs: 1, afterMs: 50 };
+    if (write !== undefined && fate.kind === "late") write.beyondSettle = fate.arriveMs >= createSettleMs;
+
+    const deadline = clock.monotonic() + timeoutMs;
+    const pass = async (ms: number) => {
+      const left = deadline - clock.monotonic();
+      await sleep(clock, Math.min(ms, left), signal).catch(() => {
+        throw new NoAnswer("called off");
+      });
+      if (ms >= left) throw new NoAnswer("no answer in time");
+    };
+    const arrival = (ms: number): Promise<Reply> =>
+      new Promise((resolve) => {
+        clock.after(ms, () => {
+          const reply = this.#carryOut(request, write, fate);
+          if (verdict === "crash") this.#options.crash();
+          resolve(reply);
+        });
+      });
+    switch (fate.kind) {
+      case "answered": {
+        const reply = arrival(fate.arriveMs);
+        await pass(fate.arriveMs + fate.replyMs);
+        return ownAnswer(await reply);
+      }
+      case "refused":
+        await pass(fate.afterMs);
+        throw new NoAnswer("ECONNREFUSED: connection refused");
+      case "lost":
+        void arrival(fate.arriveMs);
+        await pass(fate.afterMs);
+        throw new NoAnswer("ECONNRESET: connection reset");
+      case "late":
+        void arrival(fate.arriveMs);
+        await pass(timeoutMs);
+        throw new NoAnswer("no answer in time");
+      case "status":
+        await pass(fate.afterMs);
+        return ownAnswer(refusal(fate.status, fate.retryAfterMs));
+      case "broken":
+        if (fate.carriedOut) void arrival(1);
+        await pass(Math.max(fate.afterMs, 2));
+        return { response: fate.as === "html" ? proxyPage : internalError, own: false };
+      case "cut": {
+        const reply = arrival(fate.arriveMs);
+        await pass(fate.arriveMs + fate.replyMs);
+        return { response: { status: (await reply).status, json: false, body: undefined }, own: false };
+      }
+    }
+    return fate satisfies never;
+  }
+
+  #carryOut(request: ServiceRequest, write: ServiceWrite | undefined, fate: ServiceFate): Reply {
+    const { host, witness, clock } = this.#options;
+    const key = request.key.authorization().replace(/^Bearer /, "");
+    const query = new URLSearchParams(request.query).toString();
+    const path = query === "" ? request.path : `${request.path}?${query}`;
+    if (fate.kind === "answered" && fate.lagMs > 0) return host.requestLate(path, key, fate.lagMs);
+    const reply = host.request(request.method, path, key, request.body);
+    if (write !== undefined) {
+      write.carriedOut = { at: clock.monotonic(), status: reply.status };
+      if (write.kind === "create" && reply.status === 201) write.endpointID = createdID(reply);
+      witness.carriedOut(write);
+    }
+    return reply;
+  }
+}
+
+/** What came back, and whether it was the service's own whole answer. */
+interface Heard {
+  response: ServiceResponse;
+  own: boolean;
+}
+
+function ownAnswer({ status, text, retryAfterMs }: Reply): Heard {
+  const waits = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const response =
+    text === undefined
+      ? { status, json: false, body: undefined, ...waits }
+      : { status, json: true, body: JSON.parse(text), ...waits };
+  return { response, own: true };
+}
+
+const proxyPage: ServiceResponse = { status: 503, json: false, body: undefined };
+const internalError: ServiceResponse = { status: 500, json: true, body: { code: "", message: "internal error" } };
+
+function refusal(status: 423 | 429 | 503, retryAfterMs: number | undefined): Reply {
+  const messages = {
+    423: "project already has running conflicting operations, scheduling of new ones is prohibited",
+    429: "rate limit exceeded",
+    503: "service temporarily unavailable",
+  };
+  return { status, text: JSON.stringify({ request_id: "sim", code: "", message: messages[status] }), retryAfterMs };
+}
+
+function createdID(reply: Reply): string | undefined {
+  const body: unknown = JSON.parse(reply.text ?? "null");
+  if (typeof body !== "object" || body === null || !("endpoint" in body)) return undefined;
+  const { endpoint } = body;
+  return typeof endpoint === "object" && endpoint !== null && "id" in endpoint ? String(endpoint.id) : undefined;
+}

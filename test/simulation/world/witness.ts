@@ -1,0 +1,150 @@
+import type { ServiceRequest } from "../../../src/operator/client/transport.ts";
+import type { ClusterRequest } from "../../../src/operator/cluster/transport.ts";
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
+import type { ApiServer } from "../api-server/server.ts";
+import type { Change } from "../api-server/store.ts";
+import { BudgetGuard } from "./budget-guard.ts";
+import { KeyGuard } from "./key-guard.ts";
+import { LeaderGuard } from "./leader-guard.ts";
+import type { Promises } from "./promises.ts";
+import type { ServiceWrite } from "./records.ts";
+import type { ServiceHost } from "./service-host.ts";
+
+export interface WitnessOptions {
+  clock: Clock;
+  server: ApiServer;
+  host: ServiceHost;
+  promises: Promises;
+  /** Computes as they stand in the cluster. */
+  computes: () => readonly KubeObject[];
+}
+
+/** Sees everything that operators send, say and change, and holds it against the promises. */
+export class Witness {
+  readonly keys = new KeyGuard();
+  readonly leaders: LeaderGuard;
+  /** What happened, in words, for whoever has to understand a failure. */
+  readonly history: string[] = [];
+  /** When an operator last changed anything that counts, and what. */
+  lastWrite = { at: 0, what: "" };
+  /** Requests that left operators. */
+  steps = 0;
+  readonly #options: WitnessOptions;
+  readonly #budgets: BudgetGuard;
+  #writes = 0;
+
+  constructor(options: WitnessOptions) {
+    this.#options = options;
+    const report = (promise: string, message: string) => options.promises.report(promise, message);
+    this.leaders = new LeaderGuard(options.server, report);
+    this.#budgets = new BudgetGuard(options.clock, report);
+  }
+
+  /** Notes something in the history. */
+  note(what: string): void {
+    this.history.push(`${(this.#now() / 1000).toFixed(3).padStart(9)} s  ${what}`);
+    if (this.history.length > 1000) this.history.splice(0, 500);
+  }
+
+  /** Something in the cluster changed, by an operator's process or, without one, by somebody else. */
+  clusterChanged({ resource, object, previous, type }: Change, process: string | undefined): void {
+    const { promises, clock } = this.#options;
+    const after = type === "DELETED" ? undefined : object;
+    if (resource.plural === "computes") promises.computeChanged(previous, after, process !== undefined);
+    if (process === undefined || resource.plural === "leases") return;
+    promises.clusterWritten({ process, at: clock.monotonic(), resource: resource.plural, before: previous, after });
+    if (resource.plural !== "secrets" && this.keys.leakedIn(JSON.stringify(object))) {
+      promises.report("keys stay secret", `${process} wrote a key into ${resource.plural} ${object.metadata.name}`);
+    }
+    if (resource.plural === "events") return;
+    const what = `${process} changed ${resource.kind} ${object.metadata.name}: ${changedIn(previous, after)}`;
+    this.note(what);
+    // What a connection is good for is read again every ten minutes, and may only then be known.
+    if (resource.plural !== "serviceconnections") this.lastWrite = { at: this.#now(), what };
+  }
+
+  clusterRequested(process: string, { method, path }: ClusterRequest): void {
+    this.steps += 1;
+    if (method !== "GET" && !path.includes("/leases")) this.leaders.wrote(process, `${method} ${path}`);
+  }
+
+  /** A request to the service leaves; answers the record of a write, which is filled in as it goes on. */
+  sent(process: string, request: ServiceRequest): ServiceWrite | undefined {
+    this.steps += 1;
+    this.#budgets.sent(process, request.key.fingerprint(), request.method);
+    const write = this.#recordOf(process, request);
+    if (write === undefined) return undefined;
+    const what = `${process} sent ${request.method} ${request.path} ${JSON.stringify(request.body)}`;
+    this.note(what);
+    this.lastWrite = { at: this.#now(), what };
+    this.leaders.wrote(process, `${request.method} ${request.path}`);
+    this.#options.promises.sent(write);
+    return write;
+  }
+
+  carriedOut(write: ServiceWrite): void {
+    this.note(`the service answers the ${write.kind} of ${write.endpointID} with ${write.carriedOut?.status}`);
+    this.#options.promises.carriedOut(write);
+  }
+
+  toldToWait(process: string, key: string, ms: number): void {
+    this.#budgets.toldToWait(process, key, ms);
+  }
+
+  logged(process: string, line: string): void {
+    if (this.keys.leakedIn(line)) this.#options.promises.report("keys stay secret", `${process} logged a key: ${line}`);
+  }
+
+  #recordOf(process: string, { method, path, body }: ServiceRequest): ServiceWrite | undefined {
+    const [, project, endpointID, restart] =
+      /^\/projects\/([^/]+)\/endpoints(?:\/([^/]+))?(\/restart)?$/.exec(path) ?? [];
+    if (method === "GET" || project === undefined) return undefined;
+    const kinds = { POST: restart === undefined ? "create" : "restart", PATCH: "patch", DELETE: "delete" } as const;
+    return {
+      number: ++this.#writes,
+      process,
+      kind: kinds[method],
+      project,
+      endpointID,
+      body,
+      sentAt: this.#now(),
+      computes: this.#options.computes(),
+      target: endpointID === undefined ? undefined : this.#options.host.endpoint(endpointID),
+      beyondSettle: false,
+      carriedOut: undefined,
+      heard: false,
+    };
+  }
+
+  #now(): number {
+    return this.#options.clock.monotonic();
+  }
+}
+
+/** The members that differ between two versions of an object, two levels deep. */
+function changedIn(before: KubeObject | undefined, after: KubeObject | undefined): string {
+  const [old, now] = [partsOf(before), partsOf(after)];
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .filter(
+      (key) => key !== "metadata.resourceVersion" && JSON.stringify(old.get(key)) !== JSON.stringify(now.get(key)),
+    )
+    .map((key) => `${key} ${inShort(old.get(key))} -> ${inShort(now.get(key))}`)
+    .join("; ");
+}
+
+function partsOf(object: KubeObject | undefined): Map<string, unknown> {
+  return new Map(
+    Object.entries(object ?? {}).flatMap(([key, value]) =>
+      isJsonObject(value)
+        ? Object.entries(value).map(([name, part]): [string, unknown] => [`${key}.${name}`, part])
+        : [[key, value]],
+    ),
+  );
+}
+
+/** Conditions by their reason alone. */
+function inShort(value: unknown): string | undefined {
+  const [first]: unknown[] = Array.isArray(value) ? value : [];
+  return isJsonObject(first) && "reason" in first ? String(first["reason"]) : JSON.stringify(value);
+}
