@@ -4,7 +4,10 @@ import { CountReporter } from "./test/support/count-reporter.ts";
 
 const counts = process.env["COMPUTE_OPERATOR_TEST_COUNTS"];
 
-/** `unit` needs nothing but Node; `cluster` runs on the real control plane of test/control-plane, one file at a time. */
+/**
+ * `unit` needs nothing but Node; `browser` a Chromium (test/service/console/chromium.ts); `cluster` runs on the real
+ * control plane of test/control-plane, one file at a time.
+ */
 export default defineConfig({
   test: {
     reporters: ["default", new BehaviourReporter(), ...(counts ? [new CountReporter(counts)] : [])],
@@ -14,10 +17,11 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/**/*.cluster.test.ts"],
+          exclude: ["test/**/*.cluster.test.ts", "test/**/*.browser.test.ts"],
           testTimeout: 30_000,
         },
       },
+      { test: { name: "browser", include: ["test/**/*.browser.test.ts"], testTimeout: 300_000 } },
       {
         test: {
           name: "cluster",

@@ -17,8 +17,8 @@ export function changeCompute(visit: Visit): string {
   visit.act("PATCH", pathOf("projects", projectId, "endpoints", endpointId), { endpoint });
   const after = world.store.endpoints.get(projectId, endpointId);
   if (after) {
-    const suspends = `scale to zero ${suspensionInWords(after.suspendTimeoutSeconds)}`;
-    session.notice = `${endpointId} has ${sizeInWords(after)}, ${suspends}.`;
+    const suspends = suspensionInWords(after.suspendTimeoutSeconds);
+    session.notice = `${endpointId} has ${sizeInWords(after)}. Scale to zero: ${suspends}.`;
   }
   const page = /^[0-9]{1,6}$/.exec(form["page"] ?? "")?.[0] ?? "1";
   const query = page === "1" ? "" : `?page=${page}`;

@@ -23,13 +23,13 @@ a { color: var(--accent); }
 main:focus { outline: none; }
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: .5rem; background: var(--card); padding: .25rem .75rem; z-index: 1; }
-header { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1.75rem; padding: .7rem 2rem; background: var(--card); border-bottom: 1px solid var(--line); }
+header { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1.75rem; padding: .7rem 1.75rem; background: var(--card); border-bottom: 1px solid var(--line); }
 header form { margin-left: auto; display: flex; align-items: center; gap: 1rem; }
 .brand { font-weight: 700; text-decoration: none; color: var(--ink); }
 nav { display: flex; gap: 1.25rem; }
 header nav a { text-decoration: none; color: var(--soft); padding: .2rem 0; border-bottom: 2px solid transparent; }
 header nav a:hover, header nav a[aria-current] { color: var(--ink); border-color: var(--accent); }
-main { max-width: 78rem; margin: 0 auto; padding: 1.5rem 2rem 3rem; }
+main { max-width: 82rem; margin: 0 auto; padding: 1.5rem 1.75rem 3rem; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: .25rem 0 .5rem; }
 h2 { font-size: 1.1rem; margin: 0 0 .25rem; }
 section { margin-top: 2rem; }
@@ -37,17 +37,18 @@ small { display: block; color: var(--soft); font-size: .85em; }
 header small, button small { display: inline; margin-left: .35rem; }
 code { font: .9em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
 .about, .hint { color: var(--soft); margin: 0 0 1rem; }
-.hint { margin-top: 1rem; max-width: 46rem; }
+.hint { margin-top: 1rem; max-width: 60rem; }
 .trail { gap: .5rem; color: var(--soft); }
 .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 table { width: 100%; border-collapse: collapse; }
-caption { text-align: left; padding: .7rem 1rem 0; color: var(--soft); }
-th, td { text-align: left; vertical-align: top; padding: .7rem 1rem; font-weight: 400; }
-thead th { color: var(--soft); font-size: .85em; padding-bottom: .4rem; white-space: nowrap; }
+caption { position: absolute; left: -100vw; }
+th, td { text-align: left; vertical-align: top; padding: .75rem .8rem; font-weight: 400; }
+thead th { color: var(--soft); font-size: .85em; padding-block: .6rem .4rem; white-space: nowrap; }
 tbody tr { border-top: 1px solid var(--line); }
+tbody tr { scroll-margin-top: 18rem; }
 tbody tr:target { box-shadow: inset 4px 0 var(--accent); }
 tbody th a { font-weight: 600; }
-.computes th code, .size, time { white-space: nowrap; }
+.computes th code, .whole, .whole small, time { white-space: nowrap; }
 .badge { color: var(--soft); border: 1px solid var(--line); border-radius: 99px; padding: 0 .5rem; font-size: .8em; }
 .status { white-space: nowrap; }
 .status::before { content: ""; display: inline-block; width: .6em; height: .6em; border-radius: 50%; margin-right: .45em; border: 2px solid var(--soft); }
@@ -58,8 +59,8 @@ button { background: var(--accent); color: var(--on-accent); border-color: trans
 button:hover { filter: brightness(1.12); }
 button.quiet { background: none; color: var(--accent); border-color: var(--line); }
 button.danger { background: var(--bad); color: var(--card); }
-.change, .create, .search { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; margin: 0; }
-.change label { white-space: nowrap; color: var(--soft); }
+.change, .create, .search { display: flex; flex-wrap: wrap; gap: .45rem 1rem; align-items: center; margin: 0; }
+.change span { white-space: nowrap; color: var(--soft); }
 .change select { color: var(--ink); }
 .create { margin-top: 1rem; }
 .search { margin-bottom: 1rem; }
@@ -67,7 +68,7 @@ button.danger { background: var(--bad); color: var(--card); }
 summary { cursor: pointer; color: var(--bad); }
 details p { margin: .4rem 0; }
 .notice, .problem { border-radius: 10px; padding: .7rem 1rem; margin: 0 0 1.25rem; }
-.notice { background: var(--good-back); border-left: 4px solid var(--good); }
+.notice { position: sticky; top: .5rem; background: var(--good-back); border-left: 4px solid var(--good); }
 .problem { background: var(--bad-back); border-left: 4px solid var(--bad); }
 .problem strong { color: var(--bad); }
 .problem p { margin: .15rem 0 0; }

@@ -4,9 +4,9 @@ import { timestamp } from "../clock.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { type Html, html } from "./html.ts";
 
-/** What a compute is, as the console says it. */
-export function typeInWords({ type }: StoredEndpoint): string {
-  return type === "read_write" ? "Primary read-write" : "Read Replica read-only";
+/** What a compute is, and what can be done with it: `Primary`, `read-write`. */
+export function typeInWords({ type }: StoredEndpoint): [role: string, access: string] {
+  return type === "read_write" ? ["Primary", "read-write"] : ["Read Replica", "read-only"];
 }
 
 /** A compute's status: Active or Idle, or Starting before it is either for the first time. */
@@ -33,16 +33,16 @@ export function sizeInWords({ minCu, maxCu }: StoredEndpoint): string {
   return minCu === maxCu ? `${minCu} vCPU` : `${minCu}–${maxCu} vCPU`;
 }
 
-/** `1–8 GB RAM, autoscaling`. */
+/** `1–8 GB, autoscaling`. */
 export function memoryInWords({ minCu, maxCu }: StoredEndpoint): string {
-  if (minCu === maxCu) return `${memoryGB(minCu)} GB RAM, fixed`;
-  return `${memoryGB(minCu)}–${memoryGB(maxCu)} GB RAM, autoscaling`;
+  if (minCu === maxCu) return `${memoryGB(minCu)} GB, fixed`;
+  return `${memoryGB(minCu)}–${memoryGB(maxCu)} GB, autoscaling`;
 }
 
-/** `after 5 minutes`, or `never`. */
+/** When scale to zero suspends a compute: `after 5 minutes`; or `off`. */
 export function suspensionInWords(suspendTimeoutSeconds: number): string {
   const seconds = suspendAfterSeconds(suspendTimeoutSeconds);
-  return seconds === undefined ? "never" : `after ${durationInWords(seconds)}`;
+  return seconds === undefined ? "off" : `after ${durationInWords(seconds)}`;
 }
 
 /** A whole number of the largest unit that fits: `90 seconds`, `5 minutes`, `1 hour`. */

@@ -46,12 +46,12 @@ describe("the console", () => {
     shop.time.pass(120_000);
     const rows = rowsIn(ana.get(page)).map((row) => row.slice(0, 5));
     expect(rows).toEqual([
-      ["Primary read-write", "Idle", primary, "1 vCPU 4 GB RAM, fixed", "never"],
+      ["Primary read-write", "Idle", primary, "1 vCPU 4 GB, fixed", "never"],
       [
         "Read Replica read-only",
         "Active",
         expect.stringMatching(/^ep-/),
-        "0.25–2 vCPU 1–8 GB RAM, autoscaling",
+        "0.25–2 vCPU 1–8 GB, autoscaling",
         "2026-01-01 00:00 UTC 2 minutes ago",
       ],
     ]);
@@ -87,7 +87,7 @@ describe("the console", () => {
 describe("a compute changed in place", () => {
   it("has its new size and scale to zero at the API at once", () => {
     const after = ana.post(change, { ...shown, min: "0.5", max: "4", suspend: "3600" });
-    expect(textOf(after)).toContain(`${primary} has 0.5–4 vCPU, scale to zero after 1 hour.`);
+    expect(textOf(after)).toContain(`${primary} has 0.5–4 vCPU. Scale to zero: after 1 hour.`);
     expect(shop.get(primary)).toMatchObject({
       autoscaling_limit_min_cu: 0.5,
       autoscaling_limit_max_cu: 4,
@@ -130,7 +130,7 @@ describe("a compute changed in place", () => {
   ])("is refused %o with %i and in words", (fields, status, words) => {
     const seen = ana.post(change, { ...shown, ...fields });
     expect([seen.status, problemIn(seen)]).toEqual([status, expect.stringContaining(words)]);
-    expect(rowsIn(seen)[0]?.[3]).toBe("1 vCPU 4 GB RAM, fixed");
+    expect(rowsIn(seen)[0]?.[3]).toBe("1 vCPU 4 GB, fixed");
     expect(shop.get(primary).updated_at).toBe("2026-01-01T00:00:00.000Z");
   });
 

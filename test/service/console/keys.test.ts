@@ -34,6 +34,12 @@ describe("a personal key", () => {
     expect(new Visitor(shop.core).signIn("acc-ana").get("/app/keys").html).not.toContain(secret);
   });
 
+  it("makes further keys through the API", () => {
+    shop.plant({ accounts: [{ id: "acc-new", email: "new@example.com" }] });
+    const first = secretIn(new Visitor(shop.core).signIn("acc-new").post("/app/keys", { name: "first" })) ?? "";
+    expect(shop.send(first, "POST /api_keys", { key_name: "second" }).status).toBe(200);
+  });
+
   it("is listed with its maker and its last use", () => {
     shop.ana("GET /auth");
     ana.post("/app/keys", { name: "desk" });

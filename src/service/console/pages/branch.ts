@@ -37,7 +37,7 @@ const none = html`<p>This branch has no computes: nobody can connect to it.
 <code>POST /api/v2/projects/…/endpoints</code> creates one.</p>`;
 
 function table(visit: Visit, computes: readonly StoredEndpoint[], free: boolean): Html {
-  return html`<div class="scroll"><table class="computes"><caption>Computes</caption>
+  return html`<div class="scroll"><table class="computes"><caption>Computes of this branch</caption>
 <thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Compute id</th><th scope="col">Size</th>
 <th scope="col">Last active</th><th scope="col">Change</th></tr></thead>
 <tbody>${computes.map((compute) => row(visit, compute, free))}</tbody></table></div>`;
@@ -47,11 +47,12 @@ function row(visit: Visit, compute: StoredEndpoint, free: boolean): Html {
   const { id, lastActive, disabled } = compute;
   const progress = progressInWords(compute);
   const status = statusInWords(compute);
-  return html`<tr id="${id}"><td>${typeInWords(compute)}</td>
+  const [role, access] = typeInWords(compute);
+  return html`<tr id="${id}"><td class="whole">${role} <small>${access}</small></td>
 <td><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}
 ${progress && html`<small>${progress}… <a href="${anchorOf(visit, id)}">Look again</a></small>`}</td>
 <th scope="row"><code>${id}</code></th>
-<td class="size"><strong>${sizeInWords(compute)}</strong><small>${memoryInWords(compute)}</small></td>
+<td class="whole"><strong>${sizeInWords(compute)}</strong><small>${memoryInWords(compute)}</small></td>
 <td>${moment(lastActive, visit.at)}</td>
 <td>${changeForm(visit, compute, free)}</td></tr>
 `;
@@ -69,10 +70,11 @@ function changeForm({ token, query }: Visit, compute: StoredEndpoint, free: bool
   return html`<form class="change" method="post" action="${action}" autocomplete="off" aria-label="Change ${id}">
 ${tokenField(token)}<input type="hidden" name="page" value="${query["page"] ?? "1"}">
 <input type="hidden" name="shown" value="${minCu}/${maxCu}/${suspensionValue(suspendTimeoutSeconds)}">
-<label>From <select name="min">${sizeOptions(minCu, free)}</select></label>
-<label>to <select name="max">${sizeOptions(maxCu, free)}</select></label>
-<label>Scale to zero <select name="suspend">${suspensionOptions(suspendTimeoutSeconds)}</select></label>
-<button aria-label="Save ${id}">Save</button></form>`;
+<span><label for="min-${id}">From</label> <select id="min-${id}" name="min">${sizeOptions(minCu, free)}</select>
+<label for="max-${id}">to</label> <select id="max-${id}" name="max">${sizeOptions(maxCu, free)}</select> vCPU</span>
+<span><label for="suspend-${id}">Scale to zero</label>
+<select id="suspend-${id}" name="suspend">${suspensionOptions(suspendTimeoutSeconds)}</select>
+<button aria-label="Save ${id}">Save</button></span></form>`;
 }
 
 function pages(page: number, last: number): Html | undefined {

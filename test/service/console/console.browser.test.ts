@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import { main, primary, project, Shop } from "../support/shop.ts";
+import { Site } from "./site.ts";
+
+it("a person with nothing but a keyboard signs in, resizes a compute, and creates and revokes a key", async () => {
+  const shop = new Shop();
+  await using site = await Site.open(shop);
+  const { page } = site;
+  const { keyboard } = page;
+
+  await page.goto(site.address);
+  await site.enter(page.getByRole("button", { name: "ana@example.com" }));
+  await site.enter(page.getByRole("link", { name: "shop", exact: true }));
+  await site.enter(page.getByRole("link", { name: "main", exact: true }));
+
+  const form = page.getByRole("form", { name: `Change ${primary}` });
+  await site.tabTo(form.getByLabel("From"));
+  await keyboard.press("ArrowDown");
+  await site.enter(form.getByRole("button"));
+  expect(await page.getByRole("alert").textContent()).toContain(
+    "The minimum of 2 CU is larger than the maximum of 1 CU.",
+  );
+  expect(shop.get(primary).autoscaling_limit_min_cu).toBe(1);
+
+  await site.tabTo(form.getByLabel("to", { exact: true }));
+  await keyboard.press("ArrowDown");
+  await site.tabTo(form.getByLabel("Scale to zero"));
+  await keyboard.press("End");
+  await site.enter(form.getByRole("button"));
+  const told = await page.getByRole("status").textContent();
+  expect(told).toBe(`${primary} has 1–2 vCPU. Scale to zero: off.`);
+  expect(shop.get(primary)).toMatchObject({ autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
+
+  await site.enter(page.getByRole("link", { name: "API keys" }));
+  const create = page.getByRole("form", { name: "New personal key" });
+  await site.tabTo(create.getByLabel("Name"));
+  await keyboard.type("desk <b>");
+  await keyboard.press("Enter");
+  const secret = await page.getByLabel("The secret of desk <b>").inputValue();
+  expect(shop.send(secret, "GET /auth").status).toBe(200);
+  await page.reload();
+  expect(await page.content()).not.toContain(secret);
+
+  await site.tabTo(page.getByLabel("Revoke desk <b>", { exact: true }));
+  await keyboard.press("Enter");
+  await site.enter(page.getByRole("button", { name: "Revoke desk <b> for good" }));
+  await page.getByText("The key is revoked").waitFor();
+  expect(shop.send(secret, "GET /auth").status).toBe(401);
+
+  await site.enter(page.getByRole("button", { name: "Sign out" }));
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  const refused = `/app/projects/${project}/branches/${main}/computes/${primary}`;
+  expect(site.complaints).toEqual([
+    expect.stringContaining(`${refused}: Failed to load resource: the server responded with a status of 400`),
+  ]);
+});
