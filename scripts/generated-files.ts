@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import { crdYaml, customResourceDefinitions } from "../src/operator/resources/crd.ts";
 import { keysDocument } from "../test/service/keys/document.ts";
+import { referenceDocument } from "./reference.ts";
 
 const CHART = "deploy/helm/compute-operator";
 
@@ -18,6 +19,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   files.set(`${CHART}/files/rules.yaml`, stringify(spec, { lineWidth: 0 }));
   files.set("deploy/argocd/argocd-cm.yaml", stringify(argocdConfig(), { lineWidth: 0 }));
   files.set("docs/service-keys.md", keysDocument());
+  files.set("docs/reference.md", referenceDocument());
   return files;
 }
 

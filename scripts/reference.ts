@@ -1,0 +1,94 @@
+import { reasons } from "../src/operator/compute/reasons.ts";
+import { customResourceDefinitions } from "../src/operator/resources/crd.ts";
+
+/** One schema of a CRD, as far as the reference shows it. */
+interface Schema {
+  type?: string;
+  format?: string;
+  description?: string;
+  default?: unknown;
+  enum?: readonly unknown[];
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  properties?: Record<string, Schema>;
+  required?: readonly string[];
+  items?: Schema;
+  additionalProperties?: Schema | boolean;
+  "x-kubernetes-validations"?: readonly { rule: string; message?: string }[];
+}
+
+/** docs/reference.md: every field of every kind, and what each reason means for the conditions. */
+export function referenceDocument(): string {
+  const kinds = customResourceDefinitions().map(({ spec }) => {
+    const [version] = spec.versions;
+    const schema: Schema = JSON.parse(JSON.stringify(version?.schema.openAPIV3Schema ?? {}));
+    return [
+      `## ${spec.names.kind}`,
+      "",
+      schema.description ?? "",
+      "",
+      ...["spec", "status"].flatMap((part) => tableOf(part, schema.properties?.[part])),
+    ].join("\n");
+  });
+  return [
+    "# Reference",
+    "",
+    "Every field of the three kinds, as `kubectl explain` describes them, and every reason of a Compute's conditions.",
+    "Written by `npm run generate` from the same schemas that the CRDs are made of.",
+    "",
+    ...kinds,
+    "## Reasons of a Compute's conditions",
+    "",
+    "| reason | Ready | Synced | Reconciling | Stalled | looked at again |",
+    "|---|---|---|---|---|---|",
+    ...Object.entries(reasons).map(([reason, row]) => {
+      const present = (on: boolean) => (on ? "True" : "");
+      return `| \`${reason}\` | ${row.ready} | ${row.synced} | ${present(row.reconciling)} | ${present(row.stalled)} | ${looks[row.look]} |`;
+    }),
+    "",
+  ].join("\n");
+}
+
+const looks = {
+  refresh: "with each list of its project",
+  progress: "after 0.5 s, then ever later up to 10 s",
+  backoff: "after 1 s, then ever later up to a minute",
+  patient: "after 5 s, then ever later up to 5 minutes",
+  slow: "after a minute, then ever later up to an hour; at once when something changes",
+} as const;
+
+function tableOf(part: string, schema: Schema | undefined): string[] {
+  if (schema === undefined) return [];
+  return [`### ${part}`, "", "| field | type | meaning |", "|---|---|---|", ...rowsOf("", schema), ""];
+}
+
+function rowsOf(path: string, schema: Schema): string[] {
+  const fields = Object.entries(schema.properties ?? {});
+  return fields.flatMap(([name, field]) => {
+    const at = path === "" ? name : `${path}.${name}`;
+    const required = schema.required?.includes(name) === true && field.default === undefined ? "**required** " : "";
+    const row = `| \`${at}\` | ${required}${typeOf(field)} | ${meaningOf(field)} |`;
+    return [row, ...rowsOf(at, field), ...(field.items === undefined ? [] : rowsOf(`${at}[]`, field.items))];
+  });
+}
+
+function typeOf({ type, items, additionalProperties }: Schema): string {
+  if (items !== undefined) return `list of ${items.type ?? "values"}`;
+  if (typeof additionalProperties === "object") return `map of ${additionalProperties.type ?? "values"}`;
+  return type ?? "number or range";
+}
+
+function meaningOf(schema: Schema): string {
+  const parts = [schema.description ?? ""];
+  if (schema.enum !== undefined) parts.push(`Allowed: ${schema.enum.map(String).join(", ")}.`);
+  if (schema.minimum !== undefined) parts.push(`At least ${schema.minimum}.`);
+  if (schema.default !== undefined) parts.push(`Default: \`${JSON.stringify(schema.default)}\`.`);
+  const messages = schema["x-kubernetes-validations"]?.flatMap(({ message }) => message ?? []) ?? [];
+  if (messages.length > 0) parts.push(`Refused otherwise: ${messages.join("; ")}.`);
+  return parts
+    .filter((part) => part !== "")
+    .join(" ")
+    .replaceAll("|", String.raw`\|`)
+    .replaceAll("\n", " ");
+}

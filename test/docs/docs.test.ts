@@ -1,0 +1,39 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { blocksOf, commandsOf } from "./blocks.ts";
+
+const pages = readdirSync("docs")
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => join("docs", name));
+
+describe.each([...pages, "CONTRIBUTING.md", "CHANGELOG.md"])("%s", (page) => {
+  const text = readFileSync(page, "utf8");
+
+  it("links only to what is there", () => {
+    const links = [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link);
+    const local = links.filter((link) => !link.includes(":"));
+    expect(local.filter((link) => !existsSync(join(dirname(page), link)))).toEqual([]);
+  });
+
+  it("has manifests that are YAML, and commands that name what is there", () => {
+    for (const block of blocksOf(page, "yaml")) {
+      expect(parseAllDocuments(block).flatMap(({ errors }) => errors)).toEqual([]);
+    }
+    const named = commandsOf(page).flatMap((command) => /(?:-k|-f) (\S+)/.exec(command)?.[1] ?? []);
+    expect(named.filter((path) => path !== "-" && !existsSync(path))).toEqual([]);
+  });
+});
+
+it("the runbook has a section for each alert, and for no other", () => {
+  const alerts = [...readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8").matchAll(/- alert: (\w+)/g)];
+  const sections = [...readFileSync("docs/runbook.md", "utf8").matchAll(/^## (\w+)/gm)];
+  expect(sections.map(([, name]) => name)).toEqual(alerts.map(([, name]) => name));
+});
+
+it("the pages about installing name every overlay", () => {
+  const text = readFileSync("docs/install.md", "utf8");
+  const overlays = readdirSync("deploy/overlays").map((name) => `deploy/overlays/${name}`);
+  expect(overlays.filter((overlay) => !text.includes(`\`${overlay}\``))).toEqual([]);
+});
