@@ -3,7 +3,7 @@ import { computeUnitSizes, computeUnitSizesInWords } from "./compute-units.ts";
 import { Id } from "./ids.ts";
 import { loose } from "./loose.ts";
 import { Operation } from "./operation.ts";
-import { isSuspendTimeout, longestSuspendSeconds, shortestSuspendSeconds } from "./scale-to-zero.ts";
+import { defaultSuspend, longestSuspendSeconds, neverSuspend, shortestSuspendSeconds } from "./scale-to-zero.ts";
 
 /** What a compute is for. */
 export const endpointTypes = ["read_write", "read_only"] as const;
@@ -67,9 +67,14 @@ export type EndpointAnswer = z.infer<typeof EndpointAnswer>;
 
 const ComputeUnits = z.literal([...computeUnitSizes], { error: `must be a compute size: ${computeUnitSizesInWords}` });
 
-const SuspendTimeout = z.number().refine(isSuspendTimeout, {
-  error: `must be -1 (never), 0 (the default of 5 minutes), or ${shortestSuspendSeconds} to ${longestSuspendSeconds} seconds`,
-});
+const error = `must be -1 (never), 0 (the default of 5 minutes), or ${shortestSuspendSeconds} to ${longestSuspendSeconds} seconds`;
+const SuspendTimeout = z.union(
+  [
+    z.literal([neverSuspend, defaultSuspend], { error }),
+    z.int({ error }).min(shortestSuspendSeconds, { error }).max(longestSuspendSeconds, { error }),
+  ],
+  { error },
+);
 
 /** The settings of a compute as a client sends them; `pg_settings` must always be there (the service refuses them without). */
 export const EndpointSettings = z.strictObject({

@@ -16,10 +16,3 @@ export function suspendAfterSeconds(suspendTimeoutSeconds: number): number | und
   if (suspendTimeoutSeconds === neverSuspend) return undefined;
   return suspendTimeoutSeconds === defaultSuspend ? defaultSuspendSeconds : suspendTimeoutSeconds;
 }
-
-/** Whether a client may send this value of `suspend_timeout_seconds`. */
-export function isSuspendTimeout(seconds: number): boolean {
-  if (!Number.isInteger(seconds)) return false;
-  if (seconds === neverSuspend || seconds === defaultSuspend) return true;
-  return seconds >= shortestSuspendSeconds && seconds <= longestSuspendSeconds;
-}

@@ -93,6 +93,7 @@ export function wholeNumber(min: number, max: number, fallback: number) {
   return z
     .string()
     .regex(/^[0-9]{1,9}$/, { error })
+    .meta({ type: "integer", minimum: min, maximum: max })
     .transform(Number)
     .pipe(z.number().min(min, { error }).max(max, { error }))
     .default(fallback);

@@ -6,7 +6,7 @@ import { ErrorBody } from "../../../src/api/error.ts";
 import { Shop } from "../support/shop.ts";
 import { type Fuzzed, requestsFor } from "./requests.ts";
 
-const runs = 60;
+const runs = 40;
 const requestsPerRun = 40;
 /** Far more than any call may take; what takes longer hangs. In milliseconds. */
 const tooLong = 1000;
