@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { parseRunFlags } from "../../src/operator/flags.ts";
 import { runTool } from "../tools/tools.ts";
 import { argsOf, chart, deploymentsOf, helm, installNamespace, kustomize, only, type Rendered } from "./render.ts";
 
@@ -120,6 +121,28 @@ describe("the chart", () => {
     ["too short a time to shut down", "terminationGracePeriodSeconds=1", "/terminationGracePeriodSeconds"],
   ])("refuses %s", async (_, value, message) => {
     await expect(helm(value)).rejects.toThrow(message);
+  });
+});
+
+describe("the operator's command line", () => {
+  it.each(overlays)("in %s is one that it takes, with a lease name of its own for each part", (name) => {
+    const flags = deploymentsOf(rendered[name]).map(({ spec }) => {
+      const [command, ...args] = spec.template.spec.containers[0].args;
+      expect(command).toBe("run");
+      return parseRunFlags(args);
+    });
+    expect(new Set(flags.map(({ leaseName }) => leaseName)).size).toBe(flags.length);
+  });
+
+  it("in two-shards gives each Compute to exactly one of the two", () => {
+    const shards = deploymentsOf(rendered["two-shards"]).map(({ spec }) =>
+      parseRunFlags(spec.template.spec.containers[0].args.slice(1)),
+    );
+    const label = "compute-operator.dev/shard";
+    for (const labels of [undefined, {}, { [label]: "a" }, { [label]: "b" }, { [label]: "c" }, { other: "b" }]) {
+      expect(shards.filter(({ selects }) => selects(labels))).toHaveLength(1);
+    }
+    expect(shards.reduce((sum, { budgetShare }) => sum + budgetShare, 0)).toBe(1);
   });
 });
 

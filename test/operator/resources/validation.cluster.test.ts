@@ -1,40 +1,16 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { createNamespace, kubectl, tryKubectl } from "../../control-plane/cluster.ts";
+import { type Answer, applyAll as applyAllIn, type Named } from "./apply-all.ts";
 import { changeCases } from "./change-cases.ts";
 import { type Fields, type Kind, manifest } from "./manifest.ts";
 import { celCases, fieldCases } from "./rule-cases.ts";
-
-// One kubectl for many manifests, each with a name of its own: its answer says of each what became of it.
 
 let namespace = "";
 beforeAll(async () => {
   namespace = await createNamespace("validation");
 });
 
-interface Named {
-  readonly kind: Kind;
-  readonly name: string;
-  readonly fields: Fields;
-}
-
-/** What kubectl says of one object among many. */
-function about(name: string, output: string): string {
-  const said = output.split(/\n(?=Error|The |\w+\.compute-operator\.dev)/);
-  return said.filter((text) => new RegExp(`["/]${name}["\\s]`).test(text)).join("\n");
-}
-
-async function applyAll(objects: readonly Named[], ...flags: string[]) {
-  const documents = objects.map(({ kind, name, fields }) => JSON.stringify(manifest(kind, fields, name)));
-  const { stdout, stderr } = await tryKubectl(["apply", "-n", namespace, "-f", "-", ...flags], {
-    input: documents.join("\n---\n"),
-  });
-  return {
-    done: (name: string) => about(name, stdout),
-    refused: (name: string) => about(name, stderr),
-  };
-}
-
-type Answer = Awaited<ReturnType<typeof applyAll>>;
+const applyAll = (objects: readonly Named[], ...flags: string[]) => applyAllIn(namespace, objects, ...flags);
 
 const ruleCases = [...fieldCases, ...celCases].map((row, index) => ({ ...row, name: `case-${index}` }));
 const changes = changeCases.map((row, index) => ({ ...row, name: `change-${index}` }));
