@@ -1,13 +1,16 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { ProjectsAnswer } from "../../src/api/project.ts";
 import { serviceCommand } from "../../src/service/command.ts";
+import { parseSeed } from "../../src/service/seed/file.ts";
+import { plant } from "../../src/service/seed/plant.ts";
 import { Store } from "../../src/service/store/store.ts";
 import { seededRandom } from "../simulation/random.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { realClock } from "../support/real-clock.ts";
+import { TestService } from "./support/service.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
 beforeEach(() => {
@@ -103,6 +106,14 @@ projects:
     for (const key of ["ana-key", "org-key", "scoped-key"]) expect(await projectsOf(baseURL, key)).toEqual(["shop"]);
     expect(running.out).toEqual([`Listening on ${baseURL}`]);
     expect(await running.stop()).toBe(0);
+  });
+
+  it("takes the one that docs/service.md shows", () => {
+    const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "service.md"), "utf8");
+    const [, yaml = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+    const service = new TestService();
+    service.core.change((world, at) => plant(world, parseSeed(yaml, "docs/service.md"), at));
+    expect(service.send("scoped-key", "GET /projects/shiny-wind-028834/endpoints/ep-shop").status).toBe(200);
   });
 
   test.each([

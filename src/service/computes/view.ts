@@ -59,6 +59,3 @@ export function operationView(world: World, operation: StoredOperation) {
     total_duration_ms: operation.updatedAt - operation.createdAt,
   };
 }
-
-export type EndpointView = ReturnType<typeof endpointView>;
-export type OperationView = ReturnType<typeof operationView>;

@@ -3,7 +3,7 @@ import type { Random } from "../clock.ts";
 import { decoded } from "./router.ts";
 
 /** What goes wrong with a request. */
-export const faultKinds = [
+const faultKinds = [
   "refuse",
   "drop-before",
   "drop-after",
@@ -16,7 +16,6 @@ export const faultKinds = [
   "delay",
   "fail-operations",
 ] as const;
-export type FaultKind = (typeof faultKinds)[number];
 
 /** One rule: which requests go wrong, how, and how often. */
 export const Fault = z.strictObject({
