@@ -12,6 +12,7 @@ type Command = (args: readonly string[], ports: CommandPorts & CliPorts) => Prom
 const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
   run: { summary: "the operator", load: async () => (await import("./operator/command.ts")).runCommand },
   plan: { summary: "what the operator would do", load: async () => (await import("./cli/command.ts")).planCommand },
+  apply: { summary: "carries the plan out once", load: async () => (await import("./cli/command.ts")).applyCommand },
   export: { summary: "manifests of what exists", load: async () => (await import("./cli/command.ts")).exportCommand },
   crds: { summary: "the CRDs as YAML", load: async () => (await import("./operator/command.ts")).crdsCommand },
   service: { summary: "the service", load: async () => (await import("./service/command.ts")).serviceCommand },

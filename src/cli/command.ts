@@ -1,10 +1,21 @@
+import { nameOf } from "../operator/compute/view.ts";
 import { givenAccount } from "./accounts.ts";
+import { Application } from "./apply.ts";
+import { readLine } from "./ask.ts";
 import { exportProject } from "./export.ts";
-import { exportUsage, parseExportFlags, parsePlanFlags, planUsage } from "./flags.ts";
-import { forecastOf, hasChanges, hasProblems } from "./forecast.ts";
+import {
+  type ApplyFlags,
+  applyUsage,
+  exportUsage,
+  parseApplyFlags,
+  parseExportFlags,
+  parsePlanFlags,
+  planUsage,
+} from "./flags.ts";
+import { type Forecast, forecastOf, hasChanges, hasProblems } from "./forecast.ts";
 import { foresee } from "./foresee.ts";
 import type { CliPorts } from "./ports.ts";
-import { prepare, withTransport } from "./prepare.ts";
+import { type Prepared, prepare, withTransport } from "./prepare.ts";
 import { CommandProblem } from "./problem.ts";
 import { renderPlan } from "./render.ts";
 import { clientFor } from "./survey.ts";
@@ -15,14 +26,64 @@ export function planCommand(args: readonly string[], ports: CliPorts): Promise<n
     const flags = parsePlanFlags(args);
     if (flags.help) return help(planUsage, ports);
     return withTransport(ports, async (transport) => {
-      const { survey, tracked } = await prepare({ ...flags, createSettleMs: 60_000 }, ports, transport);
-      await survey.look();
-      const forecasts = tracked.map((each) => forecastOf(foresee(survey, each), each));
-      ports.stdout(renderPlan(forecasts, flags.output, ports.stdoutTerminal && ports.env.NO_COLOR === undefined));
+      const prepared = await prepare({ ...flags, createSettleMs: 60_000 }, ports, transport);
+      const forecasts = await forecast(prepared);
+      ports.stdout(renderPlan(forecasts, flags.output, inColour(ports)));
       if (hasProblems(forecasts)) return 1;
       return hasChanges(forecasts) ? 2 : 0;
     });
   });
+}
+
+/** `compute-operator apply`: answers the exit status, 0 where everything is as declared. */
+export function applyCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  return reporting("apply", applyUsage, ports, async () => {
+    const flags = parseApplyFlags(args);
+    if (flags.help) return help(applyUsage, ports);
+    return withTransport(ports, async (transport) => apply(flags, await prepare(flags, ports, transport), ports));
+  });
+}
+
+async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Promise<number> {
+  const leaving = prepared.tracked.filter(({ compute }) => compute.metadata.deletionTimestamp !== undefined);
+  if (leaving.length > 0) {
+    const why = "is being deleted in its cluster, which is the operator's to carry out: leave it out";
+    throw new CommandProblem(leaving.map(({ compute }) => `Compute ${nameOf(compute)} ${why}`));
+  }
+  const shown = await forecast(prepared);
+  ports.stdout(renderPlan(shown, "text", inColour(ports)));
+  if (!hasChanges(shown)) return hasProblems(shown) ? 1 : 0;
+  if (!flags.yes) {
+    await confirm(ports);
+    const now = await forecast(prepared);
+    if (renderPlan(now, "json", false) !== renderPlan(shown, "json", false)) {
+      throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
+    }
+  }
+  ports.stdout("");
+  const { clock, signal } = ports;
+  const application = new Application({ ...prepared, clock, signal, timeoutMs: flags.timeoutMs, say: ports.stdout });
+  const { done, failed } = await application.run();
+  ports.stdout(`\nApplied: ${done} as declared${failed === 0 ? "" : `, ${failed} not`}.`);
+  return failed === 0 ? 0 : 1;
+}
+
+async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
+  if (stdin.isTTY !== true) {
+    throw new CommandProblem(["standard input is no terminal, so nobody can be asked: pass --yes to carry this out"]);
+  }
+  stdout('\nCarry this out? Type "yes": ');
+  if ((await readLine(stdin, signal)) !== "yes") throw new CommandProblem(["nothing was sent"]);
+}
+
+/** Looks at the service and plans each Compute. */
+async function forecast({ survey, tracked }: Prepared): Promise<Forecast[]> {
+  await survey.look();
+  return tracked.map((each) => forecastOf(foresee(survey, each), each));
+}
+
+function inColour({ stdoutTerminal, env }: CliPorts): boolean {
+  return stdoutTerminal && (env.NO_COLOR ?? "") === "";
 }
 
 /** `compute-operator export`: answers the exit status. */

@@ -11,12 +11,18 @@ import type { CliPorts } from "./ports.ts";
 import { CommandProblem } from "./problem.ts";
 import { Survey, type Tracked } from "./survey.ts";
 
+/** The Computes that manifests declare, and the eyes on the service. */
+export interface Prepared {
+  survey: Survey;
+  tracked: Tracked[];
+}
+
 /** Reads manifests and finds out how the service is reached for each Compute. Throws `CommandProblem`. */
 export async function prepare(
   flags: ManifestFlags & { createSettleMs: number },
   ports: CliPorts,
   transport: ServiceTransport,
-): Promise<{ survey: Survey; tracked: Tracked[] }> {
+): Promise<Prepared> {
   const texts = await readManifests(flags.paths, ports.stdin);
   const read = texts.map(objectsIn);
   const manifests = sortManifests(

@@ -1,16 +1,15 @@
-import type { Endpoint } from "../api/endpoint.ts";
 import type { Operation } from "../api/operation.ts";
 import { RequestBudget } from "../operator/client/budget.ts";
 import { type Account, ServiceClient } from "../operator/client/client.ts";
 import type { ServiceTransport } from "../operator/client/transport.ts";
 import { ClaimIndex } from "../operator/compute/claim-index.ts";
+import type { Rivals } from "../operator/compute/claims.ts";
 import { meaningOf } from "../operator/compute/failures.ts";
 import { EndpointIndex, linksOf } from "../operator/compute/link.ts";
-import { rivalsOf } from "../operator/compute/look.ts";
+import { markersIn, rivalsOf, vanishedFrom } from "../operator/compute/look.ts";
 import { type Memory, newMemory } from "../operator/compute/memory.ts";
 import type { List, Sight, View } from "../operator/compute/view.ts";
 import type { Compute } from "../operator/resources/compute.ts";
-import { annotations } from "../operator/resources/names.ts";
 import type { ServiceConnection } from "../operator/resources/service-connection.ts";
 import { throughOf } from "../operator/resources/through.ts";
 import type { Clock } from "../operator/runtime/clock.ts";
@@ -93,13 +92,14 @@ export class Survey {
   view({ compute, memory, project }: Tracked, recent?: readonly Operation[]): View {
     const { clock, createSettleMs } = this.#options;
     const rivals = rivalsOf(compute, this.#claims, (namespace, name) => this.#baseURLs.get(`${namespace}/${name}`));
-    const sight = this.#sight(compute, project, recent);
+    const sight = this.#sight(compute, project, rivals, recent);
     return { compute, sight, rivals, memory, now: clock.monotonic(), createSettleMs };
   }
 
   #sight(
     compute: Compute,
     { id, connection, listing, operations, client }: Project,
+    rivals: Rivals,
     recent?: readonly Operation[],
   ): Sight {
     const allowed = connection?.spec.allowedProjects;
@@ -118,19 +118,12 @@ export class Survey {
       links,
       operations: [...operations.values()].filter(({ endpoint_id }) => endpoint_id === endpointID).toReversed(),
       ...(recent === undefined ? {} : { lookedUp: recent }),
-      vanished: links.missing === undefined ? { missing: 0, known: 0 } : this.#vanished(id, index),
-      markers: showsNames(index.all) ? "shown" : "unknown",
+      vanished: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(index, rivals),
+      markers: markersIn(index, rivals),
       through: throughOf(client.account.baseURL, client.account.key.fingerprint()),
       terminating: false,
     };
     return { kind: "listed", list };
-  }
-
-  #vanished(projectID: string, index: EndpointIndex): List["vanished"] {
-    const known = this.#claims
-      .inProject(projectID)
-      .flatMap(({ metadata, status }) => metadata.annotations?.[annotations.endpointID] ?? status.endpointID ?? []);
-    return { missing: known.filter((id) => index.byID(id) === undefined).length, known: known.length };
   }
 
   #project(compute: Compute, account: Account, connection: ServiceConnection | undefined): Project {
@@ -154,11 +147,6 @@ export function clientFor(
 ): ServiceClient {
   const budget = new RequestBudget(clock, { perMinute: 700, burst: 40 });
   return new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {} });
-}
-
-/** A list that holds any marker shows names. */
-function showsNames(endpoints: readonly Endpoint[]): boolean {
-  return endpoints.some(({ name }) => name?.startsWith("k8s-") === true);
 }
 
 function blockedBy({ reason, message }: ReturnType<typeof meaningOf>): Extract<Sight, { kind: "blocked" }> {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
-import { exportCommand, planCommand } from "../../src/cli/command.ts";
+import { applyCommand, exportCommand, planCommand } from "../../src/cli/command.ts";
 import type { CliPorts } from "../../src/cli/ports.ts";
 import { NoAnswer, type ServiceRequest, type ServiceTransport } from "../../src/operator/client/transport.ts";
 import type { Clock } from "../../src/operator/runtime/clock.ts";
@@ -19,7 +19,7 @@ export class LeapingClock extends DrivenTime implements Clock {
     let due: (() => void) | undefined = task;
     setImmediate(() => {
       if (due === undefined) return;
-      this.pass(ms);
+      this.pass(Math.ceil(ms));
       due();
     });
     return () => {
@@ -31,7 +31,7 @@ export class LeapingClock extends DrivenTime implements Clock {
 /** What the network does to one request: carried out or not, no answer comes. */
 export type Fate = "answered" | "lost before" | "lost after";
 
-const commands = { plan: planCommand, export: exportCommand };
+const commands = { plan: planCommand, apply: applyCommand, export: exportCommand };
 
 export interface Run {
   status: number;

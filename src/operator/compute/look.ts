@@ -65,7 +65,7 @@ export function listFor(
 }
 
 /** How many of the endpoints that the project's Computes are linked to a list lacks. */
-function vanishedFrom(endpoints: EndpointIndex, rivals: Rivals): List["vanished"] {
+export function vanishedFrom(endpoints: EndpointIndex, rivals: Rivals): List["vanished"] {
   const known = rivals
     .inProject()
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -74,7 +74,7 @@ function vanishedFrom(endpoints: EndpointIndex, rivals: Rivals): List["vanished"
 }
 
 /** A list that holds any of our markers shows names; an endpoint that a Compute is noted to have made, without, does not. */
-function markersIn(endpoints: EndpointIndex, rivals: Rivals): List["markers"] {
+export function markersIn(endpoints: EndpointIndex, rivals: Rivals): List["markers"] {
   if (endpoints.all.some(({ name }) => name?.startsWith("k8s-") === true)) return "shown";
   const noted = rivals.inProject().some(({ metadata }) => {
     const id = metadata.annotations?.[annotations.endpointID] ?? "";

@@ -1,0 +1,236 @@
+import { describe, expect, test } from "vitest";
+import { derivedUID } from "../../src/cli/identity.ts";
+import type { ServiceRequest } from "../../src/operator/client/transport.ts";
+import { markerOf, uidOfMarker } from "../../src/operator/resources/names.ts";
+import { main, preview, primary, project, staging } from "../service/support/shop.ts";
+import { type Fate, Stage } from "./stage.ts";
+import { compute, connection, documents, pool } from "./texts.ts";
+
+const shop = documents(
+  connection,
+  compute("shop-primary", "adopt: {branchPrimary: true}, computeUnits: {min: 0.5, max: 4}", main),
+  compute("shop-preview", "computeUnits: {min: 1, max: 1}, scaleToZero: {enabled: false}"),
+  pool("shop-readers", 2),
+);
+
+const creates = `POST /projects/${project}/endpoints`;
+
+function replicas(stage: Stage): string[] {
+  return stage.shop
+    .list()
+    .filter(({ type }) => type === "read_only")
+    .map(({ id }) => id);
+}
+
+/** The first write that matches meets this fate, all else is answered. */
+function once(method: string, fate: Fate): (request: ServiceRequest) => Fate {
+  let left = 1;
+  return (request) => (request.method === method && left-- > 0 ? fate : "answered");
+}
+
+describe("apply", () => {
+  test("carries the plan out, one write each, waits, and then nothing is left to do", async () => {
+    using stage = new Stage();
+    const path = stage.file("shop.yaml", shop);
+    const run = await stage.run("apply", ["-f", path, "--yes"]);
+    await expect(run.out).toMatchFileSnapshot("golden/apply.txt");
+    expect(run).toMatchObject({ status: 0, err: "" });
+    const writes = stage.writes.map(({ line }) => line).toSorted();
+    expect(writes).toEqual([`PATCH /projects/${project}/endpoints/${primary}`, creates, creates, creates]);
+    expect(stage.shop.list().some(({ pending_state }) => pending_state !== undefined)).toBe(false);
+    expect((await stage.run("plan", ["-f", path])).status).toBe(0);
+    expect((await stage.run("apply", ["-f", path, "--yes"])).status).toBe(0);
+    expect(stage.writes).toHaveLength(4);
+  });
+
+  test("never has two writes of one project under way", async () => {
+    using stage = new Stage();
+    const busy: boolean[] = [];
+    stage.fate = ({ method }) => {
+      if (method !== "GET") busy.push(stage.shop.operations().some(({ status }) => status !== "finished"));
+      return "answered";
+    };
+    await stage.run("apply", ["-f", stage.file("shop.yaml", shop), "--yes"]);
+    expect(busy).toEqual([false, false, false, false]);
+  });
+
+  test("names what it makes after namespace and name, so that it is known again", () => {
+    const uid = derivedUID("shop", "shop-preview");
+    expect(uid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(uidOfMarker(markerOf(uid))).toBe(uid);
+    expect(derivedUID("shop-shop", "preview")).not.toBe(uid);
+  });
+
+  test("settles a move onto a branch that another Compute gives up in the same apply", async () => {
+    using stage = new Stage();
+    const before = documents(connection, compute("a", "", preview), compute("b", "", staging));
+    await stage.run("apply", ["-f", stage.file("before.yaml", before), "--yes"]);
+    const third = stage.shop.ana(`POST /projects/${project}/branches`, { branch: { name: "third" } });
+    const branch = /br-[a-z0-9-]+/.exec(JSON.stringify(third.body))?.[0] ?? "";
+    stage.shop.finishOperations();
+    const after = documents(connection, compute("a", "", staging), compute("b", "", branch));
+    const path = stage.file("after.yaml", after);
+    const run = await stage.run("apply", ["-f", path, "--yes"]);
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("Applied: 2 as declared.") });
+    expect((await stage.run("plan", ["-f", path])).status).toBe(0);
+  });
+});
+
+describe("a reply that is lost", () => {
+  test.each<[Fate, number]>([
+    ["lost after", 1],
+    ["lost before", 1],
+  ])("of a replica's create (%s) never makes a second one", async (fate, made) => {
+    using stage = new Stage();
+    stage.fate = once("POST", fate);
+    const startedAt = stage.time.now();
+    const path = stage.file("a.yaml", documents(connection, compute("a", "type: read_only", main)));
+    const run = await stage.run("apply", ["-f", path, "--yes"]);
+    expect(run.status).toBe(0);
+    expect(replicas(stage)).toHaveLength(made);
+    expect(run.out).toContain("no usable answer to the create");
+    // Nothing is sent again before --create-settle has passed; what carries the marker is taken at once.
+    expect(stage.time.now() - startedAt >= 60_000).toBe(fate === "lost before");
+  });
+
+  test("of a change sends it again only where a fresh look shows that it had not taken", async () => {
+    for (const fate of ["lost after", "lost before"] as const) {
+      using stage = new Stage();
+      stage.fate = once("PATCH", fate);
+      const text = documents(connection, compute("a", "adopt: {branchPrimary: true}, disabled: true", main));
+      // Each fate on a stage of its own.
+      const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
+      expect(run.status).toBe(0);
+      expect(stage.writes).toHaveLength(1);
+      expect(stage.shop.get(primary).disabled).toBe(true);
+    }
+  });
+
+  test("of a restart does not restart twice", async () => {
+    using stage = new Stage();
+    stage.shop.active();
+    stage.fate = once("POST", "lost after");
+    const metadata = `uid: 0b0b, annotations: {compute-operator.dev/endpoint-id: ${primary}, compute-operator.dev/restartedAt: now}`;
+    const text = compute("shop-primary", "", main, metadata);
+    const status = "status: {observedGeneration: 1}\n";
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, text + status)), "--yes"]);
+    expect(run.status).toBe(0);
+    expect(stage.writes.map(({ line }) => line)).toEqual([`POST /projects/${project}/endpoints/${primary}/restart`]);
+  });
+});
+
+describe("a service that shows no names", () => {
+  test("is never given a second replica by a second apply", async () => {
+    using stage = new Stage({ strictSpec: true });
+    const path = stage.file("a.yaml", documents(connection, compute("a", "type: read_only", main)));
+    const first = await stage.run("apply", ["-f", path, "--yes"]);
+    expect(first.out).toContain("this service shows no names, so set spec.adopt to {endpointID: ep-");
+    const second = await stage.run("apply", ["-f", path, "--yes"]);
+    expect(second.status).toBe(1);
+    expect(second.out).toContain(`! shop/a: not created: this service has shown no names yet`);
+    expect(replicas(stage)).toHaveLength(1);
+  });
+});
+
+describe("a refusal by the service", () => {
+  test("ends that Compute with the service's words, and not the others", async () => {
+    using stage = new Stage();
+    const text = documents(connection, compute("a", "", "br-nowhere"), compute("b", "", preview));
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
+    expect(run.status).toBe(1);
+    expect(run.out).toContain("! shop/a: BranchNotFound: The service could not create the endpoint: branch not found.");
+    expect(run.out).toContain("  shop/b: Active: The compute is as declared.");
+    expect(run.out).toContain("Applied: 1 as declared, 1 not.");
+  });
+
+  test("for being busy is waited out", async () => {
+    using stage = new Stage();
+    const path = stage.file("a.yaml", documents(connection, compute("a")));
+    stage.shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+    const run = await stage.run("apply", ["-f", path, "--yes"]);
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("shop/a: ProjectBusy: ") });
+    expect(stage.writes).toHaveLength(2);
+  });
+
+  test("that goes on for too long ends with --timeout and what was last known", async () => {
+    using stage = new Stage();
+    const path = stage.file("a.yaml", documents(connection, compute("a")));
+    stage.fate = ({ method }) => (method === "POST" ? "lost before" : "answered");
+    const run = await stage.run("apply", ["-f", path, "--yes", "--timeout", "5s"]);
+    expect(run.status).toBe(1);
+    expect(run.out).toMatch(/! shop\/a: not done after 5 s \(--timeout\); last: .*no answer in time/);
+  });
+});
+
+describe("before anything is sent", () => {
+  const change = documents(connection, compute("a"));
+
+  test("without --yes a person is asked, and only yes will do", async () => {
+    for (const [answer, writes] of [
+      ["no\n", 0],
+      ["", 0],
+      ["yes\n", 1],
+    ] as const) {
+      using stage = new Stage();
+      stage.terminal = true;
+      // Each answer on a stage of its own.
+      const run = await stage.run("apply", ["-f", stage.file("a.yaml", change)], answer);
+      expect(run.out).toContain('Carry this out? Type "yes": ');
+      expect(run.status).toBe(writes === 1 ? 0 : 1);
+      expect(stage.writes).toHaveLength(writes);
+    }
+  });
+
+  test("without --yes and without a terminal it refuses", async () => {
+    using stage = new Stage();
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", change)], "yes\n");
+    expect(run).toMatchObject({
+      status: 1,
+      err: "compute-operator apply: standard input is no terminal, so nobody can be asked: pass --yes to carry this out",
+    });
+    expect(stage.writes).toEqual([]);
+  });
+
+  test("a plan that is no longer the one that was shown is not carried out", async () => {
+    using stage = new Stage();
+    stage.terminal = true;
+    let lists = 0;
+    stage.fate = () => {
+      lists += 1;
+      if (lists === 2) stage.shop.create({ branch_id: preview, type: "read_write" });
+      return "answered";
+    };
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", change)], "yes\n");
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining("the service has changed since") });
+    expect(stage.writes).toEqual([]);
+  });
+
+  test("a Compute that is being deleted in its cluster is left to the operator", async () => {
+    using stage = new Stage();
+    const text = documents(connection, compute("a", "", main, "uid: 0b0b, deletionTimestamp: '2026-01-01T00:00:00Z'"));
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
+    expect(run).toMatchObject({
+      status: 1,
+      err: expect.stringContaining("Compute shop/a is being deleted in its cluster"),
+    });
+  });
+
+  test("where nothing is to do, nobody is asked", async () => {
+    using stage = new Stage();
+    const text = documents(connection, compute("a", "adopt: {branchPrimary: true}", main));
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", text)]);
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("Plan: 1 unchanged.") });
+  });
+});
+
+test("called off, it says so and sends no more", async () => {
+  using stage = new Stage();
+  stage.fate = ({ method }) => {
+    if (method === "POST") stage.stopping.abort();
+    return "answered";
+  };
+  const run = await stage.run("apply", ["-f", stage.file("shop.yaml", shop), "--yes"]);
+  expect(run.status).toBe(1);
+  expect(run.out).toContain("called off; what was sent goes on at the service");
+  expect(stage.writes).toHaveLength(1);
+});
