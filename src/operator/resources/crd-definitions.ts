@@ -1,0 +1,113 @@
+import type { z } from "zod";
+import { computeKind } from "./compute.ts";
+import { computePoolKind, computePoolSpec, computePoolStatus } from "./compute-pool.ts";
+import { computeSpec } from "./compute-spec.ts";
+import { computeStatus } from "./compute-status.ts";
+import type { ResourceKind } from "./object.ts";
+import { serviceConnectionKind, serviceConnectionSpec, serviceConnectionStatus } from "./service-connection.ts";
+
+/** A column of `kubectl get`; `wide` ones show with `-o wide` only. */
+interface Column {
+  readonly name: string;
+  readonly type: "string" | "date" | "integer";
+  readonly jsonPath: string;
+  readonly description: string;
+  readonly wide?: true;
+}
+
+/** What a CustomResourceDefinition says besides the schemas. */
+export interface Definition {
+  readonly kind: ResourceKind;
+  readonly description: string;
+  readonly spec: z.ZodType;
+  readonly status: z.ZodType;
+  readonly shortNames?: readonly string[];
+  readonly columns: readonly Column[];
+  readonly scale?: { readonly [path: string]: string };
+  /** CEL rules on the whole object, `metadata.name` included. */
+  readonly rules?: readonly { readonly rule: string; readonly message: string }[];
+}
+
+const readyColumn = (part: "status" | "reason"): string => `.status.conditions[?(@.type=="Ready")].${part}`;
+
+const READY: Column = {
+  name: "Ready",
+  type: "string",
+  jsonPath: readyColumn("status"),
+  description: "Whether everything is as declared.",
+};
+const REASON: Column = {
+  name: "Reason",
+  type: "string",
+  jsonPath: readyColumn("reason"),
+  description: "Why it is ready or not.",
+};
+const AGE: Column = {
+  name: "Age",
+  type: "date",
+  jsonPath: ".metadata.creationTimestamp",
+  description: "Since when the object exists.",
+};
+
+/** The operator's own kinds, as the API server is told of them. */
+export const definitions: readonly Definition[] = [
+  {
+    kind: computeKind,
+    description: "A Compute is one compute (endpoint) of a Postgres-hosting service, kept as declared here.",
+    spec: computeSpec,
+    status: computeStatus,
+    columns: [
+      { name: "Type", type: "string", jsonPath: ".status.type", description: "read_write or read_only." },
+      { name: "Branch", type: "string", jsonPath: ".status.branchID", description: "The branch it serves." },
+      { name: "Size", type: "string", jsonPath: ".status.size", description: "Its size in compute units." },
+      { name: "State", type: "string", jsonPath: ".status.state", description: "What it is doing." },
+      READY,
+      { name: "Endpoint", type: "string", jsonPath: ".status.endpointID", description: "The service's id of it." },
+      { name: "Last-Active", type: "date", jsonPath: ".status.lastActive", description: "When it was last active." },
+      AGE,
+      { name: "Host", type: "string", jsonPath: ".status.host", description: "Host to connect to.", wide: true },
+      { ...REASON, wide: true },
+    ],
+  },
+  {
+    kind: serviceConnectionKind,
+    description:
+      "A ServiceConnection says how a Postgres-hosting service is reached: base URL, API key and request budget.",
+    spec: serviceConnectionSpec,
+    status: serviceConnectionStatus,
+    shortNames: ["sconn"],
+    columns: [
+      READY,
+      REASON,
+      { name: "Key-Type", type: "string", jsonPath: ".status.keyType", description: "What kind of key it is." },
+      { name: "Projects", type: "integer", jsonPath: ".status.projectCount", description: "Projects that it reaches." },
+      AGE,
+      { name: "Base-URL", type: "string", jsonPath: ".spec.baseURL", description: "Where the service is.", wide: true },
+    ],
+  },
+  {
+    kind: computePoolKind,
+    description: "A ComputePool keeps a number of equal read replicas on one branch.",
+    spec: computePoolSpec,
+    status: computePoolStatus,
+    columns: [
+      { name: "Desired", type: "integer", jsonPath: ".spec.replicas", description: "Replicas asked for." },
+      { name: "Replicas", type: "integer", jsonPath: ".status.replicas", description: "Replicas that exist." },
+      { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas", description: "Replicas that are ready." },
+      AGE,
+      { name: "Branch", type: "string", jsonPath: ".spec.template.branchID", description: "The branch.", wide: true },
+      { ...REASON, wide: true },
+    ],
+    scale: {
+      specReplicasPath: ".spec.replicas",
+      statusReplicasPath: ".status.replicas",
+      labelSelectorPath: ".status.selector",
+    },
+    rules: [
+      {
+        rule: "self.metadata.name.size() <= 57",
+        message: "a ComputePool's name takes at most 57 characters, because its Computes carry it in a label",
+      },
+    ],
+  },
+];
