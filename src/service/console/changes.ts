@@ -1,13 +1,14 @@
 import { ApiKeyCreated } from "../../api/api-keys.ts";
 import { refusals } from "../refusal.ts";
+import { pageOf } from "./pages/branch.ts";
 import { branchPath } from "./pages/project.ts";
 import { param, pathOf, type Visit } from "./visit.ts";
 import { sizeInWords, suspensionInWords } from "./words.ts";
 
 /** Changes what the person changed of a compute's size and scale to zero; answers where to see it. */
 export function changeCompute(visit: Visit): string {
-  const { world, form, session } = visit;
-  const [projectId, endpointId] = [param(visit, "project_id"), param(visit, "endpoint_id")];
+  const { world, form, session, query } = visit;
+  const [projectId, endpointId] = [param(visit, "project_id"), form["compute"] ?? ""];
   const [min, max, suspend] = (form["shown"] ?? "").split("/");
   const endpoint = {
     ...(form["min"] !== min && { autoscaling_limit_min_cu: numberIn(form["min"]) }),
@@ -20,9 +21,8 @@ export function changeCompute(visit: Visit): string {
     const suspends = suspensionInWords(after.suspendTimeoutSeconds);
     session.notice = `${endpointId} has ${sizeInWords(after)}. Scale to zero: ${suspends}.`;
   }
-  const page = /^[0-9]{1,6}$/.exec(form["page"] ?? "")?.[0] ?? "1";
-  const query = page === "1" ? "" : `?page=${page}`;
-  return `${branchPath(projectId, param(visit, "branch_id"))}${query}#${encodeURIComponent(endpointId)}`;
+  const path = branchPath(projectId, param(visit, "branch_id"));
+  return `${path}?page=${pageOf(query)}#${encodeURIComponent(endpointId)}`;
 }
 
 export function createPersonalKey(visit: Visit): string {

@@ -9,7 +9,7 @@ import { branchPage } from "./pages/branch.ts";
 import { keysPage } from "./pages/keys.ts";
 import { projectPage } from "./pages/project.ts";
 import { projectsPage } from "./pages/projects.ts";
-import type { ConsoleRoute, FormRoute, Visit } from "./visit.ts";
+import type { ConsoleRoute, FormRoute } from "./visit.ts";
 
 const branch = "/app/projects/{project_id}/branches/{branch_id}";
 
@@ -19,7 +19,7 @@ export function consoleRoutes(): ConsoleRoute[] {
     { method: "GET", path: "/", show: projectsPage },
     { method: "GET", path: "/app/projects/{project_id}", show: projectPage },
     { method: "GET", path: branch, show: branchPage },
-    { method: "POST", path: `${branch}/computes/{endpoint_id}`, submit: changeCompute, again: branchAgain },
+    { method: "POST", path: branch, submit: changeCompute, again: branchPage },
     { method: "GET", path: "/app/keys", show: keysPage },
     onKeys("/app/keys", createPersonalKey),
     onKeys("/app/keys/{key_id}/revoke", revokePersonalKey),
@@ -30,8 +30,4 @@ export function consoleRoutes(): ConsoleRoute[] {
 
 function onKeys(path: string, submit: FormRoute["submit"]): FormRoute {
   return { method: "POST", path, submit, again: keysPage };
-}
-
-function branchAgain(visit: Visit) {
-  return branchPage({ ...visit, query: { page: visit.form["page"] ?? "1" } });
 }

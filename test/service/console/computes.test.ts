@@ -3,8 +3,7 @@ import { main, preview, primary, project, Shop } from "../support/shop.ts";
 import { problemIn, rowsIn, textOf, Visitor } from "./visitor.ts";
 
 const page = `/app/projects/${project}/branches/${main}`;
-const change = `${page}/computes/${primary}`;
-const shown = { shown: "1/1/0", min: "1", max: "1", suspend: "0" };
+const shown = { compute: primary, shown: "1/1/0", min: "1", max: "1", suspend: "0" };
 
 let shop: Shop;
 let ana: Visitor;
@@ -86,7 +85,7 @@ describe("the console", () => {
 
 describe("a compute changed in place", () => {
   it("has its new size and scale to zero at the API at once", () => {
-    const after = ana.post(change, { ...shown, min: "0.5", max: "4", suspend: "3600" });
+    const after = ana.post(page, { ...shown, min: "0.5", max: "4", suspend: "3600" });
     expect(textOf(after)).toContain(`${primary} has 0.5–4 vCPU. Scale to zero: after 1 hour.`);
     expect(shop.get(primary)).toMatchObject({
       autoscaling_limit_min_cu: 0.5,
@@ -98,26 +97,26 @@ describe("a compute changed in place", () => {
 
   it("restarts where it runs, as a change through the API does", () => {
     shop.active();
-    ana.post(change, { ...shown, min: "2", max: "2" });
+    ana.post(page, { ...shown, min: "2", max: "2" });
     expect(shop.operations()[0]).toMatchObject({ action: "apply_config", status: "running" });
     expect(rowsIn(ana.get(page))[0]?.[1]).toBe("Active applying a change… Look again");
   });
 
   it("never suspends with scale to zero off", () => {
     shop.active();
-    ana.post(change, { ...shown, suspend: "-1" });
+    ana.post(page, { ...shown, suspend: "-1" });
     shop.time.pass(86_400_000);
     expect(shop.get(primary).current_state).toBe("active");
   });
 
   it("keeps what somebody else changed since the page was opened, and the person did not touch", () => {
     shop.patch(primary, { suspend_timeout_seconds: 900 });
-    ana.post(change, { ...shown, max: "2" });
+    ana.post(page, { ...shown, max: "2" });
     expect(shop.get(primary)).toMatchObject({ autoscaling_limit_max_cu: 2, suspend_timeout_seconds: 900 });
   });
 
   it("stays as it is, and sets nothing off, where nothing was changed", () => {
-    expect(textOf(ana.post(change, shown))).toContain(`${primary} has 1 vCPU`);
+    expect(textOf(ana.post(page, shown))).toContain(`${primary} has 1 vCPU`);
     expect(shop.operations()).toEqual([]);
   });
 
@@ -128,28 +127,35 @@ describe("a compute changed in place", () => {
     [{ max: "<b>" }, 400, "The largest size must be a compute size"],
     [{ suspend: "5" }, 400, "Scale to zero must be -1 (never), 0 (the default of 5 minutes)"],
   ])("is refused %o with %i and in words", (fields, status, words) => {
-    const seen = ana.post(change, { ...shown, ...fields });
+    const seen = ana.post(page, { ...shown, ...fields });
     expect([seen.status, problemIn(seen)]).toEqual([status, expect.stringContaining(words)]);
     expect(rowsIn(seen)[0]?.[3]).toBe("1 vCPU 4 GB, fixed");
     expect(shop.get(primary).updated_at).toBe("2026-01-01T00:00:00.000Z");
   });
 
+  it("that was refused still has chosen what the person chose, ready to be sent again", () => {
+    const seen = ana.post(page, { ...shown, min: "4", max: "2", suspend: "900" });
+    const chosen = [...seen.html.matchAll(/<option[^>]* selected>([^<]+)/g)].map(([, text]) => text);
+    expect(chosen).toEqual(["4", "2", "after 15 minutes"]);
+    expect(seen.html).toContain('name="shown" value="1/1/0"');
+  });
+
   it("is held to the limits of the free plan, in words", () => {
     const bob = new Visitor(shop.core).signIn("acc-bob");
     const own = rowsIn(bob.get("/app/projects/bob-own/branches/br-bob"))[0]?.[2] ?? "";
-    const path = `/app/projects/bob-own/branches/br-bob/computes/${own}`;
-    const larger = bob.post(path, { ...shown, max: "4" });
+    const path = "/app/projects/bob-own/branches/br-bob";
+    const larger = bob.post(path, { ...shown, compute: own, max: "4" });
     expect(larger.status).toBe(422);
     expect(problemIn(larger)).toContain("The free plan ends at 2 CU (2 vCPUs, 8 GB): 4 CU needs a paid plan.");
-    const always = bob.post(path, { ...shown, suspend: "-1" });
+    const always = bob.post(path, { ...shown, compute: own, suspend: "-1" });
     expect(always.status).toBe(422);
     expect(problemIn(always)).toContain("Scale to zero cannot be turned off on the free plan: leave it on.");
-    expect(textOf(bob.post(path, { ...shown, max: "2" }))).toContain(`${own} has 1–2 vCPU`);
+    expect(textOf(bob.post(path, { ...shown, compute: own, max: "2" }))).toContain(`${own} has 1–2 vCPU`);
   });
 
   it("waits where the project is busy, in words", () => {
-    ana.post(change, { ...shown, max: "2" });
-    const again = ana.post(change, { ...shown, shown: "1/2/0", max: "4" });
+    ana.post(page, { ...shown, max: "2" });
+    const again = ana.post(page, { ...shown, shown: "1/2/0", max: "4" });
     expect(again.status).toBe(423);
     expect(problemIn(again)).toContain("Something is still in progress in this project.");
   });
@@ -157,7 +163,7 @@ describe("a compute changed in place", () => {
   it("of somebody else's is not found", () => {
     const eve = new Visitor(shop.core).signIn("acc-eve");
     expect(eve.get(page).status).toBe(404);
-    const seen = eve.post(change, { ...shown, max: "2" });
+    const seen = eve.post(page, { ...shown, max: "2" });
     expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("Project not found.")]);
     expect(shop.get(primary).autoscaling_limit_max_cu).toBe(1);
   });
@@ -166,7 +172,7 @@ describe("a compute changed in place", () => {
     const strict = new Shop({ strictSpec: true });
     const visitor = new Visitor(strict.core).signIn("acc-ana");
     visitor.get(page);
-    visitor.post(change, { ...shown, max: "2", suspend: "-1" });
+    visitor.post(page, { ...shown, max: "2", suspend: "-1" });
     expect(strict.core.world.store.endpoints.byId(primary)).toMatchObject({ maxCu: 2, suspendTimeoutSeconds: -1 });
   });
 });

@@ -22,6 +22,9 @@ it("a person with nothing but a keyboard signs in, resizes a compute, and create
   );
   expect(shop.get(primary).autoscaling_limit_min_cu).toBe(1);
 
+  expect(await form.getByLabel("From").inputValue()).toBe("2");
+  await site.tabTo(form.getByLabel("From"));
+  await keyboard.press("ArrowUp");
   await site.tabTo(form.getByLabel("to", { exact: true }));
   await keyboard.press("ArrowDown");
   await site.tabTo(form.getByLabel("Scale to zero"));
@@ -49,7 +52,7 @@ it("a person with nothing but a keyboard signs in, resizes a compute, and create
 
   await site.enter(page.getByRole("button", { name: "Sign out" }));
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  const refused = `/app/projects/${project}/branches/${main}/computes/${primary}`;
+  const refused = `/app/projects/${project}/branches/${main}?page=1`;
   expect(site.complaints).toEqual([
     expect.stringContaining(`${refused}: Failed to load resource: the server responded with a status of 400`),
   ]);

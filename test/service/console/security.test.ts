@@ -5,8 +5,8 @@ import { keys, main, primary, project, Shop } from "../support/shop.ts";
 import { problemIn, textOf, Visitor } from "./visitor.ts";
 
 const attack = `"><script>alert('x')</script>&amp;`;
-const change = `/app/projects/${project}/branches/${main}/computes/${primary}`;
-const larger = { shown: "1/1/0", min: "1", max: "2", suspend: "0" };
+const change = `/app/projects/${project}/branches/${main}`;
+const larger = { compute: primary, shown: "1/1/0", min: "1", max: "2", suspend: "0" };
 
 let shop: Shop;
 beforeEach(() => {

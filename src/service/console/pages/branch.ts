@@ -18,7 +18,7 @@ export function branchPage(visit: Visit): Page {
   if (!branch) throw refusals.notFound("branch");
   const computes = world.store.endpoints.ofBranch(branch.id);
   const free = planOf(world.store, project.owner) === "free";
-  const page = Math.max(1, Number(/^[0-9]{1,6}$/.exec(visit.query["page"] ?? "")?.[0] ?? 1));
+  const page = pageOf(visit.query);
   const shown = computes.slice((page - 1) * perPage, page * perPage);
   return {
     title: `Computes of ${branch.name}`,
@@ -50,7 +50,7 @@ function row(visit: Visit, compute: StoredEndpoint, free: boolean): Html {
   const [role, access] = typeInWords(compute);
   return html`<tr id="${id}"><td class="whole">${role} <small>${access}</small></td>
 <td><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}
-${progress && html`<small>${progress}… <a href="${anchorOf(visit, id)}">Look again</a></small>`}</td>
+${progress && html`<small>${progress}… <a href="?page=${pageOf(visit.query)}#${id}">Look again</a></small>`}</td>
 <th scope="row"><code>${id}</code></th>
 <td class="whole"><strong>${sizeInWords(compute)}</strong><small>${memoryInWords(compute)}</small></td>
 <td>${moment(lastActive, visit.at)}</td>
@@ -58,22 +58,22 @@ ${progress && html`<small>${progress}… <a href="${anchorOf(visit, id)}">Look a
 `;
 }
 
-function anchorOf({ query }: Visit, id: string): string {
-  const page = /^[0-9]{1,6}$/.exec(query["page"] ?? "")?.[0];
-  return `?page=${page ?? 1}#${encodeURIComponent(id)}`;
-}
-
-/** What was shown goes along, so that only what the person changed is sent to the API. */
-function changeForm({ token, query }: Visit, compute: StoredEndpoint, free: boolean): Html {
-  const { id, projectId, branchId, minCu, maxCu, suspendTimeoutSeconds } = compute;
-  const action = pathOf("app", "projects", projectId, "branches", branchId, "computes", id);
-  return html`<form class="change" method="post" action="${action}" autocomplete="off" aria-label="Change ${id}">
-${tokenField(token)}<input type="hidden" name="page" value="${query["page"] ?? "1"}">
-<input type="hidden" name="shown" value="${minCu}/${maxCu}/${suspensionValue(suspendTimeoutSeconds)}">
-<span><label for="min-${id}">From</label> <select id="min-${id}" name="min">${sizeOptions(minCu, free)}</select>
-<label for="max-${id}">to</label> <select id="max-${id}" name="max">${sizeOptions(maxCu, free)}</select> vCPU</span>
+/**
+ * Sent to the page that it stands on, so that a refusal is told there, with what the person chose still chosen. What was
+ * shown goes along, so that only what they changed is sent to the API.
+ */
+function changeForm({ token, query, form }: Visit, compute: StoredEndpoint, free: boolean): Html {
+  const { id, minCu, maxCu, suspendTimeoutSeconds } = compute;
+  const shown = { min: minCu, max: maxCu, suspend: suspensionValue(suspendTimeoutSeconds) };
+  const chosen = (field: keyof typeof shown) =>
+    form["compute"] === id && form[field] !== undefined ? Number(form[field]) : shown[field];
+  return html`<form class="change" method="post" action="?page=${pageOf(query)}" autocomplete="off"
+aria-label="Change ${id}">${tokenField(token)}<input type="hidden" name="compute" value="${id}">
+<input type="hidden" name="shown" value="${shown.min}/${shown.max}/${shown.suspend}">
+<span><label for="min-${id}">From</label> <select id="min-${id}" name="min">${sizeOptions(chosen("min"), free)}</select>
+<label for="max-${id}">to</label> <select id="max-${id}" name="max">${sizeOptions(chosen("max"), free)}</select> vCPU</span>
 <span><label for="suspend-${id}">Scale to zero</label>
-<select id="suspend-${id}" name="suspend">${suspensionOptions(suspendTimeoutSeconds)}</select>
+<select id="suspend-${id}" name="suspend">${suspensionOptions(chosen("suspend"), free)}</select>
 <button aria-label="Save ${id}">Save</button></span></form>`;
 }
 
@@ -82,4 +82,9 @@ function pages(page: number, last: number): Html | undefined {
   return html`<nav aria-label="Pages" class="pages">
 ${page > 1 && html`<a rel="prev" href="?page=${page - 1}">Previous</a>`} Page ${page} of ${last}
 ${page < last && html`<a rel="next" href="?page=${page + 1}">Next</a>`}</nav>`;
+}
+
+/** The page of a long list that a query asks for, the first one if none. */
+export function pageOf(query: Readonly<Record<string, string>>): number {
+  return Math.max(1, Number(/^[0-9]{1,6}$/.exec(query["page"] ?? "")?.[0] ?? 1));
 }

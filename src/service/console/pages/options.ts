@@ -1,5 +1,5 @@
 import { computeUnitSizes, largestAutoscalingSize } from "../../../api/compute-units.ts";
-import { defaultSuspend, defaultSuspendSeconds, neverSuspend } from "../../../api/scale-to-zero.ts";
+import { defaultSuspend, defaultSuspendSeconds, isSuspendTimeout, neverSuspend } from "../../../api/scale-to-zero.ts";
 import { largestFreeSize } from "../../computes/limits.ts";
 import { type Html, html } from "../html.ts";
 import { suspensionInWords } from "../words.ts";
@@ -23,12 +23,13 @@ export function suspensionValue(seconds: number): number {
   return seconds === defaultSuspendSeconds ? defaultSuspend : seconds;
 }
 
-export function suspensionOptions(chosen: number): Html {
+export function suspensionOptions(chosen: number, free: boolean): Html {
   const value = suspensionValue(chosen);
   const all = [defaultSuspend, ...offered, neverSuspend];
-  const known = all.includes(value) ? all : [value, ...all];
-  return html`${known.map(
-    (seconds) =>
-      html`<option value="${seconds}"${seconds === value && html` selected`}>${suspensionInWords(seconds)}</option>`,
-  )}`;
+  const known = all.includes(value) || !isSuspendTimeout(value) ? all : [value, ...all];
+  const option = (seconds: number) =>
+    html`<option value="${seconds}"${seconds === value && html` selected`}>${suspensionInWords(seconds)}${
+      free && seconds === neverSuspend && ", needs a paid plan"
+    }</option>`;
+  return html`${known.map(option)}`;
 }
