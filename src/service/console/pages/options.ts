@@ -1,5 +1,5 @@
 import { computeUnitSizes, largestAutoscalingSize } from "../../../api/compute-units.ts";
-import { defaultSuspend, defaultSuspendSeconds, isSuspendTimeout, neverSuspend } from "../../../api/scale-to-zero.ts";
+import { defaultSuspend, defaultSuspendSeconds, neverSuspend } from "../../../api/scale-to-zero.ts";
 import { largestFreeSize } from "../../computes/limits.ts";
 import { type Html, html } from "../html.ts";
 import { suspensionInWords } from "../words.ts";
@@ -26,7 +26,7 @@ export function suspensionValue(seconds: number): number {
 export function suspensionOptions(chosen: number, free: boolean): Html {
   const value = suspensionValue(chosen);
   const all = [defaultSuspend, ...offered, neverSuspend];
-  const known = all.includes(value) || !isSuspendTimeout(value) ? all : [value, ...all];
+  const known = all.includes(value) || !(value > 0) ? all : [value, ...all];
   const option = (seconds: number) =>
     html`<option value="${seconds}"${seconds === value && html` selected`}>${suspensionInWords(seconds)}${
       free && seconds === neverSuspend && ", needs a paid plan"
