@@ -3,9 +3,9 @@ import { claimOnEndpoint } from "./claims.ts";
 import { recordedID } from "./link.ts";
 import { createMarkOf } from "./marks.ts";
 import { goneAfterMs, massLoss } from "./plan-lost.ts";
-import { outcomeOfCreate, who } from "./plan-pending.ts";
+import { outcomeOfCreate } from "./plan-pending.ts";
 import type { Step } from "./step.ts";
-import { annotation, freshLookAsked, type List, type View } from "./view.ts";
+import { annotation, freshLookAsked, type List, type View, who } from "./view.ts";
 
 /** An accepted DELETE is not sent again for so long, though lists still show the endpoint, in milliseconds. */
 const deleteTakesMs = 30_000;

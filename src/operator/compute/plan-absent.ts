@@ -3,10 +3,9 @@ import { markerOf } from "../resources/names.ts";
 import { claimOnBranch, claimOnEndpoint } from "./claims.ts";
 import { attributesOf } from "./fields.ts";
 import { createMarkOf } from "./marks.ts";
-import type { Rule } from "./plan.ts";
-import { who } from "./plan-pending.ts";
+import type { Rule } from "./rule.ts";
 import type { Step } from "./step.ts";
-import type { List, View } from "./view.ts";
+import { type List, type View, who } from "./view.ts";
 
 /** `spec.adopt`, read only while nothing is linked. Nothing is written to a target that does not fit. */
 export const adoption: Rule = (view, list) => {

@@ -5,11 +5,10 @@ import { claimOnBranch, claimOnEndpoint } from "./claims.ts";
 import { type Attributes, type Comparison, compare, type Difference, merged } from "./fields.ts";
 import { type Link, recordedID } from "./link.ts";
 import { createMarkOf, type RestartMark, restartMarkOf } from "./marks.ts";
-import type { Rule } from "./plan.ts";
-import { who } from "./plan-pending.ts";
 import { isProgress, nextLook, type Progress } from "./reasons.ts";
+import type { Rule } from "./rule.ts";
 import type { Step } from "./step.ts";
-import { annotation, generationOf, type List, shownReason, type View } from "./view.ts";
+import { annotation, generationOf, type List, shownReason, type View, who } from "./view.ts";
 
 /** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
 export const surplusEndpoint: Rule = (_, { links }) => {

@@ -1,5 +1,5 @@
 import { createMarkOf } from "./marks.ts";
-import type { Rule } from "./plan.ts";
+import type { Rule } from "./rule.ts";
 import { freshLookAsked, type List, shownReason, type View } from "./view.ts";
 
 /** Lists this far apart, in milliseconds, must lack an endpoint before it is asked for by its id. */

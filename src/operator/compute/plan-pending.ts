@@ -2,9 +2,9 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import { sameService } from "../resources/through.ts";
 import { ownerOf } from "./claims.ts";
 import { createMarkOf } from "./marks.ts";
-import type { Rule } from "./plan.ts";
+import type { Rule } from "./rule.ts";
 import type { Step } from "./step.ts";
-import { type List, nameOf, type View } from "./view.ts";
+import type { List, View } from "./view.ts";
 
 /**
  * A create whose outcome is not known. The endpoint that carries the marker settles it (rule `linkInOrder`). Another
@@ -88,9 +88,4 @@ function undecidable(newcomers: readonly Endpoint[]): string {
           .toSorted()
           .join(", ")}`;
   return `A create was sent and its outcome is not known; this service shows no names, and ${found}. Set spec.adopt.endpointID to the right one, or remove the annotation compute-operator.dev/pending-create to have one created.`;
-}
-
-/** Who is in the way, for messages. */
-export function who(compute: View["compute"]): string {
-  return `Compute ${nameOf(compute)}`;
 }

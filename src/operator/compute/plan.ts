@@ -3,12 +3,10 @@ import { adoption, creation } from "./plan-absent.ts";
 import { changes, linkInOrder, restart, runningWrite, surplusEndpoint, takenEndpoint } from "./plan-linked.ts";
 import { lostEndpoint } from "./plan-lost.ts";
 import { pendingCreate } from "./plan-pending.ts";
+import type { Rule } from "./rule.ts";
 import { settle } from "./settle.ts";
 import { identityOf, isWrite, type Step } from "./step.ts";
 import { annotation, generationOf, type List, type View } from "./view.ts";
-
-/** One rule of the plan: a step where it has something to say, else the next rule is asked. */
-export type Rule = (view: View, list: List) => Step | undefined;
 
 /** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */
 const rules: readonly Rule[] = [

@@ -72,3 +72,8 @@ export function nameOf({ metadata }: Compute): string {
 export function isPrimary(endpoint: Endpoint): boolean {
   return endpoint.type === "read_write";
 }
+
+/** A Compute by kind and name, for messages about who is in the way. */
+export function who(compute: Compute): string {
+  return `Compute ${nameOf(compute)}`;
+}
