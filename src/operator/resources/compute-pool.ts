@@ -36,7 +36,6 @@ export const computePoolStatus = z.object({
 });
 
 export type ComputePoolSpec = z.output<typeof computePoolSpec>;
-export type ComputePoolTemplate = ComputePoolSpec["template"];
 export type ComputePoolStatus = z.output<typeof computePoolStatus>;
 
 /** Read replicas of one branch, by number. */

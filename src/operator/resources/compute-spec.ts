@@ -152,7 +152,3 @@ export const computeSpec = withRules(
 );
 
 export type ComputeSpec = z.output<typeof computeSpec>;
-export type ComputeType = ComputeSpec["type"];
-export type DeletionPolicy = ComputeSpec["deletionPolicy"];
-export type DriftPolicy = ComputeSpec["driftPolicy"];
-export type Adoption = NonNullable<ComputeSpec["adopt"]>;

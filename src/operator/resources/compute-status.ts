@@ -116,7 +116,6 @@ export const computeStatus = z.object({
 export type ComputeStatus = z.output<typeof computeStatus>;
 export type Capacity = NonNullable<ComputeStatus["capacity"]>;
 export type StatusOperation = NonNullable<ComputeStatus["operations"]>[number];
-export type DriftEntry = NonNullable<ComputeStatus["drift"]>[number];
 
 /** What `status.state` may say; the schema leaves it open. */
 export type ComputeState =

@@ -4,8 +4,8 @@ import { type ComputeStatus, computeStatus } from "./compute-status.ts";
 import { GROUP, VERSION } from "./names.ts";
 import { type KubeObject, lenient, objectMeta, type Parsed, parseWith, type ResourceKind } from "./object.ts";
 
-export type { Adoption, ComputeSpec, ComputeType, DeletionPolicy, DriftPolicy } from "./compute-spec.ts";
-export type { Capacity, ComputeState, ComputeStatus, DriftEntry, StatusOperation } from "./compute-status.ts";
+export type { ComputeSpec } from "./compute-spec.ts";
+export type { Capacity, ComputeState, ComputeStatus, StatusOperation } from "./compute-status.ts";
 export type { Condition } from "./condition.ts";
 
 /** One compute of the service, kept as declared. */
