@@ -7,6 +7,8 @@ export type Action =
   /** `kubectl replace`: drops finalizers and annotations, keeps the status. */
   | { do: "replace"; name: string }
   | { do: "delete"; name: string }
+  /** `kubectl scale`, which makes the ComputePool first where there is none. */
+  | { do: "scale pool"; name: string; replicas: number; template: JsonObject }
   /** A person takes all finalizers away. */
   | { do: "drop finalizers"; name: string }
   | { do: "annotate"; name: string; key: "restartedAt" | "paused" | "reconcileRequestedAt"; value: string | null }

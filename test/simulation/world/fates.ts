@@ -135,6 +135,8 @@ export class Weather implements ClusterWeather {
         });
       }
       case "lag":
+        // A list that asks for the newest there is gets it from any replica.
+        if (request.query?.["resourceVersion"] !== "0") break;
         return this.#counted("cluster stale list", {
           kind: "answered",
           arriveMs,

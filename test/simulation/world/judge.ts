@@ -16,6 +16,7 @@ import {
 export interface Scene {
   computes: readonly KubeObject[];
   endpoints: readonly StoredEndpoint[];
+  pools: readonly { uid: string; name: string; replicas: unknown }[];
   /** Uids of Computes whose endpoints may stand without them: retained, or let go by a person. */
   mayLeave: ReadonlySet<string>;
 }
@@ -26,6 +27,7 @@ export function complaints(scene: Scene): string[] {
     ...scene.computes.flatMap((compute) => judge(compute, scene)),
     ...leftBehind(scene),
     ...sharedEndpoints(scene),
+    ...sizesOfPools(scene),
   ];
 }
 
@@ -127,6 +129,13 @@ function differences(compute: KubeObject, endpoint: StoredEndpoint): string[] {
     ]),
   ];
   return wanted.filter(([, theirs, ours]) => theirs !== undefined && theirs !== ours).map(([field]) => field);
+}
+
+function sizesOfPools({ pools, computes }: Scene): string[] {
+  return pools.flatMap(({ uid, name, replicas }) => {
+    const own = computes.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+    return own.length === replicas ? [] : [`pool ${name} has ${own.length} of ${String(replicas)} Computes`];
+  });
 }
 
 function leftBehind({ computes, endpoints, mayLeave }: Scene): string[] {

@@ -53,6 +53,21 @@ export class People {
     this.#do({ method: "DELETE", path: `${computesPath}/${name}` });
   }
 
+  scalePool(name: string, replicas: number, template: JsonObject): void {
+    const path = computesPath.replace(/computes$/, "computepools");
+    const { status } = this.#do({ method: "POST", path, body: { metadata: { name }, spec: { replicas, template } } });
+    if (status === 409) this.#patch(`${path}/${name}`, [{ op: "replace", path: "/spec/replicas", value: replicas }]);
+  }
+
+  /** How many Computes each pool is to have. */
+  pools(): { uid: string; name: string; replicas: unknown }[] {
+    const pools = this.#server.store.list(this.#server.resource("compute-operator.dev", "computepools"), "shop");
+    return pools.map((pool) => ({
+      ...pool.metadata,
+      replicas: isJsonObject(pool["spec"]) ? pool["spec"]["replicas"] : 0,
+    }));
+  }
+
   dropFinalizers(name: string): void {
     this.#patch(`${computesPath}/${name}`, [{ op: "remove", path: "/metadata/finalizers" }]);
   }

@@ -15,6 +15,8 @@ export function perform(world: World, action: Action): void {
       return people.replace(action.name);
     case "delete":
       return people.delete(action.name);
+    case "scale pool":
+      return people.scalePool(action.name, action.replicas, action.template);
     case "drop finalizers":
       return people.dropFinalizers(action.name);
     case "annotate":

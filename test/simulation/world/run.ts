@@ -21,6 +21,8 @@ export interface RunResult {
 export interface RunOptions {
   gate?: Gate;
   plant?: Plant;
+  /** Called when the script is over and everything is to come to rest. */
+  onCalm?: () => void;
 }
 
 /** How long it may take until all is well once faults have stopped. */
@@ -44,6 +46,7 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
       perform(world, action);
     }
     await world.runUntil(script.calmAtMs);
+    options.onCalm?.();
     if (world.promises.violations.length === 0) await comeToRest(world);
     const { violations } = world.promises;
     return {
@@ -88,7 +91,7 @@ async function comeToRest(world: World): Promise<void> {
 
 function complaintsOf({ people, host, promises }: World): string[] {
   const mayLeave = new Set([...promises.letGoByPerson, ...promises.retained, ...promises.createdTooLate()]);
-  return complaints({ computes: people.computes(), endpoints: host.allEndpoints(), mayLeave });
+  return complaints({ computes: people.computes(), endpoints: host.allEndpoints(), pools: people.pools(), mayLeave });
 }
 
 /** What was down, paused or without a key comes back by itself; the last of it within a minute or so. */

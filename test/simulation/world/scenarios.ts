@@ -1,0 +1,63 @@
+import type { JsonObject } from "../api-server/objects.ts";
+import type { Action, Timed } from "./actions.ts";
+import { noFaults } from "./fates.ts";
+import type { Script } from "./script.ts";
+
+const project = "shiny-wind-000001";
+
+/** Never suspends by itself, so that everything comes to rest soon. */
+const spec = (more: JsonObject = {}): JsonObject => ({
+  projectID: project,
+  branchID: "br-one-1",
+  computeUnits: { min: 1, max: 2 },
+  scaleToZero: { enabled: false },
+  ...more,
+});
+
+const scenario = (...actions: [seconds: number, action: Action][]): Script => {
+  const timed: Timed[] = actions.map(([seconds, action]) => ({ atMs: seconds * 1000, action }));
+  const last = timed.at(-1)?.atMs ?? 0;
+  return { seed: 1, operators: 1, rates: noFaults, actions: timed, calmAtMs: last + 5000 };
+};
+
+const apply = (more: JsonObject = {}): Action => ({ do: "apply", name: "c0", spec: spec(more) });
+
+/** What an operator has to get right whenever it is interrupted: one thing after another, in fair weather. */
+export const scenarios: Readonly<Record<string, Script>> = {
+  "creating a primary": scenario([1, apply()]),
+  "creating a replica": scenario([1, apply({ type: "read_only" })]),
+  "adopting by id": scenario([1, apply({ branchID: "br-main-1", adopt: { endpointID: "ep-seed-1" } })]),
+  "adopting the branch's primary": scenario([1, apply({ branchID: "br-main-1", adopt: { branchPrimary: true } })]),
+  "changing the size": scenario([1, apply()], [10, apply({ computeUnits: { min: 2, max: 4 } })]),
+  "moving to another branch": scenario([1, apply()], [10, apply({ branchID: "br-two-1" })]),
+  restarting: scenario([1, apply()], [10, { do: "annotate", name: "c0", key: "restartedAt", value: "now" }]),
+  deleting: scenario([1, apply()], [10, { do: "delete", name: "c0" }]),
+  "deleting a replica": scenario([1, apply({ type: "read_only" })], [10, { do: "delete", name: "c0" }]),
+  "deleting at once": scenario([1, apply({ type: "read_only" })], [1.1, { do: "delete", name: "c0" }]),
+  "deleting an adopted one": scenario(
+    [1, apply({ branchID: "br-main-1", adopt: { endpointID: "ep-seed-1" } })],
+    [10, { do: "delete", name: "c0" }],
+  ),
+  "deleting what is retained": scenario([1, apply({ deletionPolicy: "Retain" })], [10, { do: "delete", name: "c0" }]),
+  "replacing one by another": scenario(
+    [1, apply()],
+    [10, { do: "delete", name: "c0" }],
+    [10.5, apply()],
+    [14, apply()],
+  ),
+  "putting a drift right": scenario(
+    [1, apply()],
+    [10, { do: "change endpoint", nth: 1, body: { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 } }],
+  ),
+  "making a lost one anew": scenario([1, apply({ type: "read_only" })], [10, { do: "delete endpoint", nth: 1 }]),
+  "rotating the key": scenario(
+    [1, apply()],
+    [10, { do: "rotate key", revokeAfterMs: 5000 }],
+    [16, apply({ pooler: { enabled: true } })],
+  ),
+  "scaling a pool": scenario(
+    [1, { do: "scale pool", name: "p", replicas: 2, template: spec() }],
+    [10, { do: "scale pool", name: "p", replicas: 3, template: spec() }],
+    [20, { do: "scale pool", name: "p", replicas: 1, template: spec() }],
+  ),
+};
