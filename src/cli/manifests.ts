@@ -87,9 +87,15 @@ function read<T extends Compute | ComputePool | ServiceConnection>(
   const misfits = [...unknownFields(kind, raw), ...(parsed.ok ? namesIn(placed) : parsed.misfits)];
   for (const { path, message } of misfits) {
     const vague = message === "Invalid input" ? allowedAt(kind, path) : undefined;
-    problems.push(`${where(path)}: ${label}: ${path.join(".") || "object"}: ${vague ?? message}`);
+    problems.push(`${where(path)}: ${label}: ${path.join(".") || "object"}: ${vague ?? inPlainWords(message)}`);
   }
   return parsed.ok && misfits.length === 0 ? { object: parsed.value, where: where() } : undefined;
+}
+
+/** A field that is missing is said to be so. */
+function inPlainWords(message: string): string {
+  const missing = /^Invalid input: expected (\w+), received undefined$/.exec(message);
+  return missing?.[1] === undefined ? message : `is needed: ${missing[1]}`;
 }
 
 function readSecret(object: ManifestObject, raw: Record<string, unknown>, namespace: string, all: Manifests): void {

@@ -1,0 +1,277 @@
+import { describe, expect, test } from "vitest";
+import { keys, main, preview, project } from "../service/support/shop.ts";
+import { Stage } from "./stage.ts";
+import { baseURL, compute, connection, documents } from "./texts.ts";
+
+const head = "apiVersion: compute-operator.dev/v1alpha1\n";
+
+/** The lines that plan writes for a file of this text, the name of the command left out. */
+async function refusals(text: string, stage = new Stage()): Promise<string> {
+  using _ = stage;
+  const run = await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
+  expect(run).toMatchObject({ status: 1, out: "" });
+  return run.err.replaceAll("compute-operator plan: ", "");
+}
+
+describe("a bad manifest is refused with file, line, object, field and what is allowed", () => {
+  test.each<[string, string, string]>([
+    ["not YAML", "a: [1\nb: 2", "a.yaml:2: not YAML: "],
+    [
+      "a key twice",
+      `${connection}---\n${head}kind: Compute\nkind: Compute\n`,
+      "a.yaml:14: not YAML: Map keys must be unique",
+    ],
+    ["no object", "hello: there\n", "a.yaml:1: not a Kubernetes object: it needs apiVersion, kind and metadata"],
+    [
+      "an unknown kind",
+      `${head}kind: Computer\nmetadata: {name: a}\n`,
+      "a.yaml:2: unknown kind Computer of compute-operator.dev/v1alpha1: allowed are Compute, ComputePool, ServiceConnection of compute-operator.dev/v1alpha1",
+    ],
+    [
+      "an unknown version",
+      "apiVersion: compute-operator.dev/v2\nkind: Compute\nmetadata: {name: a}\n",
+      "a.yaml:2: unknown kind Compute of compute-operator.dev/v2: allowed are",
+    ],
+    [
+      "an unknown field",
+      compute("a", "\n  computeUnits: {min: 1, max: 1},\n  conputeUnits: {min: 1, max: 2}"),
+      "a.yaml:6: Compute shop/a: spec.conputeUnits: unknown field: allowed here are adopt, branchID, computeUnits, connectionRef,",
+    ],
+    [
+      "a field out of place",
+      `${compute("a")}disabled: true\n`,
+      "a.yaml:5: Compute shop/a: disabled: unknown field: allowed here are apiVersion, kind, metadata, spec, status",
+    ],
+    [
+      "a missing field",
+      `${head}kind: Compute\nmetadata: {name: a}\nspec:\n  projectID: p\n`,
+      "a.yaml:5: Compute default/a: spec.branchID: is needed: string",
+    ],
+    [
+      "a size that does not exist",
+      compute("a", "computeUnits: {min: 1, max: 17}"),
+      "a.yaml:4: Compute shop/a: spec.computeUnits.max: Invalid option: expected one of 0.25|0.5|1|2|",
+    ],
+    [
+      "a rule between fields",
+      compute("a", "computeUnits: {min: 4, max: 2}"),
+      "a.yaml:4: Compute shop/a: spec.computeUnits: computeUnits.min must not be greater than computeUnits.max",
+    ],
+    [
+      "an unknown type",
+      compute("a", "type: primary"),
+      `spec.type: Invalid option: expected one of "read_write"|"read_only"`,
+    ],
+    [
+      "two ways to adopt",
+      compute("a", "adopt: {endpointID: ep-a, branchPrimary: true}"),
+      "spec.adopt: adopt takes exactly one of endpointID and branchPrimary",
+    ],
+    [
+      "a name that Kubernetes refuses",
+      compute("Shop"),
+      "a.yaml:3: Compute shop/Shop: metadata.name: must be lower-case letters",
+    ],
+    [
+      "an object twice",
+      documents(connection, compute("a"), compute("a")),
+      "a.yaml:17: Compute shop/a is declared twice: it stands at a.yaml:12 too",
+    ],
+    ["no Compute", connection, "no Compute and no ComputePool in a.yaml"],
+    [
+      "a pool whose member is another's",
+      documents(
+        connection,
+        compute("r-0"),
+        `${head}kind: ComputePool\nmetadata: {name: r, namespace: shop}\nspec: {replicas: 1, template: {projectID: ${project}, branchID: ${main}}}\n`,
+      ),
+      "a.yaml:17: ComputePool shop/r: Compute r-0 exists and is not this pool's. Delete or rename it, or the pool.",
+    ],
+  ])("%s", async (_what, text, message) => {
+    expect(await refusals(text)).toContain(message);
+  });
+
+  test("all that is wrong is told at once", async () => {
+    const lines = (await refusals(documents(compute("a", "typ: x"), compute("b", "typ: y")))).split("\n");
+    expect(lines).toHaveLength(2);
+  });
+
+  test("a List is read item by item, with the lines of its items", async () => {
+    const item = (name: string) => `- {${compute(name, "typ: x").trim().replaceAll("\n", ", ")}}\n`;
+    const text = `apiVersion: v1\nkind: List\nitems:\n${item("a")}${item("b")}`;
+    expect(await refusals(text)).toMatch(
+      /a\.yaml:4: Compute shop\/a: spec\.typ: .*\n.*a\.yaml:5: Compute shop\/b: spec\.typ: /,
+    );
+  });
+});
+
+describe("the connection", () => {
+  const env = { COMPUTE_OPERATOR_API_KEY: keys.shop };
+  const noSecret = connection.slice(connection.indexOf("---\n") + 4);
+
+  test.each<[string, string, string]>([
+    [
+      "is missing",
+      compute("a"),
+      `a.yaml:1: Compute shop/a: spec.connectionRef.name: there is no ServiceConnection "default" in these manifests. Add it and its Secret, or set COMPUTE_OPERATOR_API_KEY (and --base-url)`,
+    ],
+    [
+      "has no Secret",
+      documents(noSecret, compute("a")),
+      `a.yaml:1: ServiceConnection shop/default: There is no Secret "service-api-key" of type compute-operator.dev/api-key`,
+    ],
+    [
+      "has an empty Secret",
+      documents(connection.replace(keys.shop, '""'), compute("a")),
+      `a.yaml:1: ServiceConnection shop/default: Secret "service-api-key" is empty under "api-key"`,
+    ],
+    [
+      "has a Secret without that key",
+      documents(connection.replace("{api-key:", "{key:"), compute("a")),
+      `Secret "service-api-key" has no key "api-key"`,
+    ],
+  ])("that %s is told", async (_what, text, message) => {
+    expect(await refusals(text)).toContain(message);
+  });
+
+  test.each<[string, string, number, string]>([
+    [
+      "a wrong key",
+      connection.replace(keys.shop, "wrong"),
+      1,
+      "! shop/a  error    Unauthorized: The service refused the API key",
+    ],
+    [
+      "a key without that project",
+      connection.replace(keys.shop, keys.other),
+      1,
+      "! shop/a  error    ProjectNotFound: ",
+    ],
+    [
+      "a connection that does not allow the project",
+      connection.replace("spec: {", "spec: {allowedProjects: [other], "),
+      1,
+      `ConnectionNotReady: ServiceConnection "default" does not allow project ${project}`,
+    ],
+  ])("with %s nothing is planned", async (_what, connected, status, line) => {
+    using stage = new Stage();
+    const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connected, compute("a")))]);
+    expect(run).toMatchObject({ status, out: expect.stringContaining(line) });
+    const applied = await stage.run("apply", ["-f", `${stage.directory}/a.yaml`, "--yes"]);
+    expect(applied.status).toBe(1);
+    expect(stage.writes).toEqual([]);
+  });
+
+  test("to a service that cannot be reached is told", async () => {
+    using stage = new Stage();
+    stage.fate = () => "lost before";
+    const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a")))]);
+    expect(run).toMatchObject({
+      status: 1,
+      out: expect.stringContaining("ServiceUnavailable: The service is not available"),
+    });
+  });
+
+  test("comes from --base-url and the environment where the manifests have none", async () => {
+    using stage = new Stage();
+    stage.env = env;
+    const run = await stage.run("plan", ["-f", "-", "--base-url", baseURL], compute("a"));
+    expect(run).toMatchObject({ status: 2, out: expect.stringContaining("+ shop/a  create") });
+  });
+
+  test("takes the key from the environment for its own base URL only where that is named on the command line", async () => {
+    using stage = new Stage();
+    stage.env = env;
+    const asked: string[] = [];
+    stage.fate = ({ baseURL: to }) => {
+      asked.push(to);
+      return "answered";
+    };
+    const args = ["-f", stage.file("a.yaml", documents(noSecret, compute("a")))];
+    const refused = await stage.run("plan", args);
+    expect(refused).toMatchObject({
+      status: 1,
+      err: expect.stringContaining(`is sent to https://console.neon.tech/api/v2 alone, not to ${baseURL}`),
+    });
+    expect(asked).toEqual([]);
+    expect((await stage.run("plan", [...args, "--base-url", baseURL])).status).toBe(2);
+    expect(new Set(asked)).toEqual(new Set([baseURL]));
+  });
+
+  test("never shows its key, whatever goes wrong", async () => {
+    for (const fate of ["answered", "lost before"] as const) {
+      using stage = new Stage();
+      stage.fate = () => fate;
+      const text = documents(connection.replace(keys.shop, "very-secret-key"), compute("a"));
+      // Each fate on a stage of its own.
+      const run = await stage.run("plan", ["-f", stage.file("a.yaml", text), "--output", "json"]);
+      expect(run.out + run.err).not.toContain("very-secret-key");
+    }
+  });
+});
+
+describe("files", () => {
+  test("a directory is read with all below it; what is not for us is passed over", async () => {
+    using stage = new Stage();
+    stage.file("all/connection.yaml", connection);
+    stage.file("all/deep/a.yml", compute("a"));
+    stage.file("all/deep/b.json", JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "b" } }));
+    stage.file("all/seed.yaml", "accounts: []\n");
+    stage.file("all/notes.txt", "{ not yaml");
+    stage.file("all/.hidden.yaml", "{ not yaml");
+    const run = await stage.run("plan", ["-f", `${stage.directory}/all`]);
+    expect(run).toMatchObject({ status: 2, out: expect.stringContaining("Plan: 1 to create.") });
+  });
+
+  test("several, and standard input among them, make one whole", async () => {
+    using stage = new Stage();
+    const args = ["-f", stage.file("c.yaml", connection), "-f", "-"];
+    const run = await stage.run("plan", args, documents(compute("a"), compute("b", "type: read_only", preview)));
+    expect(run.out).toContain("Plan: 2 to create.");
+  });
+
+  test("that cannot be read are named", async () => {
+    using stage = new Stage();
+    const run = await stage.run("plan", ["-f", `${stage.directory}/none.yaml`]);
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining("none.yaml cannot be read (ENOENT") });
+  });
+
+  test("without a namespace take that of --namespace", async () => {
+    using stage = new Stage();
+    const text = documents(connection, compute("a")).replaceAll(", namespace: shop", "");
+    const path = stage.file("a.yaml", text);
+    expect((await stage.run("plan", ["-f", path])).out).toContain("+ default/a");
+    expect((await stage.run("plan", ["-f", path, "--namespace", "eu"])).out).toContain("+ eu/a");
+  });
+});
+
+describe("flags", () => {
+  test.each<["plan" | "apply" | "export", string[], string]>([
+    ["plan", [], "-f is needed: a file, a directory, or - for standard input"],
+    ["plan", ["-f", "a", "--output", "html"], `--output must be text, json or markdown, not "html"`],
+    ["plan", ["-f", "a", "--key", "k"], "--key"],
+    ["apply", ["-f", "a", "--timeout", "soon"], `--timeout must be a duration such as 60s or 1m30s, not "soon"`],
+    ["export", [], "--project is needed: the id of the project"],
+    ["export", ["--project", "p"], "no API key: set the environment variable COMPUTE_OPERATOR_API_KEY"],
+  ])("%s %j is refused", async (command, args, message) => {
+    using stage = new Stage();
+    const run = await stage.run(command, args);
+    expect(run).toMatchObject({ status: 1, out: "", err: expect.stringContaining(message) });
+  });
+
+  test.each(["plan", "apply", "export"] as const)(
+    "%s --help shows them, and where the key comes from",
+    async (command) => {
+      using stage = new Stage();
+      const run = await stage.run(command, ["--help"]);
+      expect(run).toMatchObject({ status: 0, out: expect.stringContaining("COMPUTE_OPERATOR_API_KEY") });
+    },
+  );
+
+  test("a base URL that is none is refused", async () => {
+    using stage = new Stage();
+    stage.env = { COMPUTE_OPERATOR_API_KEY: "k" };
+    const run = await stage.run("export", ["--project", "p", "--base-url", "ftp://x"]);
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining("--base-url must be an http or https URL") });
+  });
+});
