@@ -49,12 +49,19 @@ export const runningWrite: Rule = ({ compute }, { links, operations }) => {
   const shown = shownReason(compute);
   const begun: Progress | undefined = isProgress(shown) ? shown : undefined;
   const changing = begun !== undefined && endpoint.pending_state !== undefined;
-  if (ours === undefined && !changing && endpoint.current_state !== "init") return undefined;
+  const [newest] = operations;
+  // One whose start failed may stay in this state for ever: that is for rule `settle` to tell.
+  const comingUp = endpoint.current_state === "init" && (newest === undefined || !hasFailed(newest));
+  if (ours === undefined && !changing && !comingUp) return undefined;
   const progress =
     begun ??
     (endpoint.current_state === "init" ? "Creating" : ours?.action === "start_compute" ? "Starting" : "Updating");
   return { step: "wait", reason: progress, message: progressMessage(progress, endpoint.id) };
 };
+
+function hasFailed({ status }: Operation): boolean {
+  return operationOutcome(status) === "failed";
+}
 
 export function progressMessage(progress: Progress, endpointID: string): string {
   switch (progress) {

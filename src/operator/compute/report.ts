@@ -53,13 +53,17 @@ export function endpointAfter(outcome: Outcome, sight: Sight): Endpoint | undefi
 
 /** A change of reason is an event, but for the service's own waking and suspending. */
 function transition(before: string | undefined, reason: Reason, message: string): Note | undefined {
-  if (before === reason) return undefined;
-  const { ready, stalled, look } = reasons[reason];
-  if (ready === "True" && before !== undefined && isSettled(before)) return undefined;
-  const trouble = stalled || look === "backoff" || look === "patient" || look === "slow" || reason === "EndpointLost";
+  if (before === reason || (isAtRest(before) && isAtRest(reason))) return undefined;
+  const { stalled, look, synced, ready } = reasons[reason];
+  const drifted = ready === "True" && synced === "False";
+  const waits = look === "backoff" || look === "patient" || look === "slow";
+  const trouble = stalled || waits || drifted || reason === "EndpointLost";
   return { type: trouble ? "Warning" : "Normal", reason, message: clippedMessage(message) };
 }
 
-function isSettled(reason: string): boolean {
-  return Object.entries(reasons).some(([name, { ready }]) => name === reason && ready === "True");
+/** Ready and in step with the spec: whichever of these it is, is the service's own to decide. */
+function isAtRest(reason: string | undefined): boolean {
+  return Object.entries(reasons).some(
+    ([name, { ready, synced }]) => name === reason && ready === "True" && synced === "True",
+  );
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { project } from "../support/seeded-service.ts";
 import { Stage } from "../support/stage.ts";
-import { conditions } from "./conditions.ts";
+import { conditions, reasonsIn, said, settled } from "./conditions.ts";
 
 let stage: Stage;
 beforeAll(() => {
@@ -9,16 +9,112 @@ beforeAll(() => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-describe.concurrent("a reason that means settled, or in progress", () => {
-  it("Active: created with one POST, and then left alone", async () => {
+const endpoints = `/projects/${project}/endpoints`;
+
+describe.concurrent("a Compute at rest shows", () => {
+  it("Active: made with one POST, and then left alone", async () => {
     const shop = await stage.scenario();
     await shop.compute("db", { computeUnits: { min: 0.25, max: 2 } });
     const db = await shop.ready("db");
-    expect(conditions(db)).toEqual({ Ready: "True", Synced: "True", reason: "Active" });
+    expect(conditions(db)).toEqual(settled("Active"));
     expect(db.status).toMatchObject({ state: "Active", size: "0.25–2 CU", endpointID: shop.endpoints[0]?.id });
-    expect(shop.writes).toEqual([`POST /projects/${project}/endpoints`]);
     expect(await shop.event("db", "Created")).toContain(shop.endpoints[0]?.id);
     await shop.lists(2);
+    expect(shop.writes).toEqual([`POST ${endpoints}`]);
+  });
+
+  it("Idle: suspended by the service and woken by a client, ready all the time and without an event", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const { status } = await shop.ready("db");
+    await shop.event("db", "Active");
+    const events = (await shop.cluster.events(shop.namespace, "db")).length;
+    shop.console("POST", `${endpoints}/${status.endpointID}/suspend`);
+    const idle = await shop.reason("db", "Idle");
+    expect(conditions(idle)).toEqual(settled("Idle"));
+    expect(idle.status.state).toBe("Idle");
+    shop.console("POST", `/_connect/${status.endpointID}`);
+    await shop.reason("db", "Active");
+    const since = shop.history("db").slice(shop.history("db").findIndex((one) => conditionsOf(one) === "Active"));
+    expect(since.map((one) => one.status.conditions?.[0]?.status)).not.toContain("False");
+    expect(await shop.cluster.events(shop.namespace, "db")).toHaveLength(events);
     expect(shop.writes).toHaveLength(1);
   });
+
+  it("Disabled: closed with one PATCH, and opened again with another", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const { status } = await shop.ready("db");
+    await shop.edit("db", { disabled: true });
+    const disabled = await shop.reason("db", "Disabled");
+    expect(conditions(disabled)).toEqual(settled("Disabled"));
+    expect(disabled.status).toMatchObject({ state: "Disabled", disabled: true });
+    await shop.edit("db", { disabled: false });
+    const open = await shop.ready("db");
+    expect(["Active", "Idle"]).toContain(open.status.state);
+    const patch = `PATCH ${endpoints}/${status.endpointID}`;
+    expect(shop.writes).toEqual([`POST ${endpoints}`, patch, patch]);
+  });
+
+  it("Drifted: with driftPolicy Report it says theirs and ours and leaves them", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { driftPolicy: "Report", computeUnits: { min: 1, max: 2 } });
+    const { status } = await shop.ready("db");
+    shop.console("PATCH", `${endpoints}/${status.endpointID}`, { endpoint: { autoscaling_limit_max_cu: 4 } });
+    const drifted = await shop.reason("db", "Drifted");
+    expect(conditions(drifted)).toEqual({ Ready: "True", Synced: "False", reason: "Drifted" });
+    expect(drifted.status.drift).toEqual([{ field: "computeUnits.max", ours: "2", theirs: "4" }]);
+    expect(said(drifted)).toMatch(/computeUnits\.max: theirs 4, ours 2.*driftPolicy to Correct/);
+    expect(await shop.event("db", "Drifted")).toBe(said(drifted));
+    await shop.lists(2);
+    expect(shop.writes).toHaveLength(1);
+
+    await shop.edit("db", { driftPolicy: "Correct" });
+    const back = await shop.until("db", "its size", (db) => db.status.size === "1–2 CU" && isAtRest(db));
+    expect(back.status.drift).toBeUndefined();
+    expect(shop.writes).toHaveLength(2);
+  });
+
+  it("Drifted, and still carries out the user's own edits", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { driftPolicy: "Report", computeUnits: { min: 1, max: 2 } });
+    const { status } = await shop.ready("db");
+    shop.console("PATCH", `${endpoints}/${status.endpointID}`, { endpoint: { autoscaling_limit_max_cu: 4 } });
+    await shop.reason("db", "Drifted");
+    await shop.edit("db", { pooler: { enabled: true } });
+    await shop.until("db", "the new generation", (db) => db.status.appliedGeneration === 2 && isAtRest(db));
+    await shop.reason("db", "Drifted");
+    expect(shop.endpoint(status.endpointID)).toMatchObject({ pooler_enabled: true, autoscaling_limit_max_cu: 4 });
+    expect(shop.calls.findLast(({ method }) => method === "PATCH")?.body).toEqual({
+      endpoint: { pooler_enabled: true },
+    });
+  });
+
+  it("Paused: nothing is sent, what it was stays, and observedGeneration stands still", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { computeUnits: { min: 1, max: 2 } });
+    await shop.ready("db");
+    await shop.annotate("db", "paused", "true");
+    await shop.reason("db", "Paused");
+    await shop.edit("db", { computeUnits: { min: 1, max: 4 } });
+    const paused = await shop.until("db", "the second generation", ({ metadata }) => metadata.generation === 2);
+    await shop.lists(2);
+    expect(conditions(shop.history("db").at(-1) ?? paused)).toEqual(settled("Paused"));
+    expect(shop.history("db").at(-1)?.status.observedGeneration).toBe(1);
+    expect(await shop.event("db", "Paused")).toContain("Nothing is sent");
+    expect(shop.writes).toHaveLength(1);
+
+    await shop.annotate("db", "paused", undefined);
+    const back = await shop.ready("db");
+    expect(back.status.size).toBe("1–4 CU");
+    expect(shop.writes).toHaveLength(2);
+  });
 });
+
+function conditionsOf(compute: Parameters<typeof conditions>[0]): string | undefined {
+  return reasonsIn([compute])[0];
+}
+
+function isAtRest({ status }: Parameters<typeof conditions>[0]): boolean {
+  return status.conditions?.[0]?.status === "True";
+}

@@ -92,8 +92,13 @@ export class Scenario {
     this.calls.length = 0;
   }
 
-  faults(...faults: Omit<Fault, "method" | "route">[] | Fault[]): void {
+  faults(...faults: (Pick<Fault, "kind"> & Partial<Fault>)[]): void {
     this.service.setFaults(faults.map((fault) => ({ method: "*", route: "*", ...fault })));
+  }
+
+  /** What stands before the service. */
+  get host(): Host {
+    return this.#host;
   }
 
   /** A call of somebody else's, behind the operator's back; answers the body. */

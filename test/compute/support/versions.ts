@@ -45,7 +45,7 @@ export class Versions {
       const timer = setTimeout(() => {
         finish();
         const last = newest();
-        const shown = last === undefined ? "is not there" : JSON.stringify({ ...last.metadata, ...last }, undefined, 1);
+        const shown = last === undefined ? "is not there" : JSON.stringify(last);
         reject(new Error(`${place} does not come to ${what}. It ${shown}`));
       }, patienceMs);
       const finish = () => {
