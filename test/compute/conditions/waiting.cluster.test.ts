@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { jsonReply } from "../../../src/service/http/message.ts";
+import { eventually } from "../../support/eventually.ts";
+import { keySecret } from "../support/manifests.ts";
+import { preview, project } from "../support/seeded-service.ts";
+import { Stage } from "../support/stage.ts";
+import { conditions, inProgress, said } from "./conditions.ts";
+
+let stage: Stage;
+beforeAll(() => {
+  stage = new Stage();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const endpoints = `/projects/${project}/endpoints`;
+const create = `POST ${endpoints}`;
+
+describe.concurrent("while something is in the way that passes, a Compute shows", () => {
+  it("ProjectBusy, where another's change locks the project, and goes on by itself", async () => {
+    const shop = await stage.scenario({
+      endpoints: [{ id: "ep-other", branchID: preview }],
+      service: { timeScale: 0.1 },
+    });
+    shop.console("PATCH", `${endpoints}/ep-other`, { endpoint: { autoscaling_limit_max_cu: 4 } });
+    await shop.compute("db");
+    const busy = await shop.reason("db", "ProjectBusy");
+    expect(conditions(busy)).toEqual(inProgress("ProjectBusy"));
+    expect(busy.status.state).toBe("Creating");
+    expect(said(busy)).toMatch(/running conflicting operations.*tried again by itself/);
+    expect(await shop.event("db", "ProjectBusy")).toBe(said(busy));
+    await shop.ready("db");
+    expect(shop.endpoints).toHaveLength(2);
+    expect(shop.writes.length).toBeLessThan(8);
+  });
+
+  it("RateLimited, and sends nothing before Retry-After is over", async () => {
+    const shop = await stage.scenario();
+    shop.faults({ kind: "429", method: "POST", count: 1, retryAfter: 10 });
+    await shop.compute("db");
+    const limited = await shop.reason("db", "RateLimited");
+    expect(conditions(limited)).toEqual(inProgress("RateLimited"));
+    expect(said(limited)).toContain("allows no more requests for now (rate limit exceeded)");
+    expect(await shop.event("db", "RateLimited")).toBe(said(limited));
+    await shop.ready("db");
+    const refused = shop.calls.findIndex(({ status }) => status === 429);
+    const waited = (shop.calls[refused + 1]?.at ?? 0) - (shop.calls[refused]?.at ?? 0);
+    expect(waited).toBeGreaterThan(10_000 / 5 - 50);
+    expect(shop.writes).toEqual([create, create]);
+  });
+
+  it.each(["503", "500", "html", "cut", "drop-before"] as const)(
+    "ServiceUnavailable, where every list ends in %s, and asks ever more rarely",
+    async (kind) => {
+      const shop = await stage.scenario();
+      await shop.compute("db");
+      const before = await shop.ready("db");
+      shop.faults({ kind, method: "GET", route: endpoints });
+      const unavailable = await shop.reason("db", "ServiceUnavailable");
+      expect(conditions(unavailable)).toEqual(inProgress("ServiceUnavailable"));
+      expect(unavailable.status).toMatchObject({ state: "Unknown", endpointID: before.status.endpointID });
+      expect(await shop.event("db", "ServiceUnavailable")).toBe(said(unavailable));
+      shop.clearCalls();
+      await shop.lists(2);
+      const [first, second] = shop.calls.filter(({ path }) => path === endpoints);
+      expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(500);
+      shop.faults();
+      const after = await shop.ready("db");
+      expect(after.status.endpointID).toBe(before.status.endpointID);
+      expect(shop.writes).toEqual([]);
+    },
+  );
+
+  it("CreateUnknown, where the reply was lost, until a list shows the endpoint", async () => {
+    const shop = await stage.scenario();
+    shop.faults({ kind: "drop-after", method: "POST", count: 1 });
+    await shop.compute("db", { type: "read_only" });
+    await shop.ready("db");
+    const unknown = shop.history("db").find(({ status }) => status.conditions?.[0]?.reason === "CreateUnknown");
+    if (unknown === undefined) throw new Error("it never showed CreateUnknown");
+    expect(conditions(unknown)).toEqual(inProgress("CreateUnknown"));
+    expect(unknown.status.state).toBe("Creating");
+    expect(said(unknown)).toContain("before another is sent");
+    expect(await shop.event("db", "CreateUnknown")).toBe(said(unknown));
+    expect(await shop.event("db", "Created")).toContain("its reply had been lost");
+    expect(shop.writes).toEqual([create]);
+    expect(shop.endpoints).toHaveLength(1);
+  });
+
+  it("CreateUnknown, where the request was lost, until it is safe to send another", async () => {
+    const shop = await stage.scenario();
+    shop.faults({ kind: "drop-before", method: "POST", count: 1 });
+    await shop.compute("db", { type: "read_only" });
+    const waiting = await shop.until("db", "the time it waits", (db) => said(db).includes("--create-settle"));
+    expect(conditions(waiting)).toEqual(inProgress("CreateUnknown"));
+    expect(waiting.metadata.annotations).toHaveProperty(["compute-operator.dev/pending-create"]);
+    const ready = await shop.ready("db");
+    expect(ready.metadata.annotations).not.toHaveProperty(["compute-operator.dev/pending-create"]);
+    expect(shop.endpoints).toHaveLength(1);
+    const [first, second] = shop.calls.filter(({ method }) => method === "POST");
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(8000 / 5);
+    expect(shop.writes).toEqual([create, create]);
+  });
+
+  it("Unauthorized, where the key is revoked: all calls stop but a probe, and nothing counts as gone", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const before = await shop.ready("db");
+    const keys: { id: number; name: string }[] = shop.console("GET", "/organizations/org-shop/api_keys");
+    shop.console("DELETE", `/organizations/org-shop/api_keys/${keys.find(({ name }) => name === "ci")?.id}`);
+    const revoked = await shop.reason("db", "Unauthorized");
+    expect(conditions(revoked)).toEqual(inProgress("Unauthorized"));
+    expect(revoked.status).toMatchObject({ state: "Unknown", endpointID: before.status.endpointID });
+    expect(said(revoked)).toContain('Put a valid key into Secret "service-api-key"');
+    expect(await shop.event("db", "Unauthorized")).toBe(said(revoked));
+    const sent = shop.calls.length;
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    expect(shop.calls.length - sent).toBeLessThanOrEqual(1);
+
+    const { key }: { key: string } = shop.console("POST", "/organizations/org-shop/api_keys", { key_name: "new" });
+    await shop.setKey(key);
+    const after = await shop.ready("db");
+    expect(after.status.endpointID).toBe(before.status.endpointID);
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("Forbidden, where the key may not do it, and tries again by itself", async () => {
+    const shop = await stage.scenario();
+    shop.host.instead = ({ method }) =>
+      method === "POST" ? jsonReply(403, { request_id: "r", code: "", message: "this key may only read" }) : undefined;
+    await shop.compute("db");
+    const forbidden = await shop.reason("db", "Forbidden");
+    expect(conditions(forbidden)).toEqual(inProgress("Forbidden"));
+    expect(said(forbidden)).toMatch(/may not create the endpoint \(this key may only read\).*another key/);
+    expect(await shop.event("db", "Forbidden")).toBe(said(forbidden));
+    shop.host.instead = undefined;
+    await shop.ready("db");
+    expect(shop.endpoints).toHaveLength(1);
+  });
+
+  it("ConnectionNotFound, until there is a connection of that name", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { connectionRef: { name: "other" } });
+    const waiting = await shop.reason("db", "ConnectionNotFound");
+    expect(conditions(waiting)).toEqual(inProgress("ConnectionNotFound"));
+    expect(said(waiting)).toContain(`There is no ServiceConnection "other" in namespace "${shop.namespace}"`);
+    expect(await shop.event("db", "ConnectionNotFound")).toBe(said(waiting));
+    expect(shop.calls.filter(({ path }) => path === endpoints)).toEqual([]);
+    await shop.cluster.create("ServiceConnection", shop.namespace, shop.connection({}, "other"));
+    await shop.ready("db");
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("ConnectionNotReady, where the Secret is missing or of another type, until it is right", async () => {
+    const shop = await stage.scenario({ connection: { apiKeySecretRef: { name: "elsewhere" } } });
+    await shop.cluster.create("Secret", shop.namespace, { ...keySecret("org-key", "elsewhere"), type: "Opaque" });
+    await shop.compute("db");
+    const waiting = await shop.reason("db", "ConnectionNotReady");
+    expect(conditions(waiting)).toEqual(inProgress("ConnectionNotReady"));
+    expect(said(waiting)).toMatch(/no Secret "elsewhere" of type compute-operator\.dev\/api-key/);
+    expect(await shop.event("db", "ConnectionNotReady")).toBe(said(waiting));
+    expect(shop.calls).toEqual([]);
+    await shop.cluster.delete("Secret", shop.namespace, "elsewhere");
+    await shop.cluster.create("Secret", shop.namespace, keySecret("org-key", "elsewhere"));
+    await shop.ready("db");
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("ProjectNotFound, where the project was given to others, and takes nothing for gone", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const before = await shop.ready("db");
+    shop.console("PUT", `/_admin/projects/${project}/owner`, { owner: "acc-ana" });
+    const lost = await shop.reason("db", "ProjectNotFound");
+    expect(conditions(lost)).toEqual(inProgress("ProjectNotFound"));
+    expect(lost.status).toMatchObject({ state: "Unknown", endpointID: before.status.endpointID });
+    expect(said(lost)).toContain("Check spec.projectID");
+    expect(await shop.event("db", "ProjectNotFound")).toBe(said(lost));
+    shop.console("PUT", `/_admin/projects/${project}/owner`, { owner: "org-shop" });
+    const after = await shop.ready("db");
+    expect(after.status.endpointID).toBe(before.status.endpointID);
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("BranchNotFound, until the spec names a branch that is there", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { branchID: "br-nowhere" });
+    const waiting = await shop.reason("db", "BranchNotFound");
+    expect(conditions(waiting)).toEqual(inProgress("BranchNotFound"));
+    expect(said(waiting)).toMatch(/branch not found.*Create the branch, or name another/);
+    expect(await shop.event("db", "BranchNotFound")).toBe(said(waiting));
+    const tried = shop.writes.length;
+    await shop.edit("db", { branchID: preview });
+    await shop.ready("db");
+    expect(tried).toBeLessThan(4);
+    expect(shop.endpoints).toHaveLength(1);
+  });
+
+  it("EndpointLost, where it was deleted behind our back, and makes another with new connection details", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const before = await shop.ready("db");
+    shop.console("DELETE", `${endpoints}/${before.status.endpointID}`);
+    const lost = await shop.reason("db", "EndpointLost");
+    expect(conditions(lost)).toEqual(inProgress("EndpointLost"));
+    expect(lost.status.state).toBe("Lost");
+    expect(await shop.event("db", "EndpointLost")).toBe(said(lost));
+    const after = await shop.ready("db");
+    expect(after.status.host).not.toBe(before.status.host);
+    await eventually("the event of the new one", async () => {
+      const events = await shop.cluster.events(shop.namespace, "db");
+      return events.find(({ message }) => message.includes("in place of the one that was lost"));
+    });
+    expect(shop.writes).toEqual([create, create]);
+  });
+});
