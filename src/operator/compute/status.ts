@@ -145,7 +145,9 @@ function concluded(compute: Compute, { verdict, applied, drift }: Outcome, seen:
 function conditionsOf({ metadata, status }: Compute, reason: Reason, message: string, now: number): Condition[] {
   const row = reasons[reason];
   const kept = (type: string) => conditionOf(status, type)?.status ?? "Unknown";
-  const shared = { reason, message: clippedMessage(message), observedGeneration: metadata.generation };
+  // What is paused was not looked at for the spec that it has now: a wait for Ready must not take it for that.
+  const observedGeneration = row.ready === "kept" ? Math.max(0, status.observedGeneration ?? 0) : metadata.generation;
+  const shared = { reason, message: clippedMessage(message), observedGeneration };
   const drafts = [
     { type: "Ready", status: row.ready === "kept" ? kept("Ready") : row.ready, ...shared },
     { type: "Synced", status: row.synced === "kept" ? kept("Synced") : row.synced, ...shared },

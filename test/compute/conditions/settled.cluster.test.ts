@@ -101,6 +101,12 @@ describe.concurrent("a Compute at rest shows", () => {
     await shop.lists(2);
     expect(conditions(shop.history("db").at(-1) ?? paused)).toEqual(settled("Paused"));
     expect(shop.history("db").at(-1)?.status.observedGeneration).toBe(1);
+    expect(
+      shop
+        .history("db")
+        .at(-1)
+        ?.status.conditions?.map((one) => one.observedGeneration),
+    ).toEqual([1, 1]);
     expect(await shop.event("db", "Paused")).toContain("Nothing is sent");
     expect(shop.writes).toHaveLength(1);
 

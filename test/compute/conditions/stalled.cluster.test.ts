@@ -187,7 +187,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
       const message = await isStalled(shop, name, "MassLoss");
       expect(message).toContain(shop.history(name).at(-1)?.status.endpointID);
     }
-    await shop.lists(12);
+    await shop.lists(4);
     expect(shop.writes).toEqual([]);
     await Promise.all(names.map((name) => shop.annotate(name, "reconcileRequestedAt", "it is true")));
     await Promise.all(names.map((name) => shop.until(name, "rest", (db) => db.status.state === "Active")));

@@ -251,5 +251,6 @@ export function isReady(compute: Compute): boolean {
 
 function shows(compute: Compute, reason: string): boolean {
   const ready = readyOf(compute);
-  return ready?.reason === reason && ready.observedGeneration === compute.metadata.generation;
+  // Of what is paused no newer generation is looked at.
+  return ready?.reason === reason && (reason === "Paused" || ready.observedGeneration === compute.metadata.generation);
 }

@@ -6,6 +6,7 @@ import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { kubeconfig } from "../../control-plane/cluster.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { Cluster } from "./cluster.ts";
+import { readyTooSoon } from "./kstatus.ts";
 import { Network } from "./network.ts";
 import { quickClock } from "./quick-clock.ts";
 import { Scenario, type ScenarioOptions } from "./scenario.ts";
@@ -21,7 +22,8 @@ export interface StageOptions extends Partial<OperatorSettings> {
 
 /**
  * The operator in this process, over the real API server, quick timers and services in the same process: many
- * scenarios at once, each with a namespace and a service of its own.
+ * scenarios at once, each with a namespace and a service of its own. At its end it checks every version that any Compute
+ * has had: none may have been Ready for a generation that was not carried out.
  */
 export class Stage implements AsyncDisposable {
   readonly network = new Network();
@@ -87,6 +89,8 @@ export class Stage implements AsyncDisposable {
     this.versions.stop();
     await Promise.all(this.#scenarios.map((scenario) => scenario.end()));
     await this.#transport.close();
+    const wrong = readyTooSoon(this.versions.all);
+    if (wrong.length > 0) throw new Error(`Ready for what was not carried out: ${wrong.join("; ")}`);
   }
 
   #run(): Promise<void> {

@@ -1,0 +1,31 @@
+import type { Compute } from "../../../src/operator/resources/compute.ts";
+
+/** The versions that tools would take for finished although the spec that they have was not carried out. */
+export function readyTooSoon(histories: readonly (readonly Compute[])[]): string[] {
+  return histories.flat().flatMap((compute) => {
+    if (!countsAsReady(compute)) return [];
+    const wrong = notCarriedOut(compute);
+    const { name, namespace, generation } = compute.metadata;
+    return wrong === undefined ? [] : [`${namespace}/${name}, generation ${generation}: ${wrong}`];
+  });
+}
+
+/** As `kubectl wait --for=condition=Ready` and kstatus read it. */
+function countsAsReady({ metadata, status }: Compute): boolean {
+  const ready = status.conditions?.find(({ type }) => type === "Ready");
+  const current = (generation: number | undefined) =>
+    generation === undefined || generation >= (metadata.generation ?? 0);
+  return ready?.status === "True" && current(ready.observedGeneration) && current(status.observedGeneration);
+}
+
+function notCarriedOut({ metadata, spec, status }: Compute): string | undefined {
+  if (status.appliedGeneration !== metadata.generation) return `applied was ${status.appliedGeneration}`;
+  if (status.conditions?.[0]?.reason === "Drifted") return undefined;
+  if (status.branchID !== spec.branchID) return `its branch is ${status.branchID}`;
+  const { computeUnits: wanted } = spec;
+  const size = status.computeUnits;
+  if (wanted !== undefined && (size?.min !== wanted.min || size.max !== wanted.max))
+    return `its size is ${status.size}`;
+  if (spec.disabled !== undefined && status.disabled !== spec.disabled) return `disabled is ${status.disabled}`;
+  return undefined;
+}
