@@ -9,7 +9,7 @@ import { plant } from "../../src/service/seed/plant.ts";
 import { Store } from "../../src/service/store/store.ts";
 import { seededRandom } from "../simulation/random.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
-import { realClock } from "../support/real-clock.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
 import { TestService } from "./support/service.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
@@ -22,13 +22,14 @@ afterEach(() => directory.remove());
 class Running {
   readonly out: string[] = [];
   readonly err: string[] = [];
+  readonly clock = new VirtualClock();
   readonly status: Promise<number>;
   readonly #stop = new AbortController();
   #onLine = () => {};
 
   constructor(...args: string[]) {
     this.status = serviceCommand(args, {
-      clock: realClock,
+      clock: this.clock,
       random: seededRandom(1),
       signal: this.#stop.signal,
       stdout: (line) => {
@@ -186,7 +187,7 @@ describe("flags", () => {
 
 describe("while nobody calls", () => {
   it("time passes all the same: operations finish in the store", async () => {
-    const running = new Running("--port", "0", "--time-scale", "100", "--data", join(directory.path, "s.sqlite"));
+    const running = new Running("--port", "0", "--data", join(directory.path, "s.sqlite"));
     const baseURL = await running.listening();
     const key = running.out[0]?.split(": ")[1] ?? "";
     const headers = { authorization: `Bearer ${key}` };
@@ -195,7 +196,7 @@ describe("while nobody calls", () => {
     const list = await (await fetch(path, { headers })).text();
     const id = /ep-[a-z0-9-]+/.exec(list)?.[0];
     await fetch(`${path}/${id}/start`, { method: "POST", headers });
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await running.clock.advance(1000);
     expect(await running.stop()).toBe(0);
     const store = Store.open(join(directory.path, "s.sqlite"));
     expect(store.endpoints.byId(id ?? "")?.currentState).toBe("active");

@@ -35,25 +35,32 @@ export class RateLimiter {
   }
 }
 
-/** A ring of the times of the last `size` requests. */
+/** The times of the requests that still count, oldest first. */
 class Window {
-  readonly #times: Float64Array;
+  readonly #size: number;
   readonly #span: number;
-  #next = 0;
+  #times: number[] = [];
+  /** Where those that still count begin. */
+  #first = 0;
 
   constructor(size: number, span: number) {
-    this.#times = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
+    this.#size = size;
     this.#span = span;
   }
 
-  /** Milliseconds until another request fits; 0 where it does now. A clock that was set back counts as now. */
+  /** Milliseconds until another request fits; 0 where it does now. A clock that was set back forgives everyone. */
   wait(at: number): number {
-    const oldest = this.#times[this.#next] ?? Number.NEGATIVE_INFINITY;
-    return oldest > at ? 0 : Math.max(0, oldest + this.#span - at);
+    while ((this.#times[this.#first] ?? at) + this.#span <= at) this.#first += 1;
+    if (this.#first > this.#size) {
+      this.#times = this.#times.slice(this.#first);
+      this.#first = 0;
+    }
+    const oldest = this.#times[this.#first];
+    const full = this.#times.length - this.#first >= this.#size;
+    return full && oldest !== undefined && oldest <= at ? oldest + this.#span - at : 0;
   }
 
   count(at: number): void {
-    this.#times[this.#next] = at;
-    this.#next = (this.#next + 1) % this.#times.length;
+    this.#times.push(at);
   }
 }

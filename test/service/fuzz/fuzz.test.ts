@@ -4,9 +4,10 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { ErrorBody } from "../../../src/api/error.ts";
 import { Shop } from "../support/shop.ts";
+import { brokenInvariants } from "./invariants.ts";
 import { type Fuzzed, requestsFor } from "./requests.ts";
 
-const runs = 40;
+const runs = 100;
 const requestsPerRun = 40;
 /** Far more than any call may take; what takes longer hangs. In milliseconds. */
 const tooLong = 1000;
@@ -49,10 +50,13 @@ function problems(shop: Shop, { call, route, afterMs }: Fuzzed, succeeded: Set<s
     if (contents(shop) !== before) found.push(`was refused with ${status}, but changed something`);
     if (!ErrorBody.safeParse(JSON.parse(body ?? "null")).success) found.push(`${status} without the error body`);
   } else {
-    succeeded.add(route);
-    found.push(...unlikeDocument(route, status, body));
+    if (route !== "") {
+      succeeded.add(route);
+      found.push(...unlikeDocument(route, status, body));
+    }
     if (call.method === "GET" && contents(shop) !== before) found.push("is a read, but changed something");
   }
+  found.push(...brokenInvariants(shop.database).map((what) => `left ${what}`));
   return found.map((problem) => `${route} ${problem}: ${JSON.stringify(call)}`);
 }
 

@@ -32,10 +32,12 @@ const known: Known = new Map([
   ["key_id", ["1", "2", "3", "4", "5", "6", "7", "8"]],
 ]);
 
+const delay = fc.constantFrom(0, 1, 200, 1000, 5000, 400_000);
+
 /** A request to be sent, and how long after the one before. */
 export interface Fuzzed {
   call: ServiceCall;
-  /** Of the route that it is meant for, e.g. `GET /projects`. */
+  /** The route of the document that it is meant for, e.g. `GET /projects`; empty for what the document need not know. */
   route: string;
   afterMs: number;
 }
@@ -45,8 +47,50 @@ export function requestsFor(document: unknown): fc.Arbitrary<Fuzzed> {
   const routes = Object.entries(Document.parse(document).paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => requestFor(path, method.toUpperCase(), operation)),
   );
-  return fc.oneof(...routes);
+  return fc.oneof(
+    { weight: 12, arbitrary: fc.oneof(...routes) },
+    { weight: 1, arbitrary: connection },
+    { weight: 3, arbitrary: lifecycle },
+  );
 }
+
+/** A client of a compute: it moves states about as much as any call. */
+const connection: fc.Arbitrary<Fuzzed> = fc
+  .record({ seconds: fc.constantFrom("0", "1", "900"), afterMs: delay })
+  .map(({ seconds, afterMs }) => ({
+    route: "",
+    afterMs,
+    call: { method: "POST", path: `/_connect/${primary}`, query: { seconds } },
+  }));
+
+/** Calls that are fit to be answered well, so that computes go through their states. */
+const lifecycle: fc.Arbitrary<Fuzzed> = fc
+  .record({
+    verb: fc.constantFrom("start", "suspend", "restart", "patch"),
+    endpoint: fc.constantFrom(
+      { autoscaling_limit_max_cu: 2 },
+      { autoscaling_limit_max_cu: 4 },
+      { branch_id: preview },
+      { branch_id: main },
+      { disabled: true },
+      { disabled: false },
+      { suspend_timeout_seconds: -1 },
+      { suspend_timeout_seconds: 60 },
+      { settings: { pg_settings: { work_mem: "64MB" } } },
+      { name: "new" },
+    ),
+    afterMs: delay,
+  })
+  .map(({ verb, endpoint, afterMs }) => ({
+    route: "",
+    afterMs,
+    call: {
+      method: verb === "patch" ? "PATCH" : "POST",
+      path: `/api/v2/projects/${project}/endpoints/${primary}${verb === "patch" ? "" : `/${verb}`}`,
+      headers: { authorization: `Bearer ${keys.ana}` },
+      ...(verb === "patch" && { body: JSON.stringify({ endpoint }) }),
+    },
+  }));
 
 function requestFor(path: string, method: string, operation: z.infer<typeof Operation>): fc.Arbitrary<Fuzzed> {
   const values = (place: "path" | "query") =>
@@ -62,7 +106,7 @@ function requestFor(path: string, method: string, operation: z.infer<typeof Oper
       query: fc.record(values("query"), { requiredKeys: [] }),
       body: body === undefined ? fc.constant(undefined) : bodyFor(body),
       key: fc.constantFrom(keys.ana, keys.ana, keys.ana, ...Object.values(keys), undefined, "wrong"),
-      afterMs: fc.constantFrom(0, 1, 200, 1000, 5000, 400_000),
+      afterMs: delay,
     })
     .map(({ params, query, body: sent, key, afterMs }) => ({
       route: `${method} ${path}`,
