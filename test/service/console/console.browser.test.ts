@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { main, primary, project, Shop } from "../support/shop.ts";
 import { Site } from "./site.ts";
@@ -57,3 +58,23 @@ it("a person with nothing but a keyboard signs in, resizes a compute, and create
     expect.stringContaining(`${refused}: Failed to load resource: the server responded with a status of 400`),
   ]);
 });
+
+it("everything that can be operated has a name for who cannot see the page", async () => {
+  await using site = await Site.open(new Shop());
+  const { page } = site;
+  await page.goto(site.address);
+  await expectNames(page);
+  await page.getByRole("button", { name: "ana@example.com" }).click();
+  for (const path of ["/", `/app/projects/${project}`, `/app/projects/${project}/branches/${main}`, "/app/keys"]) {
+    await page.goto(`${site.address}${path}`);
+    await expectNames(page);
+  }
+});
+
+async function expectNames(page: Page): Promise<void> {
+  for (const role of ["button", "link", "textbox", "searchbox", "combobox", "form", "navigation"] as const) {
+    const named = await page.getByRole(role, { name: /\S/ }).count();
+    expect([page.url(), role, named]).toEqual([page.url(), role, await page.getByRole(role).count()]);
+  }
+  expect(await page.getByRole("heading", { level: 1 }).count()).toBe(1);
+}

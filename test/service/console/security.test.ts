@@ -90,6 +90,14 @@ describe("signing in", () => {
     expect(ana.get("/app/keys").status).toBe(401);
   });
 
+  it("a thousand times more ends the oldest session, so that memory has a bound", () => {
+    const first = signedIn();
+    for (let others = 0; others < 999; others++) signedIn("acc-bob");
+    expect(first.get("/app/keys").status).toBe(200);
+    signedIn("acc-bob");
+    expect(first.get("/app/keys").status).toBe(401);
+  });
+
   it("is undone when a form comes after the end of the session, with nothing changed", () => {
     const ana = signedIn();
     shop.time.pass(sessionLength);
