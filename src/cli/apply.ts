@@ -48,26 +48,31 @@ export class Application {
   }
 
   async run(): Promise<Applied> {
+    const { signal } = this.#options;
+    try {
+      await this.#rounds();
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    if (signal.aborted) this.#giveUp("called off; what was sent goes on at the service");
+    return this.#applied;
+  }
+
+  async #rounds(): Promise<void> {
     const { clock, signal, timeoutMs } = this.#options;
     const endsAt = clock.monotonic() + timeoutMs;
     let pause: number = pauses.shortest;
-    for (;;) {
+    while (!signal.aborted) {
       // Each round needs the outcome of the one before.
       const wrote = await this.#round();
-      if (this.#open.size === 0 || signal.aborted) break;
+      if (this.#open.size === 0) break;
       if (clock.monotonic() >= endsAt) {
         this.#giveUp(`not done after ${timeoutMs / 1000} s (--timeout)`);
         break;
       }
       pause = wrote ? pauses.shortest : Math.min(pauses.longest, Math.ceil(pause * pauses.factor));
-      try {
-        await sleep(clock, pause, signal);
-      } catch {
-        break;
-      }
+      await sleep(clock, pause, signal);
     }
-    if (signal.aborted) this.#giveUp("called off; what was sent goes on at the service");
-    return this.#applied;
   }
 
   /** Looks once and sends what may be sent. Answers whether anything was. */

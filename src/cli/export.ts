@@ -1,4 +1,4 @@
-import { Document } from "yaml";
+import { stringify } from "yaml";
 import type { Endpoint } from "../api/endpoint.ts";
 import type { ServiceClient } from "../operator/client/client.ts";
 import { meaningOf } from "../operator/compute/failures.ts";
@@ -30,11 +30,10 @@ export async function exportProject(
 }
 
 function written(endpoint: Endpoint, { manifest, leftOut }: Exported): string {
-  const document = new Document(manifest);
   const kind = endpoint.type === "read_only" ? "Read replica" : "Primary";
   const notes = leftOut.map((problem) => ` Left out, for a manifest cannot say it: ${oneLine(problem)}`);
-  document.commentBefore = [` ${kind} of branch ${endpoint.branch_id}.`, ...notes].join("\n");
-  return document.toString({ lineWidth: 0 });
+  const comments = [` ${kind} of branch ${endpoint.branch_id}.`, ...notes].map((line) => `#${line}\n`);
+  return comments.join("") + stringify(manifest, { lineWidth: 0 });
 }
 
 /** By branch, its primary first, then by id. */

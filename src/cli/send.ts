@@ -60,12 +60,14 @@ function carryOut(write: Write, tracked: Tracked, clock: Clock): Promise<Sent> {
 }
 
 async function create(write: Extract<Write, { step: "create" }>, tracked: Tracked, clock: Clock): Promise<Sent> {
-  const { compute, memory, project } = tracked;
-  const before = createMarkOf(compute);
+  const { memory, project } = tracked;
+  const before = createMarkOf(tracked.compute);
   const again = before !== undefined;
-  const mark = { uid: compute.metadata.uid, since: timestamp(clock.now()), ...write.mark };
+  const mark = { uid: tracked.compute.metadata.uid, since: timestamp(clock.now()), ...write.mark };
   const stands = before?.branchID === write.mark.branchID;
-  const marked = stands ? compute : guarded(annotated(compute, { [annotations.pendingCreate]: JSON.stringify(mark) }));
+  const marked = stands
+    ? tracked.compute
+    : guarded(annotated(tracked.compute, { [annotations.pendingCreate]: JSON.stringify(mark) }));
   const answer = await project.client.createEndpoint(project.id, { endpoint: write.attributes }, uninterrupted);
   if (answer.kind === "ok" && answer.value.endpoint !== undefined) {
     const { endpoint, operations } = answer.value;
@@ -73,7 +75,9 @@ async function create(write: Extract<Write, { step: "create" }>, tracked: Tracke
     const named = endpoint.name === write.attributes.name;
     const said = named ? `created ${endpoint.id}` : `created ${endpoint.id}${nameless(endpoint)}`;
     const made = applied(begun(linked(marked, endpoint.id, !named), "Creating"));
-    return { compute: made, result: { kind: "done", said }, operations };
+    // Lists may lag behind: it was seen through this connection, and is not taken for lost at once.
+    const compute = reported(made, { observedThrough: write.mark.through });
+    return { compute, result: { kind: "done", said }, operations };
   }
   const failure: Failure = answer.kind === "ok" ? { kind: "ambiguous", message: "an answer without endpoint" } : answer;
   if (failure.kind === "ambiguous") {

@@ -119,6 +119,29 @@ describe("a reply that is lost", () => {
   });
 });
 
+test("lists that lag behind a create do not make another, nor an alarm", async () => {
+  using stage = new Stage();
+  stage.staleUntil = stage.time.now() + 20_000;
+  const path = stage.file("a.yaml", documents(connection, compute("a", "type: read_only", main)));
+  const run = await stage.run("apply", ["-f", path, "--yes"]);
+  expect(run.out).toContain("Applied: 1 as declared.");
+  expect(stage.writes).toHaveLength(1);
+});
+
+test("a create that took effect twice is found out by its name, and one of the two goes", async () => {
+  using stage = new Stage();
+  const name = markerOf(derivedUID("shop", "a"));
+  for (const _ of [1, 2]) {
+    stage.shop.create({ branch_id: main, type: "read_only", name });
+    stage.shop.finishOperations();
+  }
+  const path = stage.file("a.yaml", documents(connection, compute("a", "type: read_only", main)));
+  const planned = await stage.run("plan", ["-f", path]);
+  expect(planned).toMatchObject({ status: 2, out: expect.stringMatching(/^- shop\/a {2}delete/) });
+  expect((await stage.run("apply", ["-f", path, "--yes"])).status).toBe(0);
+  expect(replicas(stage)).toHaveLength(1);
+});
+
 describe("a service that shows no names", () => {
   test("is never given a second replica by a second apply", async () => {
     using stage = new Stage({ strictSpec: true });

@@ -33,14 +33,19 @@ describe("export", () => {
     expect(run).toMatchObject({ status: 0, err: "" });
   });
 
-  test.each([false, true])("then plan finds nothing to do (--strict-spec %j)", async (strictSpec) => {
-    using stage = furnished({ strictSpec });
-    const { out } = await stage.run("export", ["--project", project, ...from]);
-    expect(parseAllDocuments(out)).toHaveLength(4);
-    const run = await stage.run("plan", ["-f", "-", ...from, "--output", "json"], out);
-    expect(JSON.parse(run.out).summary).toMatchObject({ none: 4, changes: false, problems: false });
-    expect(run.status).toBe(0);
-  });
+  test.each([false, true])(
+    "then plan finds nothing to do, and apply does nothing (--strict-spec %j)",
+    async (strictSpec) => {
+      using stage = furnished({ strictSpec });
+      const { out } = await stage.run("export", ["--project", project, ...from]);
+      expect(parseAllDocuments(out)).toHaveLength(4);
+      const run = await stage.run("plan", ["-f", "-", ...from, "--output", "json"], out);
+      expect(JSON.parse(run.out).summary).toMatchObject({ none: 4, changes: false, problems: false });
+      expect(run.status).toBe(0);
+      expect((await stage.run("apply", ["-f", "-", ...from, "--yes"], out)).status).toBe(0);
+      expect(stage.writes).toEqual([]);
+    },
+  );
 
   test("of a project that the key does not reach says so", async () => {
     using stage = furnished();

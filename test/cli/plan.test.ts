@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { main, primary, staging } from "../service/support/shop.ts";
+import { main, preview, primary, staging } from "../service/support/shop.ts";
 import { Stage } from "./stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
@@ -42,6 +42,19 @@ describe("the exit status", () => {
     const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a", spec, main)))]);
     expect(run.status).toBe(status);
     expect(stage.writes).toEqual([]);
+  });
+});
+
+describe("a compute that the service is still starting", () => {
+  test.each([
+    [0, "as it will be", ""],
+    [2, "with more to come", ", disabled: true"],
+  ])("waits, with exit status %i %s", async (status, _what, more) => {
+    using stage = new Stage();
+    stage.shop.create({ branch_id: preview, type: "read_write" });
+    const text = documents(connection, compute("a", `adopt: {branchPrimary: true}${more}`));
+    const run = await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
+    expect(run).toMatchObject({ status, out: expect.stringContaining("… shop/a  wait     Creating: ") });
   });
 });
 
