@@ -76,14 +76,20 @@ export class Cluster {
   }
 
   /** Reads the object, changes it and writes it back, again where somebody else was quicker. */
-  async modify(kind: Kind, namespace: string, name: string, change: (object: Raw) => void, status = false) {
+  async modify(
+    kind: Kind,
+    namespace: string,
+    name: string,
+    change: (object: Raw) => void,
+    status = false,
+  ): Promise<Raw> {
     for (;;) {
       // Each attempt begins with what the one before was refused for.
       const object = await this.get(kind, namespace, name);
       change(object);
       const path = pathOf(kind, namespace, name) + (status ? "/status" : "");
       const answer = await this.#answer({ method: "PUT", path, body: object });
-      if (answer.status < 300) return;
+      if (answer.status < 300) return answer.body;
       if (answer.status !== 409) throw new Error(`PUT ${path}: ${JSON.stringify(answer.body)}`);
     }
   }

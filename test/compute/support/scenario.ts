@@ -129,26 +129,33 @@ export class Scenario {
     return this.computeIn(metadata.namespace ?? this.namespace, name, spec, metadata);
   }
 
-  computeIn(namespace: string, name: string, spec: Record<string, unknown>, metadata: Partial<Raw["metadata"]> = {}) {
-    return this.cluster.create("Compute", namespace, manifest(name, spec, metadata));
+  async computeIn(
+    namespace: string,
+    name: string,
+    spec: Record<string, unknown>,
+    metadata: Partial<Raw["metadata"]> = {},
+  ) {
+    return this.#seen(namespace, name, this.cluster.create("Compute", namespace, manifest(name, spec, metadata)));
   }
 
   /** Changes a Compute's spec: members that are undefined are taken out. */
   async edit(name: string, spec: Record<string, unknown>): Promise<void> {
-    await this.cluster.modify("Compute", this.namespace, name, (object) => {
+    const edited = this.cluster.modify("Compute", this.namespace, name, (object) => {
       object.spec = { ...object.spec, ...spec };
     });
+    await this.#seen(this.namespace, name, edited);
   }
 
   /** Sets an annotation of ours, or with undefined takes it away. */
   async annotate(name: string, annotation: string, value: string | undefined): Promise<void> {
-    await this.cluster.modify("Compute", this.namespace, name, ({ metadata }) => {
+    const annotated = this.cluster.modify("Compute", this.namespace, name, ({ metadata }) => {
       const { [`compute-operator.dev/${annotation}`]: _, ...others } = metadata.annotations ?? {};
       metadata.annotations = {
         ...others,
         ...(value !== undefined && { [`compute-operator.dev/${annotation}`]: value }),
       };
     });
+    await this.#seen(this.namespace, name, annotated);
   }
 
   async setKey(key: string, namespace = this.namespace): Promise<void> {
@@ -218,6 +225,16 @@ export class Scenario {
   async end(): Promise<void> {
     await Promise.all(this.#namespaces.map((namespace) => this.#empty(namespace)));
     this.service.close();
+  }
+
+  /** What was written is what tests go by from now on: waits until the watch has brought it too. */
+  async #seen(namespace: string, name: string, write: Promise<Raw>): Promise<Raw> {
+    const written = await write;
+    const { resourceVersion } = written.metadata;
+    await this.#around.versions.until(namespace, name, "what was written", () =>
+      this.history(name, namespace).some(({ metadata }) => metadata.resourceVersion === resourceVersion),
+    );
+    return written;
   }
 
   async #empty(namespace: string): Promise<void> {

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { reasonsIn, said } from "./conditions/conditions.ts";
+import type { Scenario } from "./support/scenario.ts";
+import { main, preview, project } from "./support/seeded-service.ts";
+import { Stage } from "./support/stage.ts";
+
+let stage: Stage;
+beforeAll(() => {
+  stage = new Stage();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const endpoints = `/projects/${project}/endpoints`;
+const create = `POST ${endpoints}`;
+
+/** Asks for the deletion, as `kubectl delete --wait=false` does. */
+const remove = (shop: Scenario, name = "db") => shop.cluster.delete("Compute", shop.namespace, name);
+
+/** Waits until a Compute that is being deleted shows this reason. */
+const waitsWith = (shop: Scenario, reason: string) =>
+  shop.until("db", `deletion that waits with ${reason}`, (db) => {
+    return said(db).startsWith("Deletion waits") && reasonsIn([db])[0] === reason;
+  });
+
+const retain = (shop: Scenario) => shop.edit("db", { deletionPolicy: "Retain" });
+
+describe.concurrent("a Compute is deleted", () => {
+  it("that never had an endpoint, and nothing is deleted at the service", async () => {
+    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    await shop.compute("db");
+    await shop.reason("db", "PrimaryExists");
+    await remove(shop);
+    await shop.gone("db");
+    expect(shop.writes).toEqual([]);
+    expect(shop.endpoints.map(({ id }) => id)).toEqual(["ep-theirs"]);
+  });
+
+  it("while its create is pending: the endpoint that the lost reply was about goes too", async () => {
+    const shop = await stage.scenario();
+    shop.faults({ kind: "drop-after", method: "POST", count: 1 }, { kind: "503", method: "GET", route: endpoints });
+    await shop.compute("db", { type: "read_only" }, {});
+    shop.faults({ kind: "drop-after", method: "POST", count: 1 });
+    await shop.until("db", "the mark", ({ metadata }) =>
+      Object.keys(metadata.annotations ?? {}).some((name) => name.endsWith("/pending-create")),
+    );
+    await remove(shop);
+    await shop.gone("db");
+    expect(shop.endpoints).toEqual([]);
+    expect(shop.writes).toHaveLength(2);
+  });
+
+  it("while its create is pending and never arrived: it goes when that is sure", async () => {
+    const shop = await stage.scenario();
+    shop.faults({ kind: "drop-before", method: "POST" });
+    await shop.compute("db", { type: "read_only" });
+    await shop.reason("db", "CreateUnknown");
+    await remove(shop);
+    const waiting = await shop.until("db", "the reason for its wait", (db) =>
+      said(db).includes("is the Compute let go"),
+    );
+    expect(waiting.metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
+    await shop.gone("db");
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("whose endpoint is already gone, once that is proved", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const { status } = await shop.ready("db");
+    shop.console("DELETE", `${endpoints}/${status.endpointID}`);
+    await shop.lists(2);
+    await remove(shop);
+    await shop.gone("db");
+    expect(await shop.event("db", "Deleted")).toContain("already gone");
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("whose branch is gone, and its endpoint with it", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { branchID: preview });
+    await shop.ready("db");
+    shop.console("DELETE", `/projects/${project}/branches/${preview}`);
+    await shop.lists(2);
+    await remove(shop);
+    await shop.gone("db");
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("whose project is gone, as the project's own GET and the list of projects prove", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    await shop.ready("db");
+    shop.console("POST", "/projects", { project: { name: "another", org_id: "org-shop" } });
+    shop.console("DELETE", `/projects/${project}`);
+    await shop.lists(2);
+    await remove(shop);
+    await shop.gone("db");
+    expect(await shop.event("db", "Released")).toBe("Project shop is gone, and its endpoints with it.");
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("with Retain: the endpoint stays, and an event says so", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { deletionPolicy: "Retain" });
+    const { status } = await shop.ready("db");
+    await remove(shop);
+    await shop.gone("db");
+    expect(await shop.event("db", "Released")).toBe(`Endpoint ${status.endpointID} is kept: deletionPolicy is Retain.`);
+    expect(shop.endpoints.map(({ id }) => id)).toEqual([status.endpointID]);
+  });
+
+  it("while it is paused: it waits and says so, and goes when it is no longer", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    await shop.ready("db");
+    await shop.annotate("db", "paused", "true");
+    await shop.reason("db", "Paused");
+    await remove(shop);
+    const waiting = await waitsWith(shop, "Paused");
+    await shop.lists(2);
+    expect(said(shop.history("db").at(-1) ?? waiting)).toMatch(/Deletion waits: .*paused/);
+    expect(shop.writes).toEqual([create]);
+    await shop.annotate("db", "paused", undefined);
+    await shop.gone("db");
+    expect(shop.endpoints).toEqual([]);
+  });
+
+  it("while the project is busy: it waits and goes by itself", async () => {
+    const shop = await stage.scenario({ service: { timeScale: 0.1 } });
+    await shop.compute("db");
+    await shop.until("db", "its endpoint", ({ status }) => status.endpointID !== undefined);
+    await remove(shop);
+    await shop.gone("db");
+    expect(shop.endpoints).toEqual([]);
+    expect(shop.writes.length).toBeLessThan(6);
+  });
+
+  it.each([
+    ["Unauthorized", (shop: Scenario) => revoke(shop), (shop: Scenario) => renew(shop)],
+    ["ServiceUnavailable", (shop: Scenario) => shop.faults({ kind: "503" }), (shop: Scenario) => shop.faults()],
+    [
+      "ConnectionNotReady",
+      (shop: Scenario) => shop.editConnection({ allowedProjects: ["other"] }),
+      (shop: Scenario) => shop.editConnection({ allowedProjects: [project] }),
+    ],
+  ] as const)(
+    "when %s: it says what it waits for, names the endpoint, and goes when that is right",
+    async (reason, break_, mend) => {
+      const shop = await stage.scenario();
+      await shop.compute("db");
+      const { status } = await shop.ready("db");
+      await break_(shop);
+      await shop.reason("db", reason);
+      await remove(shop);
+      const waiting = await waitsWith(shop, reason);
+      expect(said(waiting)).toMatch(/^Deletion waits.*set spec\.deletionPolicy to Retain/);
+      expect(said(waiting)).toContain(status.endpointID);
+      await mend(shop);
+      await shop.gone("db");
+      expect(shop.endpoints).toEqual([]);
+    },
+  );
+
+  it("whose connection was taken away by force: it says so, and Retain lets it go", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const { status } = await shop.ready("db");
+    await shop.cluster.delete("ServiceConnection", shop.namespace, "default");
+    await shop.cluster.modify("ServiceConnection", shop.namespace, "default", (connection) => {
+      delete connection.metadata.finalizers;
+    });
+    await shop.reason("db", "ConnectionNotFound");
+    await remove(shop);
+    await waitsWith(shop, "ConnectionNotFound");
+    await retain(shop);
+    await shop.gone("db");
+    expect(shop.endpoints.map(({ id }) => id)).toEqual([status.endpointID]);
+  });
+});
+
+describe.concurrent("kubectl delete namespace", () => {
+  it("ends by itself, with every compute deleted at the service", async () => {
+    const shop = await stage.scenario();
+    const names = ["db", "replica-1", "replica-2"];
+    await shop.compute("db", { connectionSecret: { name: "shop-db" } });
+    await Promise.all(names.slice(1).map((name) => shop.compute(name, { type: "read_only" })));
+    await Promise.all(names.map((name) => shop.ready(name)));
+    await shop.cluster.deleteNamespace(shop.namespace);
+    await Promise.all(names.map((name) => shop.gone(name)));
+    expect(shop.endpoints).toEqual([]);
+    await eventually("the namespace's end", async () =>
+      (await shop.cluster.namespaceExists(shop.namespace)) ? undefined : true,
+    );
+    expect(shop.writes.filter((write) => write.startsWith("DELETE"))).toHaveLength(3);
+  });
+});
+
+function revoke(shop: Scenario): void {
+  const keys: { id: number; name: string }[] = shop.console("GET", "/organizations/org-shop/api_keys");
+  shop.console("DELETE", `/organizations/org-shop/api_keys/${keys.find(({ name }) => name === "ci")?.id}`);
+}
+
+async function renew(shop: Scenario): Promise<void> {
+  const { key }: { key: string } = shop.console("POST", "/organizations/org-shop/api_keys", { key_name: "new" });
+  await shop.setKey(key);
+}

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { kubectl } from "../control-plane/cluster.ts";
+import { said } from "./conditions/conditions.ts";
+import { manifest } from "./support/manifests.ts";
+import { main, preview, project } from "./support/seeded-service.ts";
+import { Stage } from "./support/stage.ts";
+
+let stage: Stage;
+beforeAll(() => {
+  stage = new Stage();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const endpoints = `/projects/${project}/endpoints`;
+const create = `POST ${endpoints}`;
+const linkedTo = (id: string | undefined) => ({ "compute-operator.dev/endpoint-id": id ?? "" });
+
+describe.concurrent("the link to an endpoint", () => {
+  it("outlives a wiped status, which is rebuilt", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const before = await shop.ready("db");
+    const wipe = (object: { status?: Record<string, unknown> }) => {
+      object.status = {};
+    };
+    await shop.cluster.modify("Compute", shop.namespace, "db", wipe, true);
+    const after = await shop.until("db", "its status", ({ metadata, status }) => {
+      return metadata.resourceVersion !== before.metadata.resourceVersion && status.state === "Active";
+    });
+    expect(after.status).toMatchObject({ endpointID: before.status.endpointID, host: before.status.host });
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("outlives kubectl replace, which drops finalizer and annotations: both are put back", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const before = await shop.ready("db");
+    await kubectl(["--namespace", shop.namespace, "replace", "-f", "-"], { input: JSON.stringify(manifest("db")) });
+    const after = await shop.until("db", "its link", ({ metadata }) => {
+      return metadata.resourceVersion !== before.metadata.resourceVersion && metadata.finalizers !== undefined;
+    });
+    expect(after.metadata.annotations).toMatchObject(linkedTo(before.status.endpointID));
+    await shop.cluster.delete("Compute", shop.namespace, "db");
+    await shop.gone("db");
+    expect(shop.writes).toEqual([create, `DELETE ${endpoints}/${before.status.endpointID}`]);
+  });
+
+  it("outlives a restore from a backup into a new namespace, where the uid is another: nothing is made or lost", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { computeUnits: { min: 1, max: 2 } });
+    const before = await shop.ready("db");
+    const backup = await shop.cluster.get("Compute", shop.namespace, "db");
+    await shop.edit("db", { deletionPolicy: "Retain" });
+    await shop.cluster.delete("Compute", shop.namespace, "db");
+    await shop.gone("db");
+    const restored = await shop.addNamespace();
+    await shop.computeIn(restored, "db", backup.spec ?? {}, { annotations: backup.metadata.annotations ?? {} });
+    const after = await shop.ready("db", restored);
+    expect(after.status).toMatchObject({ endpointID: before.status.endpointID, host: before.status.host });
+    expect(shop.writes).toEqual([create]);
+
+    await shop.cluster.modify("Compute", restored, "db", (object) => {
+      object.spec = { ...object.spec, computeUnits: { min: 1, max: 4 } };
+    });
+    await shop.until("db", "4 CU", ({ status }) => status.size === "1–4 CU", restored);
+    await shop.cluster.delete("Compute", restored, "db");
+    await shop.gone("db", restored);
+    expect(await shop.event("db", "Released", restored)).toMatch(
+      /only an annotation links it.*spec\.adopt\.endpointID/,
+    );
+    expect(shop.endpoints.map(({ id }) => id)).toEqual([before.status.endpointID]);
+    expect(shop.writes).toHaveLength(2);
+  });
+
+  it("that was copied with the manifest into another namespace is a Conflict, and deletes nothing", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const original = await shop.ready("db");
+    const elsewhere = await shop.addNamespace();
+    await shop.computeIn(elsewhere, "db", {}, { annotations: linkedTo(original.status.endpointID) });
+    const copy = await shop.reason("db", "Conflict", elsewhere);
+    expect(said(copy)).toContain(`belongs to Compute ${shop.namespace}/db`);
+    await shop.cluster.delete("Compute", elsewhere, "db");
+    await shop.gone("db", elsewhere);
+    await shop.lists(2);
+    expect(shop.history("db").at(-1)?.status.state).toBe("Active");
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("that was copied in the same namespace under another name deletes nothing either", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const original = await shop.ready("db");
+    await shop.compute("copy", { branchID: preview }, { annotations: linkedTo(original.status.endpointID) });
+    await shop.reason("copy", "Conflict");
+    await shop.cluster.delete("Compute", shop.namespace, "copy");
+    await shop.gone("copy");
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("that was typed by hand never deletes the endpoint", async () => {
+    const shop = await stage.scenario({ endpoints: [{ id: "ep-victim", branchID: main }] });
+    await shop.compute("db", {}, { annotations: linkedTo("ep-victim") });
+    await shop.ready("db");
+    await shop.cluster.delete("Compute", shop.namespace, "db");
+    await shop.gone("db");
+    expect(await shop.event("db", "Released")).toContain("ep-victim is kept");
+    expect(shop.endpoints.map(({ id }) => id)).toEqual(["ep-victim"]);
+    expect(shop.writes).toEqual([]);
+  });
+});
+
+describe.concurrent("adoption", () => {
+  it("by id takes over, patches what differs, and with the Compute the endpoint goes", async () => {
+    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    const adopt = { endpointID: "ep-theirs" };
+    await shop.compute("db", { adopt, computeUnits: { min: 2, max: 2 }, postgresSettings: { work_mem: "8MB" } });
+    const adopted = await shop.ready("db");
+    expect(adopted.status).toMatchObject({ endpointID: "ep-theirs", size: "2 CU" });
+    expect(shop.writes).toEqual([`PATCH ${endpoints}/ep-theirs`]);
+    await shop.cluster.delete("Compute", shop.namespace, "db");
+    await shop.gone("db");
+    expect(shop.endpoints).toEqual([]);
+  });
+
+  it("changes nothing in production that the manifest does not name", async () => {
+    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    const before = shop.endpoint("ep-theirs");
+    await shop.compute("db", { adopt: { branchPrimary: true } });
+    await shop.ready("db");
+    await shop.lists(2);
+    expect(shop.writes).toEqual([]);
+    expect(shop.endpoint("ep-theirs")).toEqual(before);
+  });
+
+  it("of a branch's primary makes one where there is none", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { adopt: { branchPrimary: true } });
+    await shop.ready("db");
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("of an endpoint that was later lost makes no other in its place where it was named by id", async () => {
+    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    await shop.compute("db", { adopt: { endpointID: "ep-theirs" } });
+    await shop.ready("db");
+    shop.console("DELETE", `${endpoints}/ep-theirs`);
+    const refused = await shop.reason("db", "AdoptionRefused");
+    expect(said(refused)).toContain("was deleted at the service. None is made in its place");
+    expect(shop.writes).toEqual([]);
+  });
+});
