@@ -37,14 +37,10 @@ describe("kubeconform, with the schemas of the API server, finds nothing wrong",
     return runTool("kubeconform", args, objects.map((object) => stringify(object)).join("---\n"));
   };
 
-  it.each(targets)("in %s", async (target) => {
-    const objects = await kustomize(target);
-    const { stdout, stderr } = await conform(objects);
-    expect(`${stdout}${stderr}`).toMatch(new RegExp(`Valid: ${objects.length}, Invalid: 0, Errors: 0, Skipped: 0`));
-  });
-
-  it("in the chart", async () => {
-    expect((await conform(await helm())).stdout).toContain("Invalid: 0, Errors: 0, Skipped: 0");
+  it("in all that kustomize and Helm render", async () => {
+    const rendered = await Promise.all([...targets.map((target) => kustomize(target)), helm()]);
+    const { stdout, stderr } = await conform(rendered.flat());
+    expect(`${stdout}${stderr}`).toContain(`Valid: ${rendered.flat().length}, Invalid: 0, Errors: 0, Skipped: 0`);
   });
 
   it("unless there is something", async () => {
