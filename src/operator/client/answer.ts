@@ -50,7 +50,8 @@ function sorted(status: number, own: OwnError, response: ServiceResponse): Failu
     case 403:
       return { kind: "forbidden", message };
     case 404:
-      return { kind: "notFound", message };
+      // A key without the right is refused with 404 too, which says nothing of what is there.
+      return /not allowed/i.test(message) ? { kind: "forbidden", message } : { kind: "notFound", message };
     case 408:
     case 425:
       return undefined;

@@ -30,6 +30,8 @@ export interface OperationsOptions {
 export class Operations {
   readonly #options: OperationsOptions;
   readonly #known = new Map<string, { operation: Operation; heardAt: number }>();
+  /** Of which nothing was heard for long: a status may remember them still. */
+  readonly #givenUp = new Set<string>();
   #timer: Cancel | undefined;
   #delayMs: number = polling.firstMs;
   #supported = true;
@@ -56,7 +58,7 @@ export class Operations {
   follow(operations: readonly Operation[]): void {
     let added = false;
     for (const operation of operations) {
-      if (this.#known.has(operation.id)) continue;
+      if (this.#known.has(operation.id) || this.#givenUp.has(operation.id)) continue;
       this.#known.set(operation.id, { operation, heardAt: this.#options.clock.monotonic() });
       added = true;
     }
@@ -95,17 +97,15 @@ export class Operations {
     const { client, projectID, signal, onChange } = this.#options;
     try {
       const answer = await client.listOperations(projectID, signal);
-      if (answer.kind === "notFound" || answer.kind === "refused") {
+      if (answer.kind === "notFound" || answer.kind === "refused" || answer.kind === "forbidden") {
         // The service has no such call: what is in progress shows in the endpoints' states alone.
         this.#supported = false;
         this.#dropInProgress();
         onChange(undefined);
         return;
       }
-      if (answer.kind === "ok") {
-        const heard = new Map(answer.value.map((operation) => [operation.id, operation]));
-        for (const endpointID of this.#hear(heard)) onChange(endpointID);
-      }
+      const heard = answer.kind === "ok" ? answer.value : [];
+      for (const endpointID of this.#hear(new Map(heard.map((one) => [one.id, one])))) onChange(endpointID);
     } catch {
       // Called off: the process is stopping, or may no longer send.
     }
@@ -122,6 +122,7 @@ export class Operations {
         // Not in the list: too old for it, or not there yet. It is dropped when nothing is heard for long.
         if (now - heardAt < staleAfterMs) continue;
         this.#known.delete(operation.id);
+        this.#givenUp.add(operation.id);
         changed.add(operation.endpoint_id);
         continue;
       }

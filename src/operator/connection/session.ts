@@ -51,6 +51,8 @@ export class Session {
   /** Names base URL and key, without giving the key away. */
   readonly through: string;
   readonly client: ServiceClient;
+  /** The probe's own: it goes out also with a key that was refused. */
+  readonly #prober: ServiceClient;
   readonly budget: RequestBudget;
   /** Aborts when the session is no longer used, or the operator stops. */
   readonly signal: AbortSignal;
@@ -73,17 +75,18 @@ export class Session {
     const { account, transport, clock, beforeWrite, observe, onBudgetWait } = options;
     this.through = throughOf(account.baseURL, account.key.fingerprint());
     this.budget = new RequestBudget(clock, options.limits);
-    this.client = new ServiceClient({
+    const shared = {
       account,
       transport,
       budget: this.budget,
       clock,
       beforeWrite,
-      heldBack: () => this.#heldBack(),
-      onFailure: (failure) => this.#learn(failure),
+      onFailure: (failure: Failure) => this.#learn(failure),
       ...(observe === undefined ? {} : { observe }),
       ...(onBudgetWait === undefined ? {} : { onBudgetWait }),
-    });
+    };
+    this.client = new ServiceClient({ ...shared, heldBack: () => this.#heldBack() });
+    this.#prober = new ServiceClient(shared);
   }
 
   get health(): Health {
@@ -157,7 +160,7 @@ export class Session {
    */
   async projectIsGone(projectID: string, organizationID: string | undefined): Promise<boolean> {
     const single = await this.client.getProject(projectID, this.signal);
-    if (single.kind !== "notFound" || scopedProjectOf(single.message) !== undefined) return false;
+    if (single.kind !== "notFound") return false;
     const listed = await this.client.listProjects(organizationID, this.signal);
     if (listed.kind !== "ok" || !listed.value.complete) return false;
     if (listed.value.projects.some(({ id }) => id === projectID)) return false;
@@ -175,10 +178,10 @@ export class Session {
     this.#probing = true;
     this.#doubted = false;
     try {
-      const auth = await this.client.auth(this.signal);
+      const auth = await this.#prober.auth(this.signal);
       if (auth.kind === "unauthorized") return;
       if (auth.kind === "ok") this.#learnKeyType(auth.value.auth_method);
-      const listed = await this.client.listProjects(organizationID, this.signal);
+      const listed = await this.#prober.listProjects(organizationID, this.signal);
       if (listed.kind === "ok") this.#projects = listed.value.projects.toSorted((a, b) => (a.id < b.id ? -1 : 1));
       // A service may lack /auth, and a key may not be allowed to list projects: any answer of its own shows it alive.
       const silent = (kind: Failure["kind"] | "ok") => kind === "unavailable" || kind === "ambiguous";
@@ -207,7 +210,7 @@ export class Session {
       this.#setHealth({ kind: "unauthorized", message: failure.message });
     }
     if (failure.kind === "unavailable" || failure.kind === "ambiguous") this.#doubt();
-    if (failure.kind === "notFound" && scopedProjectOf(failure.message) !== undefined && this.#keyType !== "project") {
+    if (failure.kind === "forbidden" && scopedProjectOf(failure.message) !== undefined && this.#keyType !== "project") {
       this.#keyType = "project";
       this.#options.onChange();
     }
@@ -237,7 +240,7 @@ export class Session {
 
   /** A refused key stays at home, but for the probe. */
   #heldBack(): Failure | undefined {
-    if (this.#health.kind !== "unauthorized" || this.#probing) return undefined;
+    if (this.#health.kind !== "unauthorized") return undefined;
     return { kind: "unauthorized", message: this.#health.message };
   }
 
