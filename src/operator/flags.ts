@@ -36,6 +36,10 @@ export type RunFlags = ReturnType<typeof parseRunFlags>;
 export function parseRunFlags(args: readonly string[]) {
   const values = parsed(args);
   const namespaces = [...new Set(values.namespace ?? [])].toSorted();
+  for (const namespace of namespaces) named("--namespace", namespace, "a namespace");
+  named("--lease-name", values["lease-name"], "a Lease");
+  named("--lease-namespace", values["lease-namespace"], "a namespace");
+  for (const pattern of values["allowed-base-url"] ?? []) baseURL("--allowed-base-url", pattern);
   const selector = values.selector ?? "";
   if (values["leader-elect"] === true && values["no-leader-elect"] === true) {
     throw new BadFlag("--leader-elect and --no-leader-elect exclude each other");
@@ -103,6 +107,18 @@ function selects(selector: string): ReturnType<typeof labelSelector> {
   } catch (error) {
     throw new BadFlag(`--selector: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
+}
+
+function named(flag: string, value: string | undefined, what: string): void {
+  if (value === undefined || (value.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(value))) return;
+  throw new BadFlag(`${flag} must be the name of ${what} (a-z, 0-9 and -, 63 at most), not ${JSON.stringify(value)}`);
+}
+
+function baseURL(flag: string, pattern: string): void {
+  if (/^https?:\/\/[^\s/]+/.test(pattern)) return;
+  throw new BadFlag(
+    `${flag} must begin with https:// or http://, for example ${publicServicePattern}, not ${JSON.stringify(pattern)}`,
+  );
 }
 
 function whole(flag: string, value: string, least: number, most: number): number {

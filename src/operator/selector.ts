@@ -7,13 +7,13 @@ type Requirement = (labels: Readonly<Record<string, string>>) => boolean;
  */
 export function labelSelector(text: string): (labels: Readonly<Record<string, string>> | undefined) => boolean {
   const parts = text.split(/,(?![^(]*\))/).map((part) => part.trim());
-  const requirements = parts.filter((part) => part !== "").map(requirement);
+  const requirements = text.trim() === "" ? [] : parts.map(requirement);
   return (labels = {}) => requirements.every((holds) => holds(labels));
 }
 
 const key = String.raw`([A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?)`;
 const shapes = {
-  set: new RegExp(String.raw`^${key}\s+(in|notin)\s+\(([^()]*)\)$`),
+  set: new RegExp(String.raw`^${key}\s+(in|notin)\s*\(([^()]*\S[^()]*)\)$`),
   equality: new RegExp(String.raw`^${key}\s*(==|=|!=)\s*([-A-Za-z0-9_.]*)$`),
   exists: new RegExp(`^(!?)\\s*${key}$`),
 };
@@ -23,7 +23,8 @@ function requirement(part: string): Requirement {
   if (set !== null) {
     const [, name = "", , operator, list = ""] = set;
     const values = list.split(",").map((value) => value.trim());
-    const within = (labels: Readonly<Record<string, string>>) => values.includes(labels[name] ?? "\0");
+    const within = (labels: Readonly<Record<string, string>>) =>
+      Object.hasOwn(labels, name) && values.includes(labels[name] ?? "");
     return operator === "in" ? within : (labels) => !within(labels);
   }
   const equality = shapes.equality.exec(part);

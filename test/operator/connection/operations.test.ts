@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import type { Operation } from "../../../src/api/operation.ts";
+import { Operations } from "../../../src/operator/connection/operations.ts";
+import { operation } from "../../support/builders.ts";
+import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+function following(listed: Operation[] = []) {
+  const clock = new VirtualClock();
+  const state = { listed };
+  const service = new ScriptedService(() => json(200, { operations: state.listed }));
+  const changes: (string | undefined)[] = [];
+  const operations = new Operations({
+    client: clientOf(service, clock),
+    projectID: "shop",
+    clock,
+    signal: new AbortController().signal,
+    onChange: (endpointID) => changes.push(endpointID),
+  });
+  return { clock, state, service, operations, changes, polls: () => service.count("/operations") };
+}
+
+describe("operations that a write of ours set off", () => {
+  test("are followed to their end with one call per poll for all, and then nothing is asked", async () => {
+    const many = Array.from({ length: 20 }, (_, n) => operation({ id: `op-${n}`, endpoint_id: `ep-${n}` }));
+    const { clock, state, operations, changes, polls } = following(many);
+    operations.follow(many);
+    expect(operations.busy).toBe(true);
+    await clock.advance(1000);
+    expect(polls()).toBeLessThanOrEqual(3);
+    expect(changes).toEqual([]);
+    state.listed = many.map((one) => ({ ...one, status: "finished" }));
+    await clock.advance(2000);
+    expect(changes).toHaveLength(21);
+    expect(changes.at(-1)).toBeUndefined();
+    expect(operations.busy).toBe(false);
+    const asked = polls();
+    await clock.advance(600_000);
+    expect([polls(), clock.pending]).toEqual([asked, 0]);
+  });
+
+  test("are polled soon, then more and more slowly", async () => {
+    const { clock, operations, polls } = following([operation()]);
+    operations.follow([operation()]);
+    await clock.advance(300);
+    expect(polls()).toBe(1);
+    await clock.advance(60_000);
+    expect(polls()).toBeLessThan(22);
+  });
+
+  test("wake who is concerned when their status or their failures change", async () => {
+    const { clock, state, operations, changes } = following([operation({ status: "scheduling" })]);
+    operations.follow([operation({ status: "scheduling" })]);
+    await clock.advance(300);
+    state.listed = [operation({ status: "running" })];
+    await clock.advance(1000);
+    state.listed = [operation({ status: "running", failures_count: 1 })];
+    await clock.advance(2000);
+    expect(changes).toEqual(["ep-one", "ep-one"]);
+  });
+
+  test("and that were over when we heard of them set off no poll", async () => {
+    const { clock, operations, polls } = following();
+    operations.follow([operation({ status: "finished" }), operation({ id: "op-2", status: "failed" })]);
+    await clock.advance(60_000);
+    expect([polls(), operations.busy]).toEqual([0, false]);
+    expect(operations.of("ep-one").map(({ id }) => id)).toEqual(["op-2", "op-1"]);
+  });
+});
+
+describe("an operation of which nothing is heard", () => {
+  test.each([
+    ["no list shows it", () => json(200, { operations: [] })],
+    ["every list fails", () => refusal(500)],
+  ])("for a minute, for %s, is given up for good, though a status remembers it", async (_, script) => {
+    const { clock, service, operations, changes, polls } = following();
+    service.script = script;
+    operations.follow([operation()]);
+    await clock.advance(70_000);
+    expect(operations.of("ep-one")).toEqual([]);
+    expect(changes).toEqual(["ep-one", undefined]);
+    const asked = polls();
+    operations.follow([operation()]);
+    await clock.advance(600_000);
+    expect([polls(), operations.busy, clock.pending]).toEqual([asked, false, 0]);
+  });
+
+  test.each([404, 400, 403])(
+    "at a service that refuses the call (%i) is left to the endpoint's state at once",
+    async (status) => {
+      const { clock, service, operations, changes, polls } = following();
+      service.script = () => refusal(status, "this route does not exist");
+      operations.follow([operation()]);
+      await clock.advance(300);
+      expect([operations.of("ep-one"), operations.busy, changes]).toEqual([[], false, [undefined]]);
+      operations.follow([operation({ id: "op-2" })]);
+      await clock.advance(60_000);
+      expect([polls(), operations.of("ep-one")]).toEqual([1, []]);
+      expect(await operations.latest("ep-one")).toEqual([]);
+    },
+  );
+});
+
+test("the latest operations of an endpoint are read anew, whoever set them off", async () => {
+  const { operations } = following([operation({ id: "theirs" }), operation({ id: "other", endpoint_id: "ep-two" })]);
+  expect((await operations.latest("ep-one")).map(({ id }) => id)).toEqual(["theirs"]);
+});

@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { isAllowedBaseURL, normalisedBaseURL } from "../../../src/operator/connection/base-url.ts";
+import { resolve } from "../../../src/operator/connection/resolve.ts";
+import { apiKeySecret, connection } from "../../support/connections.ts";
+
+const allowed = ["https://service.example.com/api/v2"];
+
+describe("a base URL has one spelling", () => {
+  test.each([
+    ["https://Service.Example.COM/api/v2", "https://service.example.com/api/v2"],
+    ["https://service.example.com:443/api/v2", "https://service.example.com/api/v2"],
+    ["http://service.example.com:80/api/v2/", "http://service.example.com/api/v2"],
+    ["https://service.example.com//api///v2//", "https://service.example.com/api/v2"],
+    ["https://service.example.com/x/../api/v2", "https://service.example.com/api/v2"],
+    ["http://127.1:8090/api/v2", "http://127.0.0.1:8090/api/v2"],
+    ["http://[::1]:8090/api/v2", "http://[::1]:8090/api/v2"],
+  ])("%s", (text, normal) => {
+    expect(normalisedBaseURL(text)).toBe(normal);
+  });
+
+  test.each([
+    "service.example.com/api/v2",
+    "ftp://service.example.com/api/v2",
+    "file:///api/v2",
+    "https://user@service.example.com/api/v2",
+    "https://:secret@service.example.com/api/v2",
+    "https://service.example.com/api/v2?x=1",
+    "https://service.example.com/api/v2#x",
+    "",
+  ])("and %j is none", (text) => {
+    expect(normalisedBaseURL(text)).toBeUndefined();
+  });
+});
+
+describe("a pattern of allowed base URLs", () => {
+  test.each([
+    ["https://service.example.com/api/v2", "https://service.example.com/api/v2", true],
+    ["https://service.example.com/api/v2/", "https://service.example.com/api/v2", true],
+    ["https://*.example.com/api/v2", "https://a.b.example.com/api/v2", true],
+    ["http://127.0.0.1:*/api/v2", "http://127.0.0.1:8090/api/v2", true],
+    ["https://*.example.com/api/v2", "https://evil.com/x.example.com/api/v2", false],
+    ["https://*.example.com/api/v2", "https://example.com/api/v2", false],
+    ["https://service.example.com/api/v2", "https://serviceXexample.com/api/v2", false],
+    ["https://service.example.com/api/v2", "https://service.example.com/api/v2/more", false],
+    ["https://service.example.com/api/v2", "http://service.example.com/api/v2", false],
+    ["https://service.example.com/*", "https://service.example.com/api/v2", false],
+    ["*", "https://service.example.com/api/v2", false],
+  ])("%s and %s: %s", (pattern, url, holds) => {
+    expect(isAllowedBaseURL(url, [pattern])).toBe(holds);
+  });
+
+  test("need not be the only one", () => {
+    expect(isAllowedBaseURL("https://b/api/v2", ["https://a/api/v2", "https://b/api/v2"])).toBe(true);
+    expect(isAllowedBaseURL("https://b/api/v2", [])).toBe(false);
+  });
+});
+
+describe("a connection and its Secret", () => {
+  test("amount to an account, whose key is read without the blanks around it", () => {
+    const resolved = resolve(connection(), apiKeySecret({ key: " napi_key\n" }), allowed);
+    const account = resolved.kind === "account" ? resolved.account : undefined;
+    expect(account?.baseURL).toBe("https://service.example.com/api/v2");
+    expect(account?.key.authorization()).toBe("Bearer napi_key");
+  });
+
+  test("may name another key of the Secret", () => {
+    const named = connection({ spec: { apiKeySecretRef: { name: "service", key: "other" } } });
+    expect(resolve(named, apiKeySecret({ under: "other" }), allowed).kind).toBe("account");
+  });
+
+  test.each([
+    ["NotAllowed", { baseURL: "https://evil.example.com/api/v2" }, apiKeySecret(), "--allowed-base-url"],
+    ["NotAllowed", { baseURL: "http://127.0.0.1:8080/api/v2" }, apiKeySecret(), "https://service.example.com/api/v2"],
+    ["SecretNotFound", {}, undefined, "of type compute-operator.dev/api-key"],
+    ["InvalidSecret", {}, apiKeySecret({ under: "token" }), 'has no key "api-key"'],
+    ["InvalidSecret", { apiKeySecretRef: { name: "service", key: "constructor" } }, apiKeySecret(), "has no key"],
+    ["InvalidSecret", {}, apiKeySecret({ key: " \n" }), "is empty"],
+    ["InvalidSecret", {}, apiKeySecret({ key: "two\nlines" }), "holds no API key"],
+    ["InvalidSecret", {}, apiKeySecret({ key: "ключ" }), "holds no API key"],
+    ["InvalidSecret", {}, apiKeySecret({ key: "x".repeat(2000) }), "holds no API key"],
+  ])("are refused as %s, which says what to do (%j)", (reason, spec, secret, text) => {
+    const refused = resolve(connection({ spec }), secret, allowed);
+    expect(refused).toMatchObject({ kind: "refused", reason, message: expect.stringContaining(text) });
+    expect(JSON.stringify(refused)).not.toMatch(/two|ключ|xxx/);
+  });
+});

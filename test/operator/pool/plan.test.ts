@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { memberSpec, membersOf, planPool } from "../../../src/operator/pool/plan.ts";
+import type { Compute } from "../../../src/operator/resources/compute.ts";
+import { type ComputePool, parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
+import { compute, uidOf } from "../../support/builders.ts";
+
+function pool(replicas: number, template: Record<string, unknown> = {}): ComputePool {
+  const parsed = parseComputePool({
+    metadata: { name: "readers", namespace: "team", uid: uidOf("p"), resourceVersion: "1", generation: 1 },
+    spec: { replicas, template: { projectID: "shiny-wind-028834", branchID: "br-main", ...template } },
+    status: {},
+  });
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.value;
+}
+
+function member(
+  name: string,
+  fields: { deleting?: boolean; owner?: string; spec?: Record<string, unknown> } = {},
+): Compute {
+  const { owner = uidOf("p"), deleting = false, spec } = fields;
+  const made = compute({ name, uid: `uid-of-${name}`, deleting, spec: { type: "read_only", ...spec } });
+  const reference = { apiVersion: "compute-operator.dev/v1alpha1", kind: "ComputePool", name: "readers", uid: owner };
+  return { ...made, metadata: { ...made.metadata, ownerReferences: [reference] } };
+}
+
+function planned(self: ComputePool, computes: Compute[]) {
+  const members = membersOf(self, computes);
+  const plan = planPool(self, members, (name) => computes.find(({ metadata }) => metadata.name === name));
+  const names = (of: typeof plan.update) => of.map((one) => one.compute.metadata.name);
+  return { create: plan.create, update: names(plan.update), remove: names(plan.remove), blocked: plan.blocked };
+}
+
+const nothing = { create: [], update: [], remove: [], blocked: undefined };
+
+describe("a pool", () => {
+  test("makes its replicas by number from 0, and only those that are missing", () => {
+    expect(planned(pool(3), [])).toEqual({ ...nothing, create: [0, 1, 2] });
+    expect(planned(pool(3), [member("readers-1")])).toEqual({ ...nothing, create: [0, 2] });
+    expect(planned(pool(2), [member("readers-0"), member("readers-1")])).toEqual(nothing);
+  });
+
+  test("shrinks from the highest, also to nothing", () => {
+    const all = ["readers-0", "readers-10", "readers-2", "readers-1"].map((name) => member(name));
+    expect(planned(pool(1), all)).toEqual({ ...nothing, remove: ["readers-10", "readers-2", "readers-1"] });
+    expect(planned(pool(0), all.slice(0, 1))).toEqual({ ...nothing, remove: ["readers-0"] });
+  });
+
+  test("waits for one that is being deleted before it makes it again, and deletes none twice", () => {
+    const leaving = member("readers-1", { deleting: true });
+    expect(planned(pool(2), [member("readers-0"), leaving])).toEqual(nothing);
+    expect(planned(pool(1), [member("readers-0"), leaving])).toEqual(nothing);
+  });
+
+  test("gives each the template, whatever was changed by hand", () => {
+    const changed = member("readers-0", { spec: { disabled: true } });
+    expect(planned(pool(1), [changed])).toEqual({ ...nothing, update: ["readers-0"] });
+    const same = member("readers-0", { spec: { computeUnits: { min: 1, max: 2 } } });
+    expect(planned(pool(1, { computeUnits: { max: 2, min: 1 } }), [same])).toEqual(nothing);
+  });
+
+  test("changes none that is leaving or too many", () => {
+    const changed = (name: string, deleting = false) => member(name, { deleting, spec: { disabled: true } });
+    const all = [changed("readers-0", true), changed("readers-1")];
+    expect(planned(pool(1), all)).toEqual({ ...nothing, remove: ["readers-1"] });
+  });
+
+  test.each([
+    ["another pool's", member("readers-0", { owner: uidOf("q") })],
+    ["a pool's of the same name that is gone", member("readers-0", { owner: uidOf("r") })],
+    ["nobody's", compute({ name: "readers-0" })],
+  ])("leaves a Compute alone that has its name and is %s, and says so", (_, foreign) => {
+    expect(planned(pool(2), [foreign])).toEqual({
+      ...nothing,
+      create: [1],
+      blocked: expect.stringContaining("Compute readers-0 exists and is not this pool's"),
+    });
+  });
+
+  test.each([
+    "readers",
+    "readers-",
+    "readers-01",
+    "readers-x",
+    "readers--1",
+    "readers-1-2",
+    "other-0",
+    "readers-9999999999",
+  ])("does not take %s for a number of its own", (name) => {
+    expect(planned(pool(0), [member(name)])).toEqual(nothing);
+  });
+});
+
+describe("a replica", () => {
+  test("is always read_only, with a connection Secret of its own", () => {
+    const self = pool(3, { connectionSecret: { name: "db", database: "shop", role: "app" }, disabled: true });
+    expect(memberSpec(self, 2)).toMatchObject({
+      type: "read_only",
+      disabled: true,
+      connectionSecret: { name: "db-2", database: "shop", role: "app" },
+    });
+    expect(memberSpec(pool(1), 0)).not.toHaveProperty("connectionSecret");
+  });
+});
