@@ -6,6 +6,7 @@ import { objectName } from "../operator/resources/fields.ts";
 import type { ExportFlags } from "./flags.ts";
 import { type Exported, manifestOf } from "./manifest-of.ts";
 import { CommandProblem } from "./problem.ts";
+import { saidOnce } from "./words.ts";
 
 /** The manifests of a project's computes as one YAML stream, and a line for each compute that cannot be declared. */
 export async function exportProject(
@@ -17,7 +18,7 @@ export async function exportProject(
   if (namespace !== undefined) requireName("--namespace", namespace);
   const answer = await client.listEndpoints(project, signal);
   if (answer.kind !== "ok") {
-    throw new CommandProblem([meaningOf(answer, `list the endpoints of project ${project}`).message]);
+    throw new CommandProblem([saidOnce(meaningOf(answer, `list the endpoints of project ${project}`).message)]);
   }
   const documents: string[] = [];
   const skipped: string[] = [];

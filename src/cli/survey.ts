@@ -13,6 +13,7 @@ import type { Compute } from "../operator/resources/compute.ts";
 import type { ServiceConnection } from "../operator/resources/service-connection.ts";
 import { throughOf } from "../operator/resources/through.ts";
 import type { Clock } from "../operator/runtime/clock.ts";
+import { saidOnce } from "./words.ts";
 
 /** A Compute on its way: as it would stand in a cluster by now, and what is remembered of it. */
 export interface Tracked {
@@ -150,5 +151,5 @@ export function clientFor(
 }
 
 function blockedBy({ reason, message }: ReturnType<typeof meaningOf>): Extract<Sight, { kind: "blocked" }> {
-  return { kind: "blocked", reason, message, projectGone: false };
+  return { kind: "blocked", reason, message: saidOnce(message), projectGone: false };
 }

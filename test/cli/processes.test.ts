@@ -30,7 +30,9 @@ async function run(...args: readonly string[]): Promise<{ status: number | null;
   return { status, text: child.lines.join("\n") };
 }
 
-test("plan, apply and export do together, as processes of their own over HTTP, what they say", async () => {
+test("plan, apply and export do together, as processes of their own over HTTP, what they say", {
+  timeout: 120_000,
+}, async () => {
   const file = join(directory.path, "shop.yaml");
   const connected = connection.replace(placeholder, service.baseURL);
   writeFileSync(file, documents(connected, compute("shop-preview", "computeUnits: {min: 1, max: 1}")));
