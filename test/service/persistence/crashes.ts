@@ -30,13 +30,17 @@ export interface CrashReport {
 }
 
 /** Kills the service with SIGKILL `count` times while it is being written to, and looks each time at what it has kept. */
-export async function crash(count: number, progress: (done: number) => void = () => {}): Promise<CrashReport> {
+export async function crash(
+  count: number,
+  progress: (done: number, answered: number, problems: readonly string[]) => void = () => {},
+): Promise<CrashReport> {
   const random = seededRandom(count);
   await using service = await ServiceProcess.start({ seed, timeScale: 1000 });
   const all = writers.map(
     (name) => new Writer({ project: `project-${name}`, branch: `br-${name}`, key: `key-of-${name}`, random }),
   );
   const problems: string[] = [];
+  const answered = () => all.reduce((sum, writer) => sum + writer.answered, 0);
   for (let crashes = 1; crashes <= count; crashes++) {
     const writing = all.map((writer) => writer.writeUntilItEnds(service.baseURL));
     await sleep(10 + 90 * random());
@@ -47,7 +51,7 @@ export async function crash(count: number, progress: (done: number) => void = ()
       const found = await writer.problems(service.baseURL);
       problems.push(...found.map((problem) => `after crash ${crashes}: ${problem}`));
     }
-    progress(crashes);
+    progress(crashes, answered(), problems);
   }
-  return { crashes: count, answered: all.reduce((sum, writer) => sum + writer.answered, 0), problems };
+  return { crashes: count, answered: answered(), problems };
 }

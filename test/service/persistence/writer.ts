@@ -178,6 +178,8 @@ export class Writer {
     return fetch(`${baseURL}${path}`, {
       method,
       headers: { authorization: `Bearer ${this.#key}` },
+      // A service that hangs is a failure of its own, and no crash.
+      signal: AbortSignal.timeout(60_000),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   }
