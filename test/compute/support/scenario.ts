@@ -230,9 +230,10 @@ export class Scenario {
   /** What was written is what tests go by from now on: waits until the watch has brought it too. */
   async #seen(namespace: string, name: string, write: Promise<Raw>): Promise<Raw> {
     const written = await write;
-    const { resourceVersion } = written.metadata;
+    const isAsNew = ({ metadata }: Compute) =>
+      Number(metadata.resourceVersion) >= Number(written.metadata.resourceVersion);
     await this.#around.versions.until(namespace, name, "what was written", () =>
-      this.history(name, namespace).some(({ metadata }) => metadata.resourceVersion === resourceVersion),
+      this.history(name, namespace).some(isAsNew),
     );
     return written;
   }
