@@ -218,7 +218,11 @@ describe.concurrent("a connection Secret", () => {
       "another",
       (db) => db.status.state === "Active" && db.status.host !== status.host,
     );
-    await eventually("the new host", async () => (await read(shop)).fields["host"] === after.status.host || undefined);
+    const followed = await eventually("the new host", async () => {
+      const { fields } = await read(shop);
+      return fields["host"] === after.status.host ? fields : undefined;
+    });
+    expect(followed["endpoint-id"]).toBe(after.status.endpointID);
   });
 
   it("that is not ours is never written over", async () => {
