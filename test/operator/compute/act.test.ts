@@ -1,0 +1,300 @@
+import { describe, expect, test } from "vitest";
+import { NoAnswer } from "../../../src/operator/client/transport.ts";
+import { createMarkOf, restartMarkOf } from "../../../src/operator/compute/marks.ts";
+import { markerOf } from "../../../src/operator/resources/names.ts";
+import { endpoint, madeBy, operation } from "../../support/builders.ts";
+import { json, refusal } from "../../support/scripted-service.ts";
+import { Acting } from "./acting.ts";
+
+const created =
+  (acting: Acting, fields = {}) =>
+  () =>
+    json(201, {
+      endpoint: { ...endpoint({ id: "ep-new", name: markerOf(acting.compute().metadata.uid) }), ...fields },
+      operations: [],
+    });
+
+describe("a create", () => {
+  test("is mark and finalizer, then POST, then link: in this order, each once", async () => {
+    const acting = new Acting();
+    const self = acting.stored();
+    let marked = false;
+    acting.answer = () => {
+      marked = createMarkOf(acting.compute()) !== undefined && acting.compute().metadata.finalizers?.length === 1;
+      return created(acting)();
+    };
+    const outcome = await acting.pass(self);
+    expect(marked).toBe(true);
+    expect(acting.effects).toEqual(["PATCH computes/shop", "POST service/endpoints", "PATCH computes/shop"]);
+    expect(acting.service.requests[0]?.body).toEqual({
+      endpoint: { branch_id: "br-main", type: "read_write", name: `k8s-${self.metadata.uid}` },
+    });
+    expect([acting.annotation("endpoint-id"), acting.annotation("pending-create")]).toEqual(["ep-new", undefined]);
+    expect(outcome).toMatchObject({ applied: true, verdict: { reason: "Creating" }, notes: [{ reason: "Created" }] });
+  });
+
+  test("is not sent from a stale view: the mark is guarded by the version seen", async () => {
+    const acting = new Acting();
+    const stale = acting.stored();
+    acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
+    await expect(acting.pass(stale)).rejects.toMatchObject({ status: 422 });
+    expect(acting.service.requests).toEqual([]);
+    expect(acting.annotation("pending-create")).toBeUndefined();
+  });
+
+  test("notes the endpoint as made by this very object where the service does not answer with the name", async () => {
+    const acting = new Acting();
+    const self = acting.stored();
+    acting.answer = created(acting, { name: undefined });
+    await acting.pass(self);
+    expect(acting.annotation("created-endpoint")).toBe(`${self.metadata.uid}/ep-new`);
+  });
+
+  test.each([400, 401, 403, 404, 409, 422, 423, 429, 503])(
+    "that is refused (%i) leaves no mark, and waits",
+    async (status) => {
+      const acting = new Acting();
+      const self = acting.stored();
+      acting.answer = () => refusal(status);
+      const { lookInMs } = await acting.pass(self);
+      expect(acting.effects).toEqual(["PATCH computes/shop", "POST service/endpoints", "PATCH computes/shop"]);
+      expect(acting.annotation("pending-create")).toBeUndefined();
+      expect(lookInMs).toBeGreaterThanOrEqual(1000);
+      await expect(acting.pass(acting.compute())).rejects.toThrow(/"lookInMs":/);
+    },
+  );
+
+  test.each<[string, () => ReturnType<Acting["answer"]>]>([
+    ["no answer", () => Promise.reject(new NoAnswer("connection reset"))],
+    ["a proxy's 503", () => json(503, { error: "upstream" })],
+    ["500", () => refusal(500)],
+    ["408", () => refusal(408)],
+    ["a body cut off", () => ({ status: 201, body: undefined, json: false })],
+    ["an answer without endpoint", () => json(201, {})],
+    ["nothing", () => ({ status: 204, body: undefined, json: false })],
+  ])("with %s keeps its mark: the outcome is not known, and only lists tell it", async (_, answer) => {
+    const acting = new Acting();
+    const self = acting.stored({ spec: { type: "read_only" } });
+    acting.answer = answer;
+    expect((await acting.pass(self)).verdict).toMatchObject({ reason: "CreateUnknown" });
+    expect(acting.effects).toEqual(["PATCH computes/shop", "POST service/endpoints"]);
+    expect(createMarkOf(acting.compute())).toMatchObject({
+      uid: self.metadata.uid,
+      branchID: "br-main",
+      through: "here",
+    });
+    await expect(acting.pass(acting.compute())).rejects.toThrow("CreateUnknown");
+  });
+
+  test("of unknown outcome that is sent again and refused keeps its mark: the first may still land", async () => {
+    const acting = new Acting();
+    const self = acting.stored();
+    acting.answer = () => Promise.reject(new NoAnswer("reset"));
+    await acting.pass(self);
+    acting.answer = () => refusal(409, "read_write endpoint already exists", "ENDPOINTS_LIMIT_EXCEEDED");
+    expect((await acting.pass(acting.compute())).verdict).toMatchObject({ reason: "PrimaryExists" });
+    expect(createMarkOf(acting.compute())).toBeDefined();
+    const landed = madeBy(acting.compute(), { id: "ep-late" });
+    await acting.pass(acting.compute(), { endpoints: [landed] });
+    expect([acting.annotation("endpoint-id"), acting.annotation("pending-create")]).toEqual(["ep-late", undefined]);
+    expect(acting.service.count("POST")).toBe(2);
+  });
+
+  test("whose link cannot be written is found again by its marker, and not sent again", async () => {
+    const acting = new Acting();
+    const self = acting.stored();
+    const pass = acting.cluster.fate;
+    acting.answer = () => {
+      acting.cluster.fate = () => ({ kind: "status", afterMs: 0, status: 500 });
+      return created(acting)();
+    };
+    await expect(acting.pass(self)).rejects.toMatchObject({ status: 500 });
+    acting.cluster.fate = pass;
+    await acting.pass(acting.compute(), { endpoints: [madeBy(acting.compute(), { id: "ep-new" })] });
+    expect(acting.annotation("endpoint-id")).toBe("ep-new");
+    expect(acting.service.count("POST")).toBe(1);
+  });
+
+  test("for a Compute that was deleted and made again meanwhile is written into neither", async () => {
+    const acting = new Acting();
+    const self = acting.stored();
+    acting.answer = () => {
+      const answer = created(acting)();
+      acting.write([{ op: "replace", path: "/metadata/finalizers", value: [] }]);
+      acting.cluster.server.handle({
+        method: "DELETE",
+        path: "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop",
+      });
+      acting.stored();
+      return answer;
+    };
+    await expect(acting.pass(self)).rejects.toMatchObject({ status: 422 });
+    expect(acting.compute().metadata.uid).not.toBe(self.metadata.uid);
+    expect(acting.annotation("endpoint-id")).toBeUndefined();
+  });
+});
+
+const linked = {
+  annotations: { "compute-operator.dev/endpoint-id": "ep-one" },
+  finalizers: ["compute-operator.dev/endpoint"],
+};
+const settled = { observedGeneration: 1, appliedGeneration: 1, observedThrough: "here", endpointID: "ep-one" };
+
+function standing(spec: object = {}, annotations: object = {}) {
+  const acting = new Acting();
+  const metadata = { ...linked, annotations: { ...linked.annotations, ...annotations } };
+  const self = acting.stored({ metadata, spec, status: settled });
+  return { acting, self, seen: (fields = {}) => ({ endpoints: [madeBy(self, fields)] }) };
+}
+
+describe("a change", () => {
+  test("is one PATCH and nothing else, and its operations are followed", async () => {
+    const { acting, self, seen } = standing({ disabled: true });
+    acting.answer = () => json(200, { endpoint: madeBy(self, { disabled: true }), operations: [operation()] });
+    const outcome = await acting.pass(self, seen({ disabled: false }));
+    expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
+    expect(acting.service.requests[0]?.body).toEqual({ endpoint: { disabled: true } });
+    expect(outcome).toMatchObject({
+      applied: true,
+      verdict: { reason: "Updating" },
+      notes: [{ reason: "DriftCorrected" }],
+    });
+    expect(acting.hands.watcher.operations.busy).toBe(true);
+  });
+
+  test("of another Compute waits its turn meanwhile, and sends nothing", async () => {
+    const { acting, self, seen } = standing({ disabled: true });
+    acting.hands.watcher.turn.take("another");
+    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({
+      applied: false,
+      verdict: { reason: "Updating" },
+    });
+    expect(acting.effects).toEqual([]);
+  });
+
+  test("that is refused is not applied, says why, and is not sent again too soon", async () => {
+    const { acting, self, seen } = standing({ disabled: true });
+    acting.answer = () => refusal(400, "not on this plan");
+    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({
+      applied: false,
+      verdict: { reason: "Rejected", message: expect.stringContaining("not on this plan") },
+      lookInMs: 60_000,
+    });
+    await expect(acting.pass(self, seen({ disabled: false }))).rejects.toThrow("Rejected");
+  });
+
+  test("of unknown outcome has only newer lists believed", async () => {
+    const { acting, self, seen } = standing({ disabled: true });
+    await acting.cluster.clock.advance(500);
+    acting.answer = () => Promise.reject(new NoAnswer("reset"));
+    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({
+      verdict: { reason: "ServiceUnavailable" },
+    });
+    expect(acting.hands.memory.listsCountAfter).toBe(500);
+  });
+});
+
+describe("a restart", () => {
+  const asked = { "compute-operator.dev/restartedAt": "now" };
+
+  test("is mark, then POST, and the value is done", async () => {
+    const { acting, self, seen } = standing({}, asked);
+    acting.answer = (what) =>
+      what.startsWith("GET")
+        ? json(200, { operations: [operation({ created_at: "2026-01-01T09:00:00Z" })] })
+        : json(200, { endpoint: endpoint(), operations: [] });
+    const outcome = await acting.pass(self, seen());
+    expect(acting.effects).toEqual([
+      "GET service/operations",
+      "PATCH computes/shop",
+      "POST service/endpoints/ep-one/restart",
+    ]);
+    expect(restartMarkOf(acting.compute())).toMatchObject({ value: "now", newestOperation: "2026-01-01T09:00:00Z" });
+    expect(outcome).toMatchObject({ restarted: "now", verdict: { reason: "Restarting" } });
+  });
+
+  test("without answer keeps its mark; one that was refused loses it", async () => {
+    for (const [answer, kept] of [
+      [() => refusal(502), true],
+      [() => refusal(423), false],
+    ] as const) {
+      const { acting, self, seen } = standing({}, asked);
+      acting.answer = answer;
+      const outcome = await acting.pass(self, seen());
+      expect(outcome.restarted).toBeUndefined();
+      expect(restartMarkOf(acting.compute()) !== undefined).toBe(kept);
+    }
+  });
+});
+
+describe("a deletion", () => {
+  function leaving(hands: Partial<Acting["hands"]> = {}) {
+    const acting = new Acting(hands);
+    acting.stored({ metadata: linked, status: settled });
+    acting.cluster.server.handle({
+      method: "DELETE",
+      path: "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop",
+    });
+    const self = acting.compute();
+    return { acting, self, seen: { endpoints: [madeBy(self)] } };
+  }
+
+  test("is one DELETE, the endpoint's own GET, and only then the finalizer", async () => {
+    const { acting, self, seen } = leaving();
+    acting.answer = (what) =>
+      what.startsWith("GET") ? refusal(404) : json(200, { endpoint: endpoint(), operations: [] });
+    await acting.pass(self, seen);
+    await acting.pass(self);
+    const outcome = await acting.pass(self);
+    expect(acting.effects).toEqual([
+      "DELETE service/endpoints/ep-one",
+      "GET service/endpoints/ep-one",
+      "PATCH computes/shop",
+    ]);
+    expect(outcome).toMatchObject({ released: true, notes: [{ reason: "Deleted" }] });
+    expect(() => acting.compute()).toThrow(/metadata/);
+  });
+
+  test("while the CRD itself is being deleted lets go, and deletes nothing", async () => {
+    const { acting, self, seen } = leaving({ uninstalling: () => Promise.resolve(true) });
+    expect(await acting.pass(self, seen)).toMatchObject({ released: true, notes: [{ reason: "Released" }] });
+    expect(acting.effects).toEqual(["PATCH computes/shop"]);
+  });
+
+  test("deletes nothing while it is not known whether the CRD is being deleted", async () => {
+    const { acting, self, seen } = leaving({ uninstalling: () => Promise.reject(new Error("no answer")) });
+    await expect(acting.pass(self, seen)).rejects.toThrow("no answer");
+    expect(acting.effects).toEqual([]);
+  });
+
+  test("beyond what the brake lets out waits, and tells it once", async () => {
+    const { acting, self, seen } = leaving({ mayDelete: () => false });
+    const first = await acting.pass(self, seen);
+    expect(first).toMatchObject({ verdict: { reason: "Deleting" }, notes: [{ type: "Warning" }] });
+    const message = first.verdict.kind === "shown" ? first.verdict.message : "";
+    const conditions = [
+      { type: "Ready", status: "False", reason: "Deleting", message, lastTransitionTime: "2026-01-01T00:00:00Z" },
+    ];
+    const told = { ...self, status: { ...self.status, conditions } };
+    expect((await acting.pass(told, seen)).notes).toEqual([]);
+    expect(acting.effects).toEqual([]);
+  });
+
+  test.each([401, 403, 404, 422, 423, 500, 503])(
+    "that the service answers with %i releases nothing",
+    async (status) => {
+      const { acting, self, seen } = leaving();
+      acting.answer = () => refusal(status);
+      expect((await acting.pass(self, seen)).released).toBe(false);
+      expect(acting.compute().metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
+    },
+  );
+
+  test.each([401, 403, 500, 503])("is not proved by a GET that is answered with %i", async (status) => {
+    const { acting, self, seen } = leaving();
+    acting.answer = (what) => (what.startsWith("GET") ? refusal(status) : json(200, { endpoint: endpoint() }));
+    await acting.pass(self, seen);
+    await acting.pass(self);
+    expect(acting.hands.memory.deleted?.proved).toBe(false);
+  });
+});

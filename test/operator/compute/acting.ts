@@ -1,0 +1,106 @@
+import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
+import { act } from "../../../src/operator/compute/act.ts";
+import type { Hands } from "../../../src/operator/compute/hands.ts";
+import { newMemory } from "../../../src/operator/compute/memory.ts";
+import { plan } from "../../../src/operator/compute/plan.ts";
+import { ProjectWatcher } from "../../../src/operator/connection/project-watcher.ts";
+import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
+import { type ViewFields, view } from "../../support/builders.ts";
+import { clientOf, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { MemoryCluster } from "../cluster/memory-cluster.ts";
+
+const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
+
+/** One Compute on an API server in memory, a service that answers as told, and a log of all effects in their order. */
+export class Acting {
+  readonly cluster = new MemoryCluster();
+  readonly effects: string[] = [];
+  readonly service = new ScriptedService();
+  readonly hands: Hands;
+  answer: (what: string) => ServiceResponse | Promise<ServiceResponse> = () => refusal(500);
+
+  constructor(hands: Partial<Hands> = {}) {
+    for (const body of customResourceDefinitions()) {
+      this.cluster.server.handle({
+        method: "POST",
+        path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        body,
+      });
+    }
+    this.cluster.fate = ({ method, path: at }) => {
+      if (method !== "GET") this.effects.push(`${method} ${at.split("/").slice(6).join("/")}`);
+      return undefined;
+    };
+    this.service.script = ({ method, path: at }) => {
+      const what = `${method} ${at.replace("/projects/shiny-wind-028834", "service")}`;
+      this.effects.push(what);
+      return this.answer(what);
+    };
+    const { clock } = this.cluster;
+    const { signal } = new AbortController();
+    const watcher = new ProjectWatcher({
+      client: clientOf(this.service, clock),
+      projectID: "shiny-wind-028834",
+      clock,
+      refreshIntervalMs: () => 30_000,
+      wake: () => {},
+      signal,
+    });
+    const memory = newMemory(clock.monotonic());
+    const granted = { mayDelete: () => true, uninstalling: () => Promise.resolve(false) };
+    this.hands = { cluster: this.cluster.client(), clock, watcher, memory, signal, ...granted, ...hands };
+  }
+
+  /** Creates the Compute, its status and all: the API server gives it uid and generation. */
+  stored(fields: { metadata?: object; spec?: object; status?: object } = {}): Compute {
+    const spec = { projectID: "shiny-wind-028834", branchID: "br-main", ...fields.spec };
+    const body = {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Compute",
+      metadata: { name: "shop", ...fields.metadata },
+      spec,
+    };
+    const made = this.cluster.server.handle({ method: "POST", path, body });
+    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+    if (fields.status !== undefined) this.write([{ op: "add", path: "/status", value: fields.status }], "/status");
+    return this.compute();
+  }
+
+  /** Somebody's JSON Patch of the Compute. */
+  write(body: unknown, subresource = ""): void {
+    const contentType = "application/json-patch+json";
+    const { status } = this.cluster.server.handle({
+      method: "PATCH",
+      path: `${path}/shop${subresource}`,
+      body,
+      contentType,
+    });
+    if (status !== 200) throw new Error(`the patch was refused with ${status}`);
+  }
+
+  /** The Compute as the API server has it now. */
+  compute(): Compute {
+    const parsed = parseCompute(this.cluster.server.handle({ method: "GET", path: `${path}/shop` }).body);
+    if (!parsed.ok) throw new Error(parsed.problem);
+    return parsed.value;
+  }
+
+  annotation(name: string): string | undefined {
+    return this.compute().metadata.annotations?.[`compute-operator.dev/${name}`];
+  }
+
+  /** Plans for what is seen and carries the step out. */
+  async pass(self: Compute, fields: ViewFields = {}) {
+    const { memory, clock } = this.hands;
+    const step = plan({ ...view({ ...fields, compute: self, now: clock.monotonic() }), memory });
+    if (step.step === "wait" || step.step === "hold" || step.step === "refuse" || step.step === "settled") {
+      throw new Error(`nothing is to be done: ${JSON.stringify(step)}`);
+    }
+    try {
+      return await act(step, self, this.hands);
+    } finally {
+      this.hands.watcher.turn.give(self.metadata.uid);
+    }
+  }
+}
