@@ -43,7 +43,9 @@ export async function crash(
   const answered = () => all.reduce((sum, writer) => sum + writer.answered, 0);
   for (let crashes = 1; crashes <= count; crashes++) {
     const writing = all.map((writer) => writer.writeUntilItEnds(service.baseURL));
-    await sleep(10 + 90 * random());
+    const enough = answered() + 5 + 40 * random();
+    const deadline = performance.now() + 10_000;
+    while (answered() < enough && performance.now() < deadline) await sleep(1);
     await service.kill();
     await Promise.all(writing);
     await service.start();
