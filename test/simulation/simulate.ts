@@ -98,7 +98,6 @@ function runWorker(
 }
 
 function tell(played: Played): void {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows, this is a worker thread
   parentPort?.postMessage(played);
 }
 

@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { shown } from "../../../src/operator/compute/outcome.ts";
+import { type Reason, reasons } from "../../../src/operator/compute/reasons.ts";
+import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { compute } from "../../support/builders.ts";
+import { active, after, minute, noon, self, statusAfter } from "./reporting.ts";
+
+function isReason(text: string): text is Reason {
+  return Object.hasOwn(reasons, text);
+}
+
+describe("conditions", () => {
+  test.each(Object.keys(reasons).filter(isReason))(
+    "of %s are those of the table, all with one reason and message",
+    (reason) => {
+      const row = reasons[reason];
+      const { conditions = [] } = statusAfter(shown(self, reason, "why"));
+      const types = [
+        "Ready",
+        "Synced",
+        ...(row.reconciling ? ["Reconciling"] : []),
+        ...(row.stalled ? ["Stalled"] : []),
+      ];
+      expect(conditions.map(({ type }) => type)).toEqual(types);
+      expect(new Set(conditions.map((condition) => `${condition.reason} ${condition.message}`))).toEqual(
+        new Set([`${reason} why`]),
+      );
+      expect(conditions.slice(2).every(({ status }) => status === "True")).toBe(true);
+    },
+  );
+
+  test("are dated when their status changes, not when their reason does", () => {
+    const settled = after(active());
+    const idle = after(shown(settled, "Idle", "asleep"), { now: noon + minute });
+    expect(conditionOf(idle.status, "Ready")).toMatchObject({
+      reason: "Idle",
+      lastTransitionTime: "2026-01-01T12:00:00Z",
+    });
+    const busy = after(shown(idle, "Updating", "on it"), { now: noon + 2 * minute });
+    expect(conditionOf(busy.status, "Ready")).toMatchObject({
+      status: "False",
+      lastTransitionTime: "2026-01-01T12:02:00Z",
+    });
+  });
+
+  test("stay as they were while paused, and observedGeneration stands still", () => {
+    const settled = after(active());
+    const edited = { ...settled, metadata: { ...settled.metadata, generation: 2 } };
+    const status = statusAfter(shown(edited, "Paused", "paused"));
+    expect(status).toMatchObject({ observedGeneration: 1, appliedGeneration: 1 });
+    expect(conditionOf(status, "Ready")).toMatchObject({ status: "True", reason: "Paused" });
+    expect(conditionOf(statusAfter(shown(compute({ linked: "ep-one" }), "Paused", "")), "Ready")?.status).toBe(
+      "Unknown",
+    );
+  });
+
+  test("have messages of at most 1 KiB, cut between two characters", () => {
+    const { message = "" } = conditionOf(statusAfter(shown(self, "Rejected", "ü".repeat(2000))), "Ready") ?? {};
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(1024);
+    expect(message).toMatch(/^ü+…$/);
+  });
+});
+
+describe("the generation that the service was brought to", () => {
+  const edited = compute({ linked: "ep-one", generation: 2, status: { endpointID: "ep-one", appliedGeneration: 1 } });
+
+  test.each<[Reason, boolean, number]>([
+    ["Active", false, 2],
+    ["Drifted", false, 2],
+    ["Updating", true, 2],
+    ["Updating", false, 1],
+    ["Rejected", false, 1],
+    ["Paused", false, 1],
+  ])("after %s (sent: %s) is %i", (reason, applied, generation) => {
+    expect(statusAfter({ ...shown(edited, reason, ""), applied }).appliedGeneration).toBe(generation);
+  });
+});
+
+describe("a fresh look that was asked for", () => {
+  const asked = compute({ linked: "ep-one", annotations: { endpointID: "ep-one", reconcileRequestedAt: "now" } });
+
+  test("is answered with the look, also where there is nothing to see yet", () => {
+    expect(statusAfter(active(asked)).lastHandledReconcileAt).toBe("now");
+    expect(statusAfter(shown(asked, "Conflict", ""), { endpoint: undefined }).lastHandledReconcileAt).toBe("now");
+  });
+
+  test("at an endpoint that is lost is not: it stands for a person's consent to make another", () => {
+    const status = statusAfter(shown(asked, "EndpointLost", ""), { endpoint: undefined, answers: false });
+    expect(status).not.toHaveProperty("lastHandledReconcileAt");
+  });
+});
+
+test("drift is shown while there is any, and kept while nothing is known", () => {
+  const drift = [{ field: "disabled", ours: "false", theirs: "true" }];
+  const drifted = after({ ...shown(self, "Drifted", ""), drift });
+  expect(drifted.status.drift).toEqual(drift);
+  expect(statusAfter(shown(drifted, "ServiceUnavailable", "")).drift).toEqual(drift);
+  expect(statusAfter({ ...active(drifted), drift: [] })).not.toHaveProperty("drift");
+});
