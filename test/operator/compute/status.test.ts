@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { shown, unchanged } from "../../../src/operator/compute/outcome.ts";
 import { type Reason } from "../../../src/operator/compute/reasons.ts";
 import { nextStatus, poolerHost, sizeInWords, stateOf } from "../../../src/operator/compute/status.ts";
