@@ -5,6 +5,7 @@ import type { ServiceClient } from "../client/client.ts";
 import type { ClusterClient } from "../cluster/client.ts";
 import { ClusterError, isAlreadyExists, isNotFound } from "../cluster/errors.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
+import { isObjectOf } from "../cluster/objects.ts";
 import { type Secret, secretKind } from "../connection/resolve.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { API_VERSION, CONNECTION_SECRET_TYPE, GROUP, labels, OPERATOR_NAME } from "../resources/names.ts";
@@ -123,9 +124,16 @@ async function create(
     return { kind: "bound", name };
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
+    if (await isOurs(name, metadata, cluster)) return { kind: "bound", name };
     const message = `Secret "${name}" exists and is not this Compute's: it is never written over. Delete it, or name another in spec.connectionSecret.`;
     return { kind: "failed", reason: "Conflict", message };
   }
+}
+
+/** The watch may not have delivered yet what an earlier pass made. */
+async function isOurs(name: string, { namespace, uid }: Compute["metadata"], cluster: ClusterClient): Promise<boolean> {
+  const { items } = await cluster.listPage(secretKind, { namespace, labelSelector: `${labels.compute}=${uid}` });
+  return items.some((item) => isObjectOf(secretKind, item) && item.metadata.name === name && isOwnedBy(item, uid));
 }
 
 async function repair(
