@@ -60,7 +60,7 @@ export class Network implements ServiceTransport {
       ...(query !== undefined && { query }),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    await sleep(Math.min(exchange.delayMs, timeoutMs));
+    if (exchange.delayMs > 0) await sleep(Math.min(exchange.delayMs, timeoutMs));
     if (exchange.delayMs > timeoutMs) throw new NoAnswer("no answer in time");
     if (exchange.kind !== "answer") throw new NoAnswer("ECONNRESET: the connection was cut");
     call.status = exchange.reply.status;

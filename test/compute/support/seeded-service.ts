@@ -1,3 +1,4 @@
+import type { ServiceClock } from "../../../src/service/clock.ts";
 import { cryptoIds } from "../../../src/service/ids.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
@@ -21,13 +22,23 @@ export interface SeededService {
   plan?: "free" | "scale";
   /** Computes that the project has from the start. */
   endpoints?: { id: string; branchID: string; type?: "read_write" | "read_only" }[];
+  /** Branches besides the three that there always are. */
+  branches?: readonly string[];
   service?: Partial<ServiceOptions>;
+  /** The machine's own where left out. */
+  clock?: ServiceClock;
 }
 
 /** A service in this process, ten times quicker than life, with the project and the two keys. */
-export function newService({ plan = "scale", endpoints = [], service = {} }: SeededService): Service {
+export function newService({
+  plan = "scale",
+  endpoints = [],
+  branches = [],
+  service = {},
+  clock = realClock,
+}: SeededService): Service {
   const made = createService({
-    clock: realClock,
+    clock,
     random: Math.random,
     ids: cryptoIds(),
     store: Store.open(":memory:"),
@@ -47,7 +58,7 @@ export function newService({ plan = "scale", endpoints = [], service = {} }: See
       {
         id: project,
         owner: "org-shop",
-        branches: [main, preview, staging].map((id) => ({ id, name: id })),
+        branches: [main, preview, staging, ...branches].map((id) => ({ id, name: id })),
         endpoints: endpoints.map(({ type = "read_write", ...endpoint }) => ({ ...endpoint, type })),
       },
     ],

@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { SmallWorld } from "./support/small-world.ts";
+import { branchesOf, notMet, specPairs } from "./support/specs.ts";
+
+const pairsInAll = 900;
+const perRun = 100;
+const seed = 20_260_105;
+
+it.each(Array.from({ length: pairsInAll / perRun }, (_, part) => part))(
+  "from any valid spec to any other: 100 Computes settle, and write nothing in 100 refreshes more (part %i of 9)",
+  async (part) => {
+    const pairs = specPairs(perRun, seed + 10_000 * (part + 1));
+    await using world = new SmallWorld(
+      pairs.flatMap((_, index) => branchesOf(index)),
+      seed,
+    );
+    for (const [index, { from }] of pairs.entries()) world.declare(index, from);
+    await world.settle(pairs.length);
+    const ids = pairs.map((_, index) => world.compute(index).status.endpointID);
+    for (const [index, { to }] of pairs.entries()) world.declare(index, to);
+    await world.settle(pairs.length);
+    for (const [index, { to }] of pairs.entries()) {
+      const { status } = world.compute(index);
+      const open = status.conditions?.[0]?.reason === "Drifted" ? [] : notMet(to, world.endpoint(status.endpointID));
+      expect({ index, id: status.endpointID, open }).toEqual({ index, id: ids[index], open: [] });
+    }
+    await world.clock.advance(150_000);
+    const revision = world.server.store.revision;
+    const writes = world.host.calls.filter(({ method }) => method !== "GET").length;
+    expect(writes).toBeLessThanOrEqual(2 * pairs.length);
+    // A hundred refreshes of 30 s.
+    await world.clock.advance(100 * 30_000);
+    expect(world.host.calls.filter(({ method }) => method !== "GET")).toHaveLength(writes);
+    expect(world.server.store.revision).toBe(revision);
+  },
+  120_000,
+);

@@ -1,0 +1,118 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
+import { createOperator } from "../../../src/operator/operator.ts";
+import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import { ApiServer } from "../../simulation/api-server/server.ts";
+import { InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
+import { seededRandom } from "../../simulation/random.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+import { keySecret, manifest } from "./manifests.ts";
+import { Network } from "./network.ts";
+import { isReady } from "./scenario.ts";
+import { goodKey, newService } from "./seeded-service.ts";
+import type { Spec } from "./specs.ts";
+
+/** What may suspend does so within a minute. */
+const timeScale = 10_000;
+const api = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
+
+/** The whole system in this process on a driven clock: API server in memory, operator, service. */
+export class SmallWorld implements AsyncDisposable {
+  readonly clock = new VirtualClock();
+  readonly network = new Network();
+  readonly server: ApiServer;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  readonly #branches: readonly string[];
+  readonly host: ReturnType<Network["connect"]>;
+
+  /** `seed` is of all random numbers. */
+  constructor(branches: readonly string[], seed: number) {
+    const { clock } = this;
+    const random = seededRandom(seed);
+    this.#branches = branches;
+    this.server = new ApiServer({ clock, random });
+    this.host = this.network.connect(
+      "service.test",
+      newService({ branches: this.#branches, clock, service: { timeScale } }),
+    );
+    for (const name of ["computes", "serviceconnections", "computepools"]) {
+      const definition: unknown = parse(readFileSync(new URL(`../../../crds/${name}.yaml`, import.meta.url), "utf8"));
+      this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+    }
+    const { stringData: _, ...secret } = keySecret(goodKey);
+    const data = { "api-key": Buffer.from(goodKey).toString("base64") };
+    this.send("POST", "/api/v1/namespaces/default/secrets", { ...secret, data });
+    this.send("POST", `${api}/serviceconnections`, {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ServiceConnection",
+      metadata: { name: "default" },
+      spec: {
+        baseURL: "http://service.test/api/v2",
+        apiKeySecretRef: { name: "service-api-key" },
+        requestBudget: { perMinute: 100_000, burst: 1000 },
+      },
+    });
+    const ports = {
+      clusterTransport: new InMemoryClusterTransport(this.server, clock),
+      serviceTransport: this.network,
+      clock,
+      random,
+      log: silentLogger,
+    };
+    this.#running = createOperator(ports, {
+      namespaces: [],
+      selects: () => true,
+      workers: 16,
+      allowedBaseURLs: ["http://service.test/api/v2"],
+      createSettleMs: 60_000,
+      maxDeletesPerMinute: 60,
+      budgetShare: 1,
+      drainMs: 1000,
+    }).run(this.#stop.signal);
+  }
+
+  send(method: "GET" | "POST" | "PUT", path: string, body?: unknown) {
+    const answer = this.server.handle({ method, path, body });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
+    return JSON.parse(JSON.stringify(answer.body));
+  }
+
+  /** Gives the Compute of this number a spec. */
+  declare(index: number, spec: Spec): void {
+    const path = `${api}/computes/db-${index}`;
+    const found = this.server.handle({ method: "GET", path });
+    if (found.status === 404) this.send("POST", `${api}/computes`, manifest(`db-${index}`, spec));
+    else this.send("PUT", path, { ...this.send("GET", path), spec });
+  }
+
+  compute(index: number): Compute {
+    const parsed = parseCompute(this.send("GET", `${api}/computes/db-${index}`));
+    if (!parsed.ok) throw new Error(parsed.problem);
+    return parsed.value;
+  }
+
+  /** Lets time pass until all of them are Ready for what was declared last. */
+  async settle(count: number): Promise<void> {
+    const settled = () => Array.from({ length: count }, (_, index) => this.compute(index)).every(isReady);
+    for (let waited = 0; !settled() && waited < 600; waited++) await this.clock.advance(1000);
+    const open = Array.from({ length: count }, (_, index) => this.compute(index)).filter((one) => !isReady(one));
+    if (open.length > 0) throw new Error(`these do not settle: ${JSON.stringify(open)}`);
+  }
+
+  endpoint(id: string | undefined) {
+    const headers = { authorization: `Bearer ${goodKey}` };
+    const reply = this.host.service.call({ method: "GET", path: "/api/v2/projects/shop/endpoints", headers });
+    const found = EndpointsAnswer.parse(JSON.parse(reply.body ?? "")).endpoints.find((one) => one.id === id);
+    if (found === undefined) throw new Error(`the service has no endpoint ${id}`);
+    return found;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.clock.advance(10_000);
+    await this.#running;
+  }
+}
