@@ -61,7 +61,11 @@ export class ConnectionReconciler {
       }
       return undefined;
     }
-    await this.#protect(connection);
+    if ((await this.#protect(connection)) === "gone") {
+      const { name, namespace = "" } = connection.metadata;
+      this.#told.set(uid, { namespace, name, news: "" });
+      return undefined;
+    }
     const resolved = connections.resolved(connection);
     const session = this.#session(connection, resolved);
     await this.#report(connection, resolved, session);
@@ -81,7 +85,7 @@ export class ConnectionReconciler {
   }
 
   /** While a Compute uses the connection, it and its Secret may not go: the computes could not be deleted any more. */
-  async #protect(connection: ServiceConnection): Promise<void> {
+  async #protect(connection: ServiceConnection): Promise<"stays" | "gone"> {
     const { cache } = this.#options;
     const namespace = connection.metadata.namespace ?? "";
     if (this.#inUse(connection)) {
@@ -90,8 +94,11 @@ export class ConnectionReconciler {
       if (secret !== undefined) await this.#addFinalizer(secretKind, secret);
     } else if (hasFinalizer(connection) && (await this.#provedUnused(connection))) {
       await this.#removeFinalizer(serviceConnectionKind, connection);
+      // One that was only waiting for that goes, and its watch event brings the rest.
+      if (connection.metadata.deletionTimestamp !== undefined) return "gone";
     }
     await this.#releaseSecrets(namespace);
+    return "stays";
   }
 
   /** Lets go of the Secrets that no connection in use names any more. */

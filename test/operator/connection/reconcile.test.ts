@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import { Connections } from "../../../src/operator/connection/connections.ts";
+import { ConnectionReconciler } from "../../../src/operator/connection/reconcile.ts";
+import type { Secret } from "../../../src/operator/connection/resolve.ts";
+import { parseCompute } from "../../../src/operator/resources/compute.ts";
+import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
+import { parseServiceConnection } from "../../../src/operator/resources/service-connection.ts";
+import { json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { MemoryCluster } from "../cluster/memory-cluster.ts";
+
+const ours = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
+const secrets = "/api/v1/namespaces/default/secrets";
+const apiVersion = "compute-operator.dev/v1alpha1";
+const inUse = ["compute-operator.dev/in-use"];
+
+/** A connection, its Secret and a Compute on an API server in memory; the cache is what the server has. */
+function setUp() {
+  const cluster = new MemoryCluster();
+  const { server, clock } = cluster;
+  for (const body of customResourceDefinitions()) {
+    server.handle({ method: "POST", path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body });
+  }
+  const post = (path: string, body: object) => server.handle({ method: "POST", path, body });
+  const remove = (path: string) => server.handle({ method: "DELETE", path });
+  post(secrets, { metadata: { name: "service" }, type: "compute-operator.dev/api-key", data: { "api-key": "a2V5" } });
+  const spec = { baseURL: "https://service.example.com/api/v2", apiKeySecretRef: { name: "service" } };
+  post(`${ours}/serviceconnections`, { apiVersion, kind: "ServiceConnection", metadata: { name: "default" }, spec });
+  const items = (path: string): unknown[] => {
+    const { body } = server.handle({ method: "GET", path });
+    return typeof body === "object" && body !== null && "items" in body && Array.isArray(body.items) ? body.items : [];
+  };
+  const read = <T>(
+    path: string,
+    parse: (raw: unknown) => { ok: true; value: T } | { ok: false; problem: string },
+  ): T[] =>
+    items(path).flatMap((raw) => {
+      const parsed = parse(raw);
+      return parsed.ok ? [parsed.value] : [];
+    });
+  const isSecret = (raw: unknown): raw is Secret => typeof raw === "object" && raw !== null && "metadata" in raw;
+  const stored = () => items(secrets).filter(isSecret);
+  const connectionsNow = () => read(`${ours}/serviceconnections`, parseServiceConnection);
+  const computesNow = () => read(`${ours}/computes`, parseCompute);
+  const service = new ScriptedService(({ path }) =>
+    path === "/auth"
+      ? json(200, { account_id: "acc", auth_method: "api_key_user" })
+      : json(200, { projects: [{ id: "shop", name: "shop" }, { id: "aaa" }] }),
+  );
+  const connections = new Connections({
+    cache: {
+      connection: (_, name) => connectionsNow().find(({ metadata }) => metadata.name === name),
+      secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
+    },
+    allowedBaseURLs: ["https://service.example.com/api/v2"],
+    budgetShare: 1,
+    transport: service,
+    clock,
+    beforeWrite: () => {},
+    signal: new AbortController().signal,
+    wake: () => {},
+    wakeConnections: () => {},
+  });
+  const woken: string[] = [];
+  const started = () =>
+    new ConnectionReconciler({
+      cluster: cluster.client(),
+      clock,
+      connections,
+      cache: {
+        connectionByUID: (uid) => connectionsNow().find(({ metadata }) => metadata.uid === uid),
+        connectionsOf: connectionsNow,
+        secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
+        secretsOf: stored,
+        computesOf: computesNow,
+      },
+      wakeUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
+    });
+  let reconciler = started();
+  const restart = () => {
+    reconciler = started();
+  };
+  const uid = connectionsNow()[0]?.metadata.uid ?? "";
+  const pass = async () => {
+    for (let n = 0; n < 3; n += 1) {
+      await reconciler.reconcile(uid);
+      await clock.settle();
+    }
+  };
+  const use = () =>
+    post(`${ours}/computes`, {
+      apiVersion,
+      kind: "Compute",
+      metadata: { name: "db" },
+      spec: { projectID: "shop", branchID: "br-main" },
+    });
+  const finalizersOf = () => ({
+    connection: connectionsNow()[0]?.metadata.finalizers,
+    secret: stored()[0]?.metadata.finalizers,
+  });
+  return {
+    cluster,
+    service,
+    pass,
+    use,
+    restart,
+    remove,
+    woken,
+    finalizersOf,
+    status: () => connectionsNow()[0]?.status,
+    stored,
+    connectionsNow,
+  };
+}
+
+const none = (finalizers: readonly string[] | undefined) => finalizers ?? [];
+
+describe("a ServiceConnection", () => {
+  test("tells what kind of key it has and which projects that reaches, sorted", async () => {
+    const { pass, status } = setUp();
+    await pass();
+    expect(status()).toMatchObject({
+      observedGeneration: 1,
+      keyType: "personal",
+      projectCount: 2,
+      projects: [{ id: "aaa" }, { id: "shop", name: "shop" }],
+    });
+    expect(conditionOf(status() ?? {}, "Ready")).toMatchObject({ status: "True", reason: "Authenticated" });
+  });
+
+  test("that is settled asks nothing and writes nothing", async () => {
+    const { pass, service, cluster } = setUp();
+    await pass();
+    const before = [service.requests.length, cluster.requests.length];
+    await pass();
+    expect([service.requests.length, cluster.requests.length]).toEqual(before);
+  });
+
+  test.each([
+    ["Unauthorized", 401],
+    ["Unreachable", 500],
+  ])("is %s where the service answers %i", async (reason, code) => {
+    const { pass, service, status } = setUp();
+    service.script = () => refusal(code, "bad");
+    await pass();
+    expect(conditionOf(status() ?? {}, "Ready")).toMatchObject({ status: "False", reason });
+  });
+});
+
+describe("the finalizers of connection and Secret", () => {
+  test("stand while a Compute uses the connection, and not before", async () => {
+    const { pass, use, finalizersOf } = setUp();
+    await pass();
+    expect([none(finalizersOf().connection), none(finalizersOf().secret)]).toEqual([[], []]);
+    use();
+    await pass();
+    expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
+  });
+
+  test("keep both while the namespace goes, Secret first, until the last Compute is gone", async () => {
+    const { pass, use, restart, remove, stored, connectionsNow } = setUp();
+    use();
+    await pass();
+    remove(`${secrets}/service`);
+    remove(`${ours}/serviceconnections/default`);
+    await pass();
+    expect([stored().length, connectionsNow().length]).toEqual([1, 1]);
+    remove(`${ours}/computes/db`);
+    restart();
+    await pass();
+    expect([stored().length, connectionsNow().length]).toEqual([0, 0]);
+  });
+
+  test("fall when nobody uses the connection any more", async () => {
+    const { pass, use, remove, finalizersOf } = setUp();
+    use();
+    await pass();
+    remove(`${ours}/computes/db`);
+    await pass();
+    expect([none(finalizersOf().connection), none(finalizersOf().secret)]).toEqual([[], []]);
+  });
+});
+
+test("Computes are woken when what they may do through the connection changes, and only then", async () => {
+  const { pass, woken } = setUp();
+  await pass();
+  const first = woken.splice(0).length;
+  expect(first).toBeGreaterThan(0);
+  await pass();
+  expect(woken).toEqual([]);
+});
