@@ -148,6 +148,7 @@ export class Application {
       case "confirmGone":
         await this.#confirmGone(step.endpointID, tracked);
         return;
+      case "remark":
       case "hold":
         return;
       case "wait":

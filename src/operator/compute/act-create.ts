@@ -17,30 +17,40 @@ type Create = Extract<Step, { step: "create" }>;
 /** Mark, POST, link: in this order, so that whoever comes after a crash knows that a POST may have been sent. */
 export async function createEndpoint(step: Create, compute: Compute, hands: Hands): Promise<Outcome> {
   const { watcher, memory, clock, signal } = hands;
-  const again = createMarkOf(compute) !== undefined;
   const marked = await mark(step, compute, hands);
   const answer = await watcher.client.createEndpoint(compute.spec.projectID, { endpoint: step.attributes }, signal);
   memory.listsCountAfter = clock.monotonic();
   if (answer.kind === "ok" && answer.value.endpoint !== undefined) {
     delete memory.held;
-    delete memory.pendingCreate;
+    if (createMarkOf(marked)?.resent !== true) delete memory.pendingCreate;
     return created(step, marked, answer.value.endpoint, answer.value.operations, hands);
   }
   const failure: Failure = answer.kind === "ok" ? { kind: "ambiguous", message: "an answer without endpoint" } : answer;
   if (failure.kind === "ambiguous") return unknown(marked, hands);
-  // An earlier POST may still be under way: then only the lists can tell, and the mark stays.
-  const kept = again
-    ? marked
-    : await patched(hands.cluster, guardedPatch(marked).removeAnnotation(annotations.pendingCreate), marked);
-  return holdBack(step, failure, "create the endpoint", kept, hands);
+  return holdBack(step, failure, "create the endpoint", await unmark(compute, marked, hands), hands);
+}
+
+/** This POST did nothing. An earlier one may still be under way: then only the lists can tell, and its mark stays. */
+function unmark(before: Compute, marked: Compute, { cluster }: Hands): Promise<Compute> {
+  const earlier = createMarkOf(before);
+  const patch = guardedPatch(marked);
+  if (earlier === undefined) patch.removeAnnotation(annotations.pendingCreate);
+  else patch.setAnnotation(annotations.pendingCreate, JSON.stringify(earlier));
+  return patched(cluster, patch, marked);
 }
 
 async function mark(step: Create, compute: Compute, { cluster, clock }: Hands): Promise<Compute> {
   const { uid } = compute.metadata;
   const note: CreateMark = { uid, since: timestamp(clock.now()), ...step.mark };
   const patch = guardedPatch(compute, { resourceVersion: true }).addFinalizer(finalizers.endpoint);
-  if (createMarkOf(compute)?.branchID !== step.mark.branchID)
-    patch.setAnnotation(annotations.pendingCreate, JSON.stringify(note));
+  const known = createMarkOf(compute);
+  // A primary is sent again at once, and the first may yet arrive.
+  const resent = known !== undefined && compute.spec.type === "read_write" ? { resent: true } : {};
+  if (known?.branchID !== step.mark.branchID) {
+    patch.setAnnotation(annotations.pendingCreate, JSON.stringify({ ...note, ...resent }));
+  } else if (known.resent === undefined && "resent" in resent) {
+    patch.setAnnotation(annotations.pendingCreate, JSON.stringify({ ...known, ...resent }));
+  }
   return patched(cluster, patch, compute);
 }
 
@@ -51,9 +61,8 @@ async function created(
   operations: Written["operations"],
   { cluster, watcher }: Hands,
 ): Promise<Outcome> {
-  const patch = guardedPatch(compute)
-    .setAnnotation(annotations.endpointID, endpoint.id)
-    .removeAnnotation(annotations.pendingCreate);
+  const patch = guardedPatch(compute).setAnnotation(annotations.endpointID, endpoint.id);
+  if (createMarkOf(compute)?.resent !== true) patch.removeAnnotation(annotations.pendingCreate);
   // A service that does not answer with the name we gave shows no names: then our own note is the proof.
   if (endpoint.name !== step.attributes.name) {
     patch.setAnnotation(annotations.createdEndpoint, createdProof(compute.metadata.uid, endpoint.id));
@@ -77,7 +86,8 @@ async function created(
 
 /** The outcome can only be seen in lists from now on; the time until another POST runs from here. */
 function unknown(compute: Compute, { memory, clock }: Hands): Outcome {
-  memory.pendingCreate = { since: createMarkOf(compute)?.since ?? "", seenAt: clock.monotonic() };
+  const pending = createMarkOf(compute);
+  if (pending !== undefined) memory.pendingCreate = { since: pending.since, seenAt: clock.monotonic(), mark: pending };
   return shown(
     compute,
     "CreateUnknown",

@@ -1,3 +1,4 @@
+import type { ClusterClient } from "../cluster/client.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { annotations, finalizers } from "../resources/names.ts";
@@ -6,6 +7,7 @@ import { deleteEndpoint, patchEndpoint, restartEndpoint } from "./act-write.ts";
 import { meaningOf } from "./failures.ts";
 import { type Hands, patched, release } from "./hands.ts";
 import { createdProof } from "./link.ts";
+import type { CreateMark } from "./marks.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
 import { isWrite, type Step, type Write } from "./step.ts";
 
@@ -34,11 +36,21 @@ export async function act(step: Acted, compute: Compute, hands: Hands): Promise<
       return unchanged(
         await patched(hands.cluster, guardedPatch(compute).removeAnnotation(annotations[step.mark]), compute),
       );
+    case "remark":
+      return unchanged(await remark(step.mark, compute, hands.cluster));
     case "confirmGone":
       return confirmGone(step, compute, hands);
     case "release":
       return release(step, compute, hands.cluster);
   }
+}
+
+/** Puts back what somebody dropped, as it was: whoever comes next must know that a POST may have been sent. */
+function remark(mark: CreateMark, compute: Compute, cluster: ClusterClient): Promise<Compute> {
+  const patch = guardedPatch(compute, { resourceVersion: true })
+    .addFinalizer(finalizers.endpoint)
+    .setAnnotation(annotations.pendingCreate, JSON.stringify(mark));
+  return patched(cluster, patch, compute);
 }
 
 /** How long to wait for the project's turn before asking again, in milliseconds; whoever waits is also woken. */
@@ -55,8 +67,8 @@ async function link(step: Extract<Step, { step: "link" }>, compute: Compute, { c
   const { endpointID } = step;
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
-    .setAnnotation(annotations.endpointID, endpointID)
-    .removeAnnotation(annotations.pendingCreate);
+    .setAnnotation(annotations.endpointID, endpointID);
+  if (step.keepsMark !== true) patch.removeAnnotation(annotations.pendingCreate);
   if (step.proof === "created") {
     patch.setAnnotation(annotations.createdEndpoint, createdProof(compute.metadata.uid, endpointID));
   }

@@ -8,9 +8,9 @@ import type { ClaimIndex } from "./claim-index.ts";
 import type { Rivals } from "./claims.ts";
 import { compare } from "./fields.ts";
 import { createdProof, EndpointIndex, linksOf, recordedID } from "./link.ts";
-import { createMarkOf } from "./marks.ts";
+import { createMarkOf, hasArrived } from "./marks.ts";
 import type { Memory } from "./memory.ts";
-import { generationOf, type List } from "./view.ts";
+import { generationOf, isGuarded, type List } from "./view.ts";
 
 const indexes = new WeakMap<Listing, EndpointIndex>();
 
@@ -105,11 +105,17 @@ function noteMissing(memory: Memory, { links, startedAt }: List): void {
 
 function noteCreate(memory: Memory, compute: Compute, { links, startedAt }: List, now: number): void {
   const mark = createMarkOf(compute);
-  if (mark === undefined || links.link !== undefined) {
+  if (mark === undefined) {
+    // Gone together with our finalizer, as by kubectl replace, it is put back; a person who means it takes it alone.
+    if (isGuarded(compute) || links.link !== undefined) delete memory.pendingCreate;
+    return;
+  }
+  if (links.link !== undefined && hasArrived(mark, links.link.proof)) {
     delete memory.pendingCreate;
     return;
   }
   if (memory.pendingCreate?.since !== mark.since) memory.pendingCreate = { since: mark.since, seenAt: now };
+  memory.pendingCreate.mark = mark;
   memory.pendingCreate.firstListWithout ??= startedAt;
 }
 

@@ -1,5 +1,6 @@
 import type { Compute } from "../resources/compute.ts";
 import { annotations } from "../resources/names.ts";
+import type { Proof } from "./link.ts";
 
 /**
  * Written before an endpoint is created and taken away when the outcome is known: whoever finds it knows that a POST
@@ -15,6 +16,8 @@ export interface CreateMark {
   through: string;
   /** Endpoints of this branch and type that stood before: the new one is not among them. */
   before: readonly string[];
+  /** Another POST followed while the outcome of the first was not known: one of them may yet arrive. */
+  resent?: true;
 }
 
 /** Written before a restart is sent. */
@@ -29,6 +32,11 @@ export interface RestartMark {
   startedAt?: string;
 }
 
+/** Whether the endpoint that a Compute is linked to is what the only POST made: nothing more can come of it. */
+export function hasArrived(mark: CreateMark, proof: Proof): boolean {
+  return mark.resent !== true && (proof === "marker" || proof === "created");
+}
+
 export function createMarkOf({ metadata }: Compute): CreateMark | undefined {
   const mark = parsed(metadata.annotations?.[annotations.pendingCreate], metadata.uid);
   if (mark === undefined) return undefined;
@@ -39,6 +47,7 @@ export function createMarkOf({ metadata }: Compute): CreateMark | undefined {
     branchID: text(mark.branchID) ?? "",
     through: text(mark.through) ?? "",
     before,
+    ...(mark.resent === true ? { resent: true } : {}),
   };
 }
 

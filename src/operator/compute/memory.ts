@@ -1,3 +1,4 @@
+import type { CreateMark } from "./marks.ts";
 import type { Reason } from "./reasons.ts";
 
 /**
@@ -12,7 +13,7 @@ export interface Memory {
   /** Versions that the watch delivered during the pass: a write's may come before its answer. */
   delivered: Set<string>;
   /** The mark of a create, and the first list since that lacks the endpoint. */
-  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number };
+  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number; mark?: CreateMark };
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
   missing?: { endpointID: string; firstListWithout: number; proved: boolean };
   /** The endpoint whose DELETE was accepted by the service, and when. */

@@ -3,6 +3,7 @@ import { markerOf } from "../resources/names.ts";
 import { claimOnBranch, claimOnEndpoint } from "./claims.ts";
 import { attributesOf } from "./fields.ts";
 import { createMarkOf } from "./marks.ts";
+import { anotherMayArrive } from "./plan-pending.ts";
 import type { Rule } from "./rule.ts";
 import type { Step } from "./step.ts";
 import { type List, type View, who } from "./view.ts";
@@ -13,17 +14,18 @@ export const adoption: Rule = (view, list) => {
   if (adopt === undefined || list.links.link !== undefined) return undefined;
   if ("endpointID" in adopt) {
     const target = list.endpoints.byID(adopt.endpointID);
-    if (target !== undefined) return taken(view, list, target) ?? misfit(view, target) ?? link(target);
+    if (target !== undefined) return taken(view, list, target) ?? misfit(view, target) ?? link(view, target);
     return refused(
       `spec.adopt names endpoint ${adopt.endpointID}, which project ${view.compute.spec.projectID} does not have.`,
     );
   }
   const [primary] = list.endpoints.primariesOf(branchID);
-  return primary === undefined ? undefined : (taken(view, list, primary) ?? link(primary));
+  return primary === undefined ? undefined : (taken(view, list, primary) ?? link(view, primary));
 };
 
-function link({ id }: Endpoint): Step {
-  return { step: "link", endpointID: id, proof: "adopted", news: "adopted" };
+function link(view: View, { id }: Endpoint): Step {
+  const keepsMark = anotherMayArrive(view, "adopted");
+  return { step: "link", endpointID: id, proof: "adopted", news: "adopted", ...(keepsMark ? { keepsMark } : {}) };
 }
 
 function misfit({ compute: { spec } }: View, target: Endpoint): Step | undefined {

@@ -1,14 +1,14 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../api/operation.ts";
-import { finalizers } from "../resources/names.ts";
 import { claimOnBranch, claimOnEndpoint } from "./claims.ts";
 import { type Attributes, type Comparison, compare, type Difference, merged } from "./fields.ts";
 import { type Link, recordedID } from "./link.ts";
 import { createMarkOf, type RestartMark, restartMarkOf } from "./marks.ts";
+import { anotherMayArrive } from "./plan-pending.ts";
 import { isProgress, nextLook, type Progress } from "./reasons.ts";
 import type { Rule } from "./rule.ts";
 import type { Step } from "./step.ts";
-import { annotation, generationOf, type List, shownReason, type View, who } from "./view.ts";
+import { annotation, generationOf, isGuarded, type List, shownReason, type View, who } from "./view.ts";
 
 /** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
 export const surplusEndpoint: Rule = (_, { links }) => {
@@ -30,15 +30,22 @@ export const takenEndpoint: Rule = ({ compute, rivals }, { links, endpoints }) =
 };
 
 /** Finalizer and link are put back wherever they are missing, and marks that have done their work taken away. */
-export const linkInOrder: Rule = ({ compute }, { links }) => {
+export const linkInOrder: Rule = (view, { links }) => {
+  const { compute } = view;
   if (links.link === undefined) return undefined;
   const { endpoint, proof } = links.link;
   const recorded = annotation(compute, "endpointID") === endpoint.id;
-  const guarded = compute.metadata.finalizers?.includes(finalizers.endpoint) === true;
   const pending = createMarkOf(compute) !== undefined;
-  if (recorded && guarded && !pending) return undefined;
+  const keepsMark = anotherMayArrive(view, proof);
+  if (recorded && isGuarded(compute) && (!pending || keepsMark)) return undefined;
   const created = pending && recordedID(compute) !== endpoint.id;
-  return { step: "link", endpointID: endpoint.id, proof, news: created ? "created" : "none" };
+  return {
+    step: "link",
+    endpointID: endpoint.id,
+    proof,
+    news: created ? "created" : "none",
+    ...(keepsMark ? { keepsMark } : {}),
+  };
 };
 
 /** What we began goes on: nothing else is begun, and the service's own waking and suspending is none of it. */

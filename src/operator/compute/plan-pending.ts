@@ -1,10 +1,11 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { sameService } from "../resources/through.ts";
 import { ownerOf } from "./claims.ts";
-import { createMarkOf } from "./marks.ts";
+import type { Proof } from "./link.ts";
+import { createMarkOf, hasArrived } from "./marks.ts";
 import type { Rule } from "./rule.ts";
 import type { Step } from "./step.ts";
-import type { List, View } from "./view.ts";
+import { isGuarded, type List, type View } from "./view.ts";
 
 /**
  * A create whose outcome is not known. The endpoint that carries the marker settles it (rule `linkInOrder`). Another
@@ -12,10 +13,22 @@ import type { List, View } from "./view.ts";
  * lists lack it, the second begun `--create-settle` after this process first saw the mark.
  */
 export const pendingCreate: Rule = (view, list) => {
-  if (createMarkOf(view.compute) === undefined || list.links.link !== undefined) return undefined;
+  if (list.links.link !== undefined) return undefined;
+  const { pendingCreate: known } = view.memory;
+  if (createMarkOf(view.compute) === undefined) {
+    const dropped = isGuarded(view.compute) ? undefined : known?.mark;
+    return dropped === undefined ? undefined : { step: "remark", mark: dropped };
+  }
   const outcome = outcomeOfCreate(view, list);
   return outcome === "absent" ? undefined : outcome;
 };
+
+/** Whether the Compute has its endpoint, and another may yet arrive from a POST that was given up. */
+export function anotherMayArrive({ compute, memory, now, createSettleMs }: View, proof: Proof): boolean {
+  const mark = createMarkOf(compute);
+  if (mark === undefined || hasArrived(mark, proof)) return false;
+  return now < (memory.pendingCreate?.seenAt ?? now) + createSettleMs;
+}
 
 /** Finds out what became of a POST: a step that says so, or `absent` where it is proved to have made nothing. */
 export function outcomeOfCreate(view: View, list: List): Step | "absent" {

@@ -185,6 +185,7 @@ export class ComputeReconciler {
       case "delete":
       case "link":
       case "unmark":
+      case "remark":
       case "confirmGone": {
         if (watcher === undefined) return unchanged(compute);
         const { cluster, clock, signal, mayDelete, uninstalling } = this.#options;

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Compute } from "../resources/compute.ts";
 import { conditionOf } from "../resources/conditions-of.ts";
-import { annotations } from "../resources/names.ts";
+import { annotations, finalizers } from "../resources/names.ts";
 import type { Rivals } from "./claims.ts";
 import type { EndpointIndex, Links } from "./link.ts";
 import type { Memory } from "./memory.ts";
@@ -67,6 +67,11 @@ export function freshLookAsked(compute: Compute): boolean {
 
 export function nameOf({ metadata }: Compute): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+/** Whether our finalizer holds the Compute. */
+export function isGuarded({ metadata }: Compute): boolean {
+  return metadata.finalizers?.includes(finalizers.endpoint) === true;
 }
 
 export function isPrimary(endpoint: Endpoint): boolean {
