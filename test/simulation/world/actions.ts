@@ -32,6 +32,8 @@ export type Action =
   | { do: "cut watches" }
   | { do: "forget history" }
   | { do: "service down"; ms: number }
+  /** The operator's key may not read endpoints for a while, which the service answers with 404. */
+  | { do: "hide endpoints"; ms: number }
   | { do: "cluster down"; ms: number }
   | { do: "step clock"; ms: number };
 

@@ -12,7 +12,7 @@ export type ServiceFate =
   /** Held up on the way: the client gives up first, and then it is carried out. */
   | { kind: "late"; arriveMs: number }
   /** The service's own refusal: nothing is done. */
-  | { kind: "status"; status: 423 | 429 | 503; afterMs: number; retryAfterMs: number | undefined }
+  | { kind: "status"; status: 404 | 423 | 429 | 503; afterMs: number; retryAfterMs: number | undefined }
   /** The service's own 500, or a page of a proxy in front of it: carried out or not. */
   | { kind: "broken"; as: "500" | "html"; carriedOut: boolean; afterMs: number }
   /** Carried out, and the answer breaks off in its middle. */
@@ -52,6 +52,8 @@ export class Weather implements ClusterWeather {
   /** While it is not 0, nothing gets through to the service, or to the API server: outages may overlap. */
   serviceDown = 0;
   clusterDown = 0;
+  /** While it is not 0, the operator's reads of endpoints are answered 404, as for want of a right. */
+  endpointsHidden = 0;
   readonly tally = new Map<string, number>();
   readonly #random: Random;
   readonly #createSettleMs: number;
@@ -62,7 +64,11 @@ export class Weather implements ClusterWeather {
     this.#createSettleMs = createSettleMs;
   }
 
-  service(write: boolean): ServiceFate {
+  service(write: boolean, path: string): ServiceFate {
+    if (this.endpointsHidden > 0 && !write && path.includes("/endpoints")) {
+      const fate: ServiceFate = { kind: "status", status: 404, afterMs: this.#latency(), retryAfterMs: undefined };
+      return this.#counted("service 404", fate);
+    }
     if (this.serviceDown > 0) return this.#counted("service down", { kind: "refused", afterMs: this.#between(1, 200) });
     const rates = this.rates.service;
     const arriveMs = this.#latency();

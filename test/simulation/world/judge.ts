@@ -148,9 +148,10 @@ function leftBehind({ computes, endpoints, mayLeave }: Scene): string[] {
   });
 }
 
-function sharedEndpoints({ computes, endpoints }: Scene): string[] {
+function sharedEndpoints({ computes, endpoints, mayLeave }: Scene): string[] {
   return endpoints.flatMap(({ id, name }) => {
-    const twins = endpoints.filter((other) => other.name !== undefined && other.name === name);
+    const mayStay = mayLeave.has(uidOfMarker(name) ?? "");
+    const twins = mayStay ? [] : endpoints.filter((other) => other.name !== undefined && other.name === name);
     const holders = computes.filter(
       (compute) => statusOf(compute)["endpointID"] === id && conditionOf(compute, "Ready")?.status === "True",
     );

@@ -68,6 +68,12 @@ export function perform(world: World, action: Action): void {
         weather.serviceDown -= 1;
       });
       return;
+    case "hide endpoints":
+      weather.endpointsHidden += 1;
+      clock.after(action.ms, () => {
+        weather.endpointsHidden -= 1;
+      });
+      return;
     case "cluster down":
       weather.clusterDown += 1;
       world.cutWatches();

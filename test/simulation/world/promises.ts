@@ -35,6 +35,7 @@ export class Promises {
   readonly #claimed = new Map<string, Set<string>>();
   /** When a Compute's deletionPolicy last became what it is. */
   readonly #policySince = new Map<string, number>();
+  readonly #everToldToAdopt = new Set<string>();
   /** Computes whose finalizer a person took away: what they leave behind is on that person. */
   readonly letGoByPerson = new Set<string>();
   readonly retained = new Set<string>();
@@ -53,11 +54,13 @@ export class Promises {
     if (compute === undefined) return;
     const { uid } = compute.metadata;
     const now = this.#now();
+    if (specOf(compute)["adopt"] !== undefined) this.#everToldToAdopt.add(uid);
     this.#known.set(uid, { compute, until: after === undefined ? now : Number.POSITIVE_INFINITY });
     if (before === undefined || specOf(before)["deletionPolicy"] !== specOf(compute)["deletionPolicy"]) {
       this.#policySince.set(uid, now);
     }
     const linked = linkedID(compute);
+    if (byOperator && after !== undefined) this.#checkAdoption(before, after);
     if (linked !== undefined) this.#claim(linked, uid);
     const dropped = hasFinalizer(before) && !hasFinalizer(after);
     if (dropped && !byOperator) this.letGoByPerson.add(uid);
@@ -120,6 +123,17 @@ export class Promises {
         this.#broken("finalizers", `${process} let ${before.metadata.name} go while its endpoint ${id} stands`);
       }
     }
+  }
+
+  /** An operator links a Compute only to what carries its mark, what it is told to adopt, and what it was linked to. */
+  #checkAdoption(before: KubeObject | undefined, after: KubeObject): void {
+    const { uid, name } = after.metadata;
+    const id = annotationOf(after, "endpoint-id");
+    if (id === undefined || id === (before && annotationOf(before, "endpoint-id"))) return;
+    const endpoint = this.#options.endpoints().find((one) => one.id === id);
+    if (endpoint === undefined || this.#claimed.get(id)?.has(uid) === true || isOurs(after, endpoint)) return;
+    if (this.#everToldToAdopt.has(uid)) return;
+    this.#broken("adoption", `${name} was linked to ${id}, which it was never told to adopt`);
   }
 
   #checkDelete(target: StoredEndpoint): void {

@@ -123,6 +123,7 @@ function randomAction(dice: Dice, fleet: readonly Member[], index: number): Acti
     [2, () => ({ do: "cut watches" })],
     [2, () => ({ do: "forget history" })],
     [2, () => ({ do: "service down", ms: dice.between(1000, 60_000) })],
+    [2, () => ({ do: "hide endpoints", ms: dice.between(5000, 60_000) })],
     [2, () => ({ do: "cluster down", ms: dice.between(500, 20_000) })],
     [1, () => ({ do: "step clock", ms: dice.between(-3_600_000, 3_600_000) })],
   ]);

@@ -63,7 +63,9 @@ export class SimServiceTransport implements ServiceTransport {
     if (signal.aborted) throw new NoAnswer("called off");
     const verdict = gate({ process: process.name, port: "service", what: `${request.method} ${request.path}` });
     const fate: ServiceFate =
-      verdict === "pass" ? weather.service(write !== undefined) : { kind: "lost", arriveMs: 1, afterMs: 50 };
+      verdict === "pass"
+        ? weather.service(write !== undefined, request.path)
+        : { kind: "lost", arriveMs: 1, afterMs: 50 };
     if (write !== undefined && fate.kind === "late") write.beyondSettle = fate.arriveMs >= createSettleMs;
 
     const deadline = clock.monotonic() + timeoutMs;
@@ -149,8 +151,9 @@ function ownAnswer({ status, text, retryAfterMs }: Reply): Heard {
 const proxyPage: ServiceResponse = { status: 503, json: false, body: undefined };
 const internalError: ServiceResponse = { status: 500, json: true, body: { code: "", message: "internal error" } };
 
-function refusal(status: 423 | 429 | 503, retryAfterMs: number | undefined): Reply {
+function refusal(status: 404 | 423 | 429 | 503, retryAfterMs: number | undefined): Reply {
   const messages = {
+    404: "not allowed to perform this action",
     423: "project already has running conflicting operations, scheduling of new ones is prohibited",
     429: "rate limit exceeded",
     503: "service temporarily unavailable",

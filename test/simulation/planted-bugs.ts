@@ -1,0 +1,240 @@
+import {
+  NoAnswer,
+  type ServiceRequest,
+  type ServiceResponse,
+  type ServiceTransport,
+} from "../../src/operator/client/transport.ts";
+import type { ClusterResponse, ClusterTransport } from "../../src/operator/cluster/transport.ts";
+import { isJsonObject, type JsonObject } from "./api-server/objects.ts";
+import type { SimProcess } from "./world/process.ts";
+import type { Plant } from "./world/world.ts";
+
+// Mistakes that an operator could make, made for it at its ports: the product itself carries no switch for them.
+
+const pendingCreate = "compute-operator.dev/pending-create";
+
+/** A mistake, and the promise that it breaks. */
+export interface PlantedBug {
+  plant: () => Plant;
+  breaks: RegExp;
+}
+
+export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
+  "no pending-create mark": {
+    plant: () => ({ cluster: (inner) => patching(inner, withoutMark) }),
+    breaks: /never twice/,
+  },
+  "a mark that is not guarded by resourceVersion": {
+    plant: () => ({
+      cluster: (inner) => patching(inner, (ops) => (setsMark(ops) ? ops.filter(isNoVersionTest) : ops)),
+    }),
+    breaks: /never twice/,
+  },
+  "a POST that is sent again after a time-out": {
+    plant: () => ({ service: resending }),
+    breaks: /never twice/,
+  },
+  "a 404 taken for gone": {
+    plant: () => ({ service: missingTakenForGone }),
+    breaks: /finalizers|never twice|all is well afterwards/,
+  },
+  "a finalizer dropped before the delete is confirmed": {
+    plant: () => ({ service: deletesTakenForDone }),
+    breaks: /finalizers/,
+  },
+  "a plan made on a list older than the write": {
+    plant: () => ({ service: listsRemembered }),
+    breaks: /never twice|all is well afterwards/,
+  },
+  "a leader that goes on after it has lost the lease": {
+    plant: () => ({ cluster: leadingForEver }),
+    breaks: /one leader/,
+  },
+  "adoption without being asked": {
+    plant: () => ({ cluster: alwaysAdopting }),
+    breaks: /adoption|never another's/,
+  },
+  "a restart that is not remembered": {
+    plant: () => ({ cluster: (inner) => patching(inner, (ops) => ops.map(withoutRestartedAt)) }),
+    breaks: /restart once|all is well afterwards/,
+  },
+  "a Retry-After that is not heeded": {
+    plant: () => ({ service: deafToRetryAfter }),
+    breaks: /budgets/,
+  },
+};
+
+type Send = ServiceTransport["send"];
+
+function sending(send: Send): ServiceTransport {
+  return { send };
+}
+
+function resending(inner: ServiceTransport): ServiceTransport {
+  return sending(async (request, options) => {
+    try {
+      return await inner.send(request, options);
+    } catch (error) {
+      if (!(error instanceof NoAnswer) || request.method !== "POST" || !request.path.endsWith("/endpoints"))
+        throw error;
+      return inner.send(request, options);
+    }
+  });
+}
+
+function missingTakenForGone(inner: ServiceTransport): ServiceTransport {
+  return sending(async (request, options) => {
+    const response = await inner.send(request, options);
+    if (response.status !== 404) return response;
+    if (isList(request)) return answer(200, { endpoints: [] });
+    return isOne(request) ? answer(404, { code: "", message: "endpoint not found" }) : response;
+  });
+}
+
+/** Whatever became of the DELETE, its endpoint is never seen again. */
+function deletesTakenForDone(inner: ServiceTransport): ServiceTransport {
+  const gone = new Set<string>();
+  return sending(async (request, options) => {
+    const id = request.path.split("/").at(-1) ?? "";
+    if (request.method === "DELETE") {
+      gone.add(id);
+      await inner.send(request, options).catch(() => undefined);
+      return { status: 204, json: false, body: undefined };
+    }
+    if (isOne(request) && gone.has(id)) return answer(404, { code: "", message: "endpoint not found" });
+    const response = await inner.send(request, options);
+    return isList(request) ? without(response, gone) : response;
+  });
+}
+
+/** For two minutes after a write a project's list is the one from before it. */
+function listsRemembered(inner: ServiceTransport, { clock }: SimProcess): ServiceTransport {
+  const remembered = new Map<string, ServiceResponse>();
+  const wroteAt = new Map<string, number>();
+  return sending(async (request, options) => {
+    const project = request.path.split("/endpoints")[0] ?? "";
+    if (request.method !== "GET") wroteAt.set(project, clock.monotonic());
+    const before = remembered.get(project);
+    const fresh = clock.monotonic() - (wroteAt.get(project) ?? Number.NEGATIVE_INFINITY) > 120_000;
+    if (isList(request) && before !== undefined && !fresh) return before;
+    const response = await inner.send(request, options);
+    if (isList(request) && response.status === 200) remembered.set(project, response);
+    return response;
+  });
+}
+
+function deafToRetryAfter(inner: ServiceTransport): ServiceTransport {
+  return sending(async (request, options) => {
+    const { status, body, json } = await inner.send(request, options);
+    return { status, body, json };
+  });
+}
+
+/** A process that led once is told for ever that the lease is its own. */
+function leadingForEver(inner: ClusterTransport): ClusterTransport {
+  let own: ClusterResponse | undefined;
+  return requesting(inner, async (request, options) => {
+    const isLease = request.path.includes("/leases");
+    if (isLease && own !== undefined) return own;
+    const response = await inner.request(request, options);
+    if (isLease && request.method !== "GET" && response.status < 300) own = response;
+    return response;
+  });
+}
+
+/** Every Compute that the operator is shown says `adopt: {branchPrimary: true}`. */
+function alwaysAdopting(inner: ClusterTransport): ClusterTransport {
+  async function* watch(
+    what: Parameters<ClusterTransport["watch"]>[0],
+    options: Parameters<ClusterTransport["watch"]>[1],
+  ) {
+    for await (const { type, object } of inner.watch(what, options)) yield { type, object: adopting(object) };
+  }
+  return {
+    watch,
+    async request(request, options) {
+      const response = await inner.request(request, options);
+      return { ...response, body: adopting(response.body) };
+    },
+  };
+}
+
+function adopting(value: unknown): unknown {
+  if (!isJsonObject(value)) return value;
+  if (Array.isArray(value["items"])) return { ...value, items: value["items"].map(adopting) };
+  const { spec } = value;
+  if (!isJsonObject(spec) || spec["type"] !== "read_write") return value;
+  return { ...value, spec: { ...spec, adopt: { branchPrimary: true } } };
+}
+
+type Operation = JsonObject;
+
+function patching(inner: ClusterTransport, change: (ops: Operation[]) => Operation[]): ClusterTransport {
+  return requesting(inner, (request, options) => {
+    const ops = Array.isArray(request.body) ? request.body.filter(isJsonObject) : undefined;
+    return inner.request(ops === undefined ? request : { ...request, body: change(ops) }, options);
+  });
+}
+
+function requesting(inner: ClusterTransport, request: ClusterTransport["request"]): ClusterTransport {
+  return {
+    request,
+    watch: (what, options) => inner.watch(what, options),
+  };
+}
+
+function setsMark(ops: readonly Operation[]): boolean {
+  return ops.some(({ op, path, value }) => {
+    if (op === "remove" || op === "test") return false;
+    return pointsToMark(path) || (path === "/metadata/annotations" && isJsonObject(value) && pendingCreate in value);
+  });
+}
+
+function pointsToMark(path: unknown): boolean {
+  return path === `/metadata/annotations/${pendingCreate.replace("/", "~1")}`;
+}
+
+function isNoVersionTest({ op, path }: Operation): boolean {
+  return !(op === "test" && path === "/metadata/resourceVersion");
+}
+
+function withoutMark(ops: Operation[]): Operation[] {
+  return ops
+    .filter(({ path }) => !pointsToMark(path))
+    .map((operation) => {
+      const { path, value } = operation;
+      if (path !== "/metadata/annotations" || !isJsonObject(value)) return operation;
+      const kept = { ...value };
+      delete kept[pendingCreate];
+      return { ...operation, value: kept };
+    });
+}
+
+function withoutRestartedAt(operation: Operation): Operation {
+  const { path, value } = operation;
+  if (path !== "/status" || !isJsonObject(value)) return operation;
+  const kept = { ...value };
+  delete kept["restartedAt"];
+  return { ...operation, value: kept };
+}
+
+function isList({ method, path }: ServiceRequest): boolean {
+  return method === "GET" && path.endsWith("/endpoints");
+}
+
+function isOne({ method, path }: ServiceRequest): boolean {
+  return method === "GET" && /\/endpoints\/ep-[^/]+$/.test(path);
+}
+
+function answer(status: number, body: unknown): ServiceResponse {
+  return { status, json: true, body };
+}
+
+function without(response: ServiceResponse, gone: ReadonlySet<string>): ServiceResponse {
+  const { body } = response;
+  if (!isJsonObject(body) || !Array.isArray(body["endpoints"])) return response;
+  const endpoints = body["endpoints"].filter(
+    (endpoint) => !(isJsonObject(endpoint) && gone.has(String(endpoint["id"]))),
+  );
+  return { ...response, body: { ...body, endpoints } };
+}

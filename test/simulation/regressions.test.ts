@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "./api-server/objects.ts";
+import type { Action, Timed } from "./world/actions.ts";
+import { noFaults } from "./world/fates.ts";
+import type { Violation } from "./world/records.ts";
+import { play, type RunOptions } from "./world/run.ts";
+import { type Script, scriptOf } from "./world/script.ts";
+
+// What the simulation once found, as the shortest histories that showed it.
+
+const project = "shiny-wind-000001";
+const primary = (more: JsonObject = {}): JsonObject => ({
+  projectID: project,
+  branchID: "br-one-1",
+  type: "read_write",
+  ...more,
+});
+const replica = (more: JsonObject = {}): JsonObject => ({ ...primary(more), type: "read_only" });
+const apply = (name: string, spec: JsonObject): Action => ({ do: "apply", name, spec });
+
+describe("once broken", () => {
+  it("a Compute waits for nobody who names in vain what it wants", async () => {
+    expect(
+      await broken([
+        [1, apply("c2", primary({ branchID: "br-two-1", adopt: { endpointID: "ep-seed-1" } }))],
+        [5, apply("c3", primary({ branchID: "br-main-1" }))],
+      ]),
+    ).toEqual([]);
+  });
+
+  it("a loss and a conflict are not told in turns for ever", async () => {
+    expect(
+      await broken([
+        [1, apply("c0", primary())],
+        [5, apply("c1", primary({ branchID: "br-main-1", adopt: { branchPrimary: true } }))],
+        [20, apply("c0", primary({ branchID: "br-main-1" }))],
+        [30, { do: "delete endpoint", nth: 0 }],
+      ]),
+    ).toEqual([]);
+  });
+
+  it("a change by others right after our own PATCH is put right", async () => {
+    expect(
+      await broken([
+        [1, apply("c0", replica({ scaleToZero: { enabled: false } }))],
+        [20, apply("c0", replica({ scaleToZero: { enabled: false }, computeUnits: { min: 0.25, max: 0.25 } }))],
+        [24, { do: "change endpoint", nth: 1, body: { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 } }],
+      ]),
+    ).toEqual([]);
+  });
+
+  it("the first Compute of all is made at once, though it had to wait for the guard of its key", async () => {
+    const actions: Timed[] = [{ atMs: 4000, action: apply("c0", replica()) }];
+    const made: string[] = [];
+    await play(
+      { seed: 150, operators: 1, rates: noFaults, actions, calmAtMs: 6000 },
+      {
+        onCalm: () => made.push("calm"),
+        gate: ({ what }) => (what.startsWith("POST /projects") ? (made.push(what), "pass") : "pass"),
+      },
+    );
+    expect(made).toEqual([`POST /projects/${project}/endpoints`, "calm"]);
+  });
+
+  it.each([
+    [10, "a create that is pending outlives the key that it was sent with"],
+    [84, "a connection whose probe takes longer than its interval keeps no worker busy"],
+    [410, "a pending create whose mark kubectl replace drops is not sent again"],
+    [545, "a primary that was sent twice leaves no second one behind when it is deleted"],
+  ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
+    expect((await play(scriptOf(seed))).violations).toEqual([]);
+  });
+
+  it("a mark that kubectl replace drops is put back while the create may yet land", async () => {
+    const promises = await broken(
+      [
+        [1, apply("c1", replica())],
+        [20, { do: "replace", name: "c1" }],
+      ],
+      { seed: 4, rates: { ...noFaults, service: { ...noFaults.service, late: 0.6 } } },
+    );
+    expect(promises).toEqual([]);
+  });
+});
+
+/** The promises that a history breaks. */
+async function broken(
+  timed: readonly [seconds: number, action: Action][],
+  more: Partial<Script> = {},
+  options: RunOptions = {},
+): Promise<readonly Violation[]> {
+  const actions = timed.map(([seconds, action]) => ({ atMs: seconds * 1000, action }));
+  const calmAtMs = (actions.at(-1)?.atMs ?? 0) + 60_000;
+  const script: Script = { seed: 1, operators: 1, rates: noFaults, actions, calmAtMs, ...more };
+  return (await play(script, options)).violations;
+}
