@@ -103,9 +103,11 @@ export class Scenario {
 
   /** A call of somebody else's, behind the operator's back; answers the body. */
   console(method: string, path: string, body?: unknown) {
+    const { pathname, searchParams } = new URL(path, "http://service");
     const reply = this.service.call({
       method,
-      path: path.startsWith("/_") ? path : `/api/v2${path}`,
+      path: pathname.startsWith("/_") ? pathname : `/api/v2${pathname}`,
+      query: Object.fromEntries(searchParams),
       headers: { authorization: `Bearer ${consoleKey}` },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { kubectl } from "../control-plane/cluster.ts";
+import { manifest } from "./support/manifests.ts";
+import type { Scenario, ScenarioOptions } from "./support/scenario.ts";
+import { main, preview, project } from "./support/seeded-service.ts";
+import { Stage } from "./support/stage.ts";
+
+let stage: Stage;
+beforeAll(() => {
+  stage = new Stage();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const primary = { id: "ep-cool-term-123456", branchID: main };
+/** What is under way takes minutes, so that it can be looked at. */
+const slow = { service: { timeScale: 0.002 }, endpoints: [primary] };
+const adopt = { branchPrimary: true };
+const endpoint = `/projects/${project}/endpoints/${primary.id}`;
+
+interface Moment {
+  title: string;
+  meaning: string;
+  service: ScenarioOptions;
+  reach: (shop: Scenario) => Promise<unknown>;
+}
+
+async function adopted(shop: Scenario, spec: Record<string, unknown> = {}): Promise<void> {
+  await shop.compute("shop-primary", { adopt, ...spec });
+  await shop.ready("shop-primary");
+}
+
+const moments: readonly Moment[] = [
+  {
+    title: "Creating",
+    meaning: "The endpoint was made and is being started.",
+    service: { service: slow.service },
+    reach: async (shop) => {
+      await shop.compute("shop-primary", { computeUnits: { min: 0.25, max: 2 } });
+      await shop.until("shop-primary", "its endpoint", ({ status }) => status.endpointID !== undefined);
+    },
+  },
+  {
+    title: "Active",
+    meaning: "As declared, and running.",
+    service: { endpoints: [primary] },
+    reach: async (shop) => {
+      await adopted(shop);
+      shop.console("POST", `/_connect/${primary.id}?seconds=6000`);
+      await shop.reason("shop-primary", "Active");
+    },
+  },
+  {
+    title: "Idle",
+    meaning: "As declared, and suspended by the service: the first connection wakes it.",
+    service: slow,
+    reach: (shop) => adopted(shop),
+  },
+  {
+    title: "Updating",
+    meaning: "A change of the spec was accepted and is being carried out.",
+    service: slow,
+    reach: async (shop) => {
+      await shop.compute("shop-primary", { adopt, computeUnits: { min: 1, max: 4 } });
+      await shop.reason("shop-primary", "Updating");
+    },
+  },
+  {
+    title: "Moving",
+    meaning: "`spec.branchID` was changed: the endpoint keeps its host.",
+    service: slow,
+    reach: async (shop) => {
+      await adopted(shop);
+      await shop.edit("shop-primary", { branchID: preview });
+      await shop.reason("shop-primary", "Moving");
+    },
+  },
+  {
+    title: "Restarting",
+    meaning: "The annotation `compute-operator.dev/restartedAt` has a new value.",
+    service: slow,
+    reach: async (shop) => {
+      await adopted(shop);
+      await shop.annotate("shop-primary", "restartedAt", "2026-01-01T12:00:00Z");
+      await shop.reason("shop-primary", "Restarting");
+    },
+  },
+  {
+    title: "Disabled",
+    meaning: "`spec.disabled` is true: it takes no connections.",
+    service: slow,
+    reach: (shop) => adopted(shop, { disabled: true }),
+  },
+  {
+    title: "Lost",
+    meaning: "The endpoint is gone at the service; the reason says what happens next.",
+    service: slow,
+    reach: async (shop) => {
+      await adopted(shop, { driftPolicy: "Report" });
+      shop.console("DELETE", endpoint);
+      await shop.reason("shop-primary", "EndpointLost");
+    },
+  },
+  {
+    title: "Deleting",
+    meaning: "`kubectl delete` was asked for; here it waits, since the Compute is paused.",
+    service: slow,
+    reach: async (shop) => {
+      await adopted(shop);
+      await shop.annotate("shop-primary", "paused", "true");
+      await shop.reason("shop-primary", "Paused");
+      await shop.cluster.delete("Compute", shop.namespace, "shop-primary");
+      await shop.until("shop-primary", "its deletion", ({ status }) => status.state === "Deleting");
+    },
+  },
+  {
+    title: "Unknown",
+    meaning: "The service cannot be seen, or nothing is made yet; the reason says why.",
+    service: slow,
+    reach: async (shop) => {
+      await shop.cluster.create("Compute", shop.namespace, manifest("shop-primary"));
+      await shop.reason("shop-primary", "PrimaryExists");
+    },
+  },
+];
+
+/** kubectl's table with what differs from run to run made the same, its columns aligned anew. */
+function steady(text: string): string {
+  const [head = "", ...lines] = text.trimEnd().split("\n");
+  const starts = [...head.matchAll(/\S+/g)].map(({ index }) => index);
+  const cells = [head, ...lines].map((line) =>
+    starts.map((start, column) =>
+      line
+        .slice(start, starts[column + 1])
+        .trim()
+        .replaceAll(/ep-[a-z]+-[a-z]+-[0-9a-f]{8}/g, primary.id)
+        .replace(/^\d+m?s$/, "5s"),
+    ),
+  );
+  const widths = starts.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? "").length)));
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("   ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+async function chapter({ title, meaning, service, reach }: Moment): Promise<string> {
+  const shop = await stage.scenario(service);
+  await reach(shop);
+  const get = async (...wide: string[]) =>
+    steady(await kubectl(["--namespace", shop.namespace, "get", "computes", ...wide]));
+  const [short, wide] = [await get(), await get("-o", "wide")];
+  return `## ${title}\n\n${meaning}\n\n\`\`\`\n$ kubectl get computes\n${short}\n\n$ kubectl get computes -o wide\n${wide}\n\`\`\`\n`;
+}
+
+const preface = `# What \`kubectl get computes\` shows
+
+One Compute in each state, from a real run: kubectl on a real API server, the operator, and the service. A test keeps this
+page in step (\`npx vitest run --project cluster test/compute/kubectl -u\` writes it anew). \`STATE\` is what the compute does,
+\`READY\` and \`REASON\` are the condition Ready; \`kubectl describe compute\` adds its message, which says what to do.
+`;
+
+it("docs/kubectl.md shows what kubectl get computes prints in each state", async () => {
+  const chapters = await Promise.all(moments.map(chapter));
+  await expect([preface, ...chapters].join("\n")).toMatchFileSnapshot("../../docs/kubectl.md");
+});
