@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { conditions, inProgress, said, showing, stalled } from "./conditions/conditions.ts";
+import { isReady } from "./support/scenario.ts";
+import { main, preview, project, staging } from "./support/seeded-service.ts";
+import { Stage } from "./support/stage.ts";
+
+let stage: Stage;
+beforeAll(() => {
+  stage = new Stage();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const endpoints = `/projects/${project}/endpoints`;
+const create = `POST ${endpoints}`;
+
+describe.concurrent("one owner at all times", () => {
+  it("of two in different namespaces that want one branch: the older, and the other is told who", async () => {
+    const shop = await stage.scenario();
+    const elsewhere = await shop.addNamespace();
+    await shop.compute("db");
+    const first = await shop.ready("db");
+    await shop.computeIn(elsewhere, "db", {});
+    const second = await shop.reason("db", "Conflict", elsewhere);
+    expect(conditions(second)).toEqual(stalled("Conflict"));
+    expect(said(second)).toContain(`Compute ${shop.namespace}/db`);
+    await shop.edit("db", { branchID: preview });
+    const after = await shop.ready("db", elsewhere);
+    expect(after.status.endpointID).not.toBe(first.status.endpointID);
+    expect(shop.endpoints).toHaveLength(2);
+  });
+
+  it("of two that adopt one endpoint: the older, and the loser deletes nothing", async () => {
+    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    await shop.compute("first", { adopt: { endpointID: "ep-theirs" } });
+    await shop.ready("first");
+    await shop.compute("second", { adopt: { endpointID: "ep-theirs" } });
+    await shop.reason("second", "Conflict");
+    await shop.cluster.delete("Compute", shop.namespace, "second");
+    await shop.gone("second");
+    expect(shop.endpoints.map(({ id }) => id)).toEqual(["ep-theirs"]);
+    expect(shop.writes).toEqual([]);
+  });
+});
+
+describe.concurrent("a move", () => {
+  it("onto a branch that another gives up in the same apply settles, whatever the order", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("first", { branchID: main });
+    await shop.compute("second", { branchID: preview });
+    const [first, second] = await Promise.all([shop.ready("first"), shop.ready("second")]);
+    await shop.edit("first", { branchID: preview });
+    const waiting = await shop.until(
+      "first",
+      "its wait or its end",
+      (one) => one.status.branchID === preview || said(one) !== "",
+    );
+    expect(isReady(waiting)).toBe(false);
+    await shop.edit("second", { branchID: staging });
+    const [moved, gave] = await Promise.all([shop.ready("first"), shop.ready("second")]);
+    expect([moved.status.branchID, gave.status.branchID]).toEqual([preview, staging]);
+    expect([moved.status.host, gave.status.host]).toEqual([first.status.host, second.status.host]);
+    expect(shop.writes.filter((write) => write.startsWith("PATCH"))).toHaveLength(2);
+  });
+
+  it("of two that swap branches is a Conflict, since no order is legal, and nothing is sent", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("first", { branchID: main });
+    await shop.compute("second", { branchID: preview });
+    await Promise.all([shop.ready("first"), shop.ready("second")]);
+    await Promise.all([shop.edit("first", { branchID: preview }), shop.edit("second", { branchID: main })]);
+    const swap = (name: string) =>
+      shop.until(name, "the swap", (one) => said(one).includes("want each other's branch"));
+    await Promise.all([swap("first"), swap("second")]);
+    expect(shop.writes).toEqual([create, create]);
+    await shop.edit("first", { branchID: staging });
+    await Promise.all([shop.ready("first"), shop.ready("second")]);
+    await shop.edit("first", { branchID: preview });
+    await shop.ready("first");
+    expect(shop.endpoints.map(({ branch_id }) => branch_id).toSorted()).toEqual([main, preview]);
+  });
+});
+
+describe.concurrent("a restart", () => {
+  it("of a compute that is idle is carried out once", async () => {
+    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    await shop.compute("db", { adopt: { branchPrimary: true } });
+    await shop.reason("db", "Idle");
+    await shop.annotate("db", "restartedAt", "now");
+    await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
+    await shop.lists(2);
+    expect(shop.writes.length).toBeLessThanOrEqual(1);
+  });
+
+  it("while the project is busy waits, and is carried out once", async () => {
+    const shop = await stage.scenario({
+      endpoints: [{ id: "ep-other", branchID: preview }],
+      service: { timeScale: 0.2 },
+    });
+    await shop.compute("db");
+    await shop.ready("db");
+    shop.console("PATCH", `${endpoints}/ep-other`, { endpoint: { autoscaling_limit_max_cu: 4 } });
+    await shop.annotate("db", "restartedAt", "now");
+    await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
+    const accepted = shop.calls.filter(({ path, status }) => path.endsWith("/restart") && status === 200);
+    expect(accepted).toHaveLength(1);
+    const busy = showing(shop.history("db"), "ProjectBusy");
+    expect(conditions(busy)).toEqual(inProgress("ProjectBusy"));
+  });
+
+  it("whose reply was lost is not sent again where the service shows it", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const { status } = await shop.ready("db");
+    shop.faults({ kind: "drop-after", method: "POST", count: 1 });
+    await shop.annotate("db", "restartedAt", "now");
+    await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
+    expect(shop.writes).toEqual([create, `POST ${endpoints}/${status.endpointID}/restart`]);
+  });
+});
+
+describe.concurrent("a service that shows no more than the specification", () => {
+  const strict = { service: { strictSpec: true, timeScale: 10 } };
+
+  it("has a Compute made, changed, restarted and deleted with one write each", async () => {
+    const shop = await stage.scenario(strict);
+    await shop.compute("db", { computeUnits: { min: 1, max: 1 } });
+    const { status } = await shop.ready("db");
+    await shop.edit("db", { computeUnits: { min: 2, max: 2 }, scaleToZero: { enabled: false } });
+    expect((await shop.ready("db")).status.size).toBe("2 CU");
+    await shop.annotate("db", "restartedAt", "now");
+    await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
+    await shop.cluster.delete("Compute", shop.namespace, "db");
+    await shop.gone("db");
+    const at = `${endpoints}/${status.endpointID}`;
+    expect(shop.writes).toEqual([create, `PATCH ${at}`, `POST ${at}/restart`, `DELETE ${at}`]);
+    expect(shop.endpoints).toEqual([]);
+  });
+
+  it("never gets a blind second POST after a lost reply: a person says which endpoint it is", async () => {
+    const shop = await stage.scenario(strict);
+    shop.faults({ kind: "drop-after", method: "POST", count: 1 });
+    await shop.compute("db", { type: "read_only" });
+    const unknown = await shop.until("db", "what it cannot know", (db) => said(db).includes("shows no names"));
+    expect(said(unknown)).toContain(shop.endpoints[0]?.id);
+    await shop.lists(12);
+    expect(shop.writes).toEqual([create]);
+    await shop.edit("db", { adopt: { endpointID: shop.endpoints[0]?.id } });
+    await shop.ready("db");
+    expect(shop.endpoints).toHaveLength(1);
+    expect(shop.writes).toEqual([create]);
+  });
+});
