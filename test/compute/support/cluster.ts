@@ -69,9 +69,11 @@ export class Cluster {
     return object;
   }
 
+  /** All of a kind; none where the kind itself is gone. */
   async list(kind: Kind, namespace: string): Promise<Raw[]> {
-    const body = await this.#send({ method: "GET", path: pathOf(kind, namespace) });
-    const { items }: { items: Raw[] } = body;
+    const answer = await this.#answer({ method: "GET", path: pathOf(kind, namespace) });
+    if (answer.status === 404) return [];
+    const { items }: { items: Raw[] } = answer.body;
     return items;
   }
 
