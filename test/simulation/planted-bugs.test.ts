@@ -14,9 +14,12 @@ describe("a planted bug is caught", () => {
   });
 });
 
-async function seedsUntilCaught({ plant }: PlantedBug): Promise<{ seeds: number; promise: string }> {
+async function seedsUntilCaught({
+  plant,
+  weather = (script) => script,
+}: PlantedBug): Promise<{ seeds: number; promise: string }> {
   for (let seed = 1; seed <= mostSeeds; seed++) {
-    const { violations } = await play(scriptOf(seed), { plant: plant() });
+    const { violations } = await play(weather(scriptOf(seed)), { plant: plant() });
     const [first] = violations;
     if (first !== undefined) return { seeds: seed, promise: first.promise };
   }

@@ -6,7 +6,10 @@ import {
 } from "../../src/operator/client/transport.ts";
 import type { ClusterResponse, ClusterTransport } from "../../src/operator/cluster/transport.ts";
 import { isJsonObject, type JsonObject } from "./api-server/objects.ts";
+import type { Timed } from "./world/actions.ts";
+import { noFaults } from "./world/fates.ts";
 import type { SimProcess } from "./world/process.ts";
+import type { Script } from "./world/script.ts";
 import type { Plant } from "./world/world.ts";
 
 // Mistakes that an operator could make, made for it at its ports: the product itself carries no switch for them.
@@ -17,6 +20,8 @@ const pendingCreate = "compute-operator.dev/pending-create";
 export interface PlantedBug {
   plant: () => Plant;
   breaks: RegExp;
+  /** Weather in which it shows sooner. */
+  weather?: (script: Script) => Script;
 }
 
 export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
@@ -29,6 +34,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       cluster: (inner) => patching(inner, (ops) => (setsMark(ops) ? ops.filter(isNoVersionTest) : ops)),
     }),
     breaks: /never twice/,
+    weather: handOversOnOldViews,
   },
   "a POST that is sent again after a time-out": {
     plant: () => ({ service: resending }),
@@ -63,6 +69,19 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: /budgets/,
   },
 };
+
+/** Slow watches, requests that arrive late, and a leader that dies now and then with another at hand. */
+function handOversOnOldViews(script: Script): Script {
+  const service = { ...noFaults.service, late: 0.5 };
+  const deaths: Timed[] = [6, 30, 55, 80, 105].map((s) => ({ atMs: s * 1000, action: { do: "kill", downMs: 500 } }));
+  return {
+    ...script,
+    operators: 2,
+    rates: { ...noFaults, service, slowestLineMs: 60_000 },
+    actions: [...script.actions, ...deaths].toSorted((a, b) => a.atMs - b.atMs),
+    calmAtMs: Math.max(script.calmAtMs, 120_000),
+  };
+}
 
 type Send = ServiceTransport["send"];
 

@@ -1,16 +1,13 @@
+import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
-import { describeFailure } from "./world/failure.ts";
-import { play } from "./world/run.ts";
-import { scriptOf } from "./world/script.ts";
+import { playMany, replayOf } from "./many.ts";
+
+const seeds = 2000;
 
 describe("the operator in a simulated world", () => {
-  it("keeps every promise over the first seeds", { timeout: 120_000 }, async () => {
-    const failures: string[] = [];
-    for (let seed = 1; seed <= 12; seed++) {
-      const script = scriptOf(seed);
-      const result = await play(script);
-      if (result.violations.length > 0) failures.push(describeFailure(script, result));
-    }
-    expect(failures).toEqual([]);
+  it(`keeps every promise over ${seeds} seeds`, { timeout: 900_000 }, async () => {
+    const total = await playMany({ from: 1, seeds, workers: Math.min(2, availableParallelism()) });
+    expect(total.failed.map(replayOf)).toEqual([]);
+    expect(total.seeds).toBe(seeds);
   });
 });

@@ -143,7 +143,9 @@ export class Promises {
     if (owners.length === 0) {
       this.#broken("never another's", `delete of ${target.id}, which is linked by an annotation at most`);
     }
-    for (const { compute } of owners) {
+    // Of several that adopted one endpoint, the one that goes takes it along.
+    const leaving = owners.filter(({ compute, until }) => until < Number.POSITIVE_INFINITY || isDeleting(compute));
+    for (const { compute } of leaving.length > 0 ? leaving : owners) {
       const { uid } = compute.metadata;
       const twins = this.#options.endpoints().filter(({ name }) => name === markerOf(uid));
       const living = this.#known.get(uid)?.until === Number.POSITIVE_INFINITY && !isDeleting(compute);

@@ -1,0 +1,62 @@
+import { Worker } from "node:worker_threads";
+import { z } from "zod";
+
+/** What a worker tells of one seed. */
+export const Played = z.object({
+  seed: z.number(),
+  steps: z.number(),
+  faults: z.array(z.tuple([z.string(), z.number()])),
+  /** The first broken promise, in words. */
+  broken: z.string().optional(),
+});
+export type Played = z.infer<typeof Played>;
+
+/** Which seeds one worker plays. */
+export const Share = z.object({ from: z.number(), until: z.number(), step: z.number() });
+export type Share = z.infer<typeof Share>;
+
+/** What many runs came to. */
+export interface Total {
+  seeds: number;
+  /** Requests that operators sent. */
+  steps: number;
+  /** How many faults of each kind befell them. */
+  faults: Map<string, number>;
+  failed: Played[];
+}
+
+/** Plays seeds on several threads; `told` hears of each as it ends. */
+export async function playMany(
+  { from, seeds, workers }: { from: number; seeds: number; workers: number },
+  told: (played: Played, total: Total) => void = () => {},
+): Promise<Total> {
+  const total: Total = { seeds: 0, steps: 0, faults: new Map(), failed: [] };
+  const take = (played: Played) => {
+    total.seeds += 1;
+    total.steps += played.steps;
+    for (const [kind, count] of played.faults) total.faults.set(kind, (total.faults.get(kind) ?? 0) + count);
+    if (played.broken !== undefined) total.failed.push(played);
+    told(played, total);
+  };
+  const shares = Array.from({ length: workers }, (_, index) => ({
+    from: from + index,
+    until: from + seeds,
+    step: workers,
+  }));
+  await Promise.all(shares.map((share) => runWorker(share, take)));
+  return total;
+}
+
+/** The line that plays a seed again, exactly as it was. */
+export function replayOf({ seed, broken }: Played): string {
+  return `seed ${seed} breaks a promise: ${broken}\n  replay it: npm run simulate -- --seed ${seed}`;
+}
+
+function runWorker(share: Share, take: (played: Played) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: share });
+    worker.on("message", (message) => take(Played.parse(message)));
+    worker.once("error", reject);
+    worker.once("exit", () => resolve());
+  });
+}

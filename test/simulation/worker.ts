@@ -1,0 +1,17 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { type Played, Share } from "./many.ts";
+import { play } from "./world/run.ts";
+import { scriptOf } from "./world/script.ts";
+
+const { from, until, step } = Share.parse(workerData);
+for (let seed = from; seed < until; seed += step) {
+  const { violations, steps, faults } = await play(scriptOf(seed));
+  const [first] = violations;
+  const broken = first === undefined ? {} : { broken: `${first.promise}: ${first.message}` };
+  tell({ seed, steps, faults: [...faults], ...broken });
+}
+
+function tell(played: Played): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows; this is a worker thread
+  parentPort?.postMessage(played);
+}
