@@ -74,8 +74,10 @@ export class PassQueue {
 
   #failed(uid: string, error: unknown): string {
     const { kind, log, stopped } = this.#options;
-    if (error instanceof NotLeader || stopped.aborted) return "stopped";
+    if (stopped.aborted) return "stopped";
     this.#queue.retry(uid);
+    // A claim can lapse for a moment (the wall clock jumped) and hold again; where it is lost, the queue ends with it.
+    if (error instanceof NotLeader) return "stopped";
     if (isStale(error)) {
       log.debug({ kind, uid }, "A pass saw an old object and is repeated");
       return "stale";

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { NotLeader } from "../../src/operator/cluster/leadership.ts";
+import { PassQueue } from "../../src/operator/pass-queue.ts";
+import { silentLogger } from "../../src/operator/runtime/log.ts";
+import { createMetrics } from "../../src/operator/runtime/metrics.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+/** A queue that runs; `fail` decides what each pass throws. */
+function running(fail: (pass: number) => Error | undefined) {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const passes: number[] = [];
+  const queue = new PassQueue({
+    kind: "compute",
+    clock,
+    random: () => 0,
+    log: silentLogger,
+    metrics: createMetrics(),
+    workers: 4,
+    laneOf: () => "",
+    reconcile: async () => {
+      passes.push(clock.monotonic());
+      const error = fail(passes.length);
+      if (error !== undefined) throw error;
+      return undefined;
+    },
+    stopped: stop.signal,
+  });
+  void queue.run(stop.signal);
+  queue.wake(["shop"]);
+  return { clock, stop, passes, queue };
+}
+
+describe("a pass that may not write", () => {
+  test("because the claim to the lease lapsed for a moment is repeated: nobody else would wake its object", async () => {
+    const { clock, passes } = running((pass) => (pass === 1 ? new NotLeader("not now") : undefined));
+    await clock.advance(60_000);
+    expect(passes).toEqual([0, 50]);
+  });
+
+  test("because the operator stops is not", async () => {
+    const { clock, stop, passes } = running(() => {
+      stop.abort();
+      return new NotLeader("no more");
+    });
+    await clock.advance(60_000);
+    expect(passes).toEqual([0]);
+    expect(clock.pending).toBe(0);
+  });
+});
