@@ -73,7 +73,9 @@ export class LeaseClaim {
     const lease = await client.get(leases, { namespace, name }, { signal });
     if (lease === undefined) return await this.#create(signal);
     this.#observe(lease);
-    if (lease.spec?.holderIdentity !== identity && this.freeInMs() > 0) return false;
+    const others = lease.spec?.holderIdentity !== identity;
+    // Somebody may have led while this process slept, and given the lease back: then its term is over all the same.
+    if (others && (this.isHeld || this.freeInMs() > 0)) return false;
     return await this.#write(lease, signal);
   }
 

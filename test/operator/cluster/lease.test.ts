@@ -177,6 +177,22 @@ describe("a leader whose process slept", () => {
     expect(mayWrite()).toBe(false);
   });
 
+  test("starts over where another led meanwhile and gave the lease back: what it knows is from before that", async () => {
+    const cluster = new MemoryCluster();
+    const a = candidate(cluster, "a");
+    await cluster.clock.advance(20 * second);
+    const was = await recordOf(cluster);
+    await cluster
+      .client()
+      .patch(leases, { namespace: "default", name: "compute-operator" }, [
+        { op: "add", path: "/spec", value: { ...was, holderIdentity: "", leaseTransitions: 1 } },
+      ]);
+    cluster.clock.suspend(300 * second);
+    await cluster.clock.advance(10 * second);
+    expect(a.log).toEqual(["starts at 0", expect.stringMatching(/^stops at/), expect.stringMatching(/^starts at/)]);
+    expect(a.election.mayWrite()).toBe(true);
+  });
+
   test("and whose wall clock was set back meanwhile may not write either", async () => {
     const cluster = new MemoryCluster();
     const a = candidate(cluster, "a");
