@@ -179,6 +179,9 @@ export class Term {
     }
     const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ComputePool");
     if (owner !== undefined) this.#wake("pool", [owner.uid]);
+    // Whoever owns it: its name stands in the way of the pool that would give it, or no longer does.
+    const pool = type === "updated" ? undefined : this.#options.caches.pools.get(namespace, poolNameIn(object));
+    if (pool !== undefined) this.#wake("pool", [pool.metadata.uid]);
   }
 
   connectionChanged({ object }: Change<ServiceConnection>): void {
@@ -253,6 +256,11 @@ function claimOf(compute: Compute | undefined): string {
   const { projectID, branchID, type, adopt, connectionRef } = spec;
   const { deletionTimestamp } = metadata;
   return JSON.stringify([projectID, branchID, type, adopt, connectionRef, recordedID(compute), deletionTimestamp]);
+}
+
+/** Of the pool that would name a member like this. */
+function poolNameIn({ metadata }: Compute): string {
+  return metadata.name.replace(/-\d+$/, "");
 }
 
 function within(namespace: string): (object: { metadata: { namespace?: string | undefined } }) => boolean {

@@ -86,7 +86,7 @@ export class ComputeReconciler {
       return undefined;
     }
     if (!this.#options.selects(compute)) {
-      this.#leave(uid);
+      this.#forget(uid);
       return undefined;
     }
     const memory = this.#memoryOf(uid);
@@ -119,7 +119,7 @@ export class ComputeReconciler {
     const sight = await observe(compute, memory, connection, watcher, rivals);
     if (sight.kind === "listed") takeNote(memory, compute, sight.list, now);
     const view: View = { compute, sight, rivals, memory, now, createSettleMs };
-    const step = plan(view);
+    const step = await this.#letGo(plan(view), compute);
     const outcome = await this.#carryOut(step, compute, memory, watcher);
     const whole = await this.#bind(outcome, sight, watcher);
     const reported = await report(whole.outcome, sight, whole.binding, this.#options);
@@ -129,6 +129,15 @@ export class ComputeReconciler {
     if (written && !memory.delivered.has(resourceVersion))
       memory.ownWrite = { resourceVersion, since: clock.monotonic() };
     return this.#nextLook(whole.outcome, memory);
+  }
+
+  /** Once the CRD itself goes, no Compute waits any more to have its endpoint deleted: all are let go. */
+  async #letGo(step: Step, compute: Compute): Promise<Step> {
+    const waits = step.step === "wait" && step.reason !== "Deleting";
+    if (!waits || compute.metadata.deletionTimestamp === undefined) return step;
+    if (!(await this.#options.uninstalling())) return step;
+    const message = "Whatever endpoint it has is kept: the CRD itself is being deleted.";
+    return { step: "release", event: "Released", message };
   }
 
   /** A look that is due, or that a person asked for, wants a list from after that. */
