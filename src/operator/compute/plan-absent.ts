@@ -70,7 +70,10 @@ export const creation: Rule = (view, list) => {
       "The ServiceConnection is being deleted: nothing new is created through it. Name another in spec.connectionRef.";
     return { step: "wait", reason: "ConnectionNotReady", message };
   }
-  const before = list.endpoints.all.filter((endpoint) => endpoint.branch_id === branchID && endpoint.type === type);
+  // Only among the nameless ones is it looked for by them; and an annotation has no room for thousands of ids.
+  const before = list.endpoints.all.filter(
+    (endpoint) => endpoint.branch_id === branchID && endpoint.type === type && endpoint.name === undefined,
+  );
   const pending = createMarkOf(compute);
   return {
     step: "create",

@@ -71,6 +71,18 @@ describe("a create whose outcome is not known", () => {
     expect(plan(view({ compute: copy }))).toMatchObject({ step: "create", mark: { before: [] } });
   });
 
+  test("has a mark that holds of ten thousand neighbours only those that it could be taken for: annotations are small", () => {
+    const self = compute({ spec: { type: "read_only" } });
+    const neighbours = Array.from({ length: 10_000 }, (_, index) =>
+      endpoint({ id: `ep-${index}`, type: "read_only", name: `k8s-${uidOf(index + 256)}` }),
+    );
+    const nameless = endpoint({ id: "ep-nameless", type: "read_only" });
+    expect(plan(view({ compute: self, endpoints: [...neighbours, nameless] }))).toMatchObject({
+      step: "create",
+      mark: { before: ["ep-nameless"] },
+    });
+  });
+
   test.each(["", "{", "null", "[]", '"text"', '{"uid":7}'])("is nobody's business where the mark reads %j", (mark) => {
     const self = compute({ annotations: { pendingCreate: mark }, spec: { type: "read_only" } });
     expect(plan(view({ compute: self }))).toMatchObject({ step: "create" });
