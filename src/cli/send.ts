@@ -112,11 +112,9 @@ async function restart(write: Extract<Write, { step: "restart" }>, tracked: Trac
   const { endpointID, value } = write;
   const known = await project.client.listOperations(project.id, uninterrupted);
   const seen = project.listing?.kind === "listed" ? project.listing.index.byID(endpointID) : undefined;
-  const newest = (known.kind === "ok" ? known.value : [])
-    .filter(({ endpoint_id }) => endpoint_id === endpointID)
-    .map(({ created_at }) => created_at ?? "")
-    .toSorted()
-    .at(-1);
+  const operations =
+    known.kind === "ok" ? known.value.filter(({ endpoint_id }) => endpoint_id === endpointID) : undefined;
+  const newest = operations?.reduce((latest, { created_at = "" }) => (created_at > latest ? created_at : latest), "");
   const mark = {
     uid: compute.metadata.uid,
     since: timestamp(clock.now()),

@@ -96,14 +96,11 @@ export async function restartEndpoint(
 async function markRestart(
   value: string,
   startedAt: string | undefined,
-  operations: readonly Operation[],
+  operations: readonly Operation[] | undefined,
   compute: Compute,
   { cluster, clock }: Hands,
 ): Promise<Compute> {
-  const newest = operations
-    .map(({ created_at }) => created_at ?? "")
-    .toSorted()
-    .at(-1);
+  const newest = operations?.reduce((latest, { created_at = "" }) => (created_at > latest ? created_at : latest), "");
   const mark: RestartMark = {
     uid: compute.metadata.uid,
     since: timestamp(clock.now()),

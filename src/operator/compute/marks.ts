@@ -26,7 +26,7 @@ export interface RestartMark {
   since: string;
   /** Of the annotation `restartedAt` that asked for it. */
   value: string;
-  /** When the newest operation of the endpoint known before was created. */
+  /** When the newest operation of the endpoint before was created; empty: it had none; absent: they could not be read. */
   newestOperation?: string;
   /** The endpoint's `started_at` before. */
   startedAt?: string;

@@ -34,7 +34,8 @@ export async function observe(
   // Only a restart whose outcome is open, and a failure that may have been made good, need more than our own.
   const needed = restartMarkOf(compute) !== undefined || shownReason(compute) === "OperationFailed";
   if (!needed || link === undefined) return { kind: "listed", list };
-  return { kind: "listed", list: { ...list, lookedUp: await watcher.operations.latest(link.endpoint.id) } };
+  const lookedUp = await watcher.operations.latest(link.endpoint.id);
+  return { kind: "listed", list: lookedUp === undefined ? list : { ...list, lookedUp } };
 }
 
 /** Operations that ran when an earlier process stopped are followed to their end. */

@@ -223,7 +223,10 @@ export const restart: Rule = ({ compute }, list) => {
 /** Whether a marked restart shows: a suspend and a start created since, or the compute started at another time. */
 function wasRestarted(mark: RestartMark, endpoint: Endpoint, operations: readonly Operation[]): boolean {
   if (endpoint.started_at !== undefined && endpoint.started_at !== mark.startedAt) return true;
-  const since = operations.filter(({ created_at }) => (created_at ?? "") > (mark.newestOperation ?? ""));
+  const { newestOperation } = mark;
+  // What was there before is not known: any of these may be older than the mark.
+  if (newestOperation === undefined) return false;
+  const since = operations.filter(({ created_at }) => (created_at ?? "") > newestOperation);
   const has = (action: string) => since.some((operation) => operation.action === action);
   return has("suspend_compute") && has("start_compute");
 }

@@ -69,12 +69,15 @@ export class Operations {
     this.#schedule();
   }
 
-  /** An endpoint's latest operations, read anew, also those that are not ours; none where the service shows none. */
-  async latest(endpointID: string): Promise<Operation[]> {
+  /**
+   * An endpoint's latest operations, read anew, also those that are not ours; none where the service shows none,
+   * `undefined` where they could not be read now.
+   */
+  async latest(endpointID: string): Promise<Operation[] | undefined> {
     const { client, projectID, signal } = this.#options;
     if (!this.#supported) return [];
     const answer = await client.listOperations(projectID, signal);
-    return answer.kind === "ok" ? answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID) : [];
+    return answer.kind === "ok" ? answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID) : undefined;
   }
 
   stop(): void {

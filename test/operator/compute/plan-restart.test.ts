@@ -38,6 +38,14 @@ function planned(self: ReturnType<typeof compute>, seen = {}, lookedUp: readonly
 const send = { step: "restart", endpointID: "ep-one", value: "second" };
 const done = { step: "restarted", endpointID: "ep-one", value: "second" };
 
+describe("a restart whose reply was lost", () => {
+  test("is not taken for done by operations of which it is not known whether they are older", () => {
+    const pair = ["suspend_compute", "start_compute"].map((action) => operation({ action, created_at: after }));
+    expect(planned(restarting({}, { newestOperation: undefined }), {}, pair)).toEqual(send);
+    expect(planned(restarting({}, { newestOperation: "" }), {}, pair)).toEqual(done);
+  });
+});
+
 describe("the annotation restartedAt", () => {
   test("with a new value asks for one restart, also of an idle compute", () => {
     expect(planned(restarting())).toEqual(send);
