@@ -1,4 +1,5 @@
 import { createMarkOf } from "./marks.ts";
+import { nextLook } from "./reasons.ts";
 import type { Rule } from "./rule.ts";
 import { freshLookAsked, type List, shownReason, type View } from "./view.ts";
 
@@ -39,6 +40,7 @@ export const lostEndpoint: Rule = (view, list) => {
       step: "wait",
       reason: "EndpointLost",
       message: `Endpoint ${endpointID} was deleted behind our back. driftPolicy is Report, so none is made in its place: set it to Correct to have one made, or delete this Compute.`,
+      lookInMs: nextLook("slow", 0) ?? 0,
     };
   }
   // Told once: whatever became of the create since, it is gone on with.

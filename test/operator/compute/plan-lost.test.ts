@@ -60,6 +60,7 @@ describe("an endpoint that a list lacks", () => {
       step: "wait",
       reason: "EndpointLost",
       message: expect.stringContaining("driftPolicy is Report"),
+      lookInMs: 60_000,
     });
   });
 
