@@ -1,7 +1,7 @@
 import type { Failure } from "../client/answer.ts";
 import type { Written } from "../client/client.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
-import type { Compute } from "../resources/compute.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
 import { timestamp } from "../resources/conditions-of.ts";
 import { annotations, finalizers } from "../resources/names.ts";
 import { type Hands, patched } from "./hands.ts";
@@ -11,6 +11,7 @@ import { type CreateMark, createMarkOf } from "./marks.ts";
 import { type Outcome, shown } from "./outcome.ts";
 import { progressMessage } from "./plan-linked.ts";
 import type { Step } from "./step.ts";
+import { generationOf } from "./view.ts";
 
 type Create = Extract<Step, { step: "create" }>;
 
@@ -51,6 +52,8 @@ async function mark(step: Create, compute: Compute, { cluster, clock }: Hands): 
   } else if (known.resent === undefined && "resent" in resent) {
     patch.setAnnotation(annotations.pendingCreate, JSON.stringify({ ...known, ...resent }));
   }
+  // A mark that stands already is proved to stand still, or a Compute that is long gone would get another endpoint.
+  if (patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
   return patched(cluster, patch, compute);
 }
 
@@ -68,10 +71,12 @@ async function created(
     patch.setAnnotation(annotations.createdEndpoint, createdProof(compute.metadata.uid, endpoint.id));
   }
   watcher.operations.follow(operations);
-  return shown(await patched(cluster, patch, compute), "Creating", progressMessage("Creating", endpoint.id), {
+  const linked = await patched(cluster, patch, compute);
+  return shown(linked, "Creating", progressMessage("Creating", endpoint.id), {
     endpoint,
     operations,
-    applied: true,
+    // The spec may have been changed while the POST was under way: that change is still to be sent.
+    applied: generationOf(linked) === generationOf(compute),
     notes: [
       {
         type: "Normal",

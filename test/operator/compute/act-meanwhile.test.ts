@@ -1,0 +1,53 @@
+import { describe, expect, test } from "vitest";
+import { NoAnswer } from "../../../src/operator/client/transport.ts";
+import { restartMarkOf } from "../../../src/operator/compute/marks.ts";
+import { markerOf } from "../../../src/operator/resources/names.ts";
+import { endpoint, madeBy } from "../../support/builders.ts";
+import { json, refusal } from "../../support/scripted-service.ts";
+import { Acting } from "./acting.ts";
+
+describe("a create", () => {
+  test("does not count as the newer spec that was written while it was under way", async () => {
+    const acting = new Acting();
+    const self = acting.stored();
+    acting.answer = () => {
+      acting.write([{ op: "add", path: "/spec/disabled", value: true }]);
+      return json(201, { endpoint: endpoint({ name: markerOf(self.metadata.uid) }), operations: [] });
+    };
+    const outcome = await acting.pass(self);
+    expect(outcome.compute.metadata.generation).toBe(2);
+    expect(outcome.applied).toBe(false);
+  });
+
+  test("is not sent again for a Compute that is long gone, though an old view shows it with its mark", async () => {
+    const acting = new Acting();
+    const self = acting.stored();
+    acting.answer = () => Promise.reject(new NoAnswer("reset"));
+    await acting.pass(self);
+    const old = acting.compute();
+    acting.write([{ op: "replace", path: "/metadata/finalizers", value: [] }]);
+    acting.cluster.server.handle({
+      method: "DELETE",
+      path: "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop",
+    });
+    await expect(acting.pass(old)).rejects.toMatchObject({ status: 404 });
+    expect(acting.service.count("POST")).toBe(1);
+  });
+});
+
+describe("a restart", () => {
+  test("that could not learn what came before says so in its mark", async () => {
+    const acting = new Acting();
+    const self = acting.stored({
+      metadata: {
+        annotations: { "compute-operator.dev/endpoint-id": "ep-one", "compute-operator.dev/restartedAt": "now" },
+        finalizers: ["compute-operator.dev/endpoint"],
+      },
+      status: { observedGeneration: 1, appliedGeneration: 1, observedThrough: "here", endpointID: "ep-one" },
+    });
+    acting.answer = (what) => (what.startsWith("GET") ? refusal(503) : Promise.reject(new NoAnswer("reset")));
+    await acting.pass(self, { endpoints: [madeBy(self)] });
+    expect(restartMarkOf(acting.compute())).toMatchObject({ value: "now" });
+    expect(restartMarkOf(acting.compute())?.newestOperation).toBeUndefined();
+  });
+});
