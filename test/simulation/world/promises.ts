@@ -165,6 +165,7 @@ export class Promises {
   #checkRestart(write: ServiceWrite, claimants: readonly KubeObject[]): void {
     for (const compute of claimants) {
       const value = annotationOf(compute, "restartedAt");
+      if (value === undefined) continue;
       const same = this.#writes.filter(
         (other) =>
           other !== write &&
