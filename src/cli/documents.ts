@@ -21,9 +21,10 @@ export interface ManifestText {
 export function objectsIn({ file, found, text }: ManifestText): { objects: ManifestObject[]; problems: string[] } {
   const lines = new LineCounter();
   const documents = [...parseAllDocuments(text, { lineCounter: lines })];
-  const problems = documents.flatMap(({ errors }) =>
-    errors.map((error) => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${firstLine(error.message)}`),
-  );
+  // What follows a document's first mistake of syntax is its echo; a key that stands twice is a mistake of its own.
+  const problems = documents
+    .flatMap(({ errors }) => errors.filter(({ code }, index) => index === 0 || code === "DUPLICATE_KEY"))
+    .map((error) => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${firstLine(error.message)}`);
   if (problems.length > 0) return { objects: [], problems };
   const objects: ManifestObject[] = [];
   for (const document of documents) {

@@ -2,7 +2,7 @@ import type { Endpoint } from "../api/endpoint.ts";
 import type { Operation } from "../api/operation.ts";
 import type { Failure } from "../operator/client/answer.ts";
 import type { Written } from "../operator/client/client.ts";
-import { meaningOf } from "../operator/compute/failures.ts";
+import { changing, meaningOf } from "../operator/compute/failures.ts";
 import { createMarkOf } from "../operator/compute/marks.ts";
 import { nextLook, type Reason, reasons } from "../operator/compute/reasons.ts";
 import { identityOf, type Write } from "../operator/compute/step.ts";
@@ -87,7 +87,13 @@ async function create(write: Extract<Write, { step: "create" }>, tracked: Tracke
     return { compute: marked, result: { kind: "later", said }, operations: [] };
   }
   const kept = again ? marked : annotated(marked, {}, annotations.pendingCreate);
-  return heldBack(write, failure, "create the endpoint", { ...tracked, compute: kept }, clock);
+  return heldBack(
+    write,
+    failure,
+    `create the endpoint on branch ${marked.spec.branchID}`,
+    { ...tracked, compute: kept },
+    clock,
+  );
 }
 
 function nameless({ id }: Endpoint): string {
@@ -99,7 +105,7 @@ async function patch(write: Extract<Write, { step: "patch" }>, tracked: Tracked,
   const { endpointID, attributes, fields } = write;
   const body = { endpoint: attributes };
   const answer = await project.client.patchEndpoint(project.id, endpointID, body, uninterrupted);
-  if (answer.kind !== "ok") return heldBack(write, answer, `change endpoint ${endpointID}`, tracked, clock);
+  if (answer.kind !== "ok") return heldBack(write, answer, changing(compute, write), tracked, clock);
   const generation = generationOf(compute);
   const tries = memory.patched?.generation === generation ? memory.patched.tries + 1 : 0;
   memory.patched = { generation, fields, listsWithout: [], at: clock.monotonic(), tries };

@@ -161,7 +161,9 @@ describe("a refusal by the service", () => {
     const text = documents(connection, compute("a", "", "br-nowhere"), compute("b", "", preview));
     const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
     expect(run.status).toBe(1);
-    expect(run.out).toContain("! shop/a: BranchNotFound: The service could not create the endpoint: branch not found.");
+    expect(run.out).toContain(
+      "! shop/a: BranchNotFound: The service could not create the endpoint on branch br-nowhere: branch not found.",
+    );
     expect(run.out).toContain("  shop/b: Active: The compute is as declared.");
     expect(run.out).toContain("Applied: 1 as declared, 1 not.");
   });

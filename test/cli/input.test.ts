@@ -91,6 +91,11 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     expect(await refusals(text)).toContain(message);
   });
 
+  test("of a template only the first mistake is told, not all its echoes", async () => {
+    const lines = (await refusals("a: {{ b }}\nc: {{ d }}\n{{- e }}\n")).trim().split("\n");
+    expect(lines).toEqual([expect.stringMatching(/^a\.yaml:3: not YAML: /)]);
+  });
+
   test("all that is wrong is told at once", async () => {
     const lines = (await refusals(documents(compute("a", "typ: x"), compute("b", "typ: y")))).split("\n");
     expect(lines).toHaveLength(2);

@@ -8,7 +8,7 @@ import { createScreen } from "./screen.ts";
 import { type Stage, setStage } from "./stage.ts";
 import { walk } from "./walk.ts";
 
-const { values } = parseArgs({ options: { once: { type: "boolean", default: false } } });
+const { values } = flags();
 process.chdir(dirname(dirname(import.meta.dirname)));
 
 const screen = createScreen(process.stdout);
@@ -46,6 +46,15 @@ function toPlayWith({ controlPlane, counter }: Stage): string {
     `  export PATH=${dirname(controlPlane.binaries.kubectl)}:$PATH`,
     "  kubectl get computes -n shop --watch",
     "",
-    `The service: ${counter.baseURL}, with the header \`Authorization: Bearer org-key\`.`,
+    `The service's console: ${new URL("/", counter.baseURL).href}; its API: ${counter.baseURL}, with the header \`Authorization: Bearer org-key\`.`,
   ].join("\n");
+}
+
+function flags() {
+  try {
+    return parseArgs({ options: { once: { type: "boolean", default: false } } });
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}. The demo has one flag: --once`);
+    process.exit(1);
+  }
 }

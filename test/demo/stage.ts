@@ -1,6 +1,7 @@
 import { findBinaries } from "../control-plane/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { installCrds } from "../control-plane/crds.ts";
+import { kubectl } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import { sampleBaseURL, samplesFor } from "./samples.ts";
@@ -13,6 +14,9 @@ export interface Stage extends AsyncDisposable {
   /** Counts what the operator sends; its base URL is the one that the operator knows. */
   readonly counter: CountingProxy;
 }
+
+/** What makes spec.deletionProtection work, from the root of the repository. */
+const deletionProtection = "deploy/base/deletion-protection";
 
 /** Starts everything, each as a process of its own but the counter. */
 export async function setStage(screen: Screen): Promise<Stage> {
@@ -31,6 +35,8 @@ export async function setStage(screen: Screen): Promise<Stage> {
   const { kubeconfig } = controlPlane;
   await screen.waiting("kube-controller-manager", controlPlane.startControllerManager());
   await screen.waiting("kubectl apply -k crds", installCrds({ kubeconfig, kubectl: binaries.kubectl }));
+  const protection = kubectl(["apply", "-k", deletionProtection], { kubeconfig, kubectl: binaries.kubectl });
+  await screen.waiting(`kubectl apply -k ${deletionProtection}`, protection);
   await start("the operator", OperatorProcess.start({ kubeconfig, allowedBaseURLs: [counter.baseURL] }));
 
   const started = everything.move();

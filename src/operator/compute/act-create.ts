@@ -28,7 +28,13 @@ export async function createEndpoint(step: Create, compute: Compute, hands: Hand
   }
   const failure: Failure = answer.kind === "ok" ? { kind: "ambiguous", message: "an answer without endpoint" } : answer;
   if (failure.kind === "ambiguous") return unknown(marked, hands);
-  return holdBack(step, failure, "create the endpoint", await unmark(compute, marked, hands), hands);
+  return holdBack(
+    step,
+    failure,
+    `create the endpoint on branch ${compute.spec.branchID}`,
+    await unmark(compute, marked, hands),
+    hands,
+  );
 }
 
 /** This POST did nothing. An earlier one may still be under way: then only the lists can tell, and its mark stays. */

@@ -3,6 +3,7 @@ import { guardedPatch } from "../cluster/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { annotations } from "../resources/names.ts";
+import { changing } from "./failures.ts";
 import { deletedMessage } from "./finalize.ts";
 import { type Hands, patched, release } from "./hands.ts";
 import { holdBack } from "./hold.ts";
@@ -22,7 +23,7 @@ export async function patchEndpoint(
   const { projectID } = compute.spec;
   const answer = await watcher.client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
   memory.listsCountAfter = clock.monotonic();
-  if (answer.kind !== "ok") return holdBack(step, answer, `change endpoint ${endpointID}`, compute, hands);
+  if (answer.kind !== "ok") return holdBack(step, answer, changing(compute, step), compute, hands);
   delete memory.held;
   const generation = generationOf(compute);
   const again = memory.patched?.generation === generation ? memory.patched.tries + 1 : 0;

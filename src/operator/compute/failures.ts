@@ -1,5 +1,6 @@
 import { errorCodes } from "../../api/error.ts";
 import type { Failure } from "../client/answer.ts";
+import type { Compute } from "../resources/compute.ts";
 import type { Reason } from "./reasons.ts";
 
 /** What a failed call means for the Compute that it was made for. */
@@ -51,6 +52,16 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
         message: `The service refused to ${doing}: ${said} (HTTP ${failure.status}). Change the spec; it is also tried again by itself, ever more rarely.`,
       };
   }
+}
+
+/** What a patch was to do, for the sentence of its failure: a move names the branch, for that is what may be missing. */
+export function changing(
+  { spec }: Pick<Compute, "spec">,
+  { endpointID, fields }: { endpointID: string; fields: readonly string[] },
+): string {
+  return fields.includes("branchID")
+    ? `change endpoint ${endpointID} and move it to branch ${spec.branchID}`
+    : `change endpoint ${endpointID}`;
 }
 
 function notFound(said: string, doing: string): { reason: Reason; message: string } {

@@ -123,7 +123,9 @@ export const commonFields = {
   deletionProtection: z
     .boolean()
     .optional()
-    .describe("true: deleting this object is refused until it is set to false."),
+    .describe(
+      "true: deleting this object is refused until it is set to false. Needs the admission policy of deploy/base/deletion-protection, which a full installation brings along.",
+    ),
   connectionSecret: connectionSecret
     .optional()
     .describe("A Secret with the connection details, written and kept up to date by the operator."),

@@ -130,7 +130,9 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     await shop.compute("db");
     const forbidden = await shop.reason("db", "Forbidden");
     expect(conditions(forbidden)).toEqual(inProgress("Forbidden"));
-    expect(said(forbidden)).toMatch(/may not create the endpoint \(this key may only read\).*another key/);
+    expect(said(forbidden)).toMatch(
+      /may not create the endpoint on branch \S+ \(this key may only read\).*another key/,
+    );
     expect(await shop.event("db", "Forbidden")).toBe(said(forbidden));
     shop.host.instead = undefined;
     await shop.ready("db");
@@ -186,7 +188,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     await shop.compute("db", { branchID: "br-nowhere" });
     const waiting = await shop.reason("db", "BranchNotFound");
     expect(conditions(waiting)).toEqual(inProgress("BranchNotFound"));
-    expect(said(waiting)).toMatch(/branch not found.*Create the branch, or name another/);
+    expect(said(waiting)).toMatch(/on branch br-nowhere: branch not found.*Create the branch, or name another/);
     expect(await shop.event("db", "BranchNotFound")).toBe(said(waiting));
     const tried = shop.writes.length;
     await shop.edit("db", { branchID: preview });
