@@ -172,6 +172,12 @@ function tugOfWar(
 function blockedMove(differences: readonly Difference[], view: View, list: List): Step | undefined {
   const { compute, rivals } = view;
   if (compute.spec.type !== "read_write" || !differences.some(({ field }) => field === "branchID")) return undefined;
+  const { link } = list.links;
+  // While it stands there, the service refuses what may yet arrive of an earlier POST.
+  if (link !== undefined && anotherMayArrive(view, link.proof)) {
+    const message = "The move waits until no other create that was sent for this Compute can take effect any more.";
+    return { step: "wait", reason: "Moving", message, lookInMs: 5000 };
+  }
   const claim = claimOnBranch(compute, rivals, list.endpoints);
   const { branchID } = compute.spec;
   switch (claim.kind) {
