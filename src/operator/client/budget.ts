@@ -18,7 +18,7 @@ export class RequestBudget {
   #tokens: number;
   #filledAt: number;
   #closedUntil = 0;
-  #waiting: { admit: () => void }[] = [];
+  #waiting: { patienceMs: number; admit: (closedForMs: number | undefined) => void }[] = [];
   #wake: Cancel | undefined;
 
   constructor(clock: Clock, limits: BudgetLimits) {
@@ -46,8 +46,11 @@ export class RequestBudget {
     this.#admit();
   }
 
-  /** Resolves when one request may be sent; rejects when the signal aborts first. */
-  take(signal: AbortSignal): Promise<void> {
+  /**
+   * Resolves when one request may be sent; rejects when the signal aborts first. Where nothing may be sent for longer
+   * than `patienceMs`, since the service asked for it, nothing is taken: resolves at once with how long that still is.
+   */
+  take(signal: AbortSignal, patienceMs = Number.POSITIVE_INFINITY): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason);
@@ -58,9 +61,10 @@ export class RequestBudget {
         reject(signal.reason);
       };
       const entry = {
-        admit: () => {
+        patienceMs,
+        admit: (closedForMs: number | undefined) => {
           signal.removeEventListener("abort", onAbort);
-          resolve();
+          resolve(closedForMs);
         },
       };
       signal.addEventListener("abort", onAbort, { once: true });
@@ -76,7 +80,10 @@ export class RequestBudget {
     const closedFor = this.#closedUntil - this.#clock.monotonic();
     const admitted = this.#waiting.splice(0, closedFor > 0 ? 0 : Math.floor(this.#tokens));
     this.#tokens -= admitted.length;
-    for (const { admit } of admitted) admit();
+    for (const { admit } of admitted) admit(undefined);
+    const impatient = this.#waiting.filter(({ patienceMs }) => patienceMs < closedFor);
+    this.#waiting = this.#waiting.filter(({ patienceMs }) => patienceMs >= closedFor);
+    for (const { admit } of impatient) admit(closedFor);
     if (this.#waiting.length === 0) return;
     const untilToken = ((1 - this.#tokens) * 60_000) / this.#limits.perMinute;
     this.#wake = this.#clock.after(Math.max(1, closedFor, Math.ceil(untilToken)), () => this.#admit());

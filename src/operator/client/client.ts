@@ -48,6 +48,13 @@ export interface Written {
  */
 export const deadlines = { write: 4500, read: 9000 } as const;
 
+/**
+ * A pause that the service asks for and that is longer, in milliseconds, is not waited for with a request in hand: its
+ * caller would keep a worker from everybody else's objects meanwhile. These reads keep none.
+ */
+const longPauseMs = 5000;
+const readBesideWork = ["/projects/{p}/endpoints", "/projects/{p}/operations", "/projects", "/auth"];
+
 /** How many pages of projects are read at most: 400 each. */
 const mostProjectPages = 50;
 
@@ -211,8 +218,13 @@ export class ServiceClient {
     const { account, transport, budget, clock, heldBack, beforeWrite, observe } = this.#options;
     const write = call.method !== "GET";
     const askedAt = clock.monotonic();
-    await budget.take(signal);
+    const waits = !write && readBesideWork.includes(call.route);
+    const closedForMs = await budget.take(signal, waits ? Number.POSITIVE_INFINITY : longPauseMs);
     this.#options.onBudgetWait?.((clock.monotonic() - askedAt) / 1000);
+    if (closedForMs !== undefined) {
+      const message = "the service asked for a pause, and nothing is sent until it is over";
+      return { kind: "failed", failure: { kind: "rateLimited", message, retryAfterMs: closedForMs } };
+    }
     const held = heldBack?.();
     if (held !== undefined) return { kind: "failed", failure: held };
     if (write) beforeWrite();

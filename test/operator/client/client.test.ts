@@ -166,6 +166,23 @@ describe("what was sent", () => {
     expect(service.requests).toHaveLength(2);
   });
 
+  test("of a Compute is not waited with through a long pause, which would keep a worker from everybody else", async () => {
+    const clock = new VirtualClock();
+    const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
+    const service = new ScriptedService(() => ({ ...refusal(429, "slow down"), retryAfterMs: 3_600_000 }));
+    const client = clientOf(service, clock, { budget });
+    const answers: string[] = [];
+    const ask = () => client.deleteEndpoint("shop", "ep-one", forever).then(({ kind }) => answers.push(kind));
+    void ask();
+    void ask();
+    await clock.advance(0);
+    void ask();
+    await clock.advance(1);
+    expect(answers).toEqual(["rateLimited", "rateLimited", "rateLimited"]);
+    expect(service.requests).toHaveLength(1);
+    expect(await client.getEndpoint("shop", "ep-one", forever)).toMatchObject({ retryAfterMs: 3_599_999 });
+  });
+
   test("is told by route and code, failures too, and never with an id or the key", async () => {
     const clock = new VirtualClock();
     const told: unknown[] = [];
