@@ -1,13 +1,22 @@
 import type { ClusterClient } from "../cluster/client.ts";
-import { isAlreadyExists, isNotFound } from "../cluster/errors.ts";
+import { ClusterError, isAlreadyExists, isNotFound, isStale } from "../cluster/errors.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
-import { conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
+import { clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Member, memberSpec, membersOf, planPool } from "./plan.ts";
+
+/** Why the pool cannot be what it is to be, where a person has to help. */
+interface Trouble {
+  reason: "Conflict" | "Rejected";
+  message: string;
+}
+
+/** A change that the API server refused is tried again after so many milliseconds: what was in the way wakes nobody. */
+const refusedAgainMs = 60_000;
 
 export interface PoolReconcilerOptions {
   cluster: ClusterClient;
@@ -27,18 +36,23 @@ export class PoolReconciler {
     this.#options = options;
   }
 
-  async reconcile(uid: string): Promise<undefined> {
+  /** Answers with the milliseconds until the next try where the API server refused a change of a member. */
+  async reconcile(uid: string): Promise<number | undefined> {
     const { cache } = this.#options;
     const pool = cache.poolByUID(uid);
     // Of a pool that is being deleted the garbage collector deletes the members.
-    if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return;
+    if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return undefined;
     const { namespace = "" } = pool.metadata;
     const members = membersOf(pool, cache.computesOf(namespace));
     const plan = planPool(pool, members, (name) => cache.compute(namespace, name));
-    for (const index of plan.create) await this.#create(pool, index);
-    for (const member of plan.update) await this.#update(pool, member);
-    for (const { compute } of plan.remove) await this.#remove(compute);
-    await this.#report(pool, members, plan.blocked);
+    const refusal = await firstRefusal([
+      ...plan.create.map((index) => () => this.#create(pool, index)),
+      ...plan.update.map((member) => () => this.#update(pool, member)),
+      ...plan.remove.map((member) => () => this.#remove(member.compute)),
+    ]);
+    const conflict = plan.blocked === undefined ? undefined : ({ reason: "Conflict", message: plan.blocked } as const);
+    await this.#report(pool, members, refusal ?? conflict);
+    return refusal === undefined ? undefined : refusedAgainMs;
   }
 
   async #create(pool: ComputePool, index: number): Promise<void> {
@@ -75,7 +89,7 @@ export class PoolReconciler {
     }
   }
 
-  async #report(pool: ComputePool, members: readonly Member[], blocked: string | undefined): Promise<void> {
+  async #report(pool: ComputePool, members: readonly Member[], blocked: Trouble | undefined): Promise<void> {
     const { cluster, clock } = this.#options;
     const status = poolStatus(pool, members, blocked, timestamp(clock.now()));
     if (sameJSON(status, pool.status)) return;
@@ -85,10 +99,29 @@ export class PoolReconciler {
   }
 }
 
+/** Carries the changes out, each whatever became of the others; the first that the API server refuses is told. */
+async function firstRefusal(changes: readonly (() => Promise<void>)[]): Promise<Trouble | undefined> {
+  let first: Trouble | undefined;
+  for (const change of changes) {
+    try {
+      await change();
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      first ??= { reason: "Rejected", message: `The API server refused to change a replica: ${error.message}` };
+    }
+  }
+  return first;
+}
+
+/** A quota, an admission policy such as the one of deletionProtection, a name that is too long: a person has to act. */
+function isRefusal(error: unknown): error is ClusterError {
+  return error instanceof ClusterError && (error.status === 403 || error.status === 422) && !isStale(error);
+}
+
 function poolStatus(
   { metadata, spec, status }: ComputePool,
   members: readonly Member[],
-  blocked: string | undefined,
+  blocked: Trouble | undefined,
   now: string,
 ): ComputePoolStatus {
   const standing = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
@@ -97,7 +130,7 @@ function poolStatus(
   const generation = metadata.generation ?? 0;
   const [reason, message] =
     blocked !== undefined
-      ? ["Conflict", blocked]
+      ? [blocked.reason, clippedMessage(blocked.message)]
       : whole
         ? ["Ready", "All replicas are ready."]
         : ["Scaling", "Replicas are being made, changed or removed; each Compute tells its own story."];
