@@ -120,7 +120,7 @@ export async function deleteEndpoint(
 ): Promise<Outcome> {
   const { watcher, memory, clock, signal } = hands;
   const { endpointID, why } = step;
-  if (why === "deleted" && (await hands.uninstalling())) {
+  if (compute.metadata.deletionTimestamp !== undefined && (await hands.uninstalling())) {
     // That takes the operator away, and nothing that it looked after.
     const message = `Endpoint ${endpointID} is kept: the CRD itself is being deleted.`;
     return release({ step: "release", event: "Released", message }, compute, hands.cluster);
