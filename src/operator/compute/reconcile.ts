@@ -122,7 +122,8 @@ export class ComputeReconciler {
     const step = await this.#letGo(plan(view), compute);
     const outcome = await this.#carryOut(step, compute, memory, watcher);
     const whole = await this.#bind(outcome, sight, watcher);
-    const reported = await report(whole.outcome, sight, whole.binding, this.#options);
+    const asked = annotation(compute, "reconcileRequestedAt");
+    const reported = await report(whole.outcome, sight, whole.binding, this.#options, asked);
     this.#options.onStep?.(step, reported, whole.outcome);
     const { resourceVersion } = reported.metadata;
     const written = resourceVersion !== compute.metadata.resourceVersion && !outcome.released;

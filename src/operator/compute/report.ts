@@ -8,7 +8,7 @@ import { patched } from "./hands.ts";
 import type { Note, Outcome } from "./outcome.ts";
 import { type Reason, reasons } from "./reasons.ts";
 import { nextStatus } from "./status.ts";
-import { type Sight, shownReason } from "./view.ts";
+import { annotation, type Sight, shownReason } from "./view.ts";
 
 export interface ReportTools {
   cluster: ClusterClient;
@@ -16,12 +16,16 @@ export interface ReportTools {
   event: (compute: Compute, note: Note) => void;
 }
 
-/** The only exit of a pass: one status patch where something changed, events on a transition. */
+/**
+ * The only exit of a pass: one status patch where something changed, events on a transition. `asked` is the fresh look
+ * that was asked for when the pass began; one asked for meanwhile is still to come.
+ */
 export async function report(
   outcome: Outcome,
   sight: Sight,
   binding: string | undefined,
   { cluster, clock, event }: ReportTools,
+  asked: string | undefined,
 ): Promise<Compute> {
   const { compute, verdict } = outcome;
   for (const note of outcome.notes) event(compute, note);
@@ -31,7 +35,10 @@ export async function report(
   const status = nextStatus(outcome, {
     endpoint,
     absent: list !== undefined && endpoint === undefined,
-    answers: list !== undefined && (endpoint !== undefined || list.links.missing === undefined),
+    answers:
+      list !== undefined &&
+      (endpoint !== undefined || list.links.missing === undefined) &&
+      annotation(compute, "reconcileRequestedAt") === asked,
     operations: list?.operations ?? [],
     through: list?.through,
     binding,

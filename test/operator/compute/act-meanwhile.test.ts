@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { NoAnswer } from "../../../src/operator/client/transport.ts";
 import { restartMarkOf } from "../../../src/operator/compute/marks.ts";
+import { report } from "../../../src/operator/compute/report.ts";
 import { markerOf } from "../../../src/operator/resources/names.ts";
-import { endpoint, madeBy } from "../../support/builders.ts";
+import { endpoint, madeBy, view } from "../../support/builders.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { Acting } from "./acting.ts";
 
@@ -32,6 +33,39 @@ describe("a create", () => {
     });
     await expect(acting.pass(old)).rejects.toMatchObject({ status: 404 });
     expect(acting.service.count("POST")).toBe(1);
+  });
+});
+
+describe("a fresh look", () => {
+  test("that is asked for while a pass is under way is not answered by that pass", async () => {
+    const acting = new Acting();
+    const self = acting.stored();
+    acting.answer = () => {
+      acting.write([
+        { op: "add", path: "/metadata/annotations/compute-operator.dev~1reconcileRequestedAt", value: "now" },
+      ]);
+      return json(201, { endpoint: endpoint({ name: markerOf(self.metadata.uid) }), operations: [] });
+    };
+    const outcome = await acting.pass(self);
+    const { sight } = view({ compute: self });
+    const tools = { ...acting.hands, event: () => {} };
+    expect((await report(outcome, sight, undefined, tools, undefined)).status.lastHandledReconcileAt).toBeUndefined();
+    expect((await report(outcome, sight, undefined, tools, "now")).status.lastHandledReconcileAt).toBe("now");
+  });
+});
+
+describe("a deletion", () => {
+  test("while the CRD itself is being deleted leaves also an endpoint that was made twice", async () => {
+    const acting = new Acting({ uninstalling: () => Promise.resolve(true) });
+    acting.stored({ metadata: { finalizers: ["compute-operator.dev/endpoint"] } });
+    acting.cluster.server.handle({
+      method: "DELETE",
+      path: "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop",
+    });
+    const self = acting.compute();
+    const twice = [madeBy(self), madeBy(self, { id: "ep-two" })];
+    expect(await acting.pass(self, { endpoints: twice })).toMatchObject({ released: true });
+    expect(acting.service.requests).toEqual([]);
   });
 });
 
