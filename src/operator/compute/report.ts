@@ -45,7 +45,10 @@ export async function report(
     now: clock.now(),
   });
   if (status === undefined) return compute;
-  const after = await patched(cluster, guardedPatch(compute).setStatus(status), compute, { subresource: "status" });
+  // What a pass only saw must not overwrite what is newer; what it did is true whatever was written since.
+  const acted = outcome.applied || outcome.restarted !== undefined || outcome.operations.length > 0;
+  const patch = guardedPatch(compute, { resourceVersion: !acted }).setStatus(status);
+  const after = await patched(cluster, patch, compute, { subresource: "status" });
   if (verdict.kind === "shown") {
     const note = transition(shownReason(compute), verdict.reason, verdict.message);
     if (note !== undefined) event(after, note);
