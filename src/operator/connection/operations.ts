@@ -56,15 +56,16 @@ export class Operations {
 
   /** Starts to follow operations, or goes on with those that a status remembers. */
   follow(operations: readonly Operation[]): void {
-    let added = false;
+    let begun = false;
     for (const operation of operations) {
       if (this.#known.has(operation.id) || this.#givenUp.has(operation.id)) continue;
       this.#known.set(operation.id, { operation, heardAt: this.#options.clock.monotonic() });
-      added = true;
+      begun ||= operationOutcome(operation.status) === "in-progress";
     }
-    if (!added) return;
-    if (!this.#supported) this.#dropInProgress();
     this.#forgetOldest();
+    // One that is over is no reason to put the next poll off: of a large fleet some pass tells of such all the time.
+    if (!begun) return;
+    if (!this.#supported) this.#dropInProgress();
     this.#delayMs = polling.firstMs;
     this.#schedule();
   }

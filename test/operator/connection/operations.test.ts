@@ -105,3 +105,13 @@ test("the latest operations of an endpoint are read anew, whoever set them off",
   const { operations } = following([operation({ id: "theirs" }), operation({ id: "other", endpoint_id: "ep-two" })]);
   expect((await operations.latest("ep-one"))?.map(({ id }) => id)).toEqual(["theirs"]);
 });
+
+test("operations that are over, told again and again by a large fleet, put no poll off", async () => {
+  const { clock, operations, polls } = following([operation({ id: "running" })]);
+  operations.follow([operation({ id: "running" })]);
+  for (let told = 0; told < 20; told += 1) {
+    operations.follow([operation({ id: `over-${told}`, status: "finished" })]);
+    await clock.advance(100);
+  }
+  expect(polls()).toBeGreaterThan(2);
+});
