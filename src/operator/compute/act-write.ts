@@ -76,6 +76,7 @@ export async function restartEndpoint(
   memory.listsCountAfter = clock.monotonic();
   if (answer.kind === "ok") {
     delete memory.held;
+    memory.restarted = value;
     const { operations } = answer.value;
     watcher.operations.follow(operations);
     return shown(marked, "Restarting", progressMessage("Restarting", endpointID), {

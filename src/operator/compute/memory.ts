@@ -32,8 +32,8 @@ export interface Memory {
   held?: { write: string; reason: Reason; message: string; until: number; failures: number };
   /** How often in a row one reason was looked at, and when the next look is due. */
   looks: { reason: string; count: number; dueAt: number | undefined };
-  /** A restart whose reply was lost: when. */
-  restartUnknown?: { value: string };
+  /** The value of `restartedAt` whose restart the service accepted: not to be sent again, should the status be lost. */
+  restarted?: string;
   /** When the Compute came under this process's selector from outside. */
   enteredAt?: number;
   /** The value of `reconcileRequestedAt` that lists are being renewed for. */

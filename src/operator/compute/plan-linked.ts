@@ -211,7 +211,7 @@ function blockedMove(differences: readonly Difference[], view: View, list: List)
 }
 
 /** Any new value of the annotation `restartedAt` asks for one restart; a mark stands while its outcome is not known. */
-export const restart: Rule = ({ compute }, list) => {
+export const restart: Rule = ({ compute, memory }, list) => {
   if (list.links.link === undefined) return undefined;
   const { endpoint } = list.links.link;
   const asked = annotation(compute, "restartedAt");
@@ -220,7 +220,7 @@ export const restart: Rule = ({ compute }, list) => {
   if (asked === undefined || asked === compute.status.restartedAt || !known) {
     return mark === undefined ? undefined : { step: "unmark", mark: "pendingRestart" };
   }
-  if (mark?.value === asked && wasRestarted(mark, endpoint, list.lookedUp ?? [])) {
+  if (memory.restarted === asked || (mark?.value === asked && wasRestarted(mark, endpoint, list.lookedUp ?? []))) {
     return { step: "restarted", endpointID: endpoint.id, value: asked };
   }
   return { step: "restart", endpointID: endpoint.id, value: asked };
