@@ -12,6 +12,5 @@ for (let seed = from; seed < until; seed += step) {
 }
 
 function tell(played: Played): void {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows; this is a worker thread
   parentPort?.postMessage(played);
 }
