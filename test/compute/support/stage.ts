@@ -60,6 +60,7 @@ export class Stage implements AsyncDisposable {
 
   /** A namespace with a service of its own and a connection to it. */
   async scenario(options: ScenarioOptions = {}): Promise<Scenario> {
+    await this.versions.begun;
     const namespace = `compute-${randomBytes(4).toString("hex")}`;
     const { cluster, versions, network } = this;
     const scenario = new Scenario({ cluster, versions, network, namespace, hosts: this.#hosts }, options);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ClusterError } from "../../../src/operator/cluster/errors.ts";
+import { z } from "zod";
 import type { HttpTransport } from "../../../src/operator/cluster/http-transport.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 
@@ -13,8 +13,13 @@ export class Versions {
   readonly #gone = new Set<string>();
   readonly #listeners = new Set<() => void>();
 
+  /** Resolves when all that happens from now on will be seen. */
+  readonly begun: Promise<void>;
+
   constructor(transport: HttpTransport) {
-    void this.#follow(transport);
+    const begin = Promise.withResolvers<void>();
+    this.begun = begin.promise;
+    void this.#follow(transport, begin.resolve);
   }
 
   /** All versions under this name, oldest first: of several objects, where it was deleted and made again. */
@@ -61,19 +66,18 @@ export class Versions {
     this.#stop.abort();
   }
 
-  async #follow(transport: HttpTransport): Promise<void> {
+  async #follow(transport: HttpTransport, begun: () => void): Promise<void> {
     const path = "/apis/compute-operator.dev/v1alpha1/computes";
-    const watch = { path, query: { watch: "true", timeoutSeconds: "3600" } };
-    for (;;) {
-      try {
-        const options = { signal: this.#stop.signal, idleTimeoutMs: 3_600_000 };
-        for await (const { type, object } of transport.watch(watch, options)) this.#take(type, object);
-      } catch (error) {
-        if (this.#stop.signal.aborted) return;
-        // The storage of a CRD that was only just made takes a moment.
-        if (!(error instanceof ClusterError) || error.status !== 429) throw error;
-        await sleep(error.retryAfterMs ?? 200);
+    const { signal } = this.#stop;
+    try {
+      const resourceVersion = await now(transport, path, signal);
+      begun();
+      const watch = { path, query: { watch: "true", timeoutSeconds: "3600", resourceVersion } };
+      for await (const { type, object } of transport.watch(watch, { signal, idleTimeoutMs: 3_600_000 })) {
+        this.#take(type, object);
       }
+    } catch (error) {
+      if (!signal.aborted) throw error;
     }
   }
 
@@ -90,3 +94,17 @@ export class Versions {
     for (const listener of this.#listeners) listener();
   }
 }
+
+/** The resourceVersion that stands now. The storage of a CRD that was only just made takes a moment. */
+async function now(transport: HttpTransport, path: string, signal: AbortSignal): Promise<string> {
+  const { status, body, retryAfterMs } = await transport.request(
+    { method: "GET", path },
+    { signal, timeoutMs: 10_000 },
+  );
+  if (status === 200) return List.parse(body).metadata.resourceVersion;
+  if (status !== 429) throw new Error(`GET ${path}: ${status}`);
+  await sleep(retryAfterMs ?? 200);
+  return now(transport, path, signal);
+}
+
+const List = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
