@@ -164,7 +164,7 @@ export class Promises {
   /** Once per value; again only where the reply to the one before was lost. */
   #checkRestart(write: ServiceWrite, claimants: readonly KubeObject[]): void {
     for (const compute of claimants) {
-      const value = annotationOf(compute, "restartedAt");
+      const value = restartOf(compute);
       if (value === undefined) continue;
       const same = this.#writes.filter(
         (other) =>
@@ -172,9 +172,7 @@ export class Promises {
           other.kind === "restart" &&
           other.endpointID === write.endpointID &&
           other.computes.some(({ metadata }) => metadata.uid === compute.metadata.uid) &&
-          other.computes.some(
-            (then) => then.metadata.uid === compute.metadata.uid && annotationOf(then, "restartedAt") === value,
-          ),
+          other.computes.some((then) => then.metadata.uid === compute.metadata.uid && restartOf(then) === value),
       );
       const surely = same.filter(
         ({ heard, carriedOut, process }) => heard && carriedOut?.status === 200 && process === write.process,
@@ -246,4 +244,10 @@ function markOf({ body }: ServiceWrite): unknown {
   if (typeof body !== "object" || body === null || !("endpoint" in body)) return undefined;
   const { endpoint } = body;
   return typeof endpoint === "object" && endpoint !== null && "name" in endpoint ? endpoint.name : undefined;
+}
+
+/** The value that a restart is sent for: of the mark, since a person may have asked for another meanwhile. */
+function restartOf(compute: KubeObject): string | undefined {
+  const mark = /"value":"([^"]*)"/.exec(annotationOf(compute, "pending-restart") ?? "")?.[1];
+  return mark ?? annotationOf(compute, "restartedAt");
 }
