@@ -1,4 +1,3 @@
-import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Compute } from "../resources/compute.ts";
 import { conditionOf } from "../resources/conditions-of.ts";
@@ -72,10 +71,6 @@ export function nameOf({ metadata }: Compute): string {
 /** Whether our finalizer holds the Compute. */
 export function isGuarded({ metadata }: Compute): boolean {
   return metadata.finalizers?.includes(finalizers.endpoint) === true;
-}
-
-export function isPrimary(endpoint: Endpoint): boolean {
-  return endpoint.type === "read_write";
 }
 
 /** A Compute by kind and name, for messages about who is in the way. */
