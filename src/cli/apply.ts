@@ -1,8 +1,8 @@
 import { operationOutcome } from "../api/operation.ts";
-import { takeNote } from "../operator/compute/look.ts";
-import { createMarkOf, restartMarkOf } from "../operator/compute/marks.ts";
+import { takeNote } from "../operator/compute/observe/look.ts";
+import { createMarkOf, restartMarkOf } from "../operator/compute/observe/marks.ts";
+import { nameOf } from "../operator/compute/observe/view.ts";
 import { isWrite, type Write } from "../operator/compute/step.ts";
-import { nameOf } from "../operator/compute/view.ts";
 import { type Clock, sleep } from "../operator/runtime/clock.ts";
 import { type Foreseen, foresee } from "./foresee.ts";
 import { reported } from "./on-paper.ts";

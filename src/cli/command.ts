@@ -1,4 +1,4 @@
-import { nameOf } from "../operator/compute/view.ts";
+import { nameOf } from "../operator/compute/observe/view.ts";
 import { givenAccount } from "./accounts.ts";
 import { Application } from "./apply.ts";
 import { readLine } from "./ask.ts";

@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import type { Endpoint } from "../api/endpoint.ts";
 import type { ServiceClient } from "../operator/client/client.ts";
-import { meaningOf } from "../operator/compute/failures.ts";
+import { meaningOf } from "../operator/compute/act/failures.ts";
 import { objectName } from "../operator/resources/fields.ts";
 import type { ExportFlags } from "./flags.ts";
 import { type Exported, manifestOf } from "./manifest-of.ts";

@@ -1,8 +1,8 @@
-import { compare } from "../operator/compute/fields.ts";
-import { linksOf } from "../operator/compute/link.ts";
+import { linksOf } from "../operator/compute/observe/link.ts";
+import { shownReason } from "../operator/compute/observe/view.ts";
+import { compare } from "../operator/compute/plan/fields.ts";
 import type { Reason } from "../operator/compute/reasons.ts";
 import type { Step } from "../operator/compute/step.ts";
-import { shownReason } from "../operator/compute/view.ts";
 import type { Compute } from "../operator/resources/compute.ts";
 import type { Foreseen } from "./foresee.ts";
 import type { Tracked } from "./survey.ts";

@@ -1,4 +1,4 @@
-import { createdProof } from "../operator/compute/link.ts";
+import { createdProof } from "../operator/compute/observe/link.ts";
 import type { Progress } from "../operator/compute/reasons.ts";
 import type { Step } from "../operator/compute/step.ts";
 import type { Compute, ComputeStatus } from "../operator/resources/compute.ts";

@@ -1,5 +1,5 @@
-import { ownerOf } from "../operator/compute/claims.ts";
-import type { View } from "../operator/compute/view.ts";
+import { ownerOf } from "../operator/compute/observe/claims.ts";
+import type { View } from "../operator/compute/observe/view.ts";
 
 /**
  * Read replicas that an earlier apply may have made for this Compute, where the service has not shown yet that it

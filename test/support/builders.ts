@@ -1,11 +1,11 @@
 import type { Endpoint } from "../../src/api/endpoint.ts";
 import type { Operation } from "../../src/api/operation.ts";
-import { ClaimIndex } from "../../src/operator/compute/claim-index.ts";
-import type { Rivals } from "../../src/operator/compute/claims.ts";
-import { createdProof, EndpointIndex, linksOf } from "../../src/operator/compute/link.ts";
-import { rivalsOf } from "../../src/operator/compute/look.ts";
 import { type Memory, newMemory } from "../../src/operator/compute/memory.ts";
-import type { List, Sight, View } from "../../src/operator/compute/view.ts";
+import { ClaimIndex } from "../../src/operator/compute/observe/claim-index.ts";
+import type { Rivals } from "../../src/operator/compute/observe/claims.ts";
+import { createdProof, EndpointIndex, linksOf } from "../../src/operator/compute/observe/link.ts";
+import { rivalsOf } from "../../src/operator/compute/observe/look.ts";
+import type { List, Sight, View } from "../../src/operator/compute/observe/view.ts";
 import { type Compute, type ComputeStatus, parseCompute } from "../../src/operator/resources/compute.ts";
 import { annotations, finalizers, markerOf } from "../../src/operator/resources/names.ts";
 

@@ -2,12 +2,12 @@ import type { ClusterClient } from "../cluster/client.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { annotations, finalizers } from "../resources/names.ts";
-import { createEndpoint } from "./act-create.ts";
-import { deleteEndpoint, patchEndpoint, restartEndpoint } from "./act-write.ts";
-import { meaningOf } from "./failures.ts";
-import { type Hands, patched, release } from "./hands.ts";
-import { createdProof } from "./link.ts";
-import type { CreateMark } from "./marks.ts";
+import { createEndpoint } from "./act/create.ts";
+import { meaningOf } from "./act/failures.ts";
+import { type Hands, patched, release } from "./act/hands.ts";
+import { deleteEndpoint, patchEndpoint, restartEndpoint } from "./act/write.ts";
+import { createdProof } from "./observe/link.ts";
+import type { CreateMark } from "./observe/marks.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
 import { isWrite, type Step, type Write } from "./step.ts";
 

@@ -9,10 +9,10 @@ import { isObjectOf } from "../cluster/objects.ts";
 import { type Secret, secretKind } from "../connection/resolve.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { API_VERSION, CONNECTION_SECRET_TYPE, GROUP, labels, OPERATOR_NAME } from "../resources/names.ts";
-import { meaningOf } from "./failures.ts";
+import { meaningOf } from "./act/failures.ts";
+import { freshLookAsked } from "./observe/view.ts";
 import type { Reason } from "./reasons.ts";
 import { poolerHost } from "./status.ts";
-import { freshLookAsked } from "./view.ts";
 
 /** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
 const builtFrom = `${GROUP}/built-from`;

@@ -1,11 +1,11 @@
 import { finalizers } from "../resources/names.ts";
-import { claimOnEndpoint } from "./claims.ts";
-import { recordedID } from "./link.ts";
-import { createMarkOf } from "./marks.ts";
-import { goneAfterMs, massLoss } from "./plan-lost.ts";
-import { outcomeOfCreate } from "./plan-pending.ts";
+import { claimOnEndpoint } from "./observe/claims.ts";
+import { recordedID } from "./observe/link.ts";
+import { createMarkOf } from "./observe/marks.ts";
+import { annotation, freshLookAsked, type List, type View, who } from "./observe/view.ts";
+import { goneAfterMs, massLoss } from "./plan/lost.ts";
+import { outcomeOfCreate } from "./plan/pending.ts";
 import type { Step } from "./step.ts";
-import { annotation, freshLookAsked, type List, type View, who } from "./view.ts";
 
 /** An accepted DELETE is not sent again for so long, though lists still show the endpoint, in milliseconds. */
 const deleteTakesMs = 30_000;

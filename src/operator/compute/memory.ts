@@ -1,4 +1,4 @@
-import type { CreateMark } from "./marks.ts";
+import type { CreateMark } from "./observe/marks.ts";
 import type { Reason } from "./reasons.ts";
 
 /**

@@ -1,12 +1,12 @@
 import type { ConnectionView } from "../connection/connections.ts";
 import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Compute } from "../resources/compute.ts";
-import type { Rivals } from "./claims.ts";
-import { meaningOf } from "./failures.ts";
-import { listFor } from "./look.ts";
-import { restartMarkOf } from "./marks.ts";
+import { meaningOf } from "./act/failures.ts";
 import type { Memory } from "./memory.ts";
-import { type Sight, shownReason } from "./view.ts";
+import type { Rivals } from "./observe/claims.ts";
+import { listFor } from "./observe/look.ts";
+import { restartMarkOf } from "./observe/marks.ts";
+import { type Sight, shownReason } from "./observe/view.ts";
 
 /** Joins a Compute with its project's latest list that is new enough, or says why there is none. */
 export async function observe(

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Compute } from "../resources/compute.ts";
-import type { Difference } from "./fields.ts";
+import type { Difference } from "./plan/fields.ts";
 import type { Reason } from "./reasons.ts";
 
 /** An event to be shown with the Compute. */

@@ -1,12 +1,12 @@
 import { planDeletion } from "./finalize.ts";
-import { adoption, creation } from "./plan-absent.ts";
-import { changes, linkInOrder, restart, runningWrite, surplusEndpoint, takenEndpoint } from "./plan-linked.ts";
-import { lostEndpoint } from "./plan-lost.ts";
-import { pendingCreate } from "./plan-pending.ts";
-import type { Rule } from "./rule.ts";
-import { settle } from "./settle.ts";
+import { annotation, generationOf, type List, type View } from "./observe/view.ts";
+import { adoption, creation } from "./plan/absent.ts";
+import { changes, linkInOrder, restart, runningWrite, surplusEndpoint, takenEndpoint } from "./plan/linked.ts";
+import { lostEndpoint } from "./plan/lost.ts";
+import { pendingCreate } from "./plan/pending.ts";
+import type { Rule } from "./plan/rule.ts";
+import { settle } from "./plan/settle.ts";
 import { identityOf, isWrite, type Step } from "./step.ts";
-import { annotation, generationOf, type List, type View } from "./view.ts";
 
 /** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */
 const rules: readonly Rule[] = [

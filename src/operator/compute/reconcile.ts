@@ -4,20 +4,20 @@ import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Secret } from "../connection/resolve.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { release } from "./act/hands.ts";
 import { act } from "./act.ts";
-import type { ClaimIndex } from "./claim-index.ts";
 import { keepConnectionSecret } from "./connection-secret.ts";
-import { release } from "./hands.ts";
-import { recordedID } from "./link.ts";
-import { rivalsOf, takeNote } from "./look.ts";
 import { type Memory, newMemory } from "./memory.ts";
+import type { ClaimIndex } from "./observe/claim-index.ts";
+import { recordedID } from "./observe/link.ts";
+import { rivalsOf, takeNote } from "./observe/look.ts";
+import { annotation, freshLookAsked, type Sight, type View } from "./observe/view.ts";
 import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
 import { plan } from "./plan.ts";
 import { nextLook, reasons } from "./reasons.ts";
 import { endpointAfter, report } from "./report.ts";
 import type { Step } from "./step.ts";
-import { annotation, freshLookAsked, type Sight, type View } from "./view.ts";
 
 export interface ComputeReconcilerOptions {
   cluster: ClusterClient;

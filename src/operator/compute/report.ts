@@ -4,11 +4,11 @@ import { guardedPatch } from "../cluster/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { clippedMessage } from "../resources/conditions-of.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { patched } from "./hands.ts";
+import { patched } from "./act/hands.ts";
+import { annotation, type Sight, shownReason } from "./observe/view.ts";
 import type { Note, Outcome } from "./outcome.ts";
 import { type Reason, reasons } from "./reasons.ts";
 import { nextStatus } from "./status.ts";
-import { annotation, type Sight, shownReason } from "./view.ts";
 
 export interface ReportTools {
   cluster: ClusterClient;

@@ -19,9 +19,9 @@ import type {
 } from "../resources/compute.ts";
 import { clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
+import { annotation, freshLookAsked, generationOf, shownReason } from "./observe/view.ts";
 import type { Outcome } from "./outcome.ts";
 import { isProgress, type Reason, reasons } from "./reasons.ts";
-import { annotation, freshLookAsked, generationOf, shownReason } from "./view.ts";
 
 /** How often at most `lastActive` alone is written, in milliseconds. */
 const lastActiveEveryMs = 15 * 60_000;

@@ -1,6 +1,6 @@
-import type { Attributes, Difference } from "./fields.ts";
-import type { Proof } from "./link.ts";
-import type { CreateMark } from "./marks.ts";
+import type { Proof } from "./observe/link.ts";
+import type { CreateMark } from "./observe/marks.ts";
+import type { Attributes, Difference } from "./plan/fields.ts";
 import type { Progress, Reason } from "./reasons.ts";
 
 /** The one thing to do next for a Compute. */

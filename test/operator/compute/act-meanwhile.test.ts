@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NoAnswer } from "../../../src/operator/client/transport.ts";
-import { restartMarkOf } from "../../../src/operator/compute/marks.ts";
+import { restartMarkOf } from "../../../src/operator/compute/observe/marks.ts";
 import { report } from "../../../src/operator/compute/report.ts";
 import { markerOf } from "../../../src/operator/resources/names.ts";
 import { endpoint, madeBy, view } from "../../support/builders.ts";

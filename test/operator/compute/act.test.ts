@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NoAnswer } from "../../../src/operator/client/transport.ts";
-import { createMarkOf, restartMarkOf } from "../../../src/operator/compute/marks.ts";
+import { createMarkOf, restartMarkOf } from "../../../src/operator/compute/observe/marks.ts";
 import { markerOf } from "../../../src/operator/resources/names.ts";
 import { endpoint, madeBy, operation } from "../../support/builders.ts";
 import { json, refusal } from "../../support/scripted-service.ts";

@@ -1,6 +1,6 @@
 import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
+import type { Hands } from "../../../src/operator/compute/act/hands.ts";
 import { act } from "../../../src/operator/compute/act.ts";
-import type { Hands } from "../../../src/operator/compute/hands.ts";
 import { newMemory } from "../../../src/operator/compute/memory.ts";
 import { plan } from "../../../src/operator/compute/plan.ts";
 import { ProjectWatcher } from "../../../src/operator/connection/project-watcher.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
-import { attributesOf, compare } from "../../../src/operator/compute/fields.ts";
+import { attributesOf, compare } from "../../../src/operator/compute/plan/fields.ts";
 import { compute, endpoint } from "../../support/builders.ts";
 
 function compared(spec: Record<string, unknown>, seen: Partial<Endpoint>) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { EndpointIndex, linksOf, proofOf, recordedID } from "../../../src/operator/compute/link.ts";
+import { EndpointIndex, linksOf, proofOf, recordedID } from "../../../src/operator/compute/observe/link.ts";
 import { plan } from "../../../src/operator/compute/plan.ts";
 import { compute, createdNote, endpoint, madeBy, uidOf, view } from "../../support/builders.ts";
 

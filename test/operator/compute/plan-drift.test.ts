@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { takeNote } from "../../../src/operator/compute/look.ts";
 import { type Memory, newMemory } from "../../../src/operator/compute/memory.ts";
+import { takeNote } from "../../../src/operator/compute/observe/look.ts";
 import { plan } from "../../../src/operator/compute/plan.ts";
 import { type ComputeFields, compute, listOf, madeBy, now, operation, view } from "../../support/builders.ts";
 

@@ -1,12 +1,12 @@
-import type { Endpoint } from "../../api/endpoint.ts";
-import { markerOf } from "../resources/names.ts";
-import { claimOnBranch, claimOnEndpoint } from "./claims.ts";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { markerOf } from "../../resources/names.ts";
+import { claimOnBranch, claimOnEndpoint } from "../observe/claims.ts";
+import { createMarkOf } from "../observe/marks.ts";
+import { type List, type View, who } from "../observe/view.ts";
+import type { Step } from "../step.ts";
 import { attributesOf } from "./fields.ts";
-import { createMarkOf } from "./marks.ts";
-import { anotherMayArrive } from "./plan-pending.ts";
+import { anotherMayArrive } from "./pending.ts";
 import type { Rule } from "./rule.ts";
-import type { Step } from "./step.ts";
-import { type List, type View, who } from "./view.ts";
 
 /** `spec.adopt`, read only while nothing is linked. Nothing is written to a target that does not fit. */
 export const adoption: Rule = (view, list) => {

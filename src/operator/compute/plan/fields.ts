@@ -1,7 +1,7 @@
-import type { Endpoint, EndpointPatch } from "../../api/endpoint.ts";
-import { defaultSuspend, neverSuspend, suspendAfterSeconds } from "../../api/scale-to-zero.ts";
-import type { ComputeSpec } from "../resources/compute.ts";
-import { secondsOf } from "../resources/duration.ts";
+import type { Endpoint, EndpointPatch } from "../../../api/endpoint.ts";
+import { defaultSuspend, neverSuspend, suspendAfterSeconds } from "../../../api/scale-to-zero.ts";
+import type { ComputeSpec } from "../../resources/compute.ts";
+import { secondsOf } from "../../resources/duration.ts";
 
 /** What is sent of an endpoint. Which pooler modes there are is the service's to say. */
 export type Attributes = Omit<EndpointPatch["endpoint"], "pooler_mode"> & { pooler_mode?: string };

@@ -1,11 +1,11 @@
-import type { Failure } from "../client/answer.ts";
-import type { Compute } from "../resources/compute.ts";
+import type { Failure } from "../../client/answer.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { generationOf } from "../observe/view.ts";
+import { type Outcome, shown } from "../outcome.ts";
+import { nextLook, reasons } from "../reasons.ts";
+import { identityOf, type Write } from "../step.ts";
 import { meaningOf } from "./failures.ts";
 import type { Hands } from "./hands.ts";
-import { type Outcome, shown } from "./outcome.ts";
-import { nextLook, reasons } from "./reasons.ts";
-import { identityOf, type Write } from "./step.ts";
-import { generationOf } from "./view.ts";
 
 /** A write that failed: says why, and remembers not to try the very same again too soon. */
 export function holdBack(

@@ -1,11 +1,11 @@
-import type { Operation } from "../../api/operation.ts";
-import type { Compute } from "../resources/compute.ts";
-import { conditionOf } from "../resources/conditions-of.ts";
-import { annotations, finalizers } from "../resources/names.ts";
+import type { Operation } from "../../../api/operation.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { conditionOf } from "../../resources/conditions-of.ts";
+import { annotations, finalizers } from "../../resources/names.ts";
+import type { Memory } from "../memory.ts";
+import type { Reason } from "../reasons.ts";
 import type { Rivals } from "./claims.ts";
 import type { EndpointIndex, Links } from "./link.ts";
-import type { Memory } from "./memory.ts";
-import type { Reason } from "./reasons.ts";
 
 /** What can be seen of the service through the Compute's connection. */
 export type Sight =

@@ -1,11 +1,11 @@
-import type { Endpoint } from "../../api/endpoint.ts";
-import { sameService } from "../resources/through.ts";
-import { ownerOf } from "./claims.ts";
-import type { Proof } from "./link.ts";
-import { createMarkOf, hasArrived } from "./marks.ts";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { sameService } from "../../resources/through.ts";
+import { ownerOf } from "../observe/claims.ts";
+import type { Proof } from "../observe/link.ts";
+import { createMarkOf, hasArrived } from "../observe/marks.ts";
+import { isGuarded, type List, type View } from "../observe/view.ts";
+import type { Step } from "../step.ts";
 import type { Rule } from "./rule.ts";
-import type { Step } from "./step.ts";
-import { isGuarded, type List, type View } from "./view.ts";
 
 /**
  * A create whose outcome is not known. The endpoint that carries the marker settles it (rule `linkInOrder`). Another

@@ -1,6 +1,6 @@
-import type { Endpoint } from "../../api/endpoint.ts";
-import type { Compute } from "../resources/compute.ts";
-import { uidOfMarker } from "../resources/names.ts";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { uidOfMarker } from "../../resources/names.ts";
 import { type EndpointIndex, linksOf, proofOf } from "./link.ts";
 
 /** The Computes that could lay claim to the same things: those of one project of one service, in the whole cluster. */

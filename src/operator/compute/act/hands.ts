@@ -1,12 +1,12 @@
-import type { ClusterClient } from "../cluster/client.ts";
-import { guardedPatch } from "../cluster/json-patch.ts";
-import type { ProjectWatcher } from "../connection/project-watcher.ts";
-import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
-import { finalizers } from "../resources/names.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Memory } from "./memory.ts";
-import { type Outcome, unchanged } from "./outcome.ts";
-import type { Step } from "./step.ts";
+import type { ClusterClient } from "../../cluster/client.ts";
+import { guardedPatch } from "../../cluster/json-patch.ts";
+import type { ProjectWatcher } from "../../connection/project-watcher.ts";
+import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
+import { finalizers } from "../../resources/names.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { Memory } from "../memory.ts";
+import { type Outcome, unchanged } from "../outcome.ts";
+import type { Step } from "../step.ts";
 
 /** All through which a step may have an effect. */
 export interface Hands {

@@ -1,4 +1,4 @@
-import type { Compute } from "../resources/compute.ts";
+import type { Compute } from "../../resources/compute.ts";
 import { recordedID } from "./link.ts";
 
 /** Every Compute of the cluster that is watched, whoever reconciles it, by what it lays claim to. */

@@ -1,17 +1,17 @@
-import type { Operation } from "../../api/operation.ts";
-import { guardedPatch } from "../cluster/json-patch.ts";
-import type { Compute } from "../resources/compute.ts";
-import { conditionOf, timestamp } from "../resources/conditions-of.ts";
-import { annotations } from "../resources/names.ts";
+import type { Operation } from "../../../api/operation.ts";
+import { guardedPatch } from "../../cluster/json-patch.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { conditionOf, timestamp } from "../../resources/conditions-of.ts";
+import { annotations } from "../../resources/names.ts";
+import { deletedMessage } from "../finalize.ts";
+import type { RestartMark } from "../observe/marks.ts";
+import { generationOf } from "../observe/view.ts";
+import { type Note, type Outcome, shown, unchanged } from "../outcome.ts";
+import { progressMessage } from "../plan/linked.ts";
+import type { Step } from "../step.ts";
 import { changing } from "./failures.ts";
-import { deletedMessage } from "./finalize.ts";
 import { type Hands, patched, release } from "./hands.ts";
 import { holdBack } from "./hold.ts";
-import type { RestartMark } from "./marks.ts";
-import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
-import { progressMessage } from "./plan-linked.ts";
-import type { Step } from "./step.ts";
-import { generationOf } from "./view.ts";
 
 export async function patchEndpoint(
   step: Extract<Step, { step: "patch" }>,

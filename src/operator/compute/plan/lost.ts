@@ -1,7 +1,7 @@
-import { createMarkOf } from "./marks.ts";
-import { nextLook } from "./reasons.ts";
+import { createMarkOf } from "../observe/marks.ts";
+import { freshLookAsked, type List, shownReason, type View } from "../observe/view.ts";
+import { nextLook } from "../reasons.ts";
 import type { Rule } from "./rule.ts";
-import { freshLookAsked, type List, shownReason, type View } from "./view.ts";
 
 /** Lists this far apart, in milliseconds, must lack an endpoint before it is asked for by its id. */
 export const goneAfterMs = 10_000;

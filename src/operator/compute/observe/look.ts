@@ -1,15 +1,15 @@
-import type { Endpoint } from "../../api/endpoint.ts";
-import { type Operation, operationOutcome } from "../../api/operation.ts";
-import type { ConnectionView } from "../connection/connections.ts";
-import type { Listing, ProjectWatcher } from "../connection/project-watcher.ts";
-import type { Compute } from "../resources/compute.ts";
-import { annotations } from "../resources/names.ts";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { type Operation, operationOutcome } from "../../../api/operation.ts";
+import type { ConnectionView } from "../../connection/connections.ts";
+import type { Listing, ProjectWatcher } from "../../connection/project-watcher.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { annotations } from "../../resources/names.ts";
+import type { Memory } from "../memory.ts";
+import { compare } from "../plan/fields.ts";
 import type { ClaimIndex } from "./claim-index.ts";
 import type { Rivals } from "./claims.ts";
-import { compare } from "./fields.ts";
 import { createdProof, EndpointIndex, linksOf, recordedID } from "./link.ts";
 import { createMarkOf, hasArrived } from "./marks.ts";
-import type { Memory } from "./memory.ts";
 import { generationOf, isGuarded, type List } from "./view.ts";
 
 const indexes = new WeakMap<Listing, EndpointIndex>();

@@ -1,5 +1,5 @@
-import type { Compute } from "../resources/compute.ts";
-import { annotations } from "../resources/names.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { annotations } from "../../resources/names.ts";
 import type { Proof } from "./link.ts";
 
 /**

@@ -1,17 +1,17 @@
-import type { Failure } from "../client/answer.ts";
-import type { Written } from "../client/client.ts";
-import { guardedPatch } from "../cluster/json-patch.ts";
-import { type Compute, computeKind } from "../resources/compute.ts";
-import { timestamp } from "../resources/conditions-of.ts";
-import { annotations, finalizers } from "../resources/names.ts";
+import type { Failure } from "../../client/answer.ts";
+import type { Written } from "../../client/client.ts";
+import { guardedPatch } from "../../cluster/json-patch.ts";
+import { type Compute, computeKind } from "../../resources/compute.ts";
+import { timestamp } from "../../resources/conditions-of.ts";
+import { annotations, finalizers } from "../../resources/names.ts";
+import { createdProof } from "../observe/link.ts";
+import { type CreateMark, createMarkOf } from "../observe/marks.ts";
+import { generationOf } from "../observe/view.ts";
+import { type Outcome, shown } from "../outcome.ts";
+import { progressMessage } from "../plan/linked.ts";
+import type { Step } from "../step.ts";
 import { type Hands, patched } from "./hands.ts";
 import { holdBack } from "./hold.ts";
-import { createdProof } from "./link.ts";
-import { type CreateMark, createMarkOf } from "./marks.ts";
-import { type Outcome, shown } from "./outcome.ts";
-import { progressMessage } from "./plan-linked.ts";
-import type { Step } from "./step.ts";
-import { generationOf } from "./view.ts";
 
 type Create = Extract<Step, { step: "create" }>;
 

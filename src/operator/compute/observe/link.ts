@@ -1,6 +1,6 @@
-import type { Endpoint } from "../../api/endpoint.ts";
-import type { Compute } from "../resources/compute.ts";
-import { annotations, markerOf } from "../resources/names.ts";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { annotations, markerOf } from "../../resources/names.ts";
 
 /**
  * What makes an endpoint ours. `marker`: it carries our name. `created`: this very object made it, where the service

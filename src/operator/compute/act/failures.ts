@@ -1,7 +1,7 @@
-import { errorCodes } from "../../api/error.ts";
-import type { Failure } from "../client/answer.ts";
-import type { Compute } from "../resources/compute.ts";
-import type { Reason } from "./reasons.ts";
+import { errorCodes } from "../../../api/error.ts";
+import type { Failure } from "../../client/answer.ts";
+import type { Compute } from "../../resources/compute.ts";
+import type { Reason } from "../reasons.ts";
 
 /** What a failed call means for the Compute that it was made for. */
 export function meaningOf(failure: Failure, doing: string): { reason: Reason; message: string } {

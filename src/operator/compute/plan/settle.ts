@@ -1,8 +1,8 @@
-import type { Endpoint } from "../../api/endpoint.ts";
-import { type Operation, operationOutcome } from "../../api/operation.ts";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { type Operation, operationOutcome } from "../../../api/operation.ts";
+import type { List, View } from "../observe/view.ts";
+import type { Step } from "../step.ts";
 import { compare } from "./fields.ts";
-import type { Step } from "./step.ts";
-import type { List, View } from "./view.ts";
 
 /** Nothing is left to do: what the service shows is what was asked for, or all that may be done about it. */
 export function settle({ compute }: View, list: List): Step {

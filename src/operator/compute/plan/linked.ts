@@ -1,14 +1,14 @@
-import type { Endpoint } from "../../api/endpoint.ts";
-import { type Operation, operationOutcome } from "../../api/operation.ts";
-import { claimOnBranch, claimOnEndpoint } from "./claims.ts";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { type Operation, operationOutcome } from "../../../api/operation.ts";
+import { claimOnBranch, claimOnEndpoint } from "../observe/claims.ts";
+import { type Link, recordedID } from "../observe/link.ts";
+import { createMarkOf, type RestartMark, restartMarkOf } from "../observe/marks.ts";
+import { annotation, generationOf, isGuarded, type List, shownReason, type View, who } from "../observe/view.ts";
+import { isProgress, nextLook, type Progress } from "../reasons.ts";
+import type { Step } from "../step.ts";
 import { type Attributes, type Comparison, compare, type Difference, merged } from "./fields.ts";
-import { type Link, recordedID } from "./link.ts";
-import { createMarkOf, type RestartMark, restartMarkOf } from "./marks.ts";
-import { anotherMayArrive } from "./plan-pending.ts";
-import { isProgress, nextLook, type Progress } from "./reasons.ts";
+import { anotherMayArrive } from "./pending.ts";
 import type { Rule } from "./rule.ts";
-import type { Step } from "./step.ts";
-import { annotation, generationOf, isGuarded, type List, shownReason, type View, who } from "./view.ts";
 
 /** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
 export const surplusEndpoint: Rule = (_, { links }) => {
