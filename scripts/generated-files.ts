@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import { crdYaml, customResourceDefinitions } from "../src/operator/resources/crd.ts";
 import { keysDocument } from "../test/service/keys/document.ts";
+import { readmeWithStates } from "./readme.ts";
 import { referenceDocument } from "./reference.ts";
 
 const CHART = "deploy/helm/compute-operator";
@@ -20,6 +21,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   files.set("deploy/argocd/argocd-cm.yaml", stringify(argocdConfig(), { lineWidth: 0 }));
   files.set("docs/service-keys.md", keysDocument());
   files.set("docs/reference.md", referenceDocument());
+  files.set("README.md", readmeWithStates());
   return files;
 }
 

@@ -40,6 +40,16 @@ const moments: readonly Moment[] = [
     },
   },
   {
+    title: "Starting",
+    meaning: "A connection woke it: that is the service's own doing, so it stays ready.",
+    service: slow,
+    reach: async (shop) => {
+      await adopted(shop);
+      shop.console("POST", `/_connect/${primary.id}?seconds=6000`);
+      await shop.until("shop-primary", "its start", ({ status }) => status.state === "Starting");
+    },
+  },
+  {
     title: "Active",
     meaning: "As declared, and running.",
     service: { endpoints: [primary] },
