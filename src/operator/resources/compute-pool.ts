@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { commonFields } from "./compute-spec.ts";
 import { conditions } from "./condition.ts";
-import { GROUP, VERSION } from "./names.ts";
-import { type KubeObject, lenient, objectMeta, type Parsed, parseWith, type ResourceKind } from "./object.ts";
+import { type Parsed, parseWith } from "./object.ts";
+import { type Declared, declared, ownKind } from "./own-kind.ts";
 import { immutable, withRules } from "./rule.ts";
 
 const template = z.object({
@@ -39,27 +39,11 @@ export type ComputePoolSpec = z.output<typeof computePoolSpec>;
 export type ComputePoolStatus = z.output<typeof computePoolStatus>;
 
 /** Read replicas of one branch, by number. */
-export interface ComputePool extends KubeObject {
-  spec: ComputePoolSpec;
-  /** Empty where nothing was reported yet. */
-  status: ComputePoolStatus;
-}
+export type ComputePool = Declared<ComputePoolSpec, ComputePoolStatus>;
 
-export const computePoolKind: ResourceKind<ComputePool> = {
-  group: GROUP,
-  version: VERSION,
-  plural: "computepools",
-  kind: "ComputePool",
-  namespaced: true,
-};
+export const computePoolKind = ownKind<ComputePool>("ComputePool", "computepools");
 
-const computePool = z.object({
-  apiVersion: z.string().optional(),
-  kind: z.string().optional(),
-  metadata: objectMeta,
-  spec: computePoolSpec,
-  status: lenient(computePoolStatus),
-});
+const computePool = declared(computePoolSpec, computePoolStatus);
 
 /** Reads a ComputePool of the API server, or a manifest of one. Never throws. */
 export function parseComputePool(raw: unknown): Parsed<ComputePool> {

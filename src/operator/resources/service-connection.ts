@@ -2,8 +2,8 @@ import { z } from "zod";
 import { conditions } from "./condition.ts";
 import { duration } from "./duration.ts";
 import { id, objectName } from "./fields.ts";
-import { GROUP, VERSION } from "./names.ts";
-import { type KubeObject, lenient, objectMeta, type Parsed, parseWith, type ResourceKind } from "./object.ts";
+import { type Parsed, parseWith } from "./object.ts";
+import { type Declared, declared, ownKind } from "./own-kind.ts";
 import { withRules } from "./rule.ts";
 
 const apiKeySecretRef = z.object({
@@ -99,27 +99,11 @@ export type ServiceConnectionStatus = z.output<typeof serviceConnectionStatus>;
 export type StatusProject = NonNullable<ServiceConnectionStatus["projects"]>[number];
 
 /** How the service is reached: base URL, key and budget. */
-export interface ServiceConnection extends KubeObject {
-  spec: ServiceConnectionSpec;
-  /** Empty where nothing was reported yet. */
-  status: ServiceConnectionStatus;
-}
+export type ServiceConnection = Declared<ServiceConnectionSpec, ServiceConnectionStatus>;
 
-export const serviceConnectionKind: ResourceKind<ServiceConnection> = {
-  group: GROUP,
-  version: VERSION,
-  plural: "serviceconnections",
-  kind: "ServiceConnection",
-  namespaced: true,
-};
+export const serviceConnectionKind = ownKind<ServiceConnection>("ServiceConnection", "serviceconnections");
 
-const serviceConnection = z.object({
-  apiVersion: z.string().optional(),
-  kind: z.string().optional(),
-  metadata: objectMeta,
-  spec: serviceConnectionSpec,
-  status: lenient(serviceConnectionStatus),
-});
+const serviceConnection = declared(serviceConnectionSpec, serviceConnectionStatus);
 
 /** Reads a ServiceConnection of the API server, or a manifest of one. Never throws. */
 export function parseServiceConnection(raw: unknown): Parsed<ServiceConnection> {
