@@ -1,4 +1,5 @@
 import { Caches } from "./caches.ts";
+import { Budgets } from "./client/budgets.ts";
 import type { ServiceTransport } from "./client/transport.ts";
 import { ClusterClient } from "./cluster/client.ts";
 import { EventRecorder } from "./cluster/events.ts";
@@ -67,6 +68,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
       : new LeaderElection({ client: client(timeouts.lease), clock, random, log, ...lease });
   const mayWrite = requireLeader(leadership);
   const cluster = client(timeouts.write, mayWrite);
+  const budgets = new Budgets(clock);
   let term: Term | undefined;
   const caches = new Caches(
     { client: client(timeouts.list), clock, random, log, metrics, namespaces: settings.namespaces },
@@ -109,6 +111,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
           term = new Term({
             cluster,
             serviceTransport: ports.serviceTransport,
+            budgets,
             beforeWrite: mayWrite,
             caches,
             clock,

@@ -1,5 +1,6 @@
 import { operationOutcome } from "../api/operation.ts";
 import type { Caches } from "./caches.ts";
+import type { Budgets } from "./client/budgets.ts";
 import type { ServiceTransport } from "./client/transport.ts";
 import type { ClusterClient } from "./cluster/client.ts";
 import type { Change } from "./cluster/store.ts";
@@ -28,6 +29,8 @@ import { crdIsGoing } from "./uninstalling.ts";
 export interface TermOptions {
   cluster: ClusterClient;
   serviceTransport: ServiceTransport;
+  /** Of the process, not of the term: what was sent in the last one counts in this. */
+  budgets: Budgets;
   beforeWrite: () => void;
   caches: Caches;
   clock: Clock;
@@ -71,6 +74,7 @@ export class Term {
       allowedBaseURLs: options.allowedBaseURLs,
       budgetShare: options.budgetShare,
       transport: term.serviceTransport,
+      budgets: term.budgets,
       clock,
       beforeWrite: term.beforeWrite,
       signal,

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
 import { playMany, replayOf } from "./many.ts";
 
-const seeds = 1100;
+const seeds = 2000;
 
 describe("the operator in a simulated world", () => {
   it(`keeps every promise over ${seeds} seeds`, { timeout: 900_000 }, async () => {

@@ -34,6 +34,12 @@ export class RequestBudget {
     return this.#clock.monotonic() < this.#closedUntil ? 0 : Math.max(0, Math.floor(this.#tokens));
   }
 
+  /** Whether it is full and open, as a new one is. */
+  get rested(): boolean {
+    this.#fill();
+    return this.#clock.monotonic() >= this.#closedUntil && this.#tokens >= this.#limits.burst;
+  }
+
   setLimits(limits: BudgetLimits): void {
     this.#fill();
     this.#limits = limits;

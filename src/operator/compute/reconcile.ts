@@ -177,15 +177,10 @@ export class ComputeReconciler {
         return unchanged(compute, step.lookInMs);
       case "wait":
       case "refuse":
-        return shown(
-          compute,
-          step.reason,
-          step.message,
-          step.lookInMs === undefined ? {} : { lookInMs: step.lookInMs },
-        );
+        return shown(compute, step.reason, step.message, lookOf(step));
       case "settled":
         delete memory.held;
-        return shown(compute, step.reason, step.message, { drift: step.drift });
+        return shown(compute, step.reason, step.message, { drift: step.drift, ...lookOf(step) });
       case "release":
         return release(step, compute, this.#options.cluster);
       case "create":
@@ -273,4 +268,8 @@ export class ComputeReconciler {
     this.#leave(uid);
     this.#memories.delete(uid);
   }
+}
+
+function lookOf({ lookInMs }: { lookInMs?: number }): { lookInMs?: number } {
+  return lookInMs === undefined ? {} : { lookInMs };
 }

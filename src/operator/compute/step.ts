@@ -45,6 +45,7 @@ export type Step =
       reason: "Active" | "Idle" | "Disabled" | "Drifted";
       message: string;
       drift: readonly Difference[];
+      lookInMs?: number;
     };
 
 /** The steps that send a write to the service. */

@@ -21,7 +21,7 @@ export interface ConnectionCache {
   secret(namespace: string, name: string): Secret | undefined;
 }
 
-export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "limits" | "onChange"> {
+export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "onChange"> {
   cache: ConnectionCache;
   allowedBaseURLs: readonly string[];
   /** The share of each budget that this process may use, above 0 to 1: shards divide it. */
@@ -94,16 +94,11 @@ export class Connections {
     const terms = this.#termsOf(connection);
     let session = this.#sessions.get(id);
     if (session === undefined) {
-      session = new Session({
-        ...this.#options,
-        account,
-        limits: terms.limits,
-        onChange: () => this.#options.wakeConnections(this.#usersOf(id)),
-      });
+      const onChange = () => this.#options.wakeConnections(this.#usersOf(id));
+      session = new Session({ ...this.#options, account, onChange }, uid, terms);
       this.#sessions.set(id, session);
-    }
+    } else session.join(uid, terms);
     this.#joined.set(uid, id);
-    session.join(uid, terms);
     return session;
   }
 

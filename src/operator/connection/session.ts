@@ -2,7 +2,8 @@ import { scopedProjectOf } from "../../api/error.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Project } from "../../api/project.ts";
 import type { Failure } from "../client/answer.ts";
-import { type BudgetLimits, RequestBudget } from "../client/budget.ts";
+import type { BudgetLimits, RequestBudget } from "../client/budget.ts";
+import type { Budgets } from "../client/budgets.ts";
 import { type Account, type RequestObserver, ServiceClient } from "../client/client.ts";
 import type { ServiceTransport } from "../client/transport.ts";
 import { throughOf } from "../resources/through.ts";
@@ -20,8 +21,7 @@ export type KeyType = "personal" | "organization" | "project" | "unknown";
 
 export interface SessionOptions {
   account: Account;
-  /** Of the connection that came first. */
-  limits: BudgetLimits;
+  budgets: Budgets;
   transport: ServiceTransport;
   clock: Clock;
   beforeWrite: () => void;
@@ -69,12 +69,14 @@ export class Session {
   #doubted = false;
   #probedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: SessionOptions) {
+  /** The first connection that uses it comes with it: there is no budget without. */
+  constructor(options: SessionOptions, connectionUID: string, terms: Terms) {
     this.#options = options;
     this.signal = AbortSignal.any([options.signal, this.#stop.signal]);
     const { account, transport, clock, beforeWrite, observe, onBudgetWait } = options;
     this.through = throughOf(account.baseURL, account.key.fingerprint());
-    this.budget = new RequestBudget(clock, options.limits);
+    this.#terms.set(connectionUID, terms);
+    this.budget = options.budgets.join(this.through, connectionUID, terms.limits);
     const shared = {
       account,
       transport,
@@ -109,13 +111,13 @@ export class Session {
   /** A connection uses this session on these terms; the lowest figures of all win. */
   join(connectionUID: string, terms: Terms): void {
     this.#terms.set(connectionUID, terms);
-    this.#applyTerms();
+    this.#options.budgets.join(this.through, connectionUID, terms.limits);
   }
 
   /** Answers whether anybody is left. */
   quit(connectionUID: string): boolean {
     this.#terms.delete(connectionUID);
-    if (this.#terms.size > 0) this.#applyTerms();
+    this.#options.budgets.quit(this.through, connectionUID);
     return this.#terms.size > 0;
   }
 
@@ -170,6 +172,7 @@ export class Session {
 
   stop(): void {
     this.#stop.abort(new Error("the connection is no longer used"));
+    for (const connectionUID of this.#terms.keys()) this.#options.budgets.quit(this.through, connectionUID);
     for (const watcher of this.#watchers.values()) watcher.stop();
   }
 
@@ -242,14 +245,6 @@ export class Session {
   #heldBack(): Failure | undefined {
     if (this.#health.kind !== "unauthorized") return undefined;
     return { kind: "unauthorized", message: this.#health.message };
-  }
-
-  #applyTerms(): void {
-    const all = [...this.#terms.values()].map(({ limits }) => limits);
-    this.budget.setLimits({
-      perMinute: Math.min(...all.map(({ perMinute }) => perMinute)),
-      burst: Math.min(...all.map(({ burst }) => burst)),
-    });
   }
 }
 

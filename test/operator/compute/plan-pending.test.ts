@@ -150,3 +150,20 @@ describe("where the service shows no names, a create whose outcome is not known"
     expect(plan(unknown)).toMatchObject({ step: "wait", reason: "CreateUnknown" });
   });
 });
+
+describe("a primary whose create was sent again", () => {
+  const self = compute({ annotations: { pendingCreate: createMark({ resent: true }) }, linked: "ep-new" });
+  const endpoints = [madeBy(self, { id: "ep-new" })];
+
+  test("keeps its mark while the first may yet arrive, and is looked at as soon as it no longer may", () => {
+    expect(plan(view({ compute: self, endpoints, memory: seen(1000) }))).toMatchObject({
+      step: "settled",
+      lookInMs: settleMs - 1000,
+    });
+  });
+
+  test("loses its mark as soon as the first can no longer arrive", () => {
+    const step = plan(view({ compute: self, endpoints, memory: seen(settleMs) }));
+    expect(step).toEqual({ step: "link", endpointID: "ep-new", proof: "marker", news: "none" });
+  });
+});

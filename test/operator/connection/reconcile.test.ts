@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { Budgets } from "../../../src/operator/client/budgets.ts";
 import { Connections } from "../../../src/operator/connection/connections.ts";
 import { ConnectionReconciler } from "../../../src/operator/connection/reconcile.ts";
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
@@ -55,6 +56,7 @@ function setUp() {
     allowedBaseURLs: ["https://service.example.com/api/v2"],
     budgetShare: 1,
     transport: service,
+    budgets: new Budgets(clock),
     clock,
     beforeWrite: () => {},
     signal: new AbortController().signal,

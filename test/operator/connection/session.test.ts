@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { ApiKey } from "../../../src/operator/client/api-key.ts";
+import { Budgets } from "../../../src/operator/client/budgets.ts";
 import { NoAnswer, type ServiceResponse, type ServiceTransport } from "../../../src/operator/client/transport.ts";
 import { Session } from "../../../src/operator/connection/session.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -29,9 +30,10 @@ beforeEach(async () => {
   clock = new VirtualClock();
   sent = [];
   answer = healthy;
-  session = new Session({
+  const terms = { limits: { perMinute: 700, burst: 40 }, refreshIntervalMs: 30_000 };
+  const options = {
     account: { baseURL: "https://service.example/api/v2", key: new ApiKey("k") },
-    limits: { perMinute: 700, burst: 40 },
+    budgets: new Budgets(clock),
     transport,
     clock,
     beforeWrite: () => undefined,
@@ -41,8 +43,8 @@ beforeEach(async () => {
     onListed: () => undefined,
     onOperationEnded: () => undefined,
     signal: new AbortController().signal,
-  });
-  session.join("connection", { limits: { perMinute: 700, burst: 40 }, refreshIntervalMs: 30_000 });
+  };
+  session = new Session(options, "connection", terms);
   session.probe(undefined);
   session.project("shop").use("compute", undefined);
   await clock.advance(100);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { Budgets } from "../../../src/operator/client/budgets.ts";
 import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
 import { Connections } from "../../../src/operator/connection/connections.ts";
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
@@ -28,6 +29,7 @@ function setUp(options: { connections?: ServiceConnection[]; secrets?: Secret[];
     allowedBaseURLs: ["https://service.example.com/api/v2"],
     budgetShare,
     transport: service,
+    budgets: new Budgets(clock),
     clock,
     beforeWrite: () => {},
     signal: new AbortController().signal,
@@ -61,6 +63,29 @@ describe("connections with one base URL and key", () => {
     connections.quit("connection-1");
     expect([...connections.sessions]).toEqual([]);
     expect(first.signal.aborted).toBe(true);
+  });
+
+  test("share the budget too where their certificates keep their sessions apart", () => {
+    const { join } = setUp();
+    const first = join(connection());
+    const second = join(
+      connection({
+        uid: "connection-2",
+        spec: { caBundle: "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----" },
+      }),
+    );
+    expect(second).not.toBe(first);
+    expect(second.budget).toBe(first.budget);
+  });
+
+  test("find the pause that the service asked for still asked for when they come back", async () => {
+    const { clock, connections, join } = setUp();
+    join(connection()).budget.closeFor(60_000);
+    connections.quit("connection-1");
+    await clock.advance(59_000);
+    expect(join(connection()).budget.available).toBe(0);
+    await clock.advance(1000);
+    expect(join(connection()).budget.available).toBe(40);
   });
 
   test("are told apart by their keys: a changed Secret is another session at once, and the former ends", () => {

@@ -2,6 +2,7 @@ import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import {
   adopts,
+  annotationOf,
   conditionOf,
   isDeleting,
   isOurs,
@@ -44,8 +45,17 @@ function judge(compute: KubeObject, scene: Scene): string[] {
   const endpoint = scene.endpoints.find(({ id }) => id === statusOf(compute)["endpointID"]);
   if (endpoint === undefined) return [`${name} is ready without an endpoint (${said})`];
   if (statusOf(compute)["observedGeneration"] !== generation) return [`${name} is ready for an older generation`];
+  const marks = (["pending-create", "pending-restart"] as const).filter((mark) =>
+    isOwnMark(annotationOf(compute, mark), compute),
+  );
+  if (marks.length > 0) return [`${name} is ready and still carries the mark ${marks.join(", ")}`];
   const differing = ready.reason === "Drifted" ? [] : differences(compute, endpoint);
   return differing.map((field) => `${name} is ready and differs in ${field} (${said})`);
+}
+
+/** Whether a mark was set for this very Compute, and not copied with a manifest. */
+function isOwnMark(mark: string | undefined, { metadata }: KubeObject): boolean {
+  return mark?.includes(metadata.uid) === true;
 }
 
 /** Whether the reason that a Compute gives for not being ready is true. */

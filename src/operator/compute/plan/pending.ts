@@ -24,10 +24,15 @@ export const pendingCreate: Rule = (view, list) => {
 };
 
 /** Whether the Compute has its endpoint, and another may yet arrive from a POST that was given up. */
-export function anotherMayArrive({ compute, memory, now, createSettleMs }: View, proof: Proof): boolean {
+export function anotherMayArrive(view: View, proof: Proof): boolean {
+  return mayArriveForMs(view, proof) > 0;
+}
+
+/** For how many milliseconds another may yet arrive; 0 where none can. */
+export function mayArriveForMs({ compute, memory, now, createSettleMs }: View, proof: Proof): number {
   const mark = createMarkOf(compute);
-  if (mark === undefined || hasArrived(mark, proof)) return false;
-  return now < (memory.pendingCreate?.seenAt ?? now) + createSettleMs;
+  if (mark === undefined || hasArrived(mark, proof)) return 0;
+  return Math.max(0, (memory.pendingCreate?.seenAt ?? now) + createSettleMs - now);
 }
 
 /** Finds out what became of a POST: a step that says so, or `absent` where it is proved to have made nothing. */

@@ -3,11 +3,13 @@ import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import type { List, View } from "../observe/view.ts";
 import type { Step } from "../step.ts";
 import { compare } from "./fields.ts";
+import { mayArriveForMs } from "./pending.ts";
 
 /** Nothing is left to do: what the service shows is what was asked for, or all that may be done about it. */
-export function settle({ compute }: View, list: List): Step {
-  const endpoint = list.links.link?.endpoint;
-  if (endpoint === undefined) return { step: "hold" };
+export function settle(view: View, list: List): Step {
+  const { compute } = view;
+  if (list.links.link === undefined) return { step: "hold" };
+  const { endpoint, proof } = list.links.link;
   const failed = currentFailure(endpoint, list.operations, list.lookedUp ?? []);
   if (failed !== undefined) {
     const failures = failed.failures_count ?? 0;
@@ -17,13 +19,16 @@ export function settle({ compute }: View, list: List): Step {
       message: `Operation ${failed.action} (${failed.id}) of endpoint ${endpoint.id} ended as ${failed.status} after ${failures} failed attempts${failed.error === undefined ? "" : `: ${failed.error}`}. Restart the compute or change its spec to try again, or ask the service's support.`,
     };
   }
+  // Nothing but the time tells that a mark has done its work.
+  const mayArriveFor = mayArriveForMs(view, proof);
+  const look = mayArriveFor > 0 ? { lookInMs: mayArriveFor } : {};
   const drift = compare(compute.spec, endpoint).differences.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
   if (drift.length > 0) {
     const what = drift.map(({ field, ours, theirs }) => `${field}: theirs ${theirs}, ours ${ours}`).join("; ");
     const message = `The service differs from the spec (${what}). driftPolicy is Report, so it is left: change the spec, or set driftPolicy to Correct.`;
-    return { step: "settled", reason: "Drifted", message, drift };
+    return { step: "settled", reason: "Drifted", message, drift, ...look };
   }
-  return { step: "settled", ...restingState(endpoint), drift: [] };
+  return { step: "settled", ...restingState(endpoint), drift: [], ...look };
 }
 
 /** What a settled endpoint does. Suspending and waking by the service itself is no news. */
