@@ -87,6 +87,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
       leading: leadership.mayWrite(),
       caches,
       sessions: term?.connections.sessions ?? [],
+      deletesHeld: term?.deletesHeld ?? 0,
       clock,
     });
   });

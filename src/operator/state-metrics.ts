@@ -9,12 +9,14 @@ export interface State {
   leading: boolean;
   caches: Caches;
   sessions: Iterable<Session>;
+  deletesHeld: number;
   clock: Clock;
 }
 
 /** Sets the gauges that tell how things stand, right before a scrape. */
-export function measureState(metrics: Metrics, { leading, caches, sessions, clock }: State): void {
+export function measureState(metrics: Metrics, { leading, caches, sessions, deletesHeld, clock }: State): void {
   metrics.leader.set({}, leading ? 1 : 0);
+  metrics.deletesHeld.set({}, deletesHeld);
   for (const [kind, ms] of Object.entries(caches.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
   metrics.computes.reset();
   const counts = Map.groupBy(caches.computes.list(), ({ status }) =>

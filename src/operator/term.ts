@@ -49,6 +49,7 @@ export class Term {
   /** Ends requests in flight, some time after the term has ended. */
   readonly #stop = new AbortController();
   readonly #claims = new ClaimIndex();
+  readonly #brake: DeletionBrake;
   readonly #connections: Connections;
   readonly #queues: Record<Kind, PassQueue>;
   readonly #computes: ComputeReconciler;
@@ -101,7 +102,7 @@ export class Term {
       },
       wakeUsers: (namespace, name) => this.#wakeUsersOf(namespace, name),
     });
-    const brake = new DeletionBrake(clock, options.maxDeletesPerMinute);
+    this.#brake = new DeletionBrake(clock, options.maxDeletesPerMinute);
     this.#computes = new ComputeReconciler({
       cluster,
       clock,
@@ -113,7 +114,7 @@ export class Term {
       },
       selects: (compute) => options.selects(compute.metadata.labels),
       event: term.event,
-      mayDelete: () => brake.release(),
+      mayDelete: (uid) => this.#brake.release(uid),
       uninstalling: () => crdIsGoing(cluster),
       createSettleMs: options.createSettleMs,
       signal,
@@ -132,6 +133,11 @@ export class Term {
 
   get connections(): Connections {
     return this.#connections;
+  }
+
+  /** How many deletions wait because of the brake. */
+  get deletesHeld(): number {
+    return this.#brake.held;
   }
 
   /** How each queue gets on, for the health check. */

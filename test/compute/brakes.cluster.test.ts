@@ -37,7 +37,9 @@ it("no more computes are deleted in a minute than --max-deletes-per-minute allow
     return events.find(({ message }) => message.includes("waits its turn"));
   });
   expect(shop.endpoints).toHaveLength(2);
+  expect(await stage.scrape()).toMatch(/^compute_operator_deletes_held [12]$/m);
   await Promise.all(names.map((name) => shop.gone(name)));
+  expect(await stage.scrape()).toMatch(/^compute_operator_deletes_held 0$/m);
   expect(shop.endpoints).toEqual([]);
 });
 

@@ -31,7 +31,8 @@ export interface ComputeReconcilerOptions {
   /** Whether this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
   event: (compute: Compute, note: Note) => void;
-  mayDelete: () => boolean;
+  /** Takes one deletion from the brake for the Compute with this uid; false: not now. */
+  mayDelete: (uid: string) => boolean;
   uninstalling: () => Promise<boolean>;
   createSettleMs: number;
   signal: AbortSignal;
@@ -193,7 +194,8 @@ export class ComputeReconciler {
       case "remark":
       case "confirmGone": {
         if (watcher === undefined) return unchanged(compute);
-        const { cluster, clock, signal, mayDelete, uninstalling } = this.#options;
+        const { cluster, clock, signal, uninstalling } = this.#options;
+        const mayDelete = () => this.#options.mayDelete(compute.metadata.uid);
         return act(step, compute, { cluster, clock, memory, signal, mayDelete, uninstalling, watcher });
       }
     }

@@ -52,6 +52,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     endpointListAge: gauge("endpoint_list_age_seconds", "Age of the endpoint list in use, by project.", ["project"]),
     computes: gauge("computes", "Computes by state and readiness.", ["state", "ready"]),
     driftCorrections: counter("drift_corrections_total", "Changes made elsewhere that were set right.", []),
+    deletesHeld: gauge("deletes_held", "Deletions that wait because of --max-deletes-per-minute.", []),
     operations: counter("operations_total", "Operations of the service seen to end, by outcome.", [
       "action",
       "outcome",

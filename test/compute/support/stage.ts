@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { HttpTransport } from "../../../src/operator/cluster/http-transport.ts";
 import { loadKubeConfig } from "../../../src/operator/cluster/kubeconfig.ts";
-import { createOperator, type OperatorSettings } from "../../../src/operator/operator.ts";
+import { createOperator, type Operator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { kubeconfig } from "../../control-plane/cluster.ts";
 import { realClock } from "../../support/real-clock.ts";
@@ -36,6 +36,7 @@ export class Stage implements AsyncDisposable {
   readonly #scenarios: Scenario[] = [];
   readonly #hosts = `${randomBytes(3).toString("hex")}.test`;
   #stop = new AbortController();
+  #operator: Operator | undefined;
   #running: Promise<void>;
 
   constructor({ kubeconfig: file = kubeconfig(), ...settings }: StageOptions = {}) {
@@ -85,6 +86,11 @@ export class Stage implements AsyncDisposable {
     this.#running = this.#run();
   }
 
+  /** What a scrape of the operator's metrics answers now. */
+  async scrape(): Promise<string> {
+    return (await this.#operator?.metrics.text()) ?? "";
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stopOperator();
     this.versions.stop();
@@ -108,6 +114,7 @@ export class Stage implements AsyncDisposable {
       random: Math.random,
       log: createLogger({ level: "info", clock, destination }),
     };
-    return createOperator(ports, this.#settings).run(this.#stop.signal);
+    this.#operator = createOperator(ports, this.#settings);
+    return this.#operator.run(this.#stop.signal);
   }
 }

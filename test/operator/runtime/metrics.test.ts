@@ -12,6 +12,7 @@ const published = [
   "request_budget_available",
   "endpoint_list_age_seconds",
   "computes",
+  "deletes_held",
   "drift_corrections_total",
   "operations_total",
   "watch_restarts_total",
