@@ -1,5 +1,5 @@
+import type { Account } from "../operator/client/account.ts";
 import { ApiKey } from "../operator/client/api-key.ts";
-import type { Account } from "../operator/client/client.ts";
 import { normalisedBaseURL, publicServicePattern } from "../operator/connection/base-url.ts";
 import { resolve } from "../operator/connection/resolve.ts";
 import type { Compute } from "../operator/resources/compute.ts";

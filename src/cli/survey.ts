@@ -1,6 +1,7 @@
 import type { Operation } from "../api/operation.ts";
+import { type Account, accountThrough } from "../operator/client/account.ts";
 import { RequestBudget } from "../operator/client/budget.ts";
-import { type Account, ServiceClient } from "../operator/client/client.ts";
+import { ServiceClient } from "../operator/client/client.ts";
 import type { ServiceTransport } from "../operator/client/transport.ts";
 import { meaningOf } from "../operator/compute/act/failures.ts";
 import { type Memory, newMemory } from "../operator/compute/memory.ts";
@@ -11,7 +12,6 @@ import { markersIn, rivalsOf, vanishedFrom } from "../operator/compute/observe/l
 import type { List, Sight, View } from "../operator/compute/observe/view.ts";
 import type { Compute } from "../operator/resources/compute.ts";
 import type { ServiceConnection } from "../operator/resources/service-connection.ts";
-import { throughOf } from "../operator/resources/through.ts";
 import type { Clock } from "../operator/runtime/clock.ts";
 import { saidOnce } from "./words.ts";
 
@@ -121,7 +121,7 @@ export class Survey {
       ...(recent === undefined ? {} : { lookedUp: recent }),
       vanished: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(index, rivals),
       markers: markersIn(index, rivals),
-      through: throughOf(client.account.baseURL, client.account.key.fingerprint()),
+      through: client.through,
       terminating: false,
     };
     return { kind: "listed", list };
@@ -129,7 +129,7 @@ export class Survey {
 
   #project(compute: Compute, account: Account, connection: ServiceConnection | undefined): Project {
     const { projectID } = compute.spec;
-    const through = `${throughOf(account.baseURL, account.key.fingerprint())} ${account.caBundle ?? ""}`;
+    const through = `${accountThrough(account)} ${account.caBundle ?? ""}`;
     const id = `${projectID} ${through} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;
     const known = this.#projects.get(id);
     if (known !== undefined) return known;

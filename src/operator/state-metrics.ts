@@ -32,8 +32,8 @@ export function measureState(metrics: Metrics, { leading, caches, sessions, dele
   metrics.endpointListAge.reset();
   for (const session of sessions) {
     metrics.budgetAvailable.set({ account: session.through }, session.budget.available);
-    for (const [project, { listing, used }] of session.watchers) {
-      if (listing === undefined || !used) continue;
+    for (const [project, { listing }] of session.watchers) {
+      if (listing === undefined) continue;
       metrics.endpointListAge.set({ project }, (clock.monotonic() - listing.startedAt) / 1000);
     }
   }
@@ -49,6 +49,11 @@ export class UsageMeter {
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
+  }
+
+  /** Nobody lists the project any more. */
+  forget(project: string): void {
+    this.#before.delete(project);
   }
 
   listed(project: string, listing: Listing): void {

@@ -87,6 +87,7 @@ export class Term {
       },
       onBudgetWait: (seconds) => metrics.budgetWaits.observe({}, seconds),
       onListed: (project, listing) => usage.listed(project, listing),
+      onUnused: (project) => usage.forget(project),
       onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
     });
     this.#connectionReconciler = new ConnectionReconciler({

@@ -13,6 +13,8 @@ export type Failure =
   | { kind: "unavailable"; message: string; retryAfterMs?: number }
   | { kind: "notReady"; message: string }
   | { kind: "refused"; status: number; code: string; message: string }
+  /** Not sent at all: the key or the address that it was meant for had changed. */
+  | { kind: "superseded"; message: string }
   | { kind: "ambiguous"; message: string };
 
 /** What a call to the service came to. */

@@ -5,18 +5,10 @@ import { type Endpoint, EndpointAnswer, EndpointsAnswer } from "../../api/endpoi
 import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { type Account, accountThrough } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
-import type { ApiKey } from "./api-key.ts";
 import type { RequestBudget } from "./budget.ts";
 import { NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
-
-/** Whom and where a client speaks for. */
-export interface Account {
-  /** Normalised, ends in `/api/v2`. */
-  baseURL: string;
-  key: ApiKey;
-  caBundle?: string;
-}
 
 /** Told of every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
 export type RequestObserver = (sent: { method: string; route: string; code: string; seconds: number }) => void;
@@ -30,6 +22,8 @@ export interface ServiceClientOptions {
   beforeWrite: () => void;
   /** Asked before any request; an answer keeps the request at home (a key known to be revoked). */
   heldBack?: () => Failure | undefined;
+  /** Aborts when nothing more is to be sent: key or address have changed. What is under way is brought to its end. */
+  retired?: AbortSignal;
   onFailure?: (failure: Failure) => void;
   observe?: RequestObserver;
   /** A request waited so many seconds for the budget. */
@@ -68,6 +62,11 @@ export class ServiceClient {
 
   get account(): Account {
     return this.#options.account;
+  }
+
+  /** Names base URL and key, without giving the key away. */
+  get through(): string {
+    return accountThrough(this.#options.account);
   }
 
   async listEndpoints(projectID: string, signal: AbortSignal): Promise<Answer<Endpoint[]>> {
@@ -215,18 +214,10 @@ export class ServiceClient {
     },
     signal: AbortSignal,
   ): Promise<{ kind: "answered"; response: ServiceResponse } | { kind: "failed"; failure: Failure }> {
-    const { account, transport, budget, clock, heldBack, beforeWrite, observe } = this.#options;
+    const { account, transport, budget, clock, beforeWrite, observe } = this.#options;
     const write = call.method !== "GET";
-    const askedAt = clock.monotonic();
-    const waits = !write && readBesideWork.includes(call.route);
-    const closedForMs = await budget.take(signal, waits ? Number.POSITIVE_INFINITY : longPauseMs);
-    this.#options.onBudgetWait?.((clock.monotonic() - askedAt) / 1000);
-    if (closedForMs !== undefined) {
-      const message = "the service asked for a pause, and nothing is sent until it is over";
-      return { kind: "failed", failure: { kind: "rateLimited", message, retryAfterMs: closedForMs } };
-    }
-    const held = heldBack?.();
-    if (held !== undefined) return { kind: "failed", failure: held };
+    const refused = await this.#admission(!write && readBesideWork.includes(call.route), signal);
+    if (refused !== undefined) return { kind: "failed", failure: refused };
     if (write) beforeWrite();
     const { method, route } = call;
     const startedAt = clock.monotonic();
@@ -255,6 +246,27 @@ export class ServiceClient {
       const message = `${method} ${route}: ${error.message}`;
       return { kind: "failed", failure: write ? { kind: "ambiguous", message } : { kind: "unavailable", message } };
     }
+  }
+
+  /** Waits for the budget; answers why a request is not to be sent after all. */
+  async #admission(patient: boolean, signal: AbortSignal): Promise<Failure | undefined> {
+    const { budget, clock, heldBack, retired, onBudgetWait } = this.#options;
+    const askedAt = clock.monotonic();
+    const either = retired === undefined ? signal : AbortSignal.any([signal, retired]);
+    const taking = budget.take(either, patient ? Number.POSITIVE_INFINITY : longPauseMs);
+    const closedForMs = await taking.catch((error: unknown) => {
+      if (signal.aborted || retired?.aborted !== true) throw error;
+      return undefined;
+    });
+    if (retired?.aborted === true) {
+      return { kind: "superseded", message: "the connection was changed before the request could be sent" };
+    }
+    onBudgetWait?.((clock.monotonic() - askedAt) / 1000);
+    if (closedForMs !== undefined) {
+      const message = "the service asked for a pause, and nothing is sent until it is over";
+      return { kind: "rateLimited", message, retryAfterMs: closedForMs };
+    }
+    return heldBack?.();
   }
 
   #failed(failure: Failure): Failure {

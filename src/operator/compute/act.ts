@@ -106,6 +106,7 @@ async function confirmGone(
     memory.listsCountAfter = clock.monotonic();
     return unchanged(compute, 1000);
   }
+  if (answer.kind === "superseded") return unchanged(compute, 1);
   const { reason, message } = meaningOf(answer, `show endpoint ${endpointID}`);
   return shown(compute, reason, message);
 }

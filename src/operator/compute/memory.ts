@@ -28,8 +28,8 @@ export interface Memory {
   };
   /** When drift was corrected, to notice a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
-  /** A write that failed, not to be tried again before `until`. */
-  held?: { write: string; reason: Reason; message: string; until: number; failures: number };
+  /** A write that failed, not to be tried again before `until` through the same base URL and key. */
+  held?: { write: string; through?: string; reason: Reason; message: string; until: number; failures: number };
   /** How often in a row one reason was looked at, and when the next look is due. */
   looks: { reason: string; count: number; dueAt: number | undefined };
   /** The value of `restartedAt` whose restart the service accepted: not to be sent again, should the status be lost. */

@@ -54,10 +54,12 @@ function livingStep(view: View, list: List): Step {
   return settle(view, list);
 }
 
-/** A write that failed waits its time, unless it has become another. */
-function heldBack(step: Step, { memory, compute, now }: View): Step {
+/** A write that failed waits its time, unless it has become another or may now go with another key. */
+function heldBack(step: Step, { memory, compute, sight, now }: View): Step {
   const { held } = memory;
   if (held === undefined || !isWrite(step) || now >= held.until) return step;
   if (held.write !== identityOf(step, generationOf(compute))) return step;
+  const through = sight.kind === "listed" ? sight.list.through : undefined;
+  if (held.through !== undefined && held.through !== through) return step;
   return { step: "wait", reason: held.reason, message: held.message, lookInMs: held.until - now };
 }

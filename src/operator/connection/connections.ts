@@ -1,9 +1,8 @@
-import type { Account } from "../client/client.ts";
+import { type Account, accountThrough } from "../client/account.ts";
 import { secondsOf } from "../resources/duration.ts";
 import { finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
-import { throughOf } from "../resources/through.ts";
 import { normalisedBaseURL } from "./base-url.ts";
 import { type Resolved, resolve, type Secret } from "./resolve.ts";
 import { Session, type SessionOptions, type Terms } from "./session.ts";
@@ -30,7 +29,7 @@ export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "on
   wakeConnections: (uids: Iterable<string>) => void;
 }
 
-/** Turns connections into sessions; connections with one base URL and key share one. */
+/** Turns connections into sessions; connections with one base URL, key and authority share one. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #sessions = new Map<string, Session>();
@@ -86,7 +85,7 @@ export class Connections {
     return { kind: "open", session, connection, terminating: connection.metadata.deletionTimestamp !== undefined };
   }
 
-  /** Has a connection use the session of its base URL and key, made where there is none; leaves its former one. */
+  /** Has a connection use the session of what it names, made where there is none; leaves its former one. */
   join(connection: ServiceConnection, account: Account): Session {
     const { uid } = connection.metadata;
     const id = idOf(account);
@@ -145,5 +144,5 @@ export class Connections {
 }
 
 function idOf(account: Account): string {
-  return JSON.stringify([throughOf(account.baseURL, account.key.fingerprint()), account.caBundle ?? ""]);
+  return JSON.stringify([accountThrough(account), account.caBundle ?? ""]);
 }

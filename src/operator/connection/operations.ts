@@ -9,7 +9,7 @@ const polling = { firstMs: 300, factor: 1.5, mostMs: 5000 } as const;
 /** After this long without news an operation no longer counts as blocking its project, in milliseconds. */
 const staleAfterMs = 60_000;
 
-/** How many operations are remembered per project. */
+/** How many operations are remembered per project, and of how many that were given up at least their ids. */
 const mostRemembered = 1000;
 
 export interface OperationsOptions {
@@ -126,7 +126,7 @@ export class Operations {
         // Not in the list: too old for it, or not there yet. It is dropped when nothing is heard for long.
         if (now - heardAt < staleAfterMs) continue;
         this.#known.delete(operation.id);
-        this.#givenUp.add(operation.id);
+        this.#giveUp(operation.id);
         changed.add(operation.endpoint_id);
         continue;
       }
@@ -142,6 +142,12 @@ export class Operations {
 
   #dropInProgress(): void {
     for (const { operation } of this.#inProgress()) this.#known.delete(operation.id);
+  }
+
+  #giveUp(id: string): void {
+    this.#givenUp.add(id);
+    const [oldest] = this.#givenUp;
+    if (this.#givenUp.size > mostRemembered && oldest !== undefined) this.#givenUp.delete(oldest);
   }
 
   #forgetOldest(): void {

@@ -26,6 +26,8 @@ export interface ProjectWatcherOptions {
   signal: AbortSignal;
   onListed?: ((projectID: string, listing: Listing) => void) | undefined;
   onOperationEnded?: ((operation: Operation) => void) | undefined;
+  /** The last Compute has left. */
+  onUnused?: () => void;
 }
 
 /** After a failed list the next is tried after this many milliseconds, doubling up to the refresh interval. */
@@ -83,10 +85,6 @@ export class ProjectWatcher {
     return passing ? undefined : this.#failure;
   }
 
-  get used(): boolean {
-    return this.#users.size > 0;
-  }
-
   /** A Compute uses this project, and is linked to this endpoint. */
   use(uid: string, endpointID: string | undefined): void {
     this.#users.set(uid, endpointID);
@@ -97,7 +95,9 @@ export class ProjectWatcher {
     this.#users.delete(uid);
     this.#waiting.delete(uid);
     this.turn.leave(uid);
-    if (!this.used) this.#schedule();
+    if (this.#users.size > 0) return;
+    this.#schedule();
+    this.#options.onUnused?.();
   }
 
   /** Answers with a list whose request began after `after`, or has one made and wakes the Compute when it is there. */
@@ -119,7 +119,7 @@ export class ProjectWatcher {
   #schedule(): void {
     this.#timer?.();
     this.#timer = undefined;
-    if (this.#inFlight || this.#options.signal.aborted || !this.used) return;
+    if (this.#inFlight || this.#options.signal.aborted || this.#users.size === 0) return;
     const delay = Math.max(0, this.#nextAt() - this.#options.clock.monotonic());
     this.#timer = this.#options.clock.after(delay, () => void this.#list());
   }

@@ -1,5 +1,5 @@
+import type { Account } from "../client/account.ts";
 import { ApiKey } from "../client/api-key.ts";
-import type { Account } from "../client/client.ts";
 import type { ResourceKind } from "../cluster/objects.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";

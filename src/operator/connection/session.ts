@@ -1,12 +1,13 @@
 import { scopedProjectOf } from "../../api/error.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Project } from "../../api/project.ts";
+import type { Account } from "../client/account.ts";
+import { accountThrough } from "../client/account.ts";
 import type { Failure } from "../client/answer.ts";
 import type { BudgetLimits, RequestBudget } from "../client/budget.ts";
 import type { Budgets } from "../client/budgets.ts";
-import { type Account, type RequestObserver, ServiceClient } from "../client/client.ts";
+import { type RequestObserver, ServiceClient } from "../client/client.ts";
 import type { ServiceTransport } from "../client/transport.ts";
-import { throughOf } from "../resources/through.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Listing, ProjectWatcher } from "./project-watcher.ts";
 
@@ -34,6 +35,8 @@ export interface SessionOptions {
   /** A request waited so many seconds for the budget. */
   onBudgetWait?: (seconds: number) => void;
   onListed?: (projectID: string, listing: Listing) => void;
+  /** No Compute uses the project any more. */
+  onUnused?: (projectID: string) => void;
   onOperationEnded?: (operation: Operation) => void;
 }
 
@@ -46,7 +49,7 @@ export interface Terms {
 /** Probes that failing requests bring forward are at least this far apart, in milliseconds. */
 const doubtMs = 30_000;
 
-/** All that is shared by the connections with one base URL and key: client, budget, health, one watcher per project. */
+/** All that is shared by the connections with one base URL, key and authority: client, health, one watcher per project. */
 export class Session {
   /** Names base URL and key, without giving the key away. */
   readonly through: string;
@@ -74,7 +77,7 @@ export class Session {
     this.#options = options;
     this.signal = AbortSignal.any([options.signal, this.#stop.signal]);
     const { account, transport, clock, beforeWrite, observe, onBudgetWait } = options;
-    this.through = throughOf(account.baseURL, account.key.fingerprint());
+    this.through = accountThrough(account);
     this.#terms.set(connectionUID, terms);
     this.budget = options.budgets.join(this.through, connectionUID, terms.limits);
     const shared = {
@@ -87,7 +90,7 @@ export class Session {
       ...(observe === undefined ? {} : { observe }),
       ...(onBudgetWait === undefined ? {} : { onBudgetWait }),
     };
-    this.client = new ServiceClient({ ...shared, heldBack: () => this.#heldBack() });
+    this.client = new ServiceClient({ ...shared, heldBack: () => this.#heldBack(), retired: this.#stop.signal });
     this.#prober = new ServiceClient(shared);
   }
 
@@ -134,6 +137,7 @@ export class Session {
       signal: this.signal,
       onListed: (id, listing) => this.#listed(id, listing),
       onOperationEnded,
+      onUnused: () => this.#forget(projectID, watcher),
     });
     this.#watchers.set(projectID, watcher);
     return watcher;
@@ -233,6 +237,13 @@ export class Session {
       this.#setHealth({ kind: "reachable" });
     }
     this.#options.onListed?.(projectID, listing);
+  }
+
+  /** The last Compute left the project: whoever comes next begins with a list of its own. */
+  #forget(projectID: string, watcher: ProjectWatcher): void {
+    watcher.stop();
+    if (this.#watchers.get(projectID) === watcher) this.#watchers.delete(projectID);
+    this.#options.onUnused?.(projectID);
   }
 
   #setHealth(health: Health): void {

@@ -183,6 +183,37 @@ describe("what was sent", () => {
     expect(await client.getEndpoint("shop", "ep-one", forever)).toMatchObject({ retryAfterMs: 3_599_999 });
   });
 
+  test("is nothing that still waited when its key or address changed, and takes nothing from the budget", async () => {
+    const clock = new VirtualClock();
+    const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
+    const service = new ScriptedService(() => json(200, { endpoint: endpoint() }));
+    const change = new AbortController();
+    const client = clientOf(service, clock, { budget, retired: change.signal });
+    const answers: string[] = [];
+    const ask = () => client.patchEndpoint("shop", "ep-one", { endpoint: {} }, forever);
+    for (let n = 0; n < 3; n += 1) void ask().then(({ kind }) => answers.push(kind));
+    await clock.advance(0);
+    change.abort();
+    await clock.advance(0);
+    expect(answers).toEqual(["ok", "superseded", "superseded"]);
+    await clock.advance(1000);
+    expect(budget.available).toBe(1);
+    expect((await ask()).kind).toBe("superseded");
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test("before its key or address changed comes to its end", async () => {
+    const clock = new VirtualClock();
+    const change = new AbortController();
+    const answer = Promise.withResolvers<ServiceResponse>();
+    const client = clientOf(new ScriptedService(() => answer.promise), clock, { retired: change.signal });
+    const asked = client.createEndpoint("shop", { endpoint: {} }, forever);
+    await clock.settle();
+    change.abort();
+    answer.resolve(json(201, { endpoint: endpoint() }));
+    expect(await asked).toMatchObject({ kind: "ok", value: { endpoint: { id: "ep-one" } } });
+  });
+
   test("is told by route and code, failures too, and never with an id or the key", async () => {
     const clock = new VirtualClock();
     const told: unknown[] = [];

@@ -85,3 +85,12 @@ describe("a restart", () => {
     expect(restartMarkOf(acting.compute())?.newestOperation).toBeUndefined();
   });
 });
+
+test("a create that was not sent, since key or address had just changed, leaves no mark and holds nothing back", async () => {
+  const acting = new Acting({}, { retired: AbortSignal.abort() });
+  const self = acting.stored();
+  expect(await acting.pass(self)).toMatchObject({ verdict: { kind: "unchanged" }, lookInMs: 1, notes: [] });
+  expect(acting.effects).toEqual(["PATCH computes/shop", "PATCH computes/shop"]);
+  expect(acting.annotation("pending-create")).toBeUndefined();
+  expect(acting.hands.memory.held).toBeUndefined();
+});

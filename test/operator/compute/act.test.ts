@@ -81,7 +81,7 @@ describe("a create", () => {
     expect(createMarkOf(acting.compute())).toMatchObject({
       uid: self.metadata.uid,
       branchID: "br-main",
-      through: "here",
+      through: acting.hands.watcher.client.through,
     });
     await expect(acting.pass(acting.compute())).rejects.toThrow("CreateUnknown");
   });

@@ -1,3 +1,4 @@
+import type { ServiceClientOptions } from "../../../src/operator/client/client.ts";
 import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
 import type { Hands } from "../../../src/operator/compute/act/hands.ts";
 import { act } from "../../../src/operator/compute/act.ts";
@@ -20,7 +21,7 @@ export class Acting {
   readonly hands: Hands;
   answer: (what: string) => ServiceResponse | Promise<ServiceResponse> = () => refusal(500);
 
-  constructor(hands: Partial<Hands> = {}) {
+  constructor(hands: Partial<Hands> = {}, client: Partial<ServiceClientOptions> = {}) {
     for (const body of customResourceDefinitions()) {
       this.cluster.server.handle({
         method: "POST",
@@ -40,7 +41,7 @@ export class Acting {
     const { clock } = this.cluster;
     const { signal } = new AbortController();
     const watcher = new ProjectWatcher({
-      client: clientOf(this.service, clock),
+      client: clientOf(this.service, clock, client),
       projectID: "shiny-wind-028834",
       clock,
       refreshIntervalMs: () => 30_000,
@@ -92,8 +93,12 @@ export class Acting {
 
   /** Plans for what is seen and carries the step out. */
   async pass(self: Compute, fields: ViewFields = {}) {
-    const { memory, clock } = this.hands;
-    const step = plan({ ...view({ ...fields, compute: self, now: clock.monotonic() }), memory });
+    const { memory, clock, watcher } = this.hands;
+    const { through } = watcher.client;
+    const step = plan({
+      ...view({ ...fields, list: { through, ...fields.list }, compute: self, now: clock.monotonic() }),
+      memory,
+    });
     if (step.step === "wait" || step.step === "hold" || step.step === "refuse" || step.step === "settled") {
       throw new Error(`nothing is to be done: ${JSON.stringify(step)}`);
     }

@@ -203,6 +203,13 @@ describe("a write that failed", () => {
     expect(plan(view({ compute: sized, endpoints: [seen], memory }))).toMatchObject({ step: "patch" });
   });
 
+  test("is tried again at once with another key", () => {
+    const memory = { held: { ...held(same).held, through: "another key" } };
+    expect(plan(view({ compute: sized, endpoints: [seen], memory }))).toMatchObject({ step: "patch" });
+    const sameKey = { held: { ...held(same).held, through: "here" } };
+    expect(plan(view({ compute: sized, endpoints: [seen], memory: sameKey }))).toMatchObject({ step: "wait" });
+  });
+
   test("holds no other write back", () => {
     const edited = compute({ linked: "ep-one", generation: 2, spec: { computeUnits: { min: 1, max: 2 } } });
     expect(plan(view({ compute: edited, endpoints: [seen], memory: held(same) }))).toMatchObject({ step: "patch" });

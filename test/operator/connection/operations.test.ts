@@ -101,6 +101,23 @@ describe("an operation of which nothing is heard", () => {
   );
 });
 
+test("of operations that were given up the newest thousand are remembered, and not all there ever were", async () => {
+  const { clock, operations, polls } = following();
+  const ids = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => operation({ id: `op-${from + n}` }));
+  for (let from = 0; from < 1200; from += 300) {
+    operations.follow(ids(from, from + 300));
+    await clock.advance(70_000);
+  }
+  const asked = polls();
+  operations.follow(ids(200, 1200));
+  await clock.advance(10_000);
+  expect(polls()).toBe(asked);
+  operations.follow(ids(0, 1));
+  await clock.advance(1000);
+  expect(polls()).toBeGreaterThan(asked);
+});
+
 test("the latest operations of an endpoint are read anew, whoever set them off", async () => {
   const { operations } = following([operation({ id: "theirs" }), operation({ id: "other", endpoint_id: "ep-two" })]);
   expect((await operations.latest("ep-one"))?.map(({ id }) => id)).toEqual(["theirs"]);

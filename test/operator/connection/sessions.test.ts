@@ -1,55 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { Budgets } from "../../../src/operator/client/budgets.ts";
-import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
-import { Connections } from "../../../src/operator/connection/connections.ts";
-import type { Secret } from "../../../src/operator/connection/resolve.ts";
-import type { ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { apiKeySecret, connection } from "../../support/connections.ts";
-import { json, refusal, ScriptedService } from "../../support/scripted-service.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { json, refusal } from "../../support/scripted-service.ts";
+import { setUp } from "./joined.ts";
 
 const minute = 60_000;
-
-/** Connections of the team as the cache holds them, all to one service; the first joined and probed. */
-function setUp(options: { connections?: ServiceConnection[]; secrets?: Secret[]; budgetShare?: number } = {}) {
-  const { connections: cached = [connection()], secrets = [apiKeySecret()], budgetShare = 1 } = options;
-  const clock = new VirtualClock();
-  const service = new ScriptedService();
-  const answers: Record<string, () => ServiceResponse | Promise<ServiceResponse>> = {
-    "/auth": () => json(200, { account_id: "acc", auth_method: "api_key_user" }),
-    "/projects": () => json(200, { projects: [{ id: "shop" }] }),
-  };
-  service.script = ({ path }) => answers[path]?.() ?? json(200, { endpoints: [] });
-  const woken: string[] = [];
-  const connections = new Connections({
-    cache: {
-      connection: (_, name) => cached.find(({ metadata }) => metadata.name === name),
-      secret: (_, name) => secrets.find(({ metadata }) => metadata.name === name),
-    },
-    allowedBaseURLs: ["https://service.example.com/api/v2"],
-    budgetShare,
-    transport: service,
-    budgets: new Budgets(clock),
-    clock,
-    beforeWrite: () => {},
-    signal: new AbortController().signal,
-    wake: () => {},
-    wakeConnections: (uids) => woken.push(...uids),
-  });
-  const join = (one: ServiceConnection) => {
-    const resolved = connections.resolved(one);
-    if (resolved.kind !== "account") throw new Error(resolved.message);
-    return connections.join(one, resolved.account);
-  };
-  const probed = async (one = cached[0] ?? connection()) => {
-    const session = join(one);
-    session.probe(undefined);
-    await clock.settle();
-    return session;
-  };
-  const view = (name = "default", project = "shop") => connections.view("team", name, project);
-  return { clock, service, answers, connections, join, probed, view, woken, cached, secrets };
-}
 
 describe("connections with one base URL and key", () => {
   test("share one session and one budget, and the lowest figures of all win", () => {
@@ -63,19 +17,6 @@ describe("connections with one base URL and key", () => {
     connections.quit("connection-1");
     expect([...connections.sessions]).toEqual([]);
     expect(first.signal.aborted).toBe(true);
-  });
-
-  test("share the budget too where their certificates keep their sessions apart", () => {
-    const { join } = setUp();
-    const first = join(connection());
-    const second = join(
-      connection({
-        uid: "connection-2",
-        spec: { caBundle: "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----" },
-      }),
-    );
-    expect(second).not.toBe(first);
-    expect(second.budget).toBe(first.budget);
   });
 
   test("find the pause that the service asked for still asked for when they come back", async () => {
@@ -98,9 +39,74 @@ describe("connections with one base URL and key", () => {
     expect(after.through).not.toBe(before.through);
   });
 
+  test("share their budget also where they trust different authorities", async () => {
+    const { join, clock, service, connections } = setUp();
+    const requestBudget = { perMinute: 60, burst: 3 };
+    const caBundle = "-----BEGIN CERTIFICATE-----\nother\n-----END CERTIFICATE-----";
+    const first = join(connection({ spec: { requestBudget } }));
+    const second = join(connection({ uid: "connection-2", spec: { caBundle } }));
+    expect(second).not.toBe(first);
+    for (let n = 0; n < 5; n += 1) void first.client.listEndpoints(`one-${n}`, first.signal);
+    for (let n = 0; n < 5; n += 1) void second.client.listEndpoints(`two-${n}`, second.signal);
+    await clock.advance(0);
+    expect(service.requests).toHaveLength(3);
+    await clock.advance(2000);
+    expect(service.requests).toHaveLength(5);
+    connections.quit("connection-1");
+    expect(second.budget.available).toBe(0);
+  });
+
+  test("keep what they have spent when their authority changes", async () => {
+    const { join, clock } = setUp();
+    const spec = { requestBudget: { perMinute: 60, burst: 3 } };
+    const before = join(connection({ spec }));
+    for (let n = 0; n < 3; n += 1) void before.client.listEndpoints(`shop-${n}`, before.signal);
+    await clock.advance(0);
+    const caBundle = "-----BEGIN CERTIFICATE-----\nnew\n-----END CERTIFICATE-----";
+    expect(join(connection({ spec: { ...spec, caBundle } })).budget.available).toBe(0);
+  });
+
   test("use only this process's share of each budget, and never less than one at once", () => {
     expect(setUp({ budgetShare: 0.5 }).join(connection()).budget.available).toBe(20);
     expect(setUp({ budgetShare: 0.001 }).join(connection()).budget.available).toBe(1);
+  });
+});
+
+describe("a session", () => {
+  test("of a key that was replaced sends nothing more, not even what waited for the budget", async () => {
+    const { join, secrets, clock, service } = setUp();
+    const spec = { requestBudget: { perMinute: 60, burst: 1 } };
+    const before = join(connection({ spec }));
+    const { signal } = new AbortController();
+    const answers = [before.client.getProject("one", signal), before.client.deleteEndpoint("shop", "ep-one", signal)];
+    await clock.settle();
+    secrets[0] = apiKeySecret({ key: "another-key" });
+    join(connection({ spec }));
+    await clock.advance(minute);
+    expect((await Promise.all(answers)).map(({ kind }) => kind)).toEqual(["unavailable", "superseded"]);
+    expect(service.asked).toEqual(["GET /projects/one"]);
+  });
+
+  test("keeps nothing of a project that no Compute uses any more", async () => {
+    const { probed, clock, unused } = setUp();
+    const session = await probed();
+    for (let n = 0; n < 100; n += 1) {
+      session.project(`project-${n}`).use("uid", undefined);
+      await clock.advance(100);
+      session.project(`project-${n}`).leave("uid");
+    }
+    expect([session.watchers.size, clock.pending]).toEqual([0, 0]);
+    expect(unused).toHaveLength(100);
+  });
+
+  test("goes on watching a project that another Compute still uses", async () => {
+    const { probed } = setUp();
+    const session = await probed();
+    const watcher = session.project("shop");
+    watcher.use("one", undefined);
+    watcher.use("two", undefined);
+    watcher.leave("one");
+    expect(session.project("shop")).toBe(watcher);
   });
 });
 
@@ -203,72 +209,5 @@ describe("a refused key", () => {
     answer();
     await clock.settle();
     expect((await session.client.listEndpoints("shop", session.signal)).kind).toBe("ok");
-  });
-});
-
-describe("what kind of key it is", () => {
-  test.each([
-    ["personal", "api_key_user"],
-    ["organization", "api_key_org"],
-    ["unknown", "a way of next year"],
-  ])("is %s where the service says %s", async (type, auth_method) => {
-    const { answers, probed } = setUp();
-    answers["/auth"] = () => json(200, { account_id: "acc", auth_method });
-    expect((await probed()).keyType).toBe(type);
-  });
-
-  test("is project once a refusal has named its project", async () => {
-    const { answers, probed } = setUp();
-    const session = await probed();
-    const message =
-      'not allowed to perform actions outside the project this key is scoped to; subject_project_id:"shop"';
-    answers["/projects/other/endpoints"] = () => refusal(404, message);
-    expect((await session.client.listEndpoints("other", session.signal)).kind).toBe("forbidden");
-    expect(session.keyType).toBe("project");
-  });
-
-  test("is no question of health: a service without /auth is reachable", async () => {
-    const { answers, probed } = setUp();
-    answers["/auth"] = () => refusal(404, "this route does not exist");
-    expect((await probed()).health).toEqual({ kind: "reachable" });
-  });
-});
-
-describe("a project is gone", () => {
-  const missing = () => refusal(404, "project not found");
-  const others = () => json(200, { projects: [{ id: "other" }] });
-
-  test.each<[string, Record<string, () => ServiceResponse>, string, boolean]>([
-    ["404 and a complete list of a personal key lacks it", { "/projects": others }, "api_key_user", true],
-    ["… of an organization's key", { "/projects": others }, "api_key_org", true],
-    [
-      "… that is empty, of an organization's key",
-      { "/projects": () => json(200, { projects: [] }) },
-      "api_key_org",
-      false,
-    ],
-    ["… of a key of unknown kind", { "/projects": others }, "?", false],
-    ["the list holds it", {}, "api_key_user", false],
-    [
-      "the list is partial",
-      { "/projects": () => json(200, { projects: [], unavailable_project_ids: ["shop"] }) },
-      "api_key_user",
-      false,
-    ],
-    ["the list fails", { "/projects": () => refusal(500) }, "api_key_user", false],
-    ["its own GET is refused", { "/projects": others, "/projects/shop": () => refusal(403) }, "api_key_user", false],
-    [
-      "404 for want of rights",
-      { "/projects": others, "/projects/shop": () => refusal(404, "not allowed for organization API keys") },
-      "api_key_user",
-      false,
-    ],
-    ["a proxy's 404", { "/projects": others, "/projects/shop": () => json(404, {}) }, "api_key_user", false],
-  ])("only where proved: %s", async (_, more, auth_method, gone) => {
-    const { answers, probed } = setUp();
-    answers["/auth"] = () => json(200, { account_id: "acc", auth_method });
-    const session = await probed();
-    Object.assign(answers, { "/projects/shop": missing, ...more });
-    expect(await session.projectIsGone("shop", undefined)).toBe(gone);
   });
 });

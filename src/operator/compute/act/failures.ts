@@ -19,6 +19,11 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
       };
     case "notFound":
       return notFound(said, doing);
+    case "superseded":
+      return {
+        reason: "ConnectionNotReady",
+        message: `The connection was changed before the service could be asked to ${doing}: it is done through the changed one.`,
+      };
     case "busy":
     case "notReady":
       return {

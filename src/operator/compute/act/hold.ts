@@ -1,7 +1,7 @@
 import type { Failure } from "../../client/answer.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { generationOf } from "../observe/view.ts";
-import { type Outcome, shown } from "../outcome.ts";
+import { type Outcome, shown, unchanged } from "../outcome.ts";
 import { nextLook, reasons } from "../reasons.ts";
 import { identityOf, type Write } from "../step.ts";
 import { meaningOf } from "./failures.ts";
@@ -13,13 +13,17 @@ export function holdBack(
   failure: Failure,
   doing: string,
   compute: Compute,
-  { memory, clock }: Hands,
+  { memory, clock, watcher }: Hands,
 ): Outcome {
+  // It was not sent, and is planned anew for the key and the address that there are now.
+  if (failure.kind === "superseded") return unchanged(compute, 1);
   const { reason, message } = meaningOf(failure, doing);
   const identity = identityOf(write, generationOf(compute));
-  const failures = memory.held?.write === identity ? memory.held.failures + 1 : 0;
+  const { through } = watcher.client;
+  const again = memory.held?.write === identity && memory.held.through === through;
+  const failures = again ? (memory.held?.failures ?? 0) + 1 : 0;
   const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
   const wait = Math.max(asked, nextLook(reasons[reason].look, failures) ?? 1000);
-  memory.held = { write: identity, reason, message, until: clock.monotonic() + wait, failures };
+  memory.held = { write: identity, through, reason, message, until: clock.monotonic() + wait, failures };
   return shown(compute, reason, message, { lookInMs: wait });
 }

@@ -1,0 +1,51 @@
+import { Budgets } from "../../../src/operator/client/budgets.ts";
+import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
+import { Connections } from "../../../src/operator/connection/connections.ts";
+import type { Secret } from "../../../src/operator/connection/resolve.ts";
+import type { ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
+import { apiKeySecret, connection } from "../../support/connections.ts";
+import { json, ScriptedService } from "../../support/scripted-service.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+/** Connections of the team as the cache holds them, all to one service; the first joined and probed. */
+export function setUp(options: { connections?: ServiceConnection[]; secrets?: Secret[]; budgetShare?: number } = {}) {
+  const { connections: cached = [connection()], secrets = [apiKeySecret()], budgetShare = 1 } = options;
+  const clock = new VirtualClock();
+  const service = new ScriptedService();
+  const answers: Record<string, () => ServiceResponse | Promise<ServiceResponse>> = {
+    "/auth": () => json(200, { account_id: "acc", auth_method: "api_key_user" }),
+    "/projects": () => json(200, { projects: [{ id: "shop" }] }),
+  };
+  service.script = ({ path }) => answers[path]?.() ?? json(200, { endpoints: [] });
+  const woken: string[] = [];
+  const unused: string[] = [];
+  const connections = new Connections({
+    cache: {
+      connection: (_, name) => cached.find(({ metadata }) => metadata.name === name),
+      secret: (_, name) => secrets.find(({ metadata }) => metadata.name === name),
+    },
+    allowedBaseURLs: ["https://service.example.com/api/v2"],
+    budgetShare,
+    transport: service,
+    budgets: new Budgets(clock),
+    clock,
+    beforeWrite: () => {},
+    signal: new AbortController().signal,
+    wake: () => {},
+    wakeConnections: (uids) => woken.push(...uids),
+    onUnused: (project) => unused.push(project),
+  });
+  const join = (one: ServiceConnection) => {
+    const resolved = connections.resolved(one);
+    if (resolved.kind !== "account") throw new Error(resolved.message);
+    return connections.join(one, resolved.account);
+  };
+  const probed = async (one = cached[0] ?? connection()) => {
+    const session = join(one);
+    session.probe(undefined);
+    await clock.settle();
+    return session;
+  };
+  const view = (name = "default", project = "shop") => connections.view("team", name, project);
+  return { clock, service, answers, connections, join, probed, view, woken, unused, cached, secrets };
+}
