@@ -30,6 +30,7 @@ export class Child {
   readonly #lines: string[] = [];
   readonly #events = new EventEmitter().setMaxListeners(0);
   #ended = false;
+  #killed = false;
 
   /** Starts it; throws where the command cannot be run at all. */
   static async start(options: ChildOptions): Promise<Child> {
@@ -64,6 +65,11 @@ export class Child {
         resolve({ status, signal });
       });
     });
+  }
+
+  /** Whether it was we who ended it. */
+  get killed(): boolean {
+    return this.#killed;
   }
 
   get running(): boolean {
@@ -120,6 +126,7 @@ export class Child {
 
   /** Kills it at once, as a crash would, and waits until it is gone. */
   async kill(): Promise<void> {
+    if (!this.#ended) this.#killed = true;
     this.signal("SIGKILL");
     await this.end;
   }

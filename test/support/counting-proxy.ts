@@ -25,6 +25,8 @@ export class CountingProxy implements AsyncDisposable {
   requests: CountedRequest[] = [];
   /** Where set, what it answers is the answer, and the service hears nothing; `undefined` lets the request through. */
   instead: ((request: CountedRequest) => Answer | undefined) | undefined;
+  /** Where set, how long a request is held up before it goes on, in milliseconds, whether or not anybody still waits. */
+  holdMs: ((request: CountedRequest) => number) | undefined;
   readonly #server: Server;
   readonly #target: string;
   readonly #listeners = new Set<(request: CountedRequest) => void>();
@@ -86,7 +88,9 @@ export class CountingProxy implements AsyncDisposable {
       this.requests.push(counted);
       for (const listener of this.#listeners) listener(counted);
       const answer = this.instead?.(counted);
-      if (answer === undefined) this.#forward(incoming, counted, outgoing);
+      const held = this.holdMs?.(counted) ?? 0;
+      if (answer === undefined && held > 0) setTimeout(() => this.#forward(incoming, counted, outgoing), held);
+      else if (answer === undefined) this.#forward(incoming, counted, outgoing);
       else if (answer === "drop") outgoing.destroy();
       else this.#answer(answer, counted, outgoing);
     });
@@ -101,7 +105,7 @@ export class CountingProxy implements AsyncDisposable {
       answer.pipe(outgoing);
       answer.on("error", () => outgoing.destroy());
       answer.on("end", () => {
-        counted.answeredAt = performance.now();
+        if (!outgoing.destroyed) counted.answeredAt = performance.now();
       });
     });
     onward.on("error", () => outgoing.destroy());

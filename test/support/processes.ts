@@ -26,6 +26,8 @@ export class ServiceProcess implements AsyncDisposable {
   readonly port: number;
   /** Of the API, e.g. `http://127.0.0.1:34567/api/v2`. */
   readonly baseURL: string;
+  /** The SQLite file that it keeps everything in, and has for itself while it runs. */
+  readonly dataFile: string;
   readonly #args: readonly string[];
   readonly #directory: ReturnType<typeof temporaryDirectory>;
   #child: Child | undefined;
@@ -41,7 +43,8 @@ export class ServiceProcess implements AsyncDisposable {
     this.port = port;
     this.baseURL = `http://127.0.0.1:${port}/api/v2`;
     this.#directory = temporaryDirectory("service");
-    const flags = ["service", "--port", String(port), "--data", join(this.#directory.path, "service.sqlite")];
+    this.dataFile = join(this.#directory.path, "service.sqlite");
+    const flags = ["service", "--port", String(port), "--data", this.dataFile];
     if (seed !== undefined) {
       const file = join(this.#directory.path, "seed.yaml");
       writeFileSync(file, seed);
@@ -91,22 +94,31 @@ export interface OperatorOptions {
   namespaces?: readonly string[];
   /** Further flags. */
   args?: readonly string[];
+  env?: NodeJS.ProcessEnv;
 }
 
 /** The operator as a process of its own. */
 export class OperatorProcess implements AsyncDisposable {
   readonly #args: readonly string[];
+  readonly #env: NodeJS.ProcessEnv | undefined;
   readonly #url: string;
   #child: Child | undefined;
 
   static async start(options: OperatorOptions): Promise<OperatorProcess> {
-    const operator = new OperatorProcess(await freePort(), options);
+    const operator = await OperatorProcess.prepare(options);
     await operator.start();
     return operator;
   }
 
-  private constructor(port: number, { kubeconfig, allowedBaseURLs, namespaces = [], args = [] }: OperatorOptions) {
+  /** One that is still to be started. */
+  static async prepare(options: OperatorOptions): Promise<OperatorProcess> {
+    return new OperatorProcess(await freePort(), options);
+  }
+
+  private constructor(port: number, options: OperatorOptions) {
+    const { kubeconfig, allowedBaseURLs, namespaces = [], args = [] } = options;
     this.#url = `http://127.0.0.1:${port}`;
+    this.#env = options.env;
     this.#args = [
       "run",
       "--kubeconfig",
@@ -127,16 +139,25 @@ export class OperatorProcess implements AsyncDisposable {
 
   /** Starts it, again after `kill` or `stop`, and waits until it says that it is ready. */
   async start(): Promise<void> {
-    const child = await startCommand("operator", this.#args);
-    this.#child = child;
+    const child = await this.launch();
     const answer = await eventually("the operator to be ready", async () => {
       if (!child.running) return "ended";
-      const { ok } = await fetch(`${this.#url}/readyz`);
-      return ok ? "ready" : undefined;
+      return (await this.isReady()) ? "ready" : undefined;
     }).catch((error: unknown) => {
       throw new Error(`the operator is not ready. It wrote:\n${child.tail()}`, { cause: error });
     });
     if (answer === "ended") throw new Error(`the operator ended while it was starting. It wrote:\n${child.tail()}`);
+  }
+
+  /** Starts it, and does not wait for anything. */
+  async launch(): Promise<Child> {
+    this.#child = await startCommand("operator", this.#args, this.#env);
+    return this.#child;
+  }
+
+  /** Whether it says that it is ready; rejects where it does not answer. */
+  async isReady(): Promise<boolean> {
+    return (await fetch(`${this.#url}/readyz`)).ok;
   }
 
   /** Its metrics, as Prometheus reads them. */

@@ -1,5 +1,5 @@
-import type { Random } from "../../../src/operator/runtime/clock.ts";
 import type { JsonObject } from "../api-server/objects.ts";
+import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
 import { noFaults, type Rates } from "./fates.ts";
@@ -160,36 +160,4 @@ function ratesOf(dice: Dice): Rates {
     slowestLineMs: dice.between(20, 8000),
     mostLagMs: dice.between(200, 8000),
   };
-}
-
-class Dice {
-  readonly random: Random;
-
-  constructor(random: Random) {
-    this.random = random;
-  }
-
-  chance(share: number): boolean {
-    return this.random() < share;
-  }
-
-  /** A whole number from `low` to below `high`. */
-  between(low: number, high: number): number {
-    return Math.floor(low + (high - low) * this.random());
-  }
-
-  pick<T>(items: readonly T[]): T {
-    const item = items[this.between(0, items.length)];
-    if (item === undefined) throw new Error("nothing to pick from");
-    return item;
-  }
-
-  weighted<T>(choices: readonly (readonly [number, () => T])[]): T {
-    let point = this.random() * choices.reduce((sum, [weight]) => sum + weight, 0);
-    for (const [weight, make] of choices) {
-      if (point < weight) return make();
-      point -= weight;
-    }
-    throw new Error("nothing to choose from");
-  }
 }

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonObject, KubeObject } from "../simulation/api-server/objects.ts";
+import type { Dice } from "../simulation/dice.ts";
+import { isDeleting, specOf as specIn, statusOf } from "../simulation/world/computes.ts";
+import type { Books } from "./books.ts";
+import { type Cluster, pathOf } from "./cluster.ts";
+import { type Fleet, type Member, specOf } from "./fleet.ts";
+
+const apiVersion = "compute-operator.dev/v1alpha1";
+
+export interface PersonOptions {
+  cluster: Cluster;
+  fleet: Fleet;
+  /** Those that this person looks after, and nobody else. */
+  members: readonly Member[];
+  /** Whether this person scales the pool. */
+  scales: boolean;
+  books: Books;
+  dice: Dice;
+  /** The longest pause between two deeds, in milliseconds. */
+  pauseMs: number;
+}
+
+type Deed = "edit" | "restart" | "move" | "delete" | "retain";
+
+/** Somebody who applies, edits, restarts, moves, deletes and makes anew, one thing at a time and without any rest. */
+export class Person {
+  readonly #options: PersonOptions;
+  #restarts = 0;
+
+  constructor(options: PersonOptions) {
+    this.#options = options;
+  }
+
+  /** Declares everything there is to declare. */
+  async declareAll(): Promise<void> {
+    for (const member of this.#options.members) await this.#create(member);
+    if (this.#options.scales) await this.#scale(this.#options.fleet.pool.most);
+  }
+
+  /** Goes on until the signal aborts. */
+  async churn(signal: AbortSignal): Promise<void> {
+    const { dice, pauseMs, members, fleet, scales, books } = this.#options;
+    while (!signal.aborted) {
+      await sleep(dice.between(0, pauseMs), undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      if (scales && dice.chance(0.1)) {
+        books.note("scale", fleet.pool.name);
+        await this.#scale(dice.between(0, fleet.pool.most + 1));
+      } else await this.#disturb(dice.pick(members));
+    }
+  }
+
+  async #disturb(member: Member): Promise<void> {
+    const compute = await this.#options.cluster.get(this.#path(member));
+    if (compute === undefined) return this.#create(member);
+    if (isDeleting(compute)) return undefined;
+    const deed = this.#options.dice.weighted<Deed>([
+      [6, () => "edit"],
+      [4, () => "restart"],
+      [3, () => "move"],
+      [3, () => "delete"],
+      [member.type === "read_only" ? 1 : 0, () => "retain"],
+    ]);
+    this.#options.books.note(deed, member.name);
+    switch (deed) {
+      case "edit":
+        return this.#patch(member, compute, [this.#edit(member, compute)]);
+      case "restart":
+        return this.#restart(member, compute);
+      case "move":
+        return this.#patch(member, compute, [
+          { op: "replace", path: "/spec/branchID", value: this.#otherBranch(member, compute) },
+        ]);
+      case "delete":
+        return this.#delete(member, compute, false);
+      case "retain":
+        await this.#patch(member, compute, [{ op: "replace", path: "/spec/deletionPolicy", value: "Retain" }]);
+        return this.#delete(member, compute, true);
+    }
+  }
+
+  /** Nothing where it stands already, or where the one before is still being deleted. */
+  async #create(member: Member): Promise<void> {
+    const { cluster, fleet, books, dice } = this.#options;
+    const spec = specOf(member, dice.pick(member.branches), dice);
+    const body = { apiVersion, kind: "Compute", metadata: { name: member.name }, spec };
+    const made = await cluster.request({ method: "POST", path: pathOf(fleet.namespace, "computes"), body });
+    if (made.status !== 201 && made.status !== 409) {
+      throw new Error(`the create of ${member.name} is answered ${made.status}: ${JSON.stringify(made.body)}`);
+    }
+    if (made.status === 201) books.note("create", member.name);
+    // Answered 409 it stood already, or was made by a request whose answer was lost.
+    const compute = await cluster.get(this.#path(member));
+    if (compute !== undefined) books.made.set(compute.metadata.uid, member.name);
+  }
+
+  async #restart(member: Member, compute: KubeObject): Promise<void> {
+    // Until the operator has first seen it, the value counts as carried out.
+    const seen = Number(statusOf(compute)["observedGeneration"] ?? -1) >= 0;
+    if (!seen || compute.metadata.annotations === undefined) return;
+    const value = `${member.name}-${++this.#restarts}`;
+    this.#options.books.restarts.push({ at: Date.now(), uid: compute.metadata.uid, name: member.name, value });
+    await this.#patch(member, compute, [
+      { op: "add", path: "/metadata/annotations/compute-operator.dev~1restartedAt", value },
+    ]);
+  }
+
+  /** Another spec on the same branch. */
+  #edit(member: Member, compute: KubeObject): JsonObject {
+    const spec = specOf(member, String(specIn(compute)["branchID"]), this.#options.dice);
+    return { op: "replace", path: "/spec", value: spec };
+  }
+
+  async #delete(member: Member, { metadata: { uid, name } }: KubeObject, retain: boolean): Promise<void> {
+    const { cluster, books } = this.#options;
+    books.deletions.push({ at: Date.now(), uid, name, retain });
+    await cluster.request({ method: "DELETE", path: this.#path(member), body: { preconditions: { uid } } });
+  }
+
+  async #scale(replicas: number): Promise<void> {
+    const { cluster, fleet } = this.#options;
+    const { name, project, branch } = fleet.pool;
+    const changed = await cluster.patch(pathOf(fleet.namespace, "computepools", name), [
+      { op: "replace", path: "/spec/replicas", value: replicas },
+    ]);
+    if (changed) return;
+    const template = { projectID: project, branchID: branch, scaleToZero: { enabled: false } };
+    const body = { apiVersion, kind: "ComputePool", metadata: { name }, spec: { replicas, template } };
+    await cluster.request({ method: "POST", path: pathOf(fleet.namespace, "computepools"), body });
+  }
+
+  /** A change of this very object: of one made anew under its name, nothing is changed. */
+  async #patch(member: Member, { metadata }: KubeObject, changes: readonly JsonObject[]): Promise<void> {
+    const guard = { op: "test", path: "/metadata/uid", value: metadata.uid };
+    await this.#options.cluster.patch(this.#path(member), [guard, ...changes]);
+  }
+
+  #otherBranch({ branches }: Member, compute: KubeObject): string {
+    const now = specIn(compute)["branchID"];
+    return this.#options.dice.pick(branches.filter((branch) => branch !== now));
+  }
+
+  #path({ name }: Member): string {
+    return pathOf(this.#options.fleet.namespace, "computes", name);
+  }
+}

@@ -1,0 +1,184 @@
+import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
+import { isJsonObject, type KubeObject } from "../simulation/api-server/objects.ts";
+import { annotationOf, isOurs, markerOf, statusOf, uidOfMarker } from "../simulation/world/computes.ts";
+import { complaints } from "../simulation/world/judge.ts";
+import type { Evidence } from "./evidence.ts";
+import type { Entry } from "./ledger.ts";
+
+/** Everything that is not as it was promised; nothing where all is well. */
+export function verdict(evidence: Evidence): string[] {
+  const { computes, endpoints, books } = evidence;
+  const retained = new Set(books.deletions.filter(({ retain }) => retain).map(({ uid }) => uid));
+  const pools = evidence.pools.map((pool) => ({
+    uid: pool.metadata.uid,
+    name: pool.metadata.name,
+    replicas: isJsonObject(pool["spec"]) ? pool["spec"]["replicas"] : undefined,
+  }));
+  const foreign = new Set(evidence.strangers.map(({ id }) => id));
+  const ours = endpoints.filter(({ id }) => !foreign.has(id));
+  return [
+    ...complaints({ computes, endpoints: ours, pools, mayLeave: retained }),
+    ...oneEach(evidence),
+    ...neverTwo(evidence),
+    ...rightlyDeleted(evidence, retained),
+    ...untouchedStrangers(evidence),
+    ...restarts(evidence),
+    ...asDeclared(evidence),
+  ];
+}
+
+/** How many endpoints the service has that Computes own: what a fleet of n is to come to. */
+export function ownedEndpoints({ computes, endpoints }: Pick<Evidence, "computes" | "endpoints">): number {
+  return endpoints.filter((endpoint) => computes.some((compute) => isOurs(compute, endpoint))).length;
+}
+
+function oneEach({ computes, endpoints }: Evidence): string[] {
+  return computes.flatMap((compute) => {
+    const own = endpoints.filter((endpoint) => isOurs(compute, endpoint)).map(({ id }) => id);
+    const { name } = compute.metadata;
+    const linked = annotationOf(compute, "endpoint-id");
+    if (own.length !== 1) return [`${name} has ${own.length} endpoints: ${own.join(", ")}`];
+    return own[0] === linked ? [] : [`${name} is linked to ${linked}, and its endpoint is ${own[0]}`];
+  });
+}
+
+/** At no time, and not only in the end. */
+function neverTwo({ ledger }: Evidence): string[] {
+  const living = new Map<string, Set<string>>();
+  return ledger.flatMap(({ what, endpoint, name, at }) => {
+    if (uidOfMarker(name ?? undefined) === undefined || name === null) return [];
+    const ids = living.get(name) ?? new Set();
+    living.set(name, ids);
+    if (what === "made") ids.add(endpoint);
+    if (what === "deleted") ids.delete(endpoint);
+    return what === "made" && ids.size > 1 ? [`${[...ids].join(" and ")} stood for ${name} at ${timeOf(at)}`] : [];
+  });
+}
+
+/** What operators deleted belonged to a Compute that was to go; what they were told to keep is there. */
+function rightlyDeleted({ ledger, books, computes, endpoints, strangers }: Evidence, retained: Set<string>): string[] {
+  const struck = new Set(books.strikes.map(({ endpoint }) => endpoint));
+  const foreign = new Set(strangers.map(({ id }) => id));
+  const deleted = ledger.filter(({ what, endpoint }) => what === "deleted" && !struck.has(endpoint));
+  const wrong = deleted.flatMap(({ endpoint, name, at }) => {
+    const uid = uidOfMarker(name ?? undefined);
+    if (uid === undefined) return foreign.has(endpoint) ? [] : [`${endpoint}, which no Compute made, was deleted`];
+    if (computes.some(({ metadata }) => metadata.uid === uid))
+      return [`${endpoint} was deleted, and its Compute stands`];
+    const asked = books.deletions.find((deed) => deed.uid === uid);
+    if (asked === undefined) return books.made.has(uid) ? [`${endpoint} was deleted, and nobody deleted ${name}`] : [];
+    return asked.at > at ? [`${endpoint} was deleted at ${timeOf(at)}, before ${asked.name} was`] : [];
+  });
+  const lost = [...retained].flatMap((uid) => {
+    const made = ledger.filter(({ what, name }) => what === "made" && name === markerOf(uid));
+    const stands = endpoints.some(({ name }) => name === markerOf(uid));
+    return made.length === 0 || stands || made.some(({ endpoint }) => struck.has(endpoint))
+      ? []
+      : [`${made[0]?.endpoint} was to be kept when its Compute went, and is gone`];
+  });
+  return [...wrong, ...lost];
+}
+
+function untouchedStrangers({ strangers, endpoints, ledger, requests }: Evidence): string[] {
+  return strangers.flatMap((before) => {
+    const { id } = before;
+    const after = endpoints.find((endpoint) => endpoint.id === id);
+    const events = ledger.filter(({ endpoint, what }) => endpoint === id && what !== "made");
+    const sent = requests.filter(({ method, path }) => method !== "GET" && path.includes(`/${id}`));
+    return [
+      ...(after === undefined ? [`${id}, which is a stranger's, is gone`] : []),
+      ...(after !== undefined && givenOf(after) !== givenOf(before)
+        ? [`${id}, which is a stranger's, was changed`]
+        : []),
+      ...events.map(({ what, at }) => `${id}, which is a stranger's, was ${what} at ${timeOf(at)}`),
+      ...sent.map(({ method, path }) => `${method} ${path} was sent, to a stranger's endpoint`),
+    ];
+  });
+}
+
+/** What somebody gave an endpoint; its states change by themselves. */
+function givenOf(endpoint: StoredEndpoint): string {
+  const { branchId, type, name, minCu, maxCu, suspendTimeoutSeconds, settings, poolerEnabled, disabled } = endpoint;
+  return JSON.stringify([branchId, type, name, minCu, maxCu, suspendTimeoutSeconds, settings, poolerEnabled, disabled]);
+}
+
+/** Each value at least once, unless a later one came; and never more often than was asked, but for lost replies. */
+function restarts(evidence: Evidence): string[] {
+  const { books, ledger, computes } = evidence;
+  const asked = Map.groupBy(books.restarts, ({ uid }) => uid);
+  const byMarker = Map.groupBy(
+    ledger.filter(({ name }) => name !== null),
+    ({ name }) => name,
+  );
+  return [...asked].flatMap(([uid, values]) => {
+    const events = byMarker.get(markerOf(uid)) ?? [];
+    const times = restartsIn(events);
+    const lost = lostRestarts(evidence, new Set(events.map(({ endpoint }) => endpoint)));
+    const name = values[0]?.name ?? uid;
+    const tooMany = times.filter((at, index) => {
+      const reasons = [...values.map((value) => value.at), ...lost].filter((reason) => reason <= at);
+      return index + 1 > reasons.length;
+    });
+    const compute = computes.find(({ metadata }) => metadata.uid === uid);
+    return [
+      ...tooMany.map((at) => `${name} was restarted at ${timeOf(at)}, and nobody had asked for another`),
+      ...(compute === undefined ? [] : lastRestart(compute, times, values.at(-1)?.at ?? 0, evidence)),
+    ];
+  });
+}
+
+/** Starts but the first of each endpoint, which its creation set off. */
+function restartsIn(events: readonly Entry[]): number[] {
+  const started = new Set<string>();
+  return events.flatMap(({ what, endpoint, at }) => {
+    if (what !== "started") return [];
+    const first = !started.has(endpoint);
+    started.add(endpoint);
+    return first ? [] : [at];
+  });
+}
+
+/** When restarts of these endpoints were sent whose reply was lost on its way. */
+function lostRestarts({ requests }: Evidence, endpoints: ReadonlySet<string>): number[] {
+  return requests
+    .filter(({ path, answeredAt, status }) => {
+      const id = /\/endpoints\/([^/]+)\/restart$/.exec(path)?.[1];
+      const unheard = answeredAt === undefined || (status ?? 500) >= 500;
+      return id !== undefined && endpoints.has(id) && unheard;
+    })
+    .map(({ arrivedAt }) => performance.timeOrigin + arrivedAt);
+}
+
+/** The value that stands was carried out: a restart came after it was asked for. */
+function lastRestart(compute: KubeObject, times: readonly number[], askedAt: number, { books }: Evidence): string[] {
+  const { name, uid } = compute.metadata;
+  const wanted = annotationOf(compute, "restartedAt");
+  const done = statusOf(compute)["restartedAt"];
+  const value = books.restarts.findLast((deed) => deed.uid === uid)?.value;
+  if (wanted !== value) return [`${name} was to be restarted for ${value}, and is to be for ${wanted}`];
+  if (done !== wanted) return [`${name} was to be restarted for ${wanted}, and says ${String(done)}`];
+  return times.some((at) => at >= askedAt) ? [] : [`${name} says that it was restarted for ${wanted}, and was not`];
+}
+
+/** People ended with everything declared. */
+function asDeclared({ fleets, computes }: Evidence): string[] {
+  return fleets.flatMap(({ namespace, members, pool }) => {
+    const names = computes
+      .filter((compute) => compute.metadata.namespace === namespace)
+      .map(({ metadata }) => metadata.name);
+    const wanted = [
+      ...members.map(({ name }) => name),
+      ...Array.from({ length: pool.most }, (_, n) => `${pool.name}-${n}`),
+    ];
+    const missing = wanted.filter((name) => !names.includes(name));
+    const extra = names.filter((name) => !wanted.includes(name));
+    return [
+      ...missing.map((name) => `${namespace}/${name} was declared and is not there`),
+      ...extra.map((name) => `${namespace}/${name} is there and was not declared`),
+    ];
+  });
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString().slice(11, 23);
+}
