@@ -4,9 +4,11 @@ import { z } from "zod";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
-import { runTool } from "../tools/tools.ts";
+import { needsTools, runTool } from "../tools/tools.ts";
 import { helm, kustomize, type Rendered } from "./render.ts";
 import { schemaLocation, writeSchemas } from "./schemas.ts";
+
+needsTools("helm", "kubeconform");
 
 const targets = [
   "deploy",

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { temporaryDirectory } from "../support/guardian.ts";
-import { runTool } from "../tools/tools.ts";
+import { needsTools, runTool } from "../tools/tools.ts";
+
+needsTools("promtool");
 
 /** A directory with the alerts as Prometheus reads them, beside their unit tests. */
 function workbench(edit: (rules: string) => string = (rules) => rules) {

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { runTool } from "../tools/tools.ts";
+import { needsTools, runTool } from "../tools/tools.ts";
 import { Installation } from "./installation.ts";
 import { kustomize } from "./render.ts";
 import { grantedRights, usedRights } from "./rights.ts";
+
+needsTools("promtool");
 
 // One story, told in order: an empty control plane, what deploy/ ships, and the image as its Deployment starts it.
 

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runTool } from "../tools/tools.ts";
+import { needsTools, runTool } from "../tools/tools.ts";
 import { Installation } from "./installation.ts";
 import { chart, helm, installNamespace } from "./render.ts";
+
+needsTools("helm");
 
 // One story, told in order.
 

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseRunFlags } from "../../src/operator/flags.ts";
-import { runTool } from "../tools/tools.ts";
+import { needsTools, runTool } from "../tools/tools.ts";
 import { argsOf, chart, deploymentsOf, helm, installNamespace, kustomize, only, type Rendered } from "./render.ts";
+
+needsTools("helm");
 
 const overlays = ["one-namespace", "some-namespaces", "high-availability", "development", "two-shards"] as const;
 

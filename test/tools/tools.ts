@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { beforeAll } from "vitest";
 import { cacheDirectory } from "../control-plane/binaries.ts";
 import { goBuild, reporting } from "../support/go-build.ts";
 import { downloadTool, pinnedVersion } from "./download.ts";
@@ -19,9 +20,23 @@ export interface ToolResult {
   stderr: string;
 }
 
-/** Runs a tool and resolves with what it gave, whatever its exit status; gets the tool first where it must. */
+/** On a machine with nothing in its caches and two slow cores, in milliseconds. */
+const longestBuildMs = 1_800_000;
+
+const found = new Map<Tool, string>();
+
+/** Has these tools ready before the first test of a file begins, whose own time is too short to build one. */
+export function needsTools(...tools: readonly Tool[]): void {
+  beforeAll(async () => {
+    for (const tool of tools) found.set(tool, await findTool(tool));
+  }, longestBuildMs);
+}
+
+/** Runs a tool and resolves with what it gave, whatever its exit status. */
 export async function runTool(tool: Tool, args: readonly string[], input = ""): Promise<ToolResult> {
-  const child = spawn(await findTool(tool), args, { stdio: ["pipe", "pipe", "pipe"] });
+  const path = found.get(tool);
+  if (path === undefined) throw new Error(`${tool} may be missing on this machine: say needsTools("${tool}") first`);
+  const child = spawn(path, args, { stdio: ["pipe", "pipe", "pipe"] });
   const result = { status: 0, stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     result.stdout += text;
@@ -38,7 +53,7 @@ export async function runTool(tool: Tool, args: readonly string[], input = ""): 
 }
 
 /** The path of a tool: from the cache, else downloaded, else built with Go: up to five minutes, once per machine. */
-export async function findTool(tool: Tool): Promise<string> {
+async function findTool(tool: Tool): Promise<string> {
   const module = join(import.meta.dirname, "go", tool);
   const version = pinnedVersion(readFileSync(join(module, "go.mod"), "utf8"));
   const cache = join(cacheDirectory(), "..", "..", "tools", `${process.platform}-${process.arch}`);
