@@ -195,9 +195,13 @@ export class Term {
     if (pool !== undefined) this.#wake("pool", [pool.metadata.uid]);
   }
 
-  connectionChanged({ object }: Change<ServiceConnection>): void {
-    this.#wake("connection", [object.metadata.uid]);
-    this.#wakeUsersOf(object.metadata.namespace ?? "", object.metadata.name);
+  connectionChanged({ type, object, previous }: Change<ServiceConnection>): void {
+    const { uid, name, namespace = "" } = object.metadata;
+    this.#wake("connection", [uid]);
+    this.#wakeUsersOf(namespace, name);
+    if (type === "updated" && previous.spec.baseURL === object.spec.baseURL) return;
+    // What its Computes lay claim to lies elsewhere now: whoever they were in the way of may go on.
+    for (const user of this.#usersOf(namespace, name)) this.#wake("compute", this.#claims.neighboursOf(user));
   }
 
   poolChanged({ object }: Change<ComputePool>): void {
@@ -237,10 +241,13 @@ export class Term {
   }
 
   #wakeUsersOf(namespace: string, connection: string): void {
-    const users = this.#options.caches.computes
+    this.#wake("compute", uidsOf(this.#usersOf(namespace, connection)));
+  }
+
+  #usersOf(namespace: string, connection: string): Compute[] {
+    return this.#options.caches.computes
       .list()
       .filter(({ metadata, spec }) => metadata.namespace === namespace && spec.connectionRef.name === connection);
-    this.#wake("compute", uidsOf(users));
   }
 
   #wakeConnectionsOf(namespace: string): void {

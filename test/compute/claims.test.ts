@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { said } from "./conditions/conditions.ts";
+import { SmallWorld } from "./support/small-world.ts";
+
+const connections = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections";
+const branch = { projectID: "shop", branchID: "br-0-a" };
+
+it("a loser hears at once when the winner's connection is led to another service", async () => {
+  await using world = new SmallWorld([branch.branchID], 1);
+  // It came first, and has no key to get anywhere with.
+  const claims = world.send("GET", `${connections}/default`);
+  const spec = { ...claims.spec, apiKeySecretRef: { name: "nowhere" } };
+  const { resourceVersion: _, uid: __, ...metadata } = { ...claims.metadata, name: "other" };
+  world.send("POST", connections, { ...claims, metadata, spec });
+  world.declare(0, { ...branch, connectionRef: { name: "other" } });
+  await world.clock.advance(5000);
+  world.declare(1, branch);
+  await world.clock.advance(120_000);
+  expect(said(world.compute(1))).toContain("Compute default/db-0 has the better claim");
+
+  const other = world.send("GET", `${connections}/other`);
+  world.send("PUT", `${connections}/other`, {
+    ...other,
+    spec: { ...other.spec, baseURL: "http://elsewhere.test/api/v2" },
+  });
+  await world.clock.advance(10_000);
+  expect(world.compute(1).status.state).toBe("Active");
+});
