@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { Child } from "../support/child.ts";
@@ -42,11 +51,13 @@ export class Image implements Disposable {
     chmodSync(this.#at(path), 0o755);
   }
 
-  /** Puts a file in, as Kubernetes mounts Secrets and tokens. */
+  /** Puts a file in, or another in its place at once, as Kubernetes mounts Secrets and tokens and renews them. */
   mount(path: string, content: string): void {
     this.#thaw();
     mkdirSync(dirname(this.#at(path)), { recursive: true });
-    writeFileSync(this.#at(path), content);
+    writeFileSync(`${this.#at(path)}.new`, content);
+    renameSync(`${this.#at(path)}.new`, this.#at(path));
+    this.#freeze();
   }
 
   /** Its files, but for what the base image brings. */

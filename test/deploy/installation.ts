@@ -3,12 +3,12 @@ import { z } from "zod";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
-import { ServiceProcess } from "../support/processes.ts";
+import { type ServiceOptions, ServiceProcess } from "../support/processes.ts";
 import { Image } from "./image.ts";
 import { InstalledOperator } from "./installed.ts";
 import { installNamespace, kustomize, type Rendered } from "./render.ts";
 
-/** An empty control plane, the service with the samples' seed, and the operator as deploy/ installs it. */
+/** An empty control plane, the service, with the samples' seed where no other is given, and the operator as deploy/ installs it. */
 export class Installation implements AsyncDisposable {
   readonly cluster: ControlPlane;
   readonly service: ServiceProcess;
@@ -17,9 +17,12 @@ export class Installation implements AsyncDisposable {
   readonly #image = new Image();
   #operator: InstalledOperator | undefined;
 
-  static async start(): Promise<Installation> {
+  static async start(options: ServiceOptions = {}): Promise<Installation> {
     const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
-    const [cluster, service] = await Promise.all([startControlPlane(), ServiceProcess.start({ seed, timeScale: 20 })]);
+    const [cluster, service] = await Promise.all([
+      startControlPlane(),
+      ServiceProcess.start({ seed, timeScale: 20, ...options }),
+    ]);
     await cluster.startControllerManager();
     return new Installation(cluster, service, await CountingProxy.start(service));
   }
@@ -42,7 +45,7 @@ export class Installation implements AsyncDisposable {
   /** Applies a directory of deploy/ and starts the operator as its Deployment would, with its ServiceAccount. */
   async install(directory: string, namespace = installNamespace): Promise<void> {
     await this.kubectl("apply", "-k", directory);
-    await this.startOperator(await kustomize(directory), namespace);
+    await this.startOperator(await this.#rendered(directory), namespace);
   }
 
   /** Starts the operator as the Deployment among `objects` would, once they have been applied. */
@@ -57,7 +60,7 @@ export class Installation implements AsyncDisposable {
   /** Applies the samples, with a connection to this service. */
   async applySamples(): Promise<void> {
     const connected = { baseURL: this.counter.baseURL, refreshInterval: "5s" };
-    const items = (await kustomize("deploy/samples")).map((object) =>
+    const items = (await this.#rendered("deploy/samples")).map((object) =>
       object.kind === "ServiceConnection" ? { ...object, spec: { ...specOf(object), ...connected } } : object,
     );
     const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
@@ -81,6 +84,10 @@ export class Installation implements AsyncDisposable {
     await this.#operator?.[Symbol.asyncDispose]();
     await Promise.all([this.cluster.stop(), this.counter[Symbol.asyncDispose](), this.service[Symbol.asyncDispose]()]);
     this.#image[Symbol.dispose]();
+  }
+
+  #rendered(directory: string): Promise<Rendered[]> {
+    return kustomize(directory, (args) => this.kubectl(...args));
   }
 
   #options() {

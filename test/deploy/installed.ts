@@ -33,12 +33,17 @@ export interface InstalledOptions {
 export class InstalledOperator implements AsyncDisposable {
   readonly child: Child;
   readonly url: string;
+  /** As the kubelet does it in time: the token is good for ten minutes. */
+  readonly renewToken: () => Promise<void>;
 
   static async start({ controlPlane, image, objects, ...pod }: InstalledOptions): Promise<InstalledOperator> {
     const { namespace = installNamespace, podName = "compute-operator-0" } = pod;
     const options = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
-    const asked = ["create", "token", "compute-operator", "-n", namespace, "--duration=1h"];
-    image.mount(`${account}/token`, (await kubectl(asked, options)).trim());
+    const renewToken = async () => {
+      const asked = ["create", "token", "compute-operator", "-n", namespace, "--duration=10m"];
+      image.mount(`${account}/token`, (await kubectl(asked, options)).trim());
+    };
+    await renewToken();
     image.mount(`${account}/ca.crt`, await authority(controlPlane.kubeconfig, options));
     image.mount(`${account}/namespace`, namespace);
     const { hostname, port } = new URL(controlPlane.url);
@@ -51,12 +56,13 @@ export class InstalledOperator implements AsyncDisposable {
       POD_NAME: podName,
       POD_NAMESPACE: namespace,
     });
-    return new InstalledOperator(child, `http://127.0.0.1:${httpPort}`);
+    return new InstalledOperator(child, `http://127.0.0.1:${httpPort}`, renewToken);
   }
 
-  private constructor(child: Child, url: string) {
+  private constructor(child: Child, url: string, renewToken: () => Promise<void>) {
     this.child = child;
     this.url = url;
+    this.renewToken = renewToken;
   }
 
   /** Waits until the readiness probe would succeed. */

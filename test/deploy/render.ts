@@ -20,9 +20,12 @@ export type Rendered = z.output<typeof rendered>;
 export const chart = "deploy/helm/compute-operator";
 export const installNamespace = "compute-operator-system";
 
-/** What `kubectl apply -k` would apply. */
-export async function kustomize(directory: string): Promise<Rendered[]> {
-  return objectsOf(await kubectl(["kustomize", directory]));
+/** What `kubectl apply -k` would apply; `run` is a kubectl other than that of the control plane the tests share. */
+export async function kustomize(
+  directory: string,
+  run: (args: readonly string[]) => Promise<string> = kubectl,
+): Promise<Rendered[]> {
+  return objectsOf(await run(["kustomize", directory]));
 }
 
 /** What `helm install` would apply, with the given `--set` arguments. Throws with Helm's message where it refuses. */

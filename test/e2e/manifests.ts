@@ -14,10 +14,20 @@ export const defaultBranch = "br-default";
 /** The key that works at the service under test. */
 export const goodKey = "org-key";
 
+/** The personal key of an administrator of the organization, who makes and revokes its keys. */
+export const administratorsKey = "ana-key";
+
 /** What the service starts with: one organization that has these projects and `goodKey`. */
 export function seedOf(projects: readonly Project[]): string {
   return JSON.stringify({
-    accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale" }],
+    accounts: [
+      {
+        id: "acc-ana",
+        email: "ana@example.com",
+        plan: "scale",
+        apiKeys: [{ name: "laptop", key: administratorsKey }],
+      },
+    ],
     organizations: [
       {
         id: "org-shop",
