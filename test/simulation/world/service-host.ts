@@ -28,6 +28,8 @@ export class ServiceHost {
   readonly #clock: Clock;
   /** Lists as they stood before each change, oldest first: what a lagging replica shows. */
   readonly #past: { until: number; project: string; reply: Reply }[] = [];
+  /** Endpoints by project as they stand until the service's next change: the judge looks far more often than that. */
+  readonly #standing = new Map<string, readonly StoredEndpoint[]>();
 
   constructor(options: { clock: Clock; random: Random; firstKey: string; onError: (error: unknown) => void }) {
     const { clock, random, firstKey, onError } = options;
@@ -37,6 +39,7 @@ export class ServiceHost {
     const start = clock.now();
     const wall = { now: () => Math.floor(start + clock.monotonic()), after: clock.after.bind(clock) };
     this.service = createService({ clock: wall, random, ids: seededIds(random), store, onError });
+    this.service.onChange(() => this.#standing.clear());
     this.service.change((world, at) => plant(world, seed(firstKey), at));
   }
 
@@ -82,9 +85,13 @@ export class ServiceHost {
     return this.service.nextDue();
   }
 
-  endpoints(project: string): StoredEndpoint[] {
+  endpoints(project: string): readonly StoredEndpoint[] {
     this.service.settle();
-    return this.service.world.store.endpoints.list(project);
+    const known = this.#standing.get(project);
+    if (known !== undefined) return known;
+    const endpoints = this.service.world.store.endpoints.list(project);
+    this.#standing.set(project, endpoints);
+    return endpoints;
   }
 
   allEndpoints(): StoredEndpoint[] {
