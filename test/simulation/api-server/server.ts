@@ -29,7 +29,9 @@ export class ApiServer {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #create: CreateContext;
-  #custom: readonly Resource[] = [];
+  #resources: readonly Resource[] = builtInResources;
+  /** Paths that were read already, as long as the same resources are served. */
+  readonly #routes = new Map<string, Route>();
 
   constructor(options: ApiServerOptions) {
     this.#clock = options.clock;
@@ -37,9 +39,11 @@ export class ApiServer {
     const timestamp = () => this.#timestamp();
     this.#create = { store: this.store, timestamp, uid: () => this.#uid(), suffix: () => this.#uid().slice(-5) };
     this.store.subscribe(({ resource }) => {
-      if (resource === customResourceDefinitions) this.#custom = this.store.list(resource).flatMap(resourcesOf);
+      if (resource !== customResourceDefinitions) return;
+      this.#resources = [...builtInResources, ...this.store.list(resource).flatMap(resourcesOf)];
+      this.#routes.clear();
     });
-    const controllers = { store: this.store, clock: options.clock, timestamp, resources: () => this.#resources() };
+    const controllers = { store: this.store, clock: options.clock, timestamp, resources: () => this.#resources };
     runDefinitionCleanup(controllers);
     if (options.controllerManager ?? false) {
       runNamespaceController(controllers);
@@ -72,7 +76,7 @@ export class ApiServer {
 
   /** The resource that is served under this name, for those who look into the store. */
   resource(group: string, plural: string): Resource {
-    const found = this.#resources().find((resource) => resource.group === group && resource.plural === plural);
+    const found = this.#resources.find((resource) => resource.group === group && resource.plural === plural);
     if (!found) throw new Error(`no ${plural} are served in group "${group}"`);
     return found;
   }
@@ -120,15 +124,15 @@ export class ApiServer {
   }
 
   #route(path: string): Route {
-    return parseRoute(path, (group, version, plural) =>
-      this.#resources().find(
+    const known = this.#routes.get(path);
+    if (known !== undefined) return known;
+    const route = parseRoute(path, (group, version, plural) =>
+      this.#resources.find(
         (resource) => resource.group === group && resource.version === version && resource.plural === plural,
       ),
     );
-  }
-
-  #resources(): readonly Resource[] {
-    return [...builtInResources, ...this.#custom];
+    this.#routes.set(path, route);
+    return route;
   }
 
   #timestamp(): string {

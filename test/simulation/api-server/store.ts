@@ -16,6 +16,8 @@ export class Store {
   #compacted = 0;
   #history: Change[] = [];
   readonly #tables = new Map<string, Map<string, KubeObject>>();
+  /** The tables in the order of lists, as long as they do not change. */
+  readonly #sorted = new Map<string, readonly KubeObject[]>();
   readonly #listeners = new Set<(change: Change) => void>();
 
   get revision(): number {
@@ -32,13 +34,16 @@ export class Store {
   }
 
   /** All objects of a resource, or those of one namespace, sorted by namespace and name. */
-  list(resource: Resource, namespace?: string): KubeObject[] {
-    const all = this.#tables.get(resourceKey(resource));
-    return all ? sorted([...all], namespace) : [];
+  list(resource: Resource, namespace?: string): readonly KubeObject[] {
+    const key = resourceKey(resource);
+    const known = this.#sorted.get(key);
+    const all = known ?? sorted([...(this.#tables.get(key) ?? [])]);
+    if (known === undefined) this.#sorted.set(key, all);
+    return within(all, namespace);
   }
 
   /** The same as it stood at an earlier revision, which must not be compacted yet. */
-  listAt(resource: Resource, namespace: string | undefined, revision: number): KubeObject[] {
+  listAt(resource: Resource, namespace: string | undefined, revision: number): readonly KubeObject[] {
     const past = new Map(this.#tables.get(resourceKey(resource)));
     for (let index = this.#history.length - 1; index >= 0; index--) {
       const change = this.#history[index];
@@ -48,7 +53,7 @@ export class Store {
       if (change.previous) past.set(key, change.previous);
       else past.delete(key);
     }
-    return sorted([...past], namespace);
+    return within(sorted([...past]), namespace);
   }
 
   /** Commits an object as it is to be: gives it the next revision, freezes it, tells the watchers. */
@@ -99,6 +104,7 @@ export class Store {
   }
 
   #commit(change: Change): void {
+    this.#sorted.delete(resourceKey(change.resource));
     this.#history.push(change);
     for (const listener of this.#listeners) listener(change);
   }
@@ -108,8 +114,10 @@ function keyOf(namespace: string | undefined, name: string): string {
   return `${namespace ?? ""}/${name}`;
 }
 
-function sorted(entries: [string, KubeObject][], namespace: string | undefined): KubeObject[] {
-  const wanted =
-    namespace === undefined ? entries : entries.filter(([, object]) => object.metadata.namespace === namespace);
-  return wanted.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+function sorted(entries: [string, KubeObject][]): KubeObject[] {
+  return entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+}
+
+function within(objects: readonly KubeObject[], namespace: string | undefined): readonly KubeObject[] {
+  return namespace === undefined ? objects : objects.filter(({ metadata }) => metadata.namespace === namespace);
 }

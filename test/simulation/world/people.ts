@@ -93,7 +93,7 @@ export class People {
     this.#do({ method: "POST", path: computesPath, body: { metadata, spec: current["spec"] } });
   }
 
-  computes(): KubeObject[] {
+  computes(): readonly KubeObject[] {
     return this.#server.store.list(this.#server.resource("compute-operator.dev", "computes"), "shop");
   }
 
