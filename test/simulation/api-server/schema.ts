@@ -38,14 +38,21 @@ function visit(schema: JsonObject, value: unknown): void {
 
 /** What an object breaks of its schema, as `path: what is wrong`: OpenAPI's rules, not the CEL ones. */
 export function violations(schema: JsonObject, value: unknown, path = ""): string[] {
+  const found: string[] = [];
+  collect(schema, value, path, found);
+  return found;
+}
+
+function collect(schema: JsonObject, value: unknown, path: string, found: string[]): void {
   const typeError = wrongType(schema, value);
-  if (typeError !== undefined) return [`${path}: Invalid value: ${typeError}`];
-  return [
-    ...scalarViolations(schema, value, path),
-    ...(isJsonObject(value) ? objectViolations(schema, value, path) : []),
-    ...(Array.isArray(value) ? arrayViolations(schema, value, path) : []),
-    ...combined(schema, value, path),
-  ];
+  if (typeError !== undefined) {
+    found.push(`${path}: Invalid value: ${typeError}`);
+    return;
+  }
+  checkScalar(schema, value, path, found);
+  if (isJsonObject(value)) checkObject(schema, value, path, found);
+  if (Array.isArray(value)) checkArray(schema, value, path, found);
+  checkCombined(schema, value, path, found);
 }
 
 function wrongType(schema: JsonObject, value: unknown): string | undefined {
@@ -71,69 +78,63 @@ function wrongType(schema: JsonObject, value: unknown): string | undefined {
   }
 }
 
-function scalarViolations(schema: JsonObject, value: unknown, path: string): string[] {
-  const found: string[] = [];
+function checkScalar(schema: JsonObject, value: unknown, path: string, found: string[]): void {
   const { enum: allowed, pattern } = schema;
   if (Array.isArray(allowed) && value !== null && !allowed.some((item) => equalJson(item, value))) {
     found.push(`${path}: Unsupported value: ${JSON.stringify(value)}: supported values: ${allowed.join(", ")}`);
   }
   if (typeof value === "string") {
     if (typeof pattern === "string" && !compiled(pattern).test(value)) found.push(`${path}: should match '${pattern}'`);
-    found.push(...bounds(schema, "minLength", "maxLength", Array.from(value).length, path));
+    if ("minLength" in schema || "maxLength" in schema) {
+      checkBounds(schema, "minLength", "maxLength", Array.from(value).length, path, found);
+    }
   }
-  if (typeof value === "number") found.push(...bounds(schema, "minimum", "maximum", value, path));
-  return found;
+  if (typeof value === "number") checkBounds(schema, "minimum", "maximum", value, path, found);
 }
 
-function objectViolations(schema: JsonObject, value: JsonObject, path: string): string[] {
+function checkObject(schema: JsonObject, value: JsonObject, path: string, found: string[]): void {
   const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   const rest = schema["additionalProperties"];
   const below = (key: string) => (path === "" ? key : `${path}.${key}`);
-  return [
-    ...required
-      .filter((key) => typeof key === "string" && value[key] === undefined)
-      .map((key) => `${below(String(key))}: Required value`),
-    ...Object.keys(value).flatMap((key) => {
-      if (path === "" && key === "metadata") return [];
-      const property = properties[key] ?? rest;
-      return isJsonObject(property) ? violations(property, value[key], below(key)) : [];
-    }),
-    ...bounds(schema, "minProperties", "maxProperties", Object.keys(value).length, path),
-  ];
+  for (const key of required) {
+    if (typeof key === "string" && value[key] === undefined) found.push(`${below(key)}: Required value`);
+  }
+  const keys = Object.keys(value);
+  for (const key of keys) {
+    if (path === "" && key === "metadata") continue;
+    const property = properties[key] ?? rest;
+    if (isJsonObject(property)) collect(property, value[key], below(key), found);
+  }
+  checkBounds(schema, "minProperties", "maxProperties", keys.length, path, found);
 }
 
-function arrayViolations(schema: JsonObject, value: unknown[], path: string): string[] {
-  const items = schema["items"];
-  return [
-    ...(isJsonObject(items) ? value.flatMap((item, index) => violations(items, item, `${path}[${index}]`)) : []),
-    ...bounds(schema, "minItems", "maxItems", value.length, path),
-  ];
+function checkArray(schema: JsonObject, value: unknown[], path: string, found: string[]): void {
+  const { items } = schema;
+  if (isJsonObject(items)) {
+    for (const [index, item] of value.entries()) collect(items, item, `${path}[${index}]`, found);
+  }
+  checkBounds(schema, "minItems", "maxItems", value.length, path, found);
 }
 
-function combined(schema: JsonObject, value: unknown, path: string): string[] {
-  const matches = (list: unknown) =>
-    Array.isArray(list)
-      ? list.filter((item) => isJsonObject(item) && violations(item, value, path).length === 0).length
-      : 0;
+function checkCombined(schema: JsonObject, value: unknown, path: string, found: string[]): void {
   const { allOf, anyOf, oneOf, not } = schema;
-  const found: string[] = [];
-  if (Array.isArray(allOf))
-    found.push(...allOf.flatMap((item) => (isJsonObject(item) ? violations(item, value, path) : [])));
+  const matches = (list: unknown[]) =>
+    list.filter((item) => isJsonObject(item) && violations(item, value, path).length === 0).length;
+  if (Array.isArray(allOf)) {
+    for (const item of allOf) if (isJsonObject(item)) collect(item, value, path, found);
+  }
   if (Array.isArray(anyOf) && matches(anyOf) === 0) found.push(`${path}: must validate at least one schema (anyOf)`);
   if (Array.isArray(oneOf) && matches(oneOf) !== 1)
     found.push(`${path}: must validate one and only one schema (oneOf)`);
   if (isJsonObject(not) && violations(not, value, path).length === 0)
     found.push(`${path}: must not validate the schema (not)`);
-  return found;
 }
 
-function bounds(schema: JsonObject, low: string, high: string, size: number, path: string): string[] {
-  const found: string[] = [];
+function checkBounds(schema: JsonObject, low: string, high: string, size: number, path: string, found: string[]): void {
   const [least, most] = [schema[low], schema[high]];
   if (typeof least === "number" && size < least) found.push(`${path}: should be at least ${least} (${low})`);
   if (typeof most === "number" && size > most) found.push(`${path}: should be at most ${most} (${high})`);
-  return found;
 }
 
 const patterns = new Map<string, RegExp>();
