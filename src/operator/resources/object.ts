@@ -93,6 +93,8 @@ export const objectMeta = z.object({
 export function lenient<S extends z.ZodObject>(status: S) {
   return z.preprocess((raw) => {
     if (typeof raw !== "object" || raw === null) return {};
+    // As good as always all of it fits, and then it need not be read field by field.
+    if (status.safeParse(raw).success) return raw;
     const fields = new Map<string, unknown>(Object.entries(raw));
     const readable = Object.entries(status.shape).filter(([name, field]) => field.safeParse(fields.get(name)).success);
     return Object.fromEntries(readable.map(([name]) => [name, fields.get(name)]));
