@@ -49,18 +49,15 @@ export interface Seen {
 export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefined {
   const { compute } = outcome;
   const before = compute.status;
-  const after = compacted({
+  const after = {
     ...before,
     ...observed(before, outcome, seen),
     ...concluded(compute, outcome, seen),
     ...requests(compute, outcome, seen),
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
-  });
-  if (sameJSON(after, compacted(before))) return undefined;
-  const withoutTime = { ...after, lastActive: before.lastActive };
-  if (sameJSON(compacted(withoutTime), compacted(before)) && !isDue(before.lastActive, after.lastActive))
-    return undefined;
-  return after;
+  };
+  const isSame = sameJSON({ ...after, lastActive: before.lastActive }, before);
+  return isSame && !isDue(before.lastActive, after.lastActive) ? undefined : compacted(after);
 }
 
 function isDue(before: string | undefined, after: string | undefined): boolean {
@@ -210,7 +207,7 @@ function operationsAfter(
   const known = new Map<string, StatusOperation>();
   if (before.endpointID === id) for (const operation of before.operations ?? []) known.set(operation.id, operation);
   for (const operation of [...outcome.operations, ...seen.operations]) {
-    known.set(operation.id, { ...known.get(operation.id), ...statusOperation(operation) });
+    known.set(operation.id, statusOperation(operation, known.get(operation.id)));
   }
   const newestFirst = [...known.values()].toSorted(
     (a, b) => (b.createdAt ?? "").localeCompare(a.createdAt ?? "") || a.id.localeCompare(b.id),
@@ -218,15 +215,17 @@ function operationsAfter(
   return nonEmpty(newestFirst.slice(0, mostOperations));
 }
 
-function statusOperation({ id, action, status, failures_count, created_at, updated_at }: Operation): StatusOperation {
-  return compacted({
+/** What the service no longer says of an operation stays as it was. */
+function statusOperation(operation: Operation, known: StatusOperation | undefined): StatusOperation {
+  const { id, action, status, failures_count, created_at, updated_at } = operation;
+  return {
     id,
     action,
     status,
-    failuresCount: failures_count,
-    createdAt: created_at,
-    updatedAt: updated_at,
-  });
+    failuresCount: failures_count ?? known?.failuresCount,
+    createdAt: created_at ?? known?.createdAt,
+    updatedAt: updated_at ?? known?.updatedAt,
+  };
 }
 
 function nonEmpty<T>(items: readonly T[]): T[] | undefined {

@@ -1,10 +1,19 @@
-import { isDeepStrictEqual } from "node:util";
-
 /** Whether two values are the same once written as JSON: order of members and absent members do not count. */
 export function sameJSON(a: unknown, b: unknown): boolean {
-  return isDeepStrictEqual(plain(a), plain(b));
+  if (a === b) return true;
+  if (Array.isArray(a)) {
+    return (
+      Array.isArray(b) &&
+      a.length === b.length &&
+      a.every((item: unknown, index) => sameJSON(item ?? null, b[index] ?? null))
+    );
+  }
+  if (!isRecord(a) || !isRecord(b)) return false;
+  const names = Object.keys(a);
+  if (!names.every((name) => sameJSON(a[name], Object.hasOwn(b, name) ? b[name] : undefined))) return false;
+  return Object.keys(b).every((name) => b[name] === undefined || Object.hasOwn(a, name));
 }
 
-function plain(value: unknown): unknown {
-  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
