@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { computeUnitSizes, computeUnitSizesInWords } from "./compute-units.ts";
-import { Id } from "./ids.ts";
-import { loose } from "./loose.ts";
+import { EndpointId, Id } from "./ids.ts";
+import { figure, loose, shortText } from "./loose.ts";
 import { Operation } from "./operation.ts";
 import { defaultSuspend, longestSuspendSeconds, neverSuspend, shortestSuspendSeconds } from "./scale-to-zero.ts";
 
@@ -15,38 +15,38 @@ export type EndpointState = (typeof endpointStates)[number];
 
 /** What the answers are made of; the service itself promises more of it than a reader may count on. */
 export const endpointFields = {
-  id: z.string().min(1),
-  project_id: z.string().min(1),
-  branch_id: z.string().min(1),
-  type: z.string(),
-  current_state: z.string(),
+  id: EndpointId,
+  project_id: shortText.min(1),
+  branch_id: shortText.min(1),
+  type: shortText,
+  current_state: shortText,
   /** Present while a change of state is in progress. */
-  pending_state: z.string().optional(),
-  host: z.string().optional(),
-  proxy_host: z.string().optional(),
-  region_id: z.string().optional(),
-  name: z.string().optional(),
-  autoscaling_limit_min_cu: z.number().optional(),
-  autoscaling_limit_max_cu: z.number().optional(),
+  pending_state: shortText.optional(),
+  host: shortText.optional(),
+  proxy_host: shortText.optional(),
+  region_id: shortText.optional(),
+  name: shortText.optional(),
+  autoscaling_limit_min_cu: figure.optional(),
+  autoscaling_limit_max_cu: figure.optional(),
   /** Seconds; see scale-to-zero.ts for -1 and 0. */
   suspend_timeout_seconds: z.number().optional(),
   settings: loose({
-    pg_settings: z.record(z.string(), z.string()).optional(),
+    pg_settings: z.record(z.string(), z.string().max(8192)).optional(),
     preload_libraries: z.looseObject({}).optional(),
   }).optional(),
   pooler_enabled: z.boolean().optional(),
-  pooler_mode: z.string().optional(),
+  pooler_mode: shortText.optional(),
   disabled: z.boolean().optional(),
   passwordless_access: z.boolean().optional(),
-  provisioner: z.string().optional(),
-  creation_source: z.string().optional(),
-  compute_release_version: z.string().optional(),
+  provisioner: shortText.optional(),
+  creation_source: shortText.optional(),
+  compute_release_version: shortText.optional(),
   /** Absent until the compute is first active. */
-  last_active: z.string().optional(),
-  started_at: z.string().optional(),
-  suspended_at: z.string().optional(),
-  created_at: z.string().optional(),
-  updated_at: z.string().optional(),
+  last_active: shortText.optional(),
+  started_at: shortText.optional(),
+  suspended_at: shortText.optional(),
+  created_at: shortText.optional(),
+  updated_at: shortText.optional(),
 };
 
 /**

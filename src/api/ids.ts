@@ -6,6 +6,14 @@ export const idPattern = /^[a-z0-9-]{1,60}$/;
 /** Ids of computes: as above, and always with the prefix `ep-`. */
 export const endpointIdPattern = /^ep-[a-z0-9-]{1,57}$/;
 
+/** Ids of computes as they are read: a service may invent others, with the prefix and with nothing that means anything in a URL. */
+const readEndpointId = /^ep-[\w.~-]{1,125}$/;
+
+/** The id of a compute that a service tells. */
+export const EndpointId = z
+  .string()
+  .regex(readEndpointId, { error: "must be the id of a compute, which begins with ep-" });
+
 /** Ids of branches: as above, and always with the prefix `br-`. */
 export const branchIdPattern = /^br-[a-z0-9-]{1,57}$/;
 
@@ -20,4 +28,9 @@ export function isId(value: string): boolean {
 
 export function isEndpointId(value: string): boolean {
   return endpointIdPattern.test(value);
+}
+
+/** Whether a text that somebody noted could be the id of a compute of any service. */
+export function couldBeEndpointId(value: string): boolean {
+  return readEndpointId.test(value);
 }

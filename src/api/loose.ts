@@ -14,3 +14,9 @@ function withoutNulls(value: unknown): unknown {
   if (fields.every(([, field]) => field !== null)) return value;
   return Object.fromEntries(fields.filter(([, field]) => field !== null));
 }
+
+/** A text that is written into a status or a message: one that is longer than this says nothing to anybody. */
+export const shortText = z.string().max(1024);
+
+/** A count or a size; computed with, it stays a number that can be stored. */
+export const figure = z.number().min(0).max(1e9);

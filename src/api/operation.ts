@@ -1,20 +1,20 @@
 import { z } from "zod";
-import { loose } from "./loose.ts";
+import { figure, loose, shortText } from "./loose.ts";
 
 /** What the answers are made of; the service itself promises more of it than a reader may count on. */
 export const operationFields = {
-  id: z.string(),
-  project_id: z.string().optional(),
-  branch_id: z.string().optional(),
-  endpoint_id: z.string().optional(),
-  action: z.string(),
-  status: z.string(),
+  id: shortText,
+  project_id: shortText.optional(),
+  branch_id: shortText.optional(),
+  endpoint_id: shortText.optional(),
+  action: shortText,
+  status: shortText,
   error: z.string().optional(),
-  failures_count: z.number().optional(),
+  failures_count: figure.optional(),
   /** When a failed attempt is tried again. */
-  retry_at: z.string().optional(),
-  created_at: z.string().optional(),
-  updated_at: z.string().optional(),
+  retry_at: shortText.optional(),
+  created_at: shortText.optional(),
+  updated_at: shortText.optional(),
   total_duration_ms: z.number().optional(),
 };
 

@@ -1,24 +1,24 @@
 import { z } from "zod";
 import { Id } from "./ids.ts";
-import { loose } from "./loose.ts";
+import { figure, loose, shortText } from "./loose.ts";
 
 /** What the answers are made of; the service itself promises more of it than a reader may count on. */
 export const projectFields = {
-  id: z.string().min(1),
-  name: z.string().optional(),
-  platform_id: z.string().optional(),
-  region_id: z.string().optional(),
-  provisioner: z.string().optional(),
-  pg_version: z.number().optional(),
+  id: shortText.min(1),
+  name: shortText.optional(),
+  platform_id: shortText.optional(),
+  region_id: shortText.optional(),
+  provisioner: shortText.optional(),
+  pg_version: figure.optional(),
   cpu_used_sec: z.number().optional(),
   locked: z.boolean().optional(),
   branch_logical_size_limit: z.number().optional(),
-  proxy_host: z.string().optional(),
+  proxy_host: shortText.optional(),
   /** The account or organization that it belongs to. */
-  owner_id: z.string().optional(),
-  org_id: z.string().optional(),
-  created_at: z.string().optional(),
-  updated_at: z.string().optional(),
+  owner_id: shortText.optional(),
+  org_id: shortText.optional(),
+  created_at: shortText.optional(),
+  updated_at: shortText.optional(),
 };
 
 /** A project as the service lists it. */

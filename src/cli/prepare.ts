@@ -1,5 +1,4 @@
 import { httpServiceTransport } from "../operator/client/http-transport.ts";
-import { proxyOf } from "../operator/client/proxy.ts";
 import type { ServiceTransport } from "../operator/client/transport.ts";
 import { accountFor, type Given } from "./accounts.ts";
 import { declaredComputes } from "./declared.ts";
@@ -56,7 +55,7 @@ export async function withTransport<T>(ports: CliPorts, task: (transport: Servic
   const { env, clock } = ports;
   const transport = httpServiceTransport({
     userAgent: "compute-operator",
-    proxy: proxyOf(env),
+    env,
     now: () => clock.now(),
   });
   try {

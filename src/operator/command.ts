@@ -1,5 +1,4 @@
 import { httpServiceTransport } from "./client/http-transport.ts";
-import { proxyOf } from "./client/proxy.ts";
 import { HttpTransport } from "./cluster/http-transport.ts";
 import { type ClusterConnection, loadKubeConfig } from "./cluster/kubeconfig.ts";
 import { BadFlag, parseRunFlags, type RunFlags, runUsage } from "./flags.ts";
@@ -60,7 +59,7 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
   const destination = ports.terminal ? readableLines(ports.log) : ports.log;
   const log = createLogger({ level: flags.logLevel, destination, clock });
   const userAgent = "compute-operator";
-  const serviceTransport = httpServiceTransport({ userAgent, proxy: proxyOf(env), now: () => clock.now() });
+  const serviceTransport = httpServiceTransport({ userAgent, env, now: () => clock.now() });
   const clusterTransport = new HttpTransport({ connection, clock, userAgent });
   const elects = flags.leaderElect ?? connection.inCluster;
   const podNamespace = env.POD_NAMESPACE ?? (connection.inCluster ? connection.namespace : undefined);

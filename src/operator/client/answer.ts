@@ -18,7 +18,15 @@ export type Failure =
   | { kind: "ambiguous"; message: string };
 
 /** What a call to the service came to. */
-export type Answer<T> = { kind: "ok"; status: number; value: T } | Failure;
+export type Answer<T> = Ok<T> | Failure;
+
+interface Ok<T> {
+  kind: "ok";
+  status: number;
+  value: T;
+  /** The length of the answer, where it came over a network. */
+  bytes?: number;
+}
 
 /** The longest message of the service that is passed on, in characters. */
 const longestMessage = 300;

@@ -8,7 +8,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { type Account, accountThrough } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
 import type { RequestBudget } from "./budget.ts";
-import { NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
+import { mostBytes, NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
 
 /** Told of every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
 export type RequestObserver = (sent: { method: string; route: string; code: string; seconds: number }) => void;
@@ -71,11 +71,18 @@ export class ServiceClient {
 
   async listEndpoints(projectID: string, signal: AbortSignal): Promise<Answer<Endpoint[]>> {
     const answer = await this.#read("/projects/{p}/endpoints", [projectID], EndpointsAnswer, signal);
-    return mapped(answer, ({ endpoints }) => endpoints);
+    if (answer.kind !== "ok") return answer;
+    const { endpoints } = answer.value;
+    const ids = new Set(endpoints.map(({ id }) => id));
+    if (ids.size < endpoints.length) return this.#senseless("GET /projects/{p}/endpoints", ": one id twice");
+    return { ...answer, value: endpoints };
   }
 
   async getEndpoint(projectID: string, endpointID: string, signal: AbortSignal): Promise<Answer<Endpoint>> {
     const answer = await this.#read("/projects/{p}/endpoints/{e}", [projectID, endpointID], EndpointAnswer, signal);
+    if (answer.kind === "ok" && answer.value.endpoint.id !== endpointID) {
+      return this.#senseless("GET /projects/{p}/endpoints/{e}", ": another endpoint than was asked for");
+    }
     return mapped(answer, ({ endpoint }) => endpoint);
   }
 
@@ -126,6 +133,7 @@ export class ServiceClient {
     const projects = new Map<string, Project>();
     let complete = true;
     let cursor: string | undefined;
+    let bytes = 0;
     for (let page = 0; page < mostProjectPages; page += 1) {
       const query = {
         limit: "400",
@@ -143,6 +151,8 @@ export class ServiceClient {
       if (next === undefined || next === cursor || value.projects.length === 0 || projects.size === before) {
         return { kind: "ok", status: answer.status, value: { projects: [...projects.values()], complete } };
       }
+      bytes += answer.bytes ?? 0;
+      if (bytes > mostBytes.endpoints) break;
       cursor = next;
     }
     return { kind: "ok", status: 200, value: { projects: [...projects.values()], complete: false } };
@@ -173,10 +183,10 @@ export class ServiceClient {
     const { response } = sent;
     if (response.status >= 200 && response.status < 300 && response.json) {
       const parsed = schema.safeParse(response.body);
-      if (parsed.success) return { kind: "ok", status: response.status, value: parsed.data };
-      const [issue] = parsed.error.issues;
-      const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.join(".")}`;
-      return this.#failed({ kind: "unavailable", message: `GET ${route}: an answer that makes no sense${where}` });
+      if (parsed.success) {
+        return { kind: "ok", status: response.status, value: parsed.data, bytes: response.bytes ?? 0 };
+      }
+      return this.#senseless(`GET ${route}`, placeOf(parsed.error));
     }
     return this.#failed(failureOf(response, false));
   }
@@ -194,7 +204,7 @@ export class ServiceClient {
     if (response.status < 200 || response.status >= 300) return this.#failed(failureOf(response, true));
     if (response.status === 204) return { kind: "ok", status: 204, value: { endpoint: undefined, operations: [] } };
     const parsed = EndpointAnswer.safeParse(response.body);
-    if (parsed.success) {
+    if (parsed.success && isAbout(ids, parsed.data.endpoint)) {
       const { endpoint, operations } = parsed.data;
       return { kind: "ok", status: response.status, value: { endpoint, operations: operations ?? [] } };
     }
@@ -206,6 +216,11 @@ export class ServiceClient {
       kind: "ambiguous",
       message: `HTTP ${response.status} with a body that is not the service's`,
     });
+  }
+
+  /** A read that was answered with something else than was asked for: nothing is concluded from it. */
+  #senseless(call: string, why: string): Failure {
+    return this.#failed({ kind: "unavailable", message: `${call}: an answer that makes no sense${why}` });
   }
 
   async #send(
@@ -231,6 +246,7 @@ export class ServiceClient {
           ...(call.query === undefined ? {} : { query: call.query }),
           ...(call.body === undefined ? {} : { body: call.body }),
           key: account.key,
+          maxBytes: call.route === "/projects/{p}/endpoints" && !write ? mostBytes.endpoints : mostBytes.other,
           ...(account.caBundle === undefined ? {} : { caBundle: account.caBundle }),
         },
         { signal, timeoutMs: write ? deadlines.write : deadlines.read },
@@ -278,6 +294,17 @@ export class ServiceClient {
 function pathOf(route: string, ids: readonly string[]): string {
   let next = 0;
   return route.replaceAll(/\{\w\}/g, () => encodeURIComponent(ids[next++] ?? ""));
+}
+
+/** Whether an answer tells of the endpoint that the request was about, where it named one. */
+function isAbout([, endpointID]: readonly string[], { id }: Endpoint): boolean {
+  return endpointID === undefined || id === endpointID;
+}
+
+/** Where an answer makes no sense; names in it are the service's own and may be of any length. */
+function placeOf({ issues: [issue] }: z.ZodError): string {
+  if (issue === undefined || issue.path.length === 0) return "";
+  return ` at ${issue.path.join(".").slice(0, 200)}`;
 }
 
 function mapped<T, U>(answer: Answer<T>, map: (value: T) => U): Answer<U> {

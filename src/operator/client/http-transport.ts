@@ -1,38 +1,43 @@
 import pRetry, { AbortError } from "p-retry";
-import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from "undici";
-import { NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
+import { Agent, type Dispatcher, ProxyAgent, request as send } from "undici";
+import { proxyFor } from "../runtime/proxy.ts";
+import { Bodies, type BodyBounds, TooLarge } from "./bodies.ts";
+import { mostBytes, NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
 
 /** What the network adapter needs to know of the process around it. */
 export interface HttpTransportOptions {
   /** Sent as User-Agent. */
   userAgent: string;
-  /** Proxies to go through, as the usual environment variables name them. */
-  proxy?: { http?: string; https?: string; none?: string };
-  /** The largest body read, in bytes. A project of ten thousand computes lists in some 7 MB. */
-  maxBodyBytes?: number;
+  /** Where the usual variables name the proxies to go through. */
+  env?: Readonly<Record<string, string | undefined>>;
+  bodies?: BodyBounds;
   /** Milliseconds since the epoch, to read a Retry-After that is a date. */
   now: () => number;
 }
 
+const maxHeaderSize = 32 * 1024;
+
 /** How often a GET that got no usable answer is sent again within its deadline, and how long the first pause is. */
 const readRetry = { retries: 2, minTimeout: 100, factor: 3, randomize: true };
 
-/** Agents kept for private authorities: one per CA bundle, the least recently used closed beyond this many. */
+/** Agents kept: one per CA bundle and proxy, the least recently used closed beyond this many. */
 const mostAgents = 64;
+
+/** Two of the largest lists at a time; the service's own answers nest five deep. */
+const bodyBounds: BodyBounds = { together: 2 * mostBytes.endpoints, deepest: 64 };
 
 /** HTTP to the service: pooled connections, verified TLS, no redirects, bounded bodies; GETs are sent again. */
 export function httpServiceTransport(options: HttpTransportOptions): ServiceTransport & { close(): Promise<void> } {
   const agents = new Map<string, Dispatcher>();
 
-  function agentFor(caBundle: string): Dispatcher {
-    const known = agents.get(caBundle);
-    if (known !== undefined) {
-      agents.delete(caBundle);
-      agents.set(caBundle, known);
-      return known;
-    }
-    const agent = makeAgent(options, caBundle);
-    agents.set(caBundle, agent);
+  const bodies = new Bodies(options.bodies ?? bodyBounds);
+
+  function agentFor({ baseURL, caBundle = "" }: ServiceRequest): Dispatcher {
+    const proxy = proxyFor(baseURL, undefined, options.env ?? {});
+    const name = JSON.stringify([caBundle, proxy]);
+    const agent = agents.get(name) ?? makeAgent(caBundle, proxy);
+    agents.delete(name);
+    agents.set(name, agent);
     const [oldest] = agents.keys();
     if (agents.size > mostAgents && oldest !== undefined) {
       void agents.get(oldest)?.close();
@@ -52,17 +57,22 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
     if (request.body !== undefined) headers["content-type"] = "application/json";
     try {
       const answer = await send(url, {
-        dispatcher: agentFor(request.caBundle ?? ""),
+        dispatcher: agentFor(request),
         method: request.method,
         headers,
         body: request.body === undefined ? null : JSON.stringify(request.body),
         signal,
       });
-      const text = await boundedText(answer.body, options.maxBodyBytes ?? 64 * 1024 * 1024);
+      const text = await bodies.text(answer.body, request.maxBytes ?? mostBytes.other);
       const wait = retryAfterMs(answer.headers["retry-after"], options.now());
-      return { status: answer.statusCode, ...parsed(text), ...(wait === undefined ? {} : { retryAfterMs: wait }) };
+      return {
+        status: answer.statusCode,
+        bytes: text.length,
+        ...bodies.parsed(text),
+        ...(wait === undefined ? {} : { retryAfterMs: wait }),
+      };
     } catch (error) {
-      throw new NoAnswer(reasonOf(error));
+      throw new NoAnswer(reasonOf(error), error instanceof TooLarge ? { cause: error } : {});
     }
   }
 
@@ -76,7 +86,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
           async () => {
             last = undefined;
             if (deadline.aborted) throw new AbortError(new NoAnswer("no answer in time"));
-            const response = await once(request, deadline);
+            const response = await once(request, deadline).catch(hopeless);
             if (![502, 503, 504].includes(response.status) || response.retryAfterMs !== undefined) return response;
             last = response;
             throw new Error(`HTTP ${response.status}`);
@@ -94,39 +104,18 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
   };
 }
 
-function makeAgent({ proxy }: HttpTransportOptions, caBundle: string): Dispatcher {
-  const tls = caBundle === "" ? {} : { ca: caBundle };
-  const limits = { connections: 16, headersTimeout: 30_000, bodyTimeout: 30_000, maxHeaderSize: 32 * 1024 };
-  if (proxy?.http === undefined && proxy?.https === undefined) return new Agent({ ...limits, connect: tls });
-  return new EnvHttpProxyAgent({
-    ...limits,
-    connect: tls,
-    requestTls: tls,
-    ...(proxy.http === undefined ? {} : { httpProxy: proxy.http }),
-    ...(proxy.https === undefined ? {} : { httpsProxy: proxy.https }),
-    ...(proxy.none === undefined ? {} : { noProxy: proxy.none }),
-  });
+/** What asking again would not mend is not asked again. */
+function hopeless(error: unknown): never {
+  throw error instanceof NoAnswer && error.cause instanceof TooLarge ? new AbortError(error) : error;
 }
 
-async function boundedText(body: Dispatcher.ResponseData["body"], most: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of body) {
-    const chunk = Buffer.from(part);
-    size += chunk.length;
-    if (size > most) throw new Error(`the answer is larger than ${most} bytes`);
-    parts.push(chunk);
-  }
-  return Buffer.concat(parts).toString("utf8");
-}
-
-function parsed(text: string): { body: unknown; json: boolean } {
-  if (text === "") return { body: undefined, json: false };
-  try {
-    return { body: JSON.parse(text), json: true };
-  } catch {
-    return { body: undefined, json: false };
-  }
+function makeAgent(caBundle: string, proxy: string | undefined): Dispatcher {
+  // Said aloud, so that no variable of the environment can turn it off.
+  const verified = { rejectUnauthorized: true };
+  const tls = { ...verified, ...(caBundle === "" ? {} : { ca: caBundle }) };
+  const limits = { connections: 16, allowH2: false, headersTimeout: 30_000, bodyTimeout: 30_000, maxHeaderSize };
+  if (proxy === undefined) return new Agent({ ...limits, connect: tls });
+  return new ProxyAgent({ ...limits, uri: proxy, proxyTls: verified, requestTls: tls });
 }
 
 function retryAfterMs(header: string | string[] | undefined, now: number): number | undefined {
@@ -140,6 +129,8 @@ function retryAfterMs(header: string | string[] | undefined, now: number): numbe
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "no answer";
   if (error.name === "TimeoutError") return "no answer in time";
+  const proxy = /^Proxy response \((\d+)\)/.exec(error.message);
+  if (proxy !== null) return `the proxy answered HTTP ${proxy[1]}`;
   if (error.name === "AbortError") return "called off";
   const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
   if (error instanceof AggregateError) return code ?? "cannot connect";

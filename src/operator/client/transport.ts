@@ -12,7 +12,12 @@ export interface ServiceRequest {
   key: ApiKey;
   /** PEM of a private authority to trust for this request. */
   caBundle?: string;
+  /** The largest answer that is read, in bytes; `mostBytes.other` where left out. */
+  maxBytes?: number;
 }
+
+/** The largest answers that are read, in bytes: ten thousand computes list in some 7 MB, 400 projects in some 0.5 MB. */
+export const mostBytes = { endpoints: 16 * 1024 * 1024, other: 4 * 1024 * 1024 } as const;
 
 /** Any complete answer of the service, refusals included. */
 export interface ServiceResponse {
@@ -21,6 +26,8 @@ export interface ServiceResponse {
   body: unknown;
   /** Whether the body was whole and JSON. */
   json: boolean;
+  /** The length of the body, where it came over a network. */
+  bytes?: number;
   /** What `Retry-After` asks for, in milliseconds. */
   retryAfterMs?: number;
 }

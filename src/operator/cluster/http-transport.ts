@@ -136,10 +136,15 @@ export class HttpTransport implements ClusterTransport {
   }
 
   #pool(tls: ClusterCredentials["tls"], connections: number | null): Dispatcher {
-    const defined = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));
+    // Only the kubeconfig can say not to verify, and no variable of the environment.
+    const verified = { rejectUnauthorized: true };
+    const defined = {
+      ...verified,
+      ...Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined)),
+    };
     const common = { connections, pipelining: 1, allowH2: false, keepAliveTimeout: keepAliveMs };
     const { proxy } = this.#options.connection;
-    if (proxy !== undefined) return new ProxyAgent({ ...common, uri: proxy, requestTls: defined });
+    if (proxy !== undefined) return new ProxyAgent({ ...common, uri: proxy, proxyTls: verified, requestTls: defined });
     return new Agent({ ...common, connect: { ...defined, keepAlive: true, keepAliveInitialDelay: keepAliveMs } });
   }
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
-import { proxyFor } from "./proxy.ts";
+import { proxyFor } from "../runtime/proxy.ts";
 
 /** How to reach the API server and how to show who one is. */
 export interface ClusterConnection {

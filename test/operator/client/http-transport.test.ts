@@ -14,7 +14,7 @@ let baseURL: string;
 beforeEach(async () => {
   server = new HostileServer();
   baseURL = `${await server.start()}/api/v2`;
-  transport = httpServiceTransport({ userAgent: "a-test", now: () => Date.UTC(2026, 0, 1), maxBodyBytes: limit });
+  transport = httpServiceTransport({ userAgent: "a-test", now: () => Date.UTC(2026, 0, 1) });
 });
 
 afterEach(async () => {
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 function send(method: ServiceRequest["method"], timeoutMs = 3000, more: Partial<ServiceRequest> = {}) {
-  const request = { method, baseURL, path: "/projects/p/endpoints", key, ...more };
+  const request = { method, baseURL, path: "/projects/p/endpoints", key, maxBytes: limit, ...more };
   return transport.send(request, { signal: new AbortController().signal, timeoutMs });
 }
 
@@ -89,7 +89,7 @@ describe("a body", () => {
 
   test.each(["<html>", "", '{"endpoints":['])("%j is not JSON", async (text) => {
     server.behaviour = (_, response) => response.end(text);
-    expect(await send("POST")).toEqual({ status: 200, json: false, body: undefined });
+    expect(await send("POST")).toEqual({ status: 200, json: false, body: undefined, bytes: text.length });
   });
 });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { loadKubeConfig } from "../../../src/operator/cluster/kubeconfig.ts";
-import { proxyFor } from "../../../src/operator/cluster/proxy.ts";
+import { proxyFor } from "../../../src/operator/runtime/proxy.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "kubeconfig-"));
 afterAll(() => rmSync(directory, { recursive: true }));

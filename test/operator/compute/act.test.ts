@@ -50,6 +50,24 @@ describe("a create", () => {
     expect(acting.annotation("created-endpoint")).toBe(`${self.metadata.uid}/ep-new`);
   });
 
+  test.each([
+    ["made for another Compute", { id: "ep-new", name: markerOf("00000000-0000-4000-8000-0000000000ff") }],
+    ["on another branch", { id: "ep-new", branch_id: "br-other" }],
+    ["of another type", { id: "ep-new", type: "read_write" }],
+    ["that stood before", { id: "ep-before", name: undefined }],
+  ])(
+    "answered with an endpoint %s is of unknown outcome: a link to that would one day delete it",
+    async (_, fields) => {
+      const acting = new Acting();
+      const self = acting.stored({ spec: { type: "read_only" } });
+      acting.answer = created(acting, { type: "read_only", ...fields });
+      const { verdict } = await acting.pass(self, { endpoints: [endpoint({ id: "ep-before", type: "read_only" })] });
+      expect(verdict).toMatchObject({ reason: "CreateUnknown" });
+      expect([acting.annotation("endpoint-id"), acting.annotation("created-endpoint")]).toEqual([undefined, undefined]);
+      expect(acting.annotation("pending-create")).toBeDefined();
+    },
+  );
+
   test.each([400, 401, 403, 404, 409, 422, 423, 429, 503])(
     "that is refused (%i) leaves no mark, and waits",
     async (status) => {

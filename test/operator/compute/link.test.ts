@@ -44,7 +44,9 @@ describe("which endpoint a Compute is linked to", () => {
   test("is the annotation's; where that was dropped, the status's (kubectl replace drops annotations)", () => {
     expect(recordedID(compute({ linked: "ep-one", status: { endpointID: "ep-old" } }))).toBe("ep-one");
     expect(recordedID(compute({ status: { endpointID: "ep-old" } }))).toBe("ep-old");
-    expect(recordedID(compute({ annotations: { endpointID: "" } }))).toBeUndefined();
+    for (const endpointID of ["", "..", "quiet-river", "ep-/../..", `ep-${"x".repeat(5000)}`]) {
+      expect(recordedID(compute({ annotations: { endpointID } }))).toBeUndefined();
+    }
   });
 
   test("is the one with the marker, where nothing is recorded or what is recorded proves nothing", () => {

@@ -1,9 +1,10 @@
+import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Failure } from "../../client/answer.ts";
 import type { Written } from "../../client/client.ts";
 import { guardedPatch } from "../../cluster/json-patch.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
-import { annotations, finalizers } from "../../resources/names.ts";
+import { annotations, finalizers, uidOfMarker } from "../../resources/names.ts";
 import { createdProof } from "../observe/link.ts";
 import { type CreateMark, createMarkOf } from "../observe/marks.ts";
 import { generationOf } from "../observe/view.ts";
@@ -21,12 +22,14 @@ export async function createEndpoint(step: Create, compute: Compute, hands: Hand
   const marked = await mark(step, compute, hands);
   const answer = await watcher.client.createEndpoint(compute.spec.projectID, { endpoint: step.attributes }, signal);
   memory.listsCountAfter = clock.monotonic();
-  if (answer.kind === "ok" && answer.value.endpoint !== undefined) {
+  const endpoint = answer.kind === "ok" ? answer.value.endpoint : undefined;
+  if (answer.kind === "ok" && endpoint !== undefined && isOfThis(step, endpoint)) {
     delete memory.held;
     if (createMarkOf(marked)?.resent !== true) delete memory.pendingCreate;
-    return created(step, marked, answer.value.endpoint, answer.value.operations, hands);
+    return created(step, marked, endpoint, answer.value.operations, hands);
   }
-  const failure: Failure = answer.kind === "ok" ? { kind: "ambiguous", message: "an answer without endpoint" } : answer;
+  const failure: Failure =
+    answer.kind === "ok" ? { kind: "ambiguous", message: "an answer to something else" } : answer;
   if (failure.kind === "ambiguous") return unknown(marked, hands);
   return holdBack(
     step,
@@ -35,6 +38,15 @@ export async function createEndpoint(step: Create, compute: Compute, hands: Hand
     await unmark(compute, marked, hands),
     hands,
   );
+}
+
+/**
+ * Whether an answer tells of what this POST made, and not of what stood before or was made for another: a link to that
+ * would one day delete it.
+ */
+function isOfThis({ attributes, mark: { before } }: Create, { id, branch_id, type, name }: Endpoint): boolean {
+  if (branch_id !== attributes.branch_id || type !== attributes.type || before.includes(id)) return false;
+  return name === attributes.name || uidOfMarker(name ?? "") === undefined;
 }
 
 /** This POST did nothing. An earlier one may still be under way: then only the lists can tell, and its mark stays. */
@@ -66,7 +78,7 @@ async function mark(step: Create, compute: Compute, { cluster, clock }: Hands): 
 async function created(
   step: Create,
   compute: Compute,
-  endpoint: NonNullable<Written["endpoint"]>,
+  endpoint: Endpoint,
   operations: Written["operations"],
   { cluster, watcher }: Hands,
 ): Promise<Outcome> {

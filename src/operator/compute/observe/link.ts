@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import { couldBeEndpointId } from "../../../api/ids.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { annotations, markerOf } from "../../resources/names.ts";
 
@@ -53,10 +54,13 @@ export class EndpointIndex {
   }
 }
 
-/** The endpoint that a Compute is recorded to be linked to, in its annotation or, where that was dropped, its status. */
+/**
+ * The endpoint that a Compute is recorded to be linked to, in its annotation or, where that was dropped, its status. An
+ * annotation can be typed by anybody: what can be no id is asked for nowhere.
+ */
 export function recordedID({ metadata, status }: Compute): string | undefined {
   const id = metadata.annotations?.[annotations.endpointID] ?? status.endpointID;
-  return id === "" ? undefined : id;
+  return id !== undefined && couldBeEndpointId(id) ? id : undefined;
 }
 
 export function createdProof(uid: string, endpointID: string): string {
