@@ -55,7 +55,7 @@ export function accountFor(
   const resolved = resolve(object, secret?.object, [named]);
   if (resolved.kind === "account") return { account: resolved.account, connection: object };
   const instead = resolved.reason === "SecretNotFound" ? ` Or set ${keyVariable}.` : "";
-  const place = secret?.where ?? connection.where;
+  const place = (resolved.reason === "InvalidSecret" ? secret?.where : undefined) ?? connection.where;
   return {
     problem: `${place}: ServiceConnection ${object.metadata.namespace ?? ""}/${object.metadata.name}: ${resolved.message}${instead}`,
   };

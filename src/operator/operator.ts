@@ -5,10 +5,10 @@ import { ClusterClient } from "./cluster/client.ts";
 import { EventRecorder } from "./cluster/events.ts";
 import { alwaysLeader, type Leadership, requireLeader } from "./cluster/leadership.ts";
 import { LeaderElection } from "./cluster/lease.ts";
+import { apiVersionOf } from "./cluster/objects.ts";
 import type { ClusterTransport } from "./cluster/transport.ts";
 import type { OperatorOptions } from "./options.ts";
-import { computeKind } from "./resources/compute.ts";
-import { API_VERSION, OPERATOR_NAME } from "./resources/names.ts";
+import { OPERATOR_NAME } from "./resources/names.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import { createMetrics, type Metrics } from "./runtime/metrics.ts";
@@ -120,8 +120,8 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
             log,
             metrics,
             options: settings,
-            event: (compute, note) =>
-              events.record({ apiVersion: API_VERSION, kind: computeKind.kind, metadata: compute.metadata }, note),
+            event: (kind, { metadata }, note) =>
+              events.record({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, note),
           });
           await term.run(leadSignal);
           term = undefined;

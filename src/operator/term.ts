@@ -3,6 +3,7 @@ import type { Caches } from "./caches.ts";
 import type { Budgets } from "./client/budgets.ts";
 import type { ServiceTransport } from "./client/transport.ts";
 import type { ClusterClient } from "./cluster/client.ts";
+import type { RecordEvent } from "./cluster/event-record.ts";
 import type { Change } from "./cluster/store.ts";
 import { ClaimIndex } from "./compute/observe/claim-index.ts";
 import { recordedID } from "./compute/observe/link.ts";
@@ -15,7 +16,7 @@ import { DeletionBrake } from "./deletion-brake.ts";
 import type { OperatorOptions } from "./options.ts";
 import { PassQueue } from "./pass-queue.ts";
 import { PoolReconciler } from "./pool/reconcile.ts";
-import type { Compute } from "./resources/compute.ts";
+import { type Compute, computeKind } from "./resources/compute.ts";
 import type { ComputePool } from "./resources/compute-pool.ts";
 import { labels } from "./resources/names.ts";
 import type { ServiceConnection } from "./resources/service-connection.ts";
@@ -38,7 +39,7 @@ export interface TermOptions {
   log: Logger;
   metrics: Metrics;
   options: OperatorOptions;
-  event: (compute: Compute, note: Note) => void;
+  event: RecordEvent;
 }
 
 type Kind = "compute" | "connection" | "pool";
@@ -102,6 +103,7 @@ export class Term {
         computesOf: (namespace) => caches.computes.list().filter(within(namespace)),
       },
       wakeUsers: (namespace, name) => this.#wakeUsersOf(namespace, name),
+      event: term.event,
     });
     this.#brake = new DeletionBrake(clock, options.maxDeletesPerMinute);
     this.#computes = new ComputeReconciler({
@@ -114,7 +116,7 @@ export class Term {
         connectionSecrets: (namespace) => caches.connectionSecrets.list().filter(within(namespace)),
       },
       selects: (compute) => options.selects(compute.metadata.labels),
-      event: term.event,
+      event: (compute, note) => term.event(computeKind, compute, note),
       mayDelete: (uid) => this.#brake.release(uid),
       uninstalling: () => crdIsGoing(cluster),
       createSettleMs: options.createSettleMs,
@@ -185,9 +187,7 @@ export class Term {
       }
     }
     this.#wake("compute", woken);
-    if (type !== "updated" || previous.spec.connectionRef.name !== object.spec.connectionRef.name) {
-      this.#wakeConnectionsOf(namespace);
-    }
+    if (type !== "updated" || needOf(previous) !== needOf(object)) this.#wakeConnectionsOf(namespace);
     const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ComputePool");
     if (owner !== undefined) this.#wake("pool", [owner.uid]);
     // Whoever owns it: its name stands in the way of the pool that would give it, or no longer does.
@@ -265,6 +265,11 @@ export class Term {
       else log.info(fields, message);
     }
   }
+}
+
+/** What of a Compute touches the connections of its namespace. */
+function needOf({ spec, metadata }: Compute): string {
+  return JSON.stringify([spec.connectionRef.name, metadata.deletionTimestamp]);
 }
 
 /** What of a Compute touches the claims of others. */

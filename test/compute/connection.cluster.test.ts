@@ -118,10 +118,11 @@ describe.concurrent("a ServiceConnection", () => {
     const shop = await stage.scenario();
     await shop.compute("db");
     await shop.ready("db");
-    for (const kind of ["ServiceConnection", "Secret"] as const) {
+    for (const kind of ["Secret", "ServiceConnection"] as const) {
       const name = kind === "Secret" ? "service-api-key" : "default";
       expect((await shop.cluster.get(kind, shop.namespace, name)).metadata.finalizers).toEqual([inUse]);
       await shop.cluster.delete(kind, shop.namespace, name);
+      expect(await shop.event(name, "Deleting")).toContain("waits for the Computes that use this connection: db.");
     }
     await shop.lists(2);
     expect((await shop.cluster.get("Secret", shop.namespace, "service-api-key")).metadata.finalizers).toEqual([inUse]);

@@ -7,6 +7,8 @@ export interface Account {
   baseURL: string;
   key: ApiKey;
   caBundle?: string;
+  /** Whose projects are listed, where a personal key needs it. */
+  organizationID?: string;
 }
 
 /** Names base URL and key of an account, without giving the key away. */

@@ -10,6 +10,9 @@ export interface EventInput {
   message: string;
 }
 
+/** Tells of something that happened to an object. */
+export type RecordEvent = <T extends KubeObject>(kind: ResourceKind<T>, object: T, note: EventInput) => void;
+
 /** What an event is about. */
 export type EventSubject = Pick<KubeObject, "apiVersion" | "kind"> & {
   metadata: Pick<KubeObject["metadata"], "name" | "namespace" | "uid" | "resourceVersion">;

@@ -23,8 +23,7 @@ export async function observe(
   if (failure !== undefined) {
     const { reason, message } = meaningOf(failure, `list the endpoints of project ${compute.spec.projectID}`);
     const deleting = compute.metadata.deletionTimestamp !== undefined && failure.kind === "notFound";
-    const { organizationID } = connection.connection.spec;
-    const projectGone = deleting && (await connection.session.projectIsGone(compute.spec.projectID, organizationID));
+    const projectGone = deleting && (await connection.session.projectIsGone(compute.spec.projectID));
     return { kind: "blocked", reason, message, projectGone };
   }
   if (listing === undefined) return { kind: "awaited" };

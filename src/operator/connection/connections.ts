@@ -29,7 +29,7 @@ export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "on
   wakeConnections: (uids: Iterable<string>) => void;
 }
 
-/** Turns connections into sessions; connections with one base URL, key and authority share one. */
+/** Turns connections into sessions; connections with one base URL, key, authority and organization share one. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #sessions = new Map<string, Session>();
@@ -144,5 +144,5 @@ export class Connections {
 }
 
 function idOf(account: Account): string {
-  return JSON.stringify([accountThrough(account), account.caBundle ?? ""]);
+  return JSON.stringify([accountThrough(account), account.caBundle ?? "", account.organizationID ?? ""]);
 }

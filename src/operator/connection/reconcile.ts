@@ -1,8 +1,9 @@
 import type { ClusterClient } from "../cluster/client.ts";
+import type { RecordEvent } from "../cluster/event-record.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import type { ResourceKind } from "../cluster/objects.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
-import { clippedMessage, datedConditions, timestamp } from "../resources/conditions-of.ts";
+import { clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
 import { finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
@@ -14,8 +15,10 @@ import {
 } from "../resources/service-connection.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Connections } from "./connections.ts";
+import { type Leaving, leavingOf } from "./leaving.ts";
 import { type Resolved, type Secret, secretKind } from "./resolve.ts";
 import type { Session } from "./session.ts";
+import { verdictOn } from "./verdict.ts";
 
 export interface ConnectionReconcilerOptions {
   cluster: ClusterClient;
@@ -30,12 +33,11 @@ export interface ConnectionReconcilerOptions {
   };
   /** Has the Computes that use this connection looked at again. */
   wakeUsers: (namespace: string, name: string) => void;
+  event: RecordEvent;
 }
 
 /** How many projects a status names. */
 const mostProjects = 100;
-
-type Reason = "Authenticated" | "Unauthorized" | "Unreachable" | "NotAllowed" | "SecretNotFound" | "InvalidSecret";
 
 /** Keeps one ServiceConnection: its session, its finalizers while in use, its status. */
 export class ConnectionReconciler {
@@ -80,7 +82,7 @@ export class ConnectionReconciler {
       return undefined;
     }
     const session = connections.join(connection, resolved.account);
-    session.probe(connection.spec.organizationID);
+    session.probe();
     return session;
   }
 
@@ -116,9 +118,13 @@ export class ConnectionReconciler {
     }
   }
 
-  #inUse({ metadata }: ServiceConnection): boolean {
+  #inUse(connection: ServiceConnection): boolean {
+    return this.#usersOf(connection).length > 0;
+  }
+
+  #usersOf({ metadata }: ServiceConnection): Compute[] {
     const computes = this.#options.cache.computesOf(metadata.namespace ?? "");
-    return computes.some(({ spec }) => spec.connectionRef.name === metadata.name);
+    return computes.filter(({ spec }) => spec.connectionRef.name === metadata.name);
   }
 
   /** The cache may lag behind a Compute that was just made: the API server is asked before the guard is dropped. */
@@ -147,11 +153,24 @@ export class ConnectionReconciler {
   async #report(connection: ServiceConnection, resolved: Resolved, session: Session | undefined): Promise<void> {
     const { clock, cluster, cache } = this.#options;
     const latest = cache.connectionByUID(connection.metadata.uid) ?? connection;
-    const status = statusOf(latest, resolved, session, timestamp(clock.now()));
+    const secret = cache.secret(latest.metadata.namespace ?? "", latest.spec.apiKeySecretRef.name);
+    const leaving = leavingOf(latest, secret, this.#usersOf(latest));
+    const status = statusOf(latest, resolved, session, leaving, timestamp(clock.now()));
     if (sameJSON(status, latest.status)) return;
     await cluster.patch(serviceConnectionKind, latest.metadata, guardedPatch(latest).setStatus(status).ops(), {
       subresource: "status",
     });
+    this.#warn(leaving, latest, secret);
+  }
+
+  /** What waits for a person is told on the very object that they deleted, once. */
+  #warn(leaving: Leaving | undefined, connection: ServiceConnection, secret: Secret | undefined): void {
+    if (leaving === undefined || leaving.endsByItself) return;
+    const before = conditionOf(connection.status, "Ready")?.message;
+    if (before?.startsWith(leaving.message.slice(0, leaving.message.indexOf(":") + 1)) === true) return;
+    const note = { type: "Warning", reason: "Deleting", message: leaving.message } as const;
+    if (leaving.what === "ServiceConnection") this.#options.event(serviceConnectionKind, connection, note);
+    else if (secret !== undefined) this.#options.event(secretKind, secret, note);
   }
 
   /** Wakes the Computes where what they may do through the connection has changed. */
@@ -175,15 +194,16 @@ function statusOf(
   connection: ServiceConnection,
   resolved: Resolved,
   session: Session | undefined,
+  leaving: Leaving | undefined,
   now: string,
 ): ServiceConnectionStatus {
-  const { reason, message } = verdict(resolved, session);
+  const { reason, message } = verdictOn(connection, resolved, session);
   const observedGeneration = connection.metadata.generation ?? 0;
   const ready = {
     type: "Ready",
     status: reason === "Authenticated" ? "True" : "False",
     reason,
-    message: clippedMessage(message),
+    message: clippedMessage(leaving === undefined ? message : `${leaving.message} ${message}`),
     observedGeneration,
   };
   const projects = session?.projects ?? undefined;
@@ -194,27 +214,6 @@ function statusOf(
     projectCount: projects?.length ?? connection.status.projectCount,
     projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
   };
-}
-
-function verdict(resolved: Resolved, session: Session | undefined): { reason: Reason; message: string } {
-  if (resolved.kind === "refused") return resolved;
-  const health = session?.health ?? { kind: "unknown" };
-  switch (health.kind) {
-    case "reachable":
-      return { reason: "Authenticated", message: "The service accepts the API key." };
-    case "unauthorized":
-      return {
-        reason: "Unauthorized",
-        message: `The service refuses the API key: ${health.message}. Put a valid one into the Secret; until then nothing is sent but a slow probe.`,
-      };
-    case "unreachable":
-      return {
-        reason: "Unreachable",
-        message: `The service gives no usable answer: ${health.message}. It is tried again by itself; check baseURL and the network.`,
-      };
-    case "unknown":
-      return { reason: "Unreachable", message: "The service has not answered yet." };
-  }
 }
 
 function projectOf({

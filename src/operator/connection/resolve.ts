@@ -4,6 +4,7 @@ import type { ResourceKind } from "../cluster/objects.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
 import { isAllowedBaseURL, normalisedBaseURL } from "./base-url.ts";
+import { caBundleProblem } from "./ca-bundle.ts";
 
 /** A Secret as the API server stores it. */
 export interface Secret extends KubeObject {
@@ -22,7 +23,7 @@ export const secretKind: ResourceKind<Secret> = {
 /** What a connection and its Secret amount to, before anything is asked of the service. */
 export type Resolved =
   | { kind: "account"; account: Account }
-  | { kind: "refused"; reason: "NotAllowed" | "SecretNotFound" | "InvalidSecret"; message: string };
+  | { kind: "refused"; reason: "NotAllowed" | "Unreachable" | "SecretNotFound" | "InvalidSecret"; message: string };
 
 /** Reads base URL and key; the Secret is the one that the connection names, of the right type, where there is one. */
 export function resolve(
@@ -37,6 +38,8 @@ export function resolve(
     const message = `spec.baseURL ${spec.baseURL} is not allowed by this operator. Allowed: ${allowed}. An administrator can allow it with --allowed-base-url.`;
     return { kind: "refused", reason: "NotAllowed", message };
   }
+  const untrusted = caBundleProblem(connection);
+  if (untrusted !== undefined) return { kind: "refused", reason: "Unreachable", message: untrusted };
   const { name, key } = spec.apiKeySecretRef;
   if (secret === undefined) {
     const message = `There is no Secret "${name}" of type compute-operator.dev/api-key in this namespace. Create it with that type and the API key under "${key}".`;
@@ -52,6 +55,14 @@ export function resolve(
   const text = Buffer.from(encoded, "base64").toString("utf8").trim();
   if (text === "") return invalid(`is empty under "${key}"`);
   if (!/^[\x21-\x7e]{1,1024}$/.test(text)) return invalid(`holds no API key under "${key}"`);
-  const ca = spec.caBundle === undefined ? {} : { caBundle: spec.caBundle };
-  return { kind: "account", account: { baseURL, key: new ApiKey(text), ...ca } };
+  const { caBundle, organizationID } = spec;
+  return {
+    kind: "account",
+    account: {
+      baseURL,
+      key: new ApiKey(text),
+      ...(caBundle === undefined ? {} : { caBundle }),
+      ...(organizationID === undefined ? {} : { organizationID }),
+    },
+  };
 }

@@ -1,9 +1,8 @@
 import { scopedProjectOf } from "../../api/error.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Project } from "../../api/project.ts";
-import type { Account } from "../client/account.ts";
-import { accountThrough } from "../client/account.ts";
-import type { Failure } from "../client/answer.ts";
+import { type Account, accountThrough } from "../client/account.ts";
+import type { Answer, Failure } from "../client/answer.ts";
 import type { BudgetLimits, RequestBudget } from "../client/budget.ts";
 import type { Budgets } from "../client/budgets.ts";
 import { type RequestObserver, ServiceClient } from "../client/client.ts";
@@ -49,7 +48,7 @@ export interface Terms {
 /** Probes that failing requests bring forward are at least this far apart, in milliseconds. */
 const doubtMs = 30_000;
 
-/** All that is shared by the connections with one base URL, key and authority: client, health, one watcher per project. */
+/** All that is shared by the connections with one account: client, health, one watcher per project. */
 export class Session {
   /** Names base URL and key, without giving the key away. */
   readonly through: string;
@@ -66,6 +65,7 @@ export class Session {
   #health: Health = { kind: "unknown" };
   #keyType: KeyType = "unknown";
   #projects: readonly Project[] | undefined;
+  #unlisted: Failure | undefined;
   #probing = false;
   #failedProbes = 0;
   /** Requests failed since the last probe: only another tells whether it is the service or the request. */
@@ -105,6 +105,11 @@ export class Session {
   /** The projects that the key reaches, as last listed; `undefined` until then. */
   get projects(): readonly Project[] | undefined {
     return this.#projects;
+  }
+
+  /** Why the service does not list the projects, though it takes the key. */
+  get unlisted(): Failure | undefined {
+    return this.#unlisted;
   }
 
   get watchers(): ReadonlyMap<string, ProjectWatcher> {
@@ -155,19 +160,19 @@ export class Session {
    * Asks the service who we are and which projects there are, where that is due. Returns at once, so that a service
    * that does not answer keeps nobody waiting; `onChange` tells when there is news.
    */
-  probe(organizationID: string | undefined): void {
+  probe(): void {
     if (this.probeDueIn() !== 0) return;
-    void this.#ask(organizationID);
+    void this.#ask();
   }
 
   /**
    * Whether a project is proved to be gone: its own GET is 404, and a complete list by a personal key or an
    * organization's lacks it. A list that holds no other project could be that of a key confined to this one.
    */
-  async projectIsGone(projectID: string, organizationID: string | undefined): Promise<boolean> {
+  async projectIsGone(projectID: string): Promise<boolean> {
     const single = await this.client.getProject(projectID, this.signal);
     if (single.kind !== "notFound") return false;
-    const listed = await this.client.listProjects(organizationID, this.signal);
+    const listed = await this.client.listProjects(this.#options.account.organizationID, this.signal);
     if (listed.kind !== "ok" || !listed.value.complete) return false;
     if (listed.value.projects.some(({ id }) => id === projectID)) return false;
     if (this.#keyType === "personal") return true;
@@ -180,7 +185,8 @@ export class Session {
     for (const watcher of this.#watchers.values()) watcher.stop();
   }
 
-  async #ask(organizationID: string | undefined): Promise<void> {
+  async #ask(): Promise<void> {
+    const { organizationID } = this.#options.account;
     this.#probedAt = this.#options.clock.monotonic();
     this.#probing = true;
     this.#doubted = false;
@@ -189,13 +195,11 @@ export class Session {
       if (auth.kind === "unauthorized") return;
       if (auth.kind === "ok") this.#learnKeyType(auth.value.auth_method);
       const listed = await this.#prober.listProjects(organizationID, this.signal);
-      if (listed.kind === "ok") this.#projects = listed.value.projects.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-      // A service may lack /auth, and a key may not be allowed to list projects: any answer of its own shows it alive.
-      const silent = (kind: Failure["kind"] | "ok") => kind === "unavailable" || kind === "ambiguous";
       if (listed.kind === "unauthorized") return;
-      if (listed.kind !== "ok" && silent(listed.kind))
-        this.#setHealth({ kind: "unreachable", message: listed.message });
-      else this.#setHealth({ kind: "reachable" });
+      if (listed.kind === "ok") this.#projects = listed.value.projects.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const refused = listed.kind === "notFound" || listed.kind === "forbidden" || listed.kind === "refused";
+      this.#unlisted = refused ? listed : undefined;
+      this.#setHealth(healthShownBy(listed, organizationID));
     } catch {
       // Called off: the session is no longer used.
     } finally {
@@ -257,6 +261,18 @@ export class Session {
     if (this.#health.kind !== "unauthorized") return undefined;
     return { kind: "unauthorized", message: this.#health.message };
   }
+}
+
+/** A service may lack /auth, and a key may not be allowed to list projects: any answer of its own shows it alive. */
+function healthShownBy(listed: Answer<unknown>, organizationID: string | undefined): Health {
+  if (listed.kind === "unavailable" || listed.kind === "ambiguous") {
+    return { kind: "unreachable", message: listed.message };
+  }
+  // No service lacks this call: where it is not found, and that is not the organization, something else is there.
+  if (listed.kind === "notFound" && organizationID === undefined) {
+    return { kind: "unreachable", message: `GET /projects: ${listed.message}` };
+  }
+  return { kind: "reachable" };
 }
 
 /** A healthy key is looked at every ten minutes; what fails, after one minute, then ever later up to ten. */

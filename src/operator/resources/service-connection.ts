@@ -30,12 +30,20 @@ const requestBudget = z
 const BASE_URL = String.raw`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$`;
 
 export const serviceConnectionSpec = z.object({
-  baseURL: withRules(z.string().max(2048), {
-    cel: `self.matches(r'${BASE_URL}')`,
-    message:
-      "baseURL must be an https or http URL without user, query and fragment, for example https://console.example.com/api/v2",
-    holds: (text) => new RegExp(BASE_URL).test(text),
-  }).describe(
+  baseURL: withRules(
+    z.string().max(2048),
+    {
+      cel: `self.matches(r'${BASE_URL}')`,
+      message:
+        "baseURL must be an https or http URL without user, query and fragment, for example https://console.example.com/api/v2",
+      holds: (text) => new RegExp(BASE_URL).test(text),
+    },
+    {
+      cel: "self.matches(r'/api/v2/?$')",
+      message: "baseURL must end in /api/v2, for example https://console.example.com/api/v2",
+      holds: (text) => /\/api\/v2\/?$/.test(text),
+    },
+  ).describe(
     "Base URL of the service, ending in /api/v2. The operator reaches only what its --allowed-base-url permits.",
   ),
   apiKeySecretRef: apiKeySecretRef.describe("The Secret that holds the API key. A changed key takes effect at once."),

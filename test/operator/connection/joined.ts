@@ -42,7 +42,7 @@ export function setUp(options: { connections?: ServiceConnection[]; secrets?: Se
   };
   const probed = async (one = cached[0] ?? connection()) => {
     const session = join(one);
-    session.probe(undefined);
+    session.probe();
     await clock.settle();
     return session;
   };

@@ -66,6 +66,6 @@ describe("a project is gone", () => {
     answers["/auth"] = () => json(200, { account_id: "acc", auth_method });
     const session = await probed();
     Object.assign(answers, { "/projects/shop": missing, ...more });
-    expect(await session.projectIsGone("shop", undefined)).toBe(gone);
+    expect(await session.projectIsGone("shop")).toBe(gone);
   });
 });

@@ -16,7 +16,7 @@ const apiVersion = "compute-operator.dev/v1alpha1";
 const inUse = ["compute-operator.dev/in-use"];
 
 /** A connection, its Secret and a Compute on an API server in memory; the cache is what the server has. */
-function setUp() {
+function setUp(more: Record<string, unknown> = {}) {
   const cluster = new MemoryCluster();
   const { server, clock } = cluster;
   for (const body of customResourceDefinitions()) {
@@ -25,7 +25,7 @@ function setUp() {
   const post = (path: string, body: object) => server.handle({ method: "POST", path, body });
   const remove = (path: string) => server.handle({ method: "DELETE", path });
   post(secrets, { metadata: { name: "service" }, type: "compute-operator.dev/api-key", data: { "api-key": "a2V5" } });
-  const spec = { baseURL: "https://service.example.com/api/v2", apiKeySecretRef: { name: "service" } };
+  const spec = { baseURL: "https://service.example.com/api/v2", apiKeySecretRef: { name: "service" }, ...more };
   post(`${ours}/serviceconnections`, { apiVersion, kind: "ServiceConnection", metadata: { name: "default" }, spec });
   const items = (path: string): unknown[] => {
     const { body } = server.handle({ method: "GET", path });
@@ -64,6 +64,7 @@ function setUp() {
     wakeConnections: () => {},
   });
   const woken: string[] = [];
+  const told: string[] = [];
   const started = () =>
     new ConnectionReconciler({
       cluster: cluster.client(),
@@ -77,6 +78,8 @@ function setUp() {
         computesOf: computesNow,
       },
       wakeUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
+      event: ({ kind }, { metadata }, { reason, message }) =>
+        told.push(`${kind} ${metadata.name} ${reason}: ${message}`),
     });
   let reconciler = started();
   const restart = () => {
@@ -89,11 +92,11 @@ function setUp() {
       await clock.settle();
     }
   };
-  const use = () =>
+  const use = (name = "db", finalizers: string[] = []) =>
     post(`${ours}/computes`, {
       apiVersion,
       kind: "Compute",
-      metadata: { name: "db" },
+      metadata: { name, finalizers },
       spec: { projectID: "shop", branchID: "br-main" },
     });
   const finalizersOf = () => ({
@@ -108,6 +111,7 @@ function setUp() {
     restart,
     remove,
     woken,
+    told,
     finalizersOf,
     status: () => connectionsNow()[0]?.status,
     stored,
@@ -180,6 +184,78 @@ describe("the finalizers of connection and Secret", () => {
     remove(`${ours}/computes/db`);
     await pass();
     expect([none(finalizersOf().connection), none(finalizersOf().secret)]).toEqual([[], []]);
+  });
+});
+
+describe("a deletion that waits", () => {
+  const ready = ({ status }: ReturnType<typeof setUp>) => conditionOf(status() ?? {}, "Ready")?.message;
+
+  test("of a connection says who uses it and what to do, on the condition and once as an event", async () => {
+    const world = setUp();
+    world.use("db");
+    world.use("cache");
+    await world.pass();
+    world.remove(`${ours}/serviceconnections/default`);
+    await world.pass();
+    const said =
+      "Deletion waits for the Computes that use this connection: cache, db. Delete those too, or name another connection in their spec.connectionRef.";
+    expect(ready(world)).toBe(`${said} The service accepts the API key.`);
+    expect(world.told).toEqual([`ServiceConnection default Deleting: ${said}`]);
+    world.remove(`${ours}/computes/cache`);
+    await world.pass();
+    expect(ready(world)).toContain("use this connection: db. Delete");
+    expect(world.told).toHaveLength(1);
+  });
+
+  test("of the Secret is told too, on the Secret itself", async () => {
+    const world = setUp();
+    world.use();
+    await world.pass();
+    world.remove(`${secrets}/service`);
+    await world.pass();
+    const said =
+      'Secret "service" is being deleted, which waits for the Computes that use this connection: db. Name another Secret in spec.apiKeySecretRef; or delete those, or name another connection in theirs.';
+    expect(ready(world)).toBe(`${said} The service accepts the API key.`);
+    expect(world.told).toEqual([`Secret service Deleting: ${said}`]);
+  });
+
+  test("ends by itself where the Computes are being deleted too, which is no event", async () => {
+    const world = setUp();
+    world.use("db", ["compute-operator.dev/endpoint"]);
+    await world.pass();
+    for (const path of [`${ours}/computes/db`, `${ours}/serviceconnections/default`]) world.remove(path);
+    await world.pass();
+    expect(ready(world)).toMatch(
+      /^Deletion waits for the Computes .* which are being deleted and need it for that\. The/,
+    );
+    expect(world.told).toEqual([]);
+  });
+
+  test("names as many of its users as there is room for", async () => {
+    const world = setUp();
+    for (let n = 0; n < 40; n += 1) world.use(`compute-${"x".repeat(100)}-${n}`);
+    await world.pass();
+    world.remove(`${ours}/serviceconnections/default`);
+    await world.pass();
+    expect(ready(world)).toMatch(/: compute-x+-0, compute-x+-1, compute-x+-10 and others\. Delete those too/);
+    expect(Buffer.byteLength(ready(world) ?? "")).toBeLessThan(1024);
+  });
+});
+
+describe("a service that takes the key and lists no projects", () => {
+  test.each([
+    [400, "org_id is required", undefined, "True", "org_id is required. Name the organization in spec.organizationID."],
+    [404, "organization not found", "org-x", "True", "organization not found. Check spec.organizationID"],
+    [404, "this route does not exist", undefined, "False", "GET /projects: this route does not exist.*check baseURL"],
+  ])("with %i %s says what to do", async (code, message, organizationID, status, text) => {
+    const world = setUp(organizationID === undefined ? {} : { organizationID });
+    const { script } = world.service;
+    world.service.script = (request) => (request.path === "/projects" ? refusal(code, message) : script(request));
+    await world.pass();
+    expect(conditionOf(world.status() ?? {}, "Ready")).toMatchObject({
+      status,
+      message: expect.stringMatching(new RegExp(text)),
+    });
   });
 });
 

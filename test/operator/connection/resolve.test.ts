@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { isAllowedBaseURL, normalisedBaseURL } from "../../../src/operator/connection/base-url.ts";
 import { resolve } from "../../../src/operator/connection/resolve.ts";
+import { newAuthority } from "../../support/authority.ts";
 import { apiKeySecret, connection } from "../../support/connections.ts";
 
+const { certificate: pem } = await newAuthority();
 const allowed = ["https://service.example.com/api/v2"];
 
 describe("a base URL has one spelling", () => {
@@ -61,6 +63,23 @@ describe("a connection and its Secret", () => {
     const account = resolved.kind === "account" ? resolved.account : undefined;
     expect(account?.baseURL).toBe("https://service.example.com/api/v2");
     expect(account?.key.authorization()).toBe("Bearer napi_key");
+  });
+
+  test("may name an authority, of which every certificate is read", () => {
+    const resolved = resolve(connection({ spec: { caBundle: `# ours\n${pem}\n${pem}` } }), apiKeySecret(), allowed);
+    expect(resolved).toMatchObject({ kind: "account", account: { caBundle: expect.stringContaining(pem) } });
+  });
+
+  test.each([
+    ["whose certificate is cut off", `${pem.slice(0, 200)}\n-----END CERTIFICATE-----`, "Certificate 1 of 1"],
+    ["whose second is nonsense", `${pem}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----`, "2 of 2"],
+    ["whose end is missing", `${pem}\n${pem.slice(0, 300)}`, "A certificate"],
+  ])("with an authority %s are refused, and nothing is sent", (_, caBundle, text) => {
+    expect(resolve(connection({ spec: { caBundle } }), apiKeySecret(), allowed)).toMatchObject({
+      kind: "refused",
+      reason: "Unreachable",
+      message: expect.stringMatching(new RegExp(`${text}.*spec.caBundle cannot be read.*BEGIN CERTIFICATE`)),
+    });
   });
 
   test("may name another key of the Secret", () => {

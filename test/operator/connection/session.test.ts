@@ -39,13 +39,13 @@ beforeEach(async () => {
     beforeWrite: () => undefined,
     wake: () => undefined,
     // As the connection's reconciler does with the news.
-    onChange: () => session.probe(undefined),
+    onChange: () => session.probe(),
     onListed: () => undefined,
     onOperationEnded: () => undefined,
     signal: new AbortController().signal,
   };
   session = new Session(options, "connection", terms);
-  session.probe(undefined);
+  session.probe();
   session.project("shop").use("compute", undefined);
   await clock.advance(100);
 });

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { newAuthority } from "../../support/authority.ts";
 import { apiKeySecret, connection } from "../../support/connections.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { setUp } from "./joined.ts";
 
 const minute = 60_000;
+const { certificate: caBundle } = await newAuthority();
 
 describe("connections with one base URL and key", () => {
   test("share one session and one budget, and the lowest figures of all win", () => {
@@ -42,7 +44,6 @@ describe("connections with one base URL and key", () => {
   test("share their budget also where they trust different authorities", async () => {
     const { join, clock, service, connections } = setUp();
     const requestBudget = { perMinute: 60, burst: 3 };
-    const caBundle = "-----BEGIN CERTIFICATE-----\nother\n-----END CERTIFICATE-----";
     const first = join(connection({ spec: { requestBudget } }));
     const second = join(connection({ uid: "connection-2", spec: { caBundle } }));
     expect(second).not.toBe(first);
@@ -62,8 +63,19 @@ describe("connections with one base URL and key", () => {
     const before = join(connection({ spec }));
     for (let n = 0; n < 3; n += 1) void before.client.listEndpoints(`shop-${n}`, before.signal);
     await clock.advance(0);
-    const caBundle = "-----BEGIN CERTIFICATE-----\nnew\n-----END CERTIFICATE-----";
     expect(join(connection({ spec: { ...spec, caBundle } })).budget.available).toBe(0);
+  });
+
+  test("have sessions of their own where they list the projects of different organizations", async () => {
+    const { join, clock, service } = setUp();
+    const before = join(connection({ spec: { organizationID: "org-a" } }));
+    const other = join(connection({ uid: "connection-2", spec: { organizationID: "org-b" } }));
+    for (const session of [before, other]) session.probe();
+    await clock.settle();
+    const asked = service.requests.filter(({ path }) => path === "/projects").map(({ query }) => query?.["org_id"]);
+    expect(asked).toEqual(["org-a", "org-b"]);
+    expect(join(connection({ spec: { organizationID: "org-c" } }))).not.toBe(before);
+    expect(before.signal.aborted).toBe(true);
   });
 
   test("use only this process's share of each budget, and never less than one at once", () => {
@@ -188,7 +200,7 @@ describe("a refused key", () => {
       const due = session.probeDueIn() ?? 0;
       waits.push(due / minute);
       await clock.advance(due);
-      session.probe(undefined);
+      session.probe();
       await clock.settle();
     }
     expect(waits).toEqual([1, 2, 4, 8, 10, 10]);
@@ -202,7 +214,7 @@ describe("a refused key", () => {
         answer = () => resolve(json(200, { account_id: "acc", auth_method: "api_key_user" }));
       });
     await clock.advance(minute);
-    session.probe(undefined);
+    session.probe();
     await clock.settle();
     expect((await session.client.listEndpoints("shop", session.signal)).kind).toBe("unauthorized");
     expect(service.count("/endpoints")).toBe(0);

@@ -148,6 +148,18 @@ export const celCases: readonly RuleCase[] = [
       { baseURL: "https://example.com/api/v2" },
     ],
     [
+      "a base URL names the version of the API",
+      { baseURL: "https://console.example.com" },
+      "baseURL must end in /api/v2, for example https://console.example.com/api/v2",
+      { baseURL: "https://console.example.com/api/v2/" },
+    ],
+    [
+      "a base URL ends with the version of the API",
+      { baseURL: "https://console.example.com/api/v2/projects" },
+      "baseURL must end in /api/v2, for example https://console.example.com/api/v2",
+      { baseURL: "https://console.example.com/gateway/api/v2" },
+    ],
+    [
       "a CA bundle is in PEM",
       { caBundle: "AAAA" },
       "caBundle must hold certificates in PEM form (-----BEGIN CERTIFICATE-----)",

@@ -78,6 +78,6 @@ function notFound(said: string, doing: string): { reason: Reason; message: strin
   }
   return {
     reason: "ProjectNotFound",
-    message: `The service could not ${doing}: ${said}. Check spec.projectID, and that the key of the connection reaches that project.`,
+    message: `The service could not ${doing}: ${said}. Check spec.projectID, and that baseURL and key of the connection lead to that project.`,
   };
 }
