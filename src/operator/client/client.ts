@@ -4,30 +4,21 @@ import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
 import { type Endpoint, EndpointAnswer, EndpointsAnswer } from "../../api/endpoint.ts";
 import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { type Account, accountThrough } from "./account.ts";
+import { type AdmissionOptions, admission } from "./admission.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
-import type { RequestBudget } from "./budget.ts";
 import { mostBytes, NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
 
 /** Told of every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
 export type RequestObserver = (sent: { method: string; route: string; code: string; seconds: number }) => void;
 
-export interface ServiceClientOptions {
+export interface ServiceClientOptions extends AdmissionOptions {
   account: Account;
   transport: ServiceTransport;
-  budget: RequestBudget;
-  clock: Clock;
   /** Called right before a write is sent; what it throws stops the write (leadership). */
   beforeWrite: () => void;
-  /** Asked before any request; an answer keeps the request at home (a key known to be revoked). */
-  heldBack?: () => Failure | undefined;
-  /** Aborts when nothing more is to be sent: key or address have changed. What is under way is brought to its end. */
-  retired?: AbortSignal;
   onFailure?: (failure: Failure) => void;
   observe?: RequestObserver;
-  /** A request waited so many seconds for the budget. */
-  onBudgetWait?: (seconds: number) => void;
 }
 
 /** What a write to an endpoint came to. */
@@ -42,11 +33,7 @@ export interface Written {
  */
 export const deadlines = { write: 4500, read: 9000 } as const;
 
-/**
- * A pause that the service asks for and that is longer, in milliseconds, is not waited for with a request in hand: its
- * caller would keep a worker from everybody else's objects meanwhile. These reads keep none.
- */
-const longPauseMs = 5000;
+/** Reads that keep no worker from other objects while they wait. */
 const readBesideWork = ["/projects/{p}/endpoints", "/projects/{p}/operations", "/projects", "/auth"];
 
 /** How many pages of projects are read at most: 400 each. */
@@ -231,7 +218,7 @@ export class ServiceClient {
   ): Promise<{ kind: "answered"; response: ServiceResponse } | { kind: "failed"; failure: Failure }> {
     const { account, transport, budget, clock, beforeWrite, observe } = this.#options;
     const write = call.method !== "GET";
-    const refused = await this.#admission(!write && readBesideWork.includes(call.route), signal);
+    const refused = await admission(this.#options, !write && readBesideWork.includes(call.route), signal);
     if (refused !== undefined) return { kind: "failed", failure: refused };
     if (write) beforeWrite();
     const { method, route } = call;
@@ -262,27 +249,6 @@ export class ServiceClient {
       const message = `${method} ${route}: ${error.message}`;
       return { kind: "failed", failure: write ? { kind: "ambiguous", message } : { kind: "unavailable", message } };
     }
-  }
-
-  /** Waits for the budget; answers why a request is not to be sent after all. */
-  async #admission(patient: boolean, signal: AbortSignal): Promise<Failure | undefined> {
-    const { budget, clock, heldBack, retired, onBudgetWait } = this.#options;
-    const askedAt = clock.monotonic();
-    const either = retired === undefined ? signal : AbortSignal.any([signal, retired]);
-    const taking = budget.take(either, patient ? Number.POSITIVE_INFINITY : longPauseMs);
-    const closedForMs = await taking.catch((error: unknown) => {
-      if (signal.aborted || retired?.aborted !== true) throw error;
-      return undefined;
-    });
-    if (retired?.aborted === true) {
-      return { kind: "superseded", message: "the connection was changed before the request could be sent" };
-    }
-    onBudgetWait?.((clock.monotonic() - askedAt) / 1000);
-    if (closedForMs !== undefined) {
-      const message = "the service asked for a pause, and nothing is sent until it is over";
-      return { kind: "rateLimited", message, retryAfterMs: closedForMs };
-    }
-    return heldBack?.();
   }
 
   #failed(failure: Failure): Failure {

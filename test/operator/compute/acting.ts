@@ -13,6 +13,14 @@ import { MemoryCluster } from "../cluster/memory-cluster.ts";
 
 const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
 
+/** Metadata of a Compute that is linked to `ep-one`. */
+export const linked = {
+  annotations: { "compute-operator.dev/endpoint-id": "ep-one" },
+  finalizers: ["compute-operator.dev/endpoint"],
+};
+/** Status of one that was carried out. */
+export const settled = { observedGeneration: 1, appliedGeneration: 1, observedThrough: "here", endpointID: "ep-one" };
+
 /** One Compute on an API server in memory, a service that answers as told, and a log of all effects in their order. */
 export class Acting {
   readonly cluster = new MemoryCluster();
