@@ -6,6 +6,7 @@ const redacted = "[redacted]";
 /** An API key of the service. However it is printed, logged or serialised, it shows as `[redacted]`. */
 export class ApiKey {
   readonly #secret: string;
+  #fingerprint: string | undefined;
 
   constructor(secret: string) {
     this.#secret = secret;
@@ -18,7 +19,8 @@ export class ApiKey {
 
   /** Names the key without giving it away: the first 16 hex digits of a salted SHA-256. */
   fingerprint(): string {
-    return createHash("sha256").update(`compute-operator:${this.#secret}`).digest("hex").slice(0, 16);
+    this.#fingerprint ??= createHash("sha256").update(`compute-operator:${this.#secret}`).digest("hex").slice(0, 16);
+    return this.#fingerprint;
   }
 
   equals(other: ApiKey): boolean {

@@ -35,6 +35,9 @@ export class Connections {
   readonly #sessions = new Map<string, Session>();
   /** Which session each connection uses, by uid. */
   readonly #joined = new Map<string, string>();
+  /** What connections came to with the Secret that was looked at: neither is ever changed, only replaced. */
+  readonly #resolved = new WeakMap<ServiceConnection, { secret: Secret | undefined; resolved: Resolved }>();
+  readonly #baseURLs = new WeakMap<ServiceConnection, { normalised: string | undefined }>();
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -47,14 +50,21 @@ export class Connections {
 
   resolved(connection: ServiceConnection): Resolved {
     const { cache, allowedBaseURLs } = this.#options;
-    const namespace = connection.metadata.namespace ?? "";
-    return resolve(connection, cache.secret(namespace, connection.spec.apiKeySecretRef.name), allowedBaseURLs);
+    const secret = cache.secret(connection.metadata.namespace ?? "", connection.spec.apiKeySecretRef.name);
+    const known = this.#resolved.get(connection);
+    if (known !== undefined && known.secret === secret) return known.resolved;
+    const resolved = resolve(connection, secret, allowedBaseURLs);
+    this.#resolved.set(connection, { secret, resolved });
+    return resolved;
   }
 
   /** The normalised base URL that a connection leads to, for claims; whether or not it can be used. */
   baseURLOf(namespace: string, name: string): string | undefined {
     const connection = this.#options.cache.connection(namespace, name);
-    return connection === undefined ? undefined : normalisedBaseURL(connection.spec.baseURL);
+    if (connection === undefined) return undefined;
+    const known = this.#baseURLs.get(connection) ?? { normalised: normalisedBaseURL(connection.spec.baseURL) };
+    this.#baseURLs.set(connection, known);
+    return known.normalised;
   }
 
   view(namespace: string, name: string, projectID: string): ConnectionView {
