@@ -13,6 +13,6 @@ export function describeFailure(script: Script, { violations, history }: RunResu
     `${script.operators === 1 ? "one operator" : "two operators"}, faults until ${script.calmAtMs / 1000} s, then:`,
     ...script.actions.map(inWords),
     "what happened last:",
-    ...history.slice(-40),
+    ...history().slice(-40),
   ].join("\n");
 }

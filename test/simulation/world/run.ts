@@ -15,7 +15,7 @@ export interface RunResult {
   steps: number;
   faults: ReadonlyMap<string, number>;
   /** What happened last, in words. */
-  history: readonly string[];
+  history: () => readonly string[];
 }
 
 export interface RunOptions {
@@ -42,7 +42,7 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
     for (const { atMs, action } of script.actions) {
       await world.runUntil(atMs);
       if (world.promises.violations.length > 0) break;
-      world.witness.note(`--- ${inWords({ atMs, action }).slice(11)}`);
+      world.witness.note(() => `--- ${inWords({ atMs, action }).slice(11)}`);
       perform(world, action);
     }
     await world.runUntil(script.calmAtMs);
@@ -53,7 +53,7 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
       violations: [...violations],
       steps: world.witness.steps,
       faults: world.weather.tally,
-      history: world.witness.history,
+      history: () => world.witness.history(),
     };
   } finally {
     world.close();
@@ -84,7 +84,7 @@ async function comeToRest(world: World): Promise<void> {
   await world.runUntil(restedAt + quietForMs);
   const { at, what } = world.witness.lastWrite;
   if (at > restedAt) {
-    promises.report("quiet when settled", `${Math.round(at - restedAt)} ms after all was well: ${what}`);
+    promises.report("quiet when settled", `${Math.round(at - restedAt)} ms after all was well: ${what()}`);
   }
   for (const complaint of complaintsOf(world)) promises.report("all stays well", complaint);
 }

@@ -24,14 +24,14 @@ export interface WitnessOptions {
 export class Witness {
   readonly keys = new KeyGuard();
   readonly leaders: LeaderGuard;
-  /** What happened, in words, for whoever has to understand a failure. */
-  readonly history: string[] = [];
   /** When an operator last changed anything that counts, and what. */
-  lastWrite = { at: 0, what: "" };
+  lastWrite: { at: number; what: () => string } = { at: 0, what: () => "" };
   /** Requests that left operators. */
   steps = 0;
   readonly #options: WitnessOptions;
   readonly #budgets: BudgetGuard;
+  /** What happened, to be put into words only where somebody asks. */
+  readonly #history: { at: number; what: () => string }[] = [];
   #writes = 0;
 
   constructor(options: WitnessOptions) {
@@ -41,10 +41,15 @@ export class Witness {
     this.#budgets = new BudgetGuard(options.clock, report);
   }
 
+  /** What happened, in words, for whoever has to understand a failure. */
+  history(): string[] {
+    return this.#history.map(({ at, what }) => `${(at / 1000).toFixed(3).padStart(9)} s  ${what()}`);
+  }
+
   /** Notes something in the history. */
-  note(what: string): void {
-    this.history.push(`${(this.#now() / 1000).toFixed(3).padStart(9)} s  ${what}`);
-    if (this.history.length > 1000) this.history.splice(0, 500);
+  note(what: () => string): void {
+    this.#history.push({ at: this.#now(), what });
+    if (this.#history.length > 1000) this.#history.splice(0, 500);
   }
 
   /** Something in the cluster changed, by an operator's process or, without one, by somebody else. */
@@ -58,7 +63,7 @@ export class Witness {
       promises.report("keys stay secret", `${process} wrote a key into ${resource.plural} ${object.metadata.name}`);
     }
     if (resource.plural === "events") return;
-    const what = `${process} changed ${resource.kind} ${object.metadata.name}: ${changedIn(previous, after)}`;
+    const what = () => `${process} changed ${resource.kind} ${object.metadata.name}: ${changedIn(previous, after)}`;
     this.note(what);
     // What a connection is good for is read again every ten minutes, and may only then be known.
     if (resource.plural !== "serviceconnections") this.lastWrite = { at: this.#now(), what };
@@ -75,7 +80,9 @@ export class Witness {
     this.#budgets.sent(process, request.key.fingerprint(), request.method);
     const write = this.#recordOf(process, request);
     if (write === undefined) return undefined;
-    const what = `${process} sent ${request.method} ${request.path} ${JSON.stringify(request.body)}`;
+    const { method, path } = request;
+    const body = JSON.stringify(request.body);
+    const what = () => `${process} sent ${method} ${path} ${body}`;
     this.note(what);
     this.lastWrite = { at: this.#now(), what };
     this.leaders.wrote(process, `${request.method} ${request.path}`);
@@ -84,7 +91,8 @@ export class Witness {
   }
 
   carriedOut(write: ServiceWrite): void {
-    this.note(`the service answers the ${write.kind} of ${write.endpointID} with ${write.carriedOut?.status}`);
+    const { kind, endpointID, carriedOut } = write;
+    this.note(() => `the service answers the ${kind} of ${endpointID} with ${carriedOut?.status}`);
     this.#options.promises.carriedOut(write);
   }
 

@@ -101,7 +101,7 @@ export class World {
   kill(downMs: number, name = this.leader()): void {
     const running = name === undefined ? undefined : this.#running.get(name);
     if (name === undefined || running === undefined) return;
-    this.witness.note(`${name} dies`);
+    this.witness.note(() => `${name} dies`);
     running.process.kill();
     running.cut();
     this.#running.delete(name);
