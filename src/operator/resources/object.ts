@@ -91,14 +91,14 @@ export const objectMeta = z.object({
  * wrote it, or a person), one that does not fit reads as absent, so that no status keeps an object from being reconciled.
  */
 export function lenient<S extends z.ZodObject>(status: S) {
-  return z.preprocess((raw) => {
-    if (typeof raw !== "object" || raw === null) return {};
-    // As good as always all of it fits, and then it need not be read field by field.
-    if (status.safeParse(raw).success) return raw;
-    const fields = new Map<string, unknown>(Object.entries(raw));
-    const readable = Object.entries(status.shape).filter(([name, field]) => field.safeParse(fields.get(name)).success);
-    return Object.fromEntries(readable.map(([name]) => [name, fields.get(name)]));
-  }, status);
+  return status.catch(({ value }) => status.parse(readable(status, value)));
+}
+
+function readable(status: z.ZodObject, raw: unknown): object {
+  if (typeof raw !== "object" || raw === null) return {};
+  const fields = new Map<string, unknown>(Object.entries(raw));
+  const fitting = Object.entries(status.shape).filter(([name, field]) => field.safeParse(fields.get(name)).success);
+  return Object.fromEntries(fitting.map(([name]) => [name, fields.get(name)]));
 }
 
 /** Reads `raw` with `schema`; the problem names each field that does not fit. Never throws. */
