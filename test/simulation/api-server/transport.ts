@@ -7,7 +7,7 @@ import type {
 } from "../../../src/operator/cluster/transport.ts";
 import { type Cancel, type Clock, sleep } from "../../../src/operator/runtime/clock.ts";
 import { type ClusterWeather, calm } from "./faults.ts";
-import { isStringMap } from "./objects.ts";
+import { copyJson, isStringMap } from "./objects.ts";
 import { Refusal } from "./refusal.ts";
 import type { ApiServer } from "./server.ts";
 import { WatchStream } from "./watch-stream.ts";
@@ -125,7 +125,7 @@ export class InMemoryClusterTransport implements ClusterTransport {
 /** What arrives of a request: a copy, since the sender may go on changing its own. */
 function onTheWire(request: ClusterRequest): ClusterRequest {
   if (request.query && !isStringMap(request.query)) throw new Error("a query holds strings only");
-  return request.body === undefined ? request : { ...request, body: JSON.parse(JSON.stringify(request.body)) };
+  return request.body === undefined ? request : { ...request, body: copyJson(request.body) };
 }
 
 function refusal(status: 409 | 429 | 500 | 503, retryAfterMs: number | undefined): ClusterResponse {

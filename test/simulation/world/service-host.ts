@@ -40,7 +40,7 @@ export class ServiceHost {
     const wall = { now: () => Math.floor(start + clock.monotonic()), after: clock.after.bind(clock) };
     this.service = createService({ clock: wall, random, ids: seededIds(random), store, onError });
     this.service.onChange(() => this.#standing.clear());
-    this.service.change((world, at) => plant(world, seed(firstKey), at));
+    this.service.change((world, at) => plant(world, seedWith(firstKey), at));
   }
 
   /** Carries a request out and answers it. */
@@ -132,8 +132,12 @@ export class ServiceHost {
 
 const KeyList = z.array(z.object({ id: z.number(), name: z.string() }));
 
-function seed(firstKey: string): Seed {
-  return Seed.parse({
+const seeds = new Map<string, Seed>();
+
+function seedWith(firstKey: string): Seed {
+  const known = seeds.get(firstKey);
+  if (known !== undefined) return known;
+  const seed = Seed.parse({
     accounts: [
       {
         id: "acc-ops",
@@ -163,4 +167,6 @@ function seed(firstKey: string): Seed {
       endpoints: [{ id: `ep-seed-${id.slice(-1)}`, branchID: branchesOf(id)[0], type: "read_write" }],
     })),
   });
+  seeds.set(firstKey, seed);
+  return seed;
 }
