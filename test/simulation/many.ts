@@ -52,9 +52,12 @@ export function replayOf({ seed, broken }: Played): string {
   return `seed ${seed} breaks a promise: ${broken}\n  replay it: npm run simulate -- --seed ${seed}`;
 }
 
+/** A world lives shorter than it takes to fill this: what it leaves behind then costs next to nothing to clear away. */
+const resourceLimits = { maxYoungGenerationSizeMb: 128 };
+
 function runWorker(share: Share, take: (played: Played) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: share });
+    const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: share, resourceLimits });
     worker.on("message", (message) => take(Played.parse(message)));
     worker.once("error", reject);
     worker.once("exit", () => resolve());
