@@ -32,11 +32,16 @@ export function needsTools(...tools: readonly Tool[]): void {
   }, longestBuildMs);
 }
 
-/** Runs a tool and resolves with what it gave, whatever its exit status. */
-export async function runTool(tool: Tool, args: readonly string[], input = ""): Promise<ToolResult> {
+/** The path of a tool that `needsTools` has made ready. */
+export function pathOf(tool: Tool): string {
   const path = found.get(tool);
   if (path === undefined) throw new Error(`${tool} may be missing on this machine: say needsTools("${tool}") first`);
-  const child = spawn(path, args, { stdio: ["pipe", "pipe", "pipe"] });
+  return path;
+}
+
+/** Runs a tool and resolves with what it gave, whatever its exit status. */
+export async function runTool(tool: Tool, args: readonly string[], input = ""): Promise<ToolResult> {
+  const child = spawn(pathOf(tool), args, { stdio: ["pipe", "pipe", "pipe"] });
   const result = { status: 0, stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     result.stdout += text;

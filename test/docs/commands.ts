@@ -1,0 +1,132 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { commandsOf } from "./blocks.ts";
+
+/** Every page that a person reads before or while they use the product. */
+export const pages: readonly string[] = [
+  "README.md",
+  ...readdirSync("docs")
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => join("docs", name)),
+  "deploy/README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+];
+
+/** A command as a page shows it. */
+export interface Documented {
+  page: string;
+  /** As it stands, without a prompt or a comment. */
+  text: string;
+  /** A line of an `sh` block, what stands behind a `$ ` with its output below, or inline code. */
+  place: "block" | "prompt" | "inline";
+}
+
+/** What a line must begin with to be a command, and not only a name or a part of one. */
+const programs = [
+  "kubectl",
+  "helm",
+  "npm",
+  "npx",
+  "docker",
+  "curl",
+  "promtool",
+  "git",
+  "compute-operator",
+  "node_modules/.bin/node",
+];
+
+/** All commands of a page, in their order, each once. */
+export function commandsIn(page: string): Documented[] {
+  const text = readFileSync(page, "utf8");
+  const prompts = [...text.matchAll(/^```(?:console)?\n(.*?)^```$/gms)].flatMap(([, body = ""]) =>
+    body.split("\n").flatMap((line) => /^\$ (.*)/.exec(line)?.[1] ?? []),
+  );
+  const prose = text.replaceAll(/^```.*?^```$/gms, "");
+  const inline = [...prose.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code.replaceAll(String.raw`\|`, "|"));
+  const commands = inline.filter((code) =>
+    programs.some((program) => code === program || code.startsWith(`${program} `)),
+  );
+  const all = [
+    ...commandsOf(page).map((line) => ({ page, text: line, place: "block" }) as const),
+    ...prompts.map((line) => ({ page, text: line, place: "prompt" }) as const),
+    ...commands.map((line) => ({ page, text: line, place: "inline" }) as const),
+  ];
+  return [...new Map(all.map((command) => [`${command.place} ${command.text}`, command])).values()];
+}
+
+/** Pages whose prompts are played, and compared with the output below them, by a test of their own. */
+const played: Readonly<Record<string, string>> = {
+  "docs/cli.md": "test/cli/page.test.ts",
+  "docs/kubectl.md": "test/compute/kubectl.cluster.test.ts",
+  // Put together from docs/kubectl.md.
+  "README.md": "test/compute/kubectl.cluster.test.ts",
+};
+
+/**
+ * The npm scripts that a page may name, and what runs the same. Of those that take an hour, or write into the clone, a
+ * test runs the parts; that they exist and know the flags that a page gives them is looked at besides.
+ */
+const scripts: Readonly<Record<string, string>> = {
+  test: ".ci/run",
+  check: "package.json",
+  format: "package.json",
+  generate: "test/checks/crds.test.ts",
+  demo: "test/e2e/demo.cluster.test.ts",
+  chaos: "test/service/persistence/crashes.test.ts",
+  simulate: "test/simulation/seeds.test.ts",
+  soak: "test/soak/figures.test.ts",
+  bench: "test/bench/figures.test.ts",
+  screenshots: "test/service/console/console.browser.test.ts",
+};
+
+/** What cannot be run in a test, and what is done instead. */
+const cannotRun: Readonly<Record<string, { because: string; instead: string }>> = {
+  "docker build": { because: "there is no container engine", instead: "test/deploy/image.test.ts" },
+  "npx vitest": { because: "it would write the page anew", instead: "test/compute/kubectl.cluster.test.ts" },
+};
+
+/** The test that runs a command; undefined where none does. */
+export function testOf({ page, text, place }: Documented): string | undefined {
+  if (place === "prompt") return played[page];
+  const [program = "", verb = ""] = text.split(" ");
+  const listed = cannotRun[`${program} ${verb}`];
+  if (listed !== undefined) return listed.instead;
+  switch (program) {
+    case "npm":
+      return scripts[verb === "run" ? (text.split(" ")[2] ?? "") : verb];
+    case "kubectl":
+      return page === "README.md" && place === "block"
+        ? "test/docs/readme.cluster.test.ts"
+        : "test/docs/pages.cluster.test.ts";
+    case "helm":
+      return "test/docs/pages.cluster.test.ts";
+    case "compute-operator":
+    case "node_modules/.bin/node":
+    case "curl":
+      return "test/docs/service.test.ts";
+    default:
+      return undefined;
+  }
+}
+
+/** The commands of all pages that this test is to run, each once, whichever pages show it. */
+export function commandsFor(test: string): Documented[] {
+  const all = pages.flatMap(commandsIn).filter((command) => testOf(command) === test);
+  return all.filter(({ text }, at) => all.findIndex((other) => other.text === text) === at);
+}
+
+/** What a page leaves to its reader. */
+const placeholders: Readonly<Record<string, string>> = { NAME: "shop-primary", FIELD: "branchID", COMMAND: "crds" };
+
+/** A command with something put in for each word that a page leaves open. */
+export function filledIn(text: string): string {
+  return text.replaceAll(/\b[A-Z]+\b/g, (word) => placeholders[word] ?? word);
+}
+
+/** Whether only a program or a subcommand is named: that it exists is all that can be tried. */
+export function isMention(text: string): boolean {
+  return (
+    /^(kubectl|helm) [a-z]+$/.test(text) || /^(compute-operator|node_modules\/\.bin\/node src\/main\.ts)$/.test(text)
+  );
+}

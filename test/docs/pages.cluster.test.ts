@@ -1,0 +1,147 @@
+import { copyFileSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { kubectl } from "../control-plane/kubectl.ts";
+import { ServiceProcess } from "../support/processes.ts";
+import { needsTools, pathOf } from "../tools/tools.ts";
+import { blocksOf } from "./blocks.ts";
+import { commandsFor, filledIn, isMention, pages } from "./commands.ts";
+import { Shell } from "./shell.ts";
+
+needsTools("helm");
+
+// What the documents type, typed: kubectl on one cluster, Helm on another, for the two would own the same objects.
+
+const commands = commandsFor("test/docs/pages.cluster.test.ts").map(({ page, text }) => ({
+  page,
+  text,
+  line: filledIn(text),
+}));
+const deletes = (line: string) => line.startsWith("kubectl delete ") && !isMention(line);
+/** The status that a line ends with where it does what it should: `plan` tells by it that there are changes. */
+const statusOf = (line: string) => (line.includes("compute-operator plan") ? 2 : 0);
+
+let clusters: readonly ControlPlane[] = [];
+let service: ServiceProcess;
+let shells: { kubectl: Shell; helm: Shell };
+
+beforeAll(async () => {
+  const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
+  const [first, second, running] = await Promise.all([
+    startControlPlane(),
+    startControlPlane(),
+    ServiceProcess.start({ seed }),
+  ]);
+  clusters = [first, second];
+  service = running;
+  await first.startControllerManager();
+  shells = { kubectl: await shellOn(first), helm: await shellOn(second) };
+  await prometheusOperator(first);
+  for (const directory of ["deploy", "deploy/samples"]) {
+    const { status, output } = await shells.kubectl.type(`kubectl apply -k ${directory}`);
+    if (status !== 0) throw new Error(output);
+  }
+  // The service of the samples listens on its usual port; here it is any free one.
+  const connected = JSON.stringify({ spec: { baseURL: service.baseURL } });
+  await kubectl(["patch", "sconn", "default", "-n", "shop", "--type=merge", "-p", connected], optionsOf(first));
+});
+
+afterAll(async () => {
+  shells?.kubectl[Symbol.dispose]();
+  shells?.helm[Symbol.dispose]();
+  await Promise.all([service?.[Symbol.asyncDispose](), ...clusters.map((cluster) => cluster.stop())]);
+});
+
+function optionsOf({ kubeconfig, binaries }: ControlPlane) {
+  return { kubeconfig, kubectl: binaries.kubectl };
+}
+
+/** A shell whose kubectl and helm speak to this cluster, in the namespace of the samples. */
+async function shellOn(cluster: ControlPlane): Promise<Shell> {
+  const own = join(dirname(cluster.kubeconfig), "documents.yaml");
+  copyFileSync(cluster.kubeconfig, own);
+  const at = { ...optionsOf(cluster), kubeconfig: own };
+  await kubectl(["config", "set-context", "--current", "--namespace=shop"], at);
+  const env = { KUBECONFIG: own, KUBECACHEDIR: join(dirname(own), "kubectl-cache") };
+  return new Shell({ kubectl: cluster.binaries.kubectl, helm: pathOf("helm") }, env);
+}
+
+/** The kinds of the Prometheus Operator, which whoever applies deploy/monitoring has. */
+async function prometheusOperator(cluster: ControlPlane): Promise<void> {
+  const kinds = { prometheusrules: "PrometheusRule", servicemonitors: "ServiceMonitor" };
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const items = Object.entries(kinds).map(([plural, kind]) => ({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.monitoring.coreos.com` },
+    spec: {
+      group: "monitoring.coreos.com",
+      scope: "Namespaced",
+      names: { plural, kind },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  }));
+  const options = { ...optionsOf(cluster), input: JSON.stringify({ apiVersion: "v1", kind: "List", items }) };
+  await kubectl(["apply", "-f", "-"], options);
+  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"], options);
+}
+
+describe("of what the documents type", () => {
+  it.each(commands.filter(({ line }) => isMention(line)))("$text ($page) is a command", async ({ line }) => {
+    expect(await shells.kubectl.type(`${line} --help`)).toMatchObject({ status: 0 });
+  });
+
+  it.each(commands.filter(({ line }) => line.startsWith("kubectl ") && !isMention(line) && !deletes(line)))(
+    "$text ($page) works",
+    async ({ line }) => {
+      const { status, output } = await shells.kubectl.type(line);
+      expect({ output, status }).toEqual({ output, status: statusOf(line) });
+      expect(output).not.toBe("");
+    },
+  );
+
+  it.each(commands.filter(({ line }) => line.startsWith("helm ") && !isMention(line)))(
+    "$text ($page) works",
+    async ({ line }) => {
+      const { status, output } = await shells.helm.type(line);
+      expect({ output, status }).toEqual({ output, status: 0 });
+    },
+  );
+
+  it.each(commands.filter(({ line }) => deletes(line)))(
+    "$text ($page) deletes, and what it deleted can be applied again",
+    async ({ line }) => {
+      const { output } = await shells.kubectl.type(line);
+      // The namespace, which goes first, may have taken it along.
+      const complaints = output.split("\n").filter((said) => /error/i.test(said) && !said.includes("(NotFound)"));
+      expect({ output, complaints }).toEqual({ output, complaints: [] });
+      expect(output).toContain("deleted");
+      const again = await shells.kubectl.type(line.replace("kubectl delete", "kubectl apply"));
+      expect(again).toEqual({ output: again.output, status: 0 });
+    },
+  );
+});
+
+const values = [...readFileSync("deploy/README.md", "utf8").matchAll(/`([a-z][\w.]+=[^` ]+)`/g)].map(
+  ([, value]) => value ?? "",
+);
+
+it.each(values)("the chart takes the value %s of deploy/README.md", async (value) => {
+  const { status, output } = await shells.helm.type(`helm template x deploy/helm/compute-operator --set '${value}'`);
+  expect({ output, status }).toEqual({ output, status: 0 });
+});
+
+const manifests = pages
+  .filter((page) => page !== "README.md")
+  .flatMap((page) => blocksOf(page, "yaml").map((manifest) => ({ page, manifest })))
+  .filter(({ manifest }) => /^kind:/m.test(manifest));
+
+it("every manifest of the documents is taken by the API server", async () => {
+  const [cluster] = clusters;
+  if (cluster === undefined) throw new Error("there is no cluster");
+  for (const { manifest } of manifests) {
+    const applied = await kubectl(["apply", "--dry-run=server", "-f", "-"], { ...optionsOf(cluster), input: manifest });
+    expect(applied).toContain("(server dry run)");
+  }
+});
