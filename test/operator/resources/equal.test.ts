@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sameJSON } from "../../../src/operator/resources/equal.ts";
 
