@@ -64,7 +64,8 @@ export class PassQueue {
     try {
       const again = await reconcile(uid);
       this.#queue.forget(uid);
-      if (again !== undefined) this.#queue.addAfter(uid, again);
+      // Whole milliseconds, as timers have them: what is left of one would have it looked at again and again.
+      if (again !== undefined) this.#queue.addAfter(uid, Math.ceil(again));
     } catch (error) {
       result = this.#failed(uid, error);
     }

@@ -5,8 +5,8 @@ import { silentLogger } from "../../src/operator/runtime/log.ts";
 import { createMetrics } from "../../src/operator/runtime/metrics.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 
-/** A queue that runs; `fail` decides what each pass throws. */
-function running(fail: (pass: number) => Error | undefined) {
+/** A queue that runs; `fail` decides what each pass throws, else it asks for another in `again` milliseconds. */
+function running(fail: (pass: number) => Error | undefined, again?: number) {
   const clock = new VirtualClock();
   const stop = new AbortController();
   const passes: number[] = [];
@@ -22,7 +22,7 @@ function running(fail: (pass: number) => Error | undefined) {
       passes.push(clock.monotonic());
       const error = fail(passes.length);
       if (error !== undefined) throw error;
-      return undefined;
+      return again;
     },
     stopped: stop.signal,
   });
@@ -47,4 +47,10 @@ describe("a pass that may not write", () => {
     expect(passes).toEqual([0]);
     expect(clock.pending).toBe(0);
   });
+});
+
+test("a pass that asks for another in a fraction of a millisecond gets it with the next whole one, and never spins", async () => {
+  const { clock, passes } = running(() => undefined, 1e-11);
+  await clock.advance(3);
+  expect(passes).toEqual([0, 1, 2, 3]);
 });

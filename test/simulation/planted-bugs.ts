@@ -38,11 +38,11 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
   "a POST that is sent again after a time-out": {
     plant: () => ({ service: resending }),
-    breaks: /never twice/,
+    breaks: /fresh lists|never twice/,
   },
   "a 404 taken for gone": {
     plant: () => ({ service: missingTakenForGone }),
-    breaks: /finalizers|never twice|all is well afterwards/,
+    breaks: /fresh lists|finalizers|never twice/,
   },
   "a finalizer dropped before the delete is confirmed": {
     plant: () => ({ service: deletesTakenForDone }),
@@ -50,7 +50,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
   "a plan made on a list older than the write": {
     plant: () => ({ service: listsRemembered }),
-    breaks: /never twice|all is well afterwards/,
+    breaks: /fresh lists/,
   },
   "a leader that goes on after it has lost the lease": {
     plant: () => ({ cluster: leadingForEver }),
@@ -62,7 +62,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
   "a restart that is not remembered": {
     plant: () => ({ cluster: (inner) => patching(inner, (ops) => ops.map(withoutRestartedAt)) }),
-    breaks: /restart once|all is well afterwards/,
+    breaks: /restart once/,
   },
   "a Retry-After that is not heeded": {
     plant: () => ({ service: deafToRetryAfter }),

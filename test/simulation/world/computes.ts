@@ -46,6 +46,15 @@ export function conditionOf(
     : undefined;
 }
 
+/** The mark of a create of this very Compute: one with another uid was copied. */
+export function createMarkOf(compute: KubeObject): { branchID: unknown; before: readonly unknown[] } | undefined {
+  const text = annotationOf(compute, "pending-create");
+  if (text?.includes(compute.metadata.uid) !== true) return undefined;
+  const mark: unknown = JSON.parse(text);
+  if (!isJsonObject(mark)) return undefined;
+  return { branchID: mark["branchID"], before: Array.isArray(mark["before"]) ? mark["before"] : [] };
+}
+
 /** The endpoint that a Compute is recorded to be linked to. */
 export function linkedID(compute: KubeObject): string | undefined {
   const id = annotationOf(compute, "endpoint-id") ?? statusOf(compute)["endpointID"];

@@ -4,6 +4,7 @@ import {
   adopts,
   annotationOf,
   conditionOf,
+  createMarkOf,
   isDeleting,
   isOurs,
   linkedID,
@@ -94,8 +95,6 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints }:
         target.type !== type ||
         others.some((other) => linkedID(other) === target.id || uidOfMarker(target.name) === other.metadata.uid)
       );
-    case "CreateUnknown":
-      return endpoints.every(({ projectId }) => projectId !== projectID) || endpoints.some(isAnonymous(branchID, type));
     case "Creating":
     case "Moving":
       // Another Compute holds the branch and is to leave it, but cannot.
@@ -111,9 +110,25 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints }:
   }
 }
 
-/** Whether an endpoint could be the one of a lost create, for all that anyone can tell. */
-function isAnonymous(branchID: unknown, type: unknown): (endpoint: StoredEndpoint) => boolean {
-  return (endpoint) => endpoint.name === undefined && endpoint.branchId === branchID && endpoint.type === type;
+/**
+ * Whether nobody who sees only the lists can tell what became of a create: names tell nothing there, and an endpoint
+ * of nobody's could be the one that was made; or nothing at all is shown to a key that the create was not sent with
+ * (`keyChanged`).
+ */
+export function isUndecidable(compute: KubeObject, { computes, endpoints }: Scene, keyChanged: boolean): boolean {
+  const mark = createMarkOf(compute);
+  if (mark === undefined) return false;
+  const { projectID, type } = specOf(compute);
+  const listed = endpoints.filter((endpoint) => endpoint.projectId === projectID);
+  if (listed.length === 0) return keyChanged;
+  if (listed.some(({ name }) => uidOfMarker(name) !== undefined)) return false;
+  return listed.some(
+    ({ id, branchId, ...endpoint }) =>
+      branchId === mark.branchID &&
+      endpoint.type === type &&
+      !mark.before.includes(id) &&
+      computes.every((other) => other === compute || linkedID(other) !== id),
+  );
 }
 
 function differences(compute: KubeObject, endpoint: StoredEndpoint): string[] {

@@ -4,6 +4,7 @@ import type { KubeObject } from "../api-server/objects.ts";
 import {
   adopts,
   annotationOf,
+  createMarkOf,
   endpointFinalizer,
   inUseFinalizer,
   isDeleting,
@@ -13,7 +14,9 @@ import {
   specOf,
   uidOfMarker,
 } from "./computes.ts";
-import type { ClusterWrite, ServiceWrite, Violation } from "./records.ts";
+import { ListGuard } from "./list-guard.ts";
+import { type ClusterWrite, markOf, type ServiceWrite, type Violation } from "./records.ts";
+import { RestartGuard } from "./restart-guard.ts";
 
 /** How old a view may be on which an operator still acts in good faith: a slow watch, and a request on its way. */
 const goodFaithMs = 60_000;
@@ -29,12 +32,16 @@ export class Promises {
   readonly violations: Violation[] = [];
   readonly #options: PromisesOptions;
   readonly #writes: ServiceWrite[] = [];
+  readonly #restarts: RestartGuard;
+  readonly #lists: ListGuard;
   /** Every Compute that there is or was, as last seen, and until when it stood. */
   readonly #known = new Map<string, { compute: KubeObject; until: number }>();
   /** Which Computes ever claimed an endpoint by mark, adoption or annotation. */
   readonly #claimed = new Map<string, Set<string>>();
   /** When a Compute's deletionPolicy last became what it is. */
   readonly #policySince = new Map<string, number>();
+  /** When the mark of a Compute's create was set. */
+  readonly #markedAt = new Map<string, number>();
   readonly #everToldToAdopt = new Set<string>();
   /** Computes whose finalizer a person took away: what they leave behind is on that person. */
   readonly letGoByPerson = new Set<string>();
@@ -42,6 +49,9 @@ export class Promises {
 
   constructor(options: PromisesOptions) {
     this.#options = options;
+    const report = (promise: string, message: string) => this.#broken(promise, message);
+    this.#restarts = new RestartGuard(report);
+    this.#lists = new ListGuard(report);
   }
 
   get writes(): readonly ServiceWrite[] {
@@ -59,6 +69,8 @@ export class Promises {
     if (before === undefined || specOf(before)["deletionPolicy"] !== specOf(compute)["deletionPolicy"]) {
       this.#policySince.set(uid, now);
     }
+    if (createMarkOf(compute) === undefined) this.#markedAt.delete(uid);
+    else if (!this.#markedAt.has(uid)) this.#markedAt.set(uid, now);
     const linked = linkedID(compute);
     if (byOperator && after !== undefined) this.#checkAdoption(before, after);
     if (linked !== undefined) this.#claim(linked, uid);
@@ -67,8 +79,14 @@ export class Promises {
     if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
   }
 
+  /** When the mark of a Compute's pending create was set. */
+  markedAt(uid: string): number | undefined {
+    return this.#markedAt.get(uid);
+  }
+
   sent(write: ServiceWrite): void {
     this.#writes.push(write);
+    this.#lists.sent(write);
     const { target } = write;
     if (target === undefined) return;
     const claimants = this.#claimants(target);
@@ -79,7 +97,12 @@ export class Promises {
       );
     }
     if (write.kind === "delete") this.#checkDelete(target);
-    if (write.kind === "restart") this.#checkRestart(write, claimants);
+    if (write.kind === "restart") this.#restarts.sent(write, claimants);
+  }
+
+  /** A complete list of a project's endpoints reached a process. */
+  listed(process: string, project: string, begunAt: number): void {
+    this.#lists.listed(process, project, begunAt);
   }
 
   carriedOut(write: ServiceWrite): void {
@@ -103,7 +126,9 @@ export class Promises {
     }
   }
 
-  clusterWritten({ process, resource, before, after }: ClusterWrite): void {
+  clusterWritten(write: ClusterWrite): void {
+    const { process, resource, before, after } = write;
+    this.#restarts.clusterWritten(write);
     if (before === undefined) return;
     const kept = after?.metadata.finalizers ?? [];
     const removed = (before.metadata.finalizers ?? []).filter((name) => !kept.includes(name));
@@ -161,31 +186,6 @@ export class Promises {
     }
   }
 
-  /** Once per value; again only where the reply to the one before was lost. */
-  #checkRestart(write: ServiceWrite, claimants: readonly KubeObject[]): void {
-    for (const compute of claimants) {
-      const value = restartOf(compute);
-      if (value === undefined) continue;
-      const same = this.#writes.filter(
-        (other) =>
-          other !== write &&
-          other.kind === "restart" &&
-          other.endpointID === write.endpointID &&
-          other.computes.some(({ metadata }) => metadata.uid === compute.metadata.uid) &&
-          other.computes.some((then) => then.metadata.uid === compute.metadata.uid && restartOf(then) === value),
-      );
-      const surely = same.filter(
-        ({ heard, carriedOut, process }) => heard && carriedOut?.status === 200 && process === write.process,
-      );
-      if (surely.length > 0) {
-        this.#broken(
-          "restart once",
-          `${compute.metadata.name} was restarted again for ${value}, though the first was answered`,
-        );
-      }
-    }
-  }
-
   #claimants(target: StoredEndpoint): KubeObject[] {
     const ever = this.#claimed.get(target.id) ?? new Set();
     return this.#knownLately()
@@ -219,7 +219,7 @@ export class Promises {
   createdTooLate(): string[] {
     return this.#writes
       .filter(({ kind, beyondSettle, carriedOut }) => kind === "create" && beyondSettle && carriedOut?.status === 201)
-      .map((write) => uidOfMarker(String(markOf(write))))
+      .map((write) => uidOfMarker(markOf(write)))
       .filter((uid) => uid !== undefined)
       .filter((uid) => this.#known.get(uid)?.until !== Number.POSITIVE_INFINITY);
   }
@@ -237,17 +237,4 @@ function hasFinalizer(compute: KubeObject | undefined): boolean {
 /** Whether a Compute took an endpoint over: a move since then does not undo that. */
 function hasAdopted(compute: KubeObject, target: StoredEndpoint): boolean {
   return specOf(compute)["adopt"] !== undefined && linkedID(compute) === target.id;
-}
-
-/** The name that a create gave its endpoint. */
-function markOf({ body }: ServiceWrite): unknown {
-  if (typeof body !== "object" || body === null || !("endpoint" in body)) return undefined;
-  const { endpoint } = body;
-  return typeof endpoint === "object" && endpoint !== null && "name" in endpoint ? endpoint.name : undefined;
-}
-
-/** The value that a restart is sent for: of the mark, since a person may have asked for another meanwhile. */
-function restartOf(compute: KubeObject): string | undefined {
-  const mark = /"value":"([^"]*)"/.exec(annotationOf(compute, "pending-restart") ?? "")?.[1];
-  return mark ?? annotationOf(compute, "restartedAt");
 }

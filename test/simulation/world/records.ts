@@ -1,5 +1,5 @@
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
-import type { KubeObject } from "../api-server/objects.ts";
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 
 /** One request by which an operator meant to change the service, and what became of it. */
 export interface ServiceWrite {
@@ -22,6 +22,15 @@ export interface ServiceWrite {
   carriedOut: { at: number; status: number } | undefined;
   /** Whether the operator heard the service's own answer. */
   heard: boolean;
+  /** When the operator heard of it, or gave up. */
+  endedAt: number | undefined;
+}
+
+/** The name that a create gives its endpoint. */
+export function markOf({ body }: Pick<ServiceWrite, "body">): string | undefined {
+  const endpoint = isJsonObject(body) ? body["endpoint"] : undefined;
+  const name = isJsonObject(endpoint) ? endpoint["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
 }
 
 /** One change of the cluster by an operator. */

@@ -2,7 +2,7 @@ import { inWords } from "./actions.ts";
 import { annotationOf, conditionOf } from "./computes.ts";
 import { noFaults } from "./fates.ts";
 import type { Gate } from "./gate.ts";
-import { complaints } from "./judge.ts";
+import { complaints, isUndecidable, type Scene } from "./judge.ts";
 import { perform } from "./perform.ts";
 import type { Violation } from "./records.ts";
 import type { Script } from "./script.ts";
@@ -73,7 +73,7 @@ async function comeToRest(world: World): Promise<void> {
   while (clock.monotonic() < calmAt + restWithinMs) {
     await world.runUntil(clock.monotonic() + lookEveryMs);
     if (promises.violations.length > 0) return;
-    wrong = complaintsOf(world);
+    wrong = complaints(sceneOf(world));
     if (world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();
     const restedSince = Math.max(world.witness.lastWrite.at, serviceRestsFrom);
     if (wrong.length === 0 && clock.monotonic() - restedSince > seenWithinMs) break;
@@ -86,12 +86,16 @@ async function comeToRest(world: World): Promise<void> {
   if (at > restedAt) {
     promises.report("quiet when settled", `${Math.round(at - restedAt)} ms after all was well: ${what()}`);
   }
-  for (const complaint of complaintsOf(world)) promises.report("all stays well", complaint);
+  for (const complaint of complaints(sceneOf(world))) promises.report("all stays well", complaint);
 }
 
-function complaintsOf({ people, host, promises }: World): string[] {
-  const mayLeave = new Set([...promises.letGoByPerson, ...promises.retained, ...promises.createdTooLate()]);
-  return complaints({ computes: people.computes(), endpoints: host.allEndpoints(), pools: people.pools(), mayLeave });
+function sceneOf({ people, host, promises }: World): Scene {
+  return {
+    computes: people.computes(),
+    endpoints: host.allEndpoints(),
+    pools: people.pools(),
+    mayLeave: new Set([...promises.letGoByPerson, ...promises.retained, ...promises.createdTooLate()]),
+  };
 }
 
 /** What was down, paused or without a key comes back by itself; the last of it within a minute or so. */
@@ -100,11 +104,18 @@ async function passOutages(world: World): Promise<number> {
   return world.clock.monotonic();
 }
 
-/** After a mass loss nothing goes on until a person says so: here one does, now and then. */
-function lendAHand({ people, clock }: World, calmAt: number): void {
+/** Does what the conditions ask a person to do, where only a person can tell: now and then. */
+function lendAHand(world: World, calmAt: number): void {
+  const { people, clock } = world;
   const minutes = Math.floor((clock.monotonic() - calmAt) / 60_000);
-  for (const compute of people.computes()) {
-    if (conditionOf(compute, "Ready")?.reason !== "MassLoss") continue;
-    people.annotate(compute.metadata.name, "reconcileRequestedAt", `calm-${minutes}`);
+  const scene = sceneOf(world);
+  for (const compute of scene.computes) {
+    const { name, uid } = compute.metadata;
+    const reason = conditionOf(compute, "Ready")?.reason;
+    if (reason === "MassLoss") people.annotate(name, "reconcileRequestedAt", `calm-${minutes}`);
+    const keyChanged = world.keyChangedAt > (world.promises.markedAt(uid) ?? Number.POSITIVE_INFINITY);
+    if (reason === "CreateUnknown" && isUndecidable(compute, scene, keyChanged)) {
+      people.annotate(name, "pending-create", null);
+    }
   }
 }

@@ -16,8 +16,17 @@ export interface ServiceWitness {
   /** Called as it leaves; answers the record that is filled in as it goes on, for writes. */
   sent(process: string, request: ServiceRequest): ServiceWrite | undefined;
   carriedOut(write: ServiceWrite): void;
-  /** The operator was told to send nothing for a while. */
-  toldToWait(process: string, key: string, ms: number): void;
+  /** An answer reached the operator. */
+  heard(process: string, request: ServiceRequest, answer: HeardAnswer): void;
+}
+
+/** An answer as an operator heard it, and when it had asked. */
+export interface HeardAnswer {
+  status: number;
+  retryAfterMs: number | undefined;
+  sentAt: number;
+  /** Whether it was the service's own whole answer. */
+  own: boolean;
 }
 
 export interface ServicePortOptions {
@@ -44,14 +53,25 @@ export class SimServiceTransport implements ServiceTransport {
     const { process } = this.#options;
     if (process.state === "dead") return new Promise(() => {});
     const write = options.signal.aborted ? undefined : this.#options.witness.sent(process.name, request);
-    return process.wait(this.#send(request, write, options)).then(({ response, own }) => {
-      // What the process has really been told: it may have died, or slept, since the answer came.
-      if (write !== undefined) write.heard = own;
-      const { status, retryAfterMs } = response;
-      const told = retryAfterMs !== undefined && (status === 429 || status === 503);
-      if (told) this.#options.witness.toldToWait(process.name, request.key.fingerprint(), retryAfterMs);
-      return response;
-    });
+    const { clock, witness } = this.#options;
+    const sentAt = clock.monotonic();
+    const ended = () => {
+      if (write !== undefined) write.endedAt = clock.monotonic();
+    };
+    return process.wait(this.#send(request, write, options)).then(
+      ({ response, own }) => {
+        ended();
+        // What the process has really been told: it may have died, or slept, since the answer came.
+        if (write !== undefined) write.heard = own;
+        const { status, retryAfterMs } = response;
+        witness.heard(process.name, request, { status, retryAfterMs, sentAt, own });
+        return response;
+      },
+      (error: unknown) => {
+        ended();
+        throw error;
+      },
+    );
   }
 
   async #send(

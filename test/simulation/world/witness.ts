@@ -10,6 +10,7 @@ import { LeaderGuard } from "./leader-guard.ts";
 import type { Promises } from "./promises.ts";
 import type { ServiceWrite } from "./records.ts";
 import type { ServiceHost } from "./service-host.ts";
+import type { HeardAnswer } from "./service-port.ts";
 
 export interface WitnessOptions {
   clock: Clock;
@@ -96,8 +97,16 @@ export class Witness {
     this.#options.promises.carriedOut(write);
   }
 
-  toldToWait(process: string, key: string, ms: number): void {
-    this.#budgets.toldToWait(process, key, ms);
+  heard(
+    process: string,
+    { method, path, key }: ServiceRequest,
+    { status, retryAfterMs, sentAt, own }: HeardAnswer,
+  ): void {
+    const told = retryAfterMs !== undefined && (status === 429 || status === 503);
+    if (told) this.#budgets.toldToWait(process, key.fingerprint(), retryAfterMs);
+    const [, project] = /^\/projects\/([^/]+)\/endpoints$/.exec(path) ?? [];
+    if (own && method === "GET" && status === 200 && project !== undefined)
+      this.#options.promises.listed(process, project, sentAt);
   }
 
   logged(process: string, line: string): void {
@@ -122,6 +131,7 @@ export class Witness {
       beyondSettle: false,
       carriedOut: undefined,
       heard: false,
+      endedAt: undefined,
     };
   }
 

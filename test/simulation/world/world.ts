@@ -54,6 +54,8 @@ export class World {
   readonly #running = new Map<string, { process: SimProcess; operator: OperatorHandle; cut: () => void }>();
   #started = 0;
   #keysMade = 0;
+  /** When the operator was last given a key. */
+  keyChangedAt = 0;
   #actor: string | undefined;
 
   constructor(options: WorldOptions) {
@@ -132,6 +134,7 @@ export class World {
     const key = this.host.newKey(name);
     this.witness.keys.add(key);
     this.people.setKey(key);
+    this.keyChangedAt = this.clock.monotonic();
     return name;
   }
 

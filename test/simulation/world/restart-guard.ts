@@ -1,0 +1,67 @@
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
+import { annotationOf, conditionOf, statusOf } from "./computes.ts";
+import type { ClusterWrite, ServiceWrite } from "./records.ts";
+
+/** A restart once per value; again only where the reply to the one before was lost. */
+export class RestartGuard {
+  readonly #report: (promise: string, message: string) => void;
+  readonly #sent: { uid: string; value: string; write: ServiceWrite }[] = [];
+
+  constructor(report: (promise: string, message: string) => void) {
+    this.#report = report;
+  }
+
+  /** A restart leaves; `claimants` are the Computes whose endpoint it could be. */
+  sent(write: ServiceWrite, claimants: readonly KubeObject[]): void {
+    const marked = claimants.filter((compute) => markedValue(compute) !== undefined);
+    for (const compute of marked.length > 0 ? marked : claimants) {
+      const value = markedValue(compute) ?? annotationOf(compute, "restartedAt");
+      if (value !== undefined) this.#count(write, compute, value);
+    }
+  }
+
+  /** Whoever was told that a restart was carried out says so, at the latest when the service is done with it. */
+  clusterWritten({ process, resource, before, after }: ClusterWrite): void {
+    if (resource !== "computes" || before === undefined || after === undefined) return;
+    if (JSON.stringify(statusOf(before)) === JSON.stringify(statusOf(after))) return;
+    const asked = annotationOf(after, "restartedAt");
+    if (asked === undefined || statusOf(after)["restartedAt"] === asked) return;
+    if (conditionOf(after, "Ready")?.reason !== "Restarting" || isUnderWay(after)) return;
+    const { uid, name } = after.metadata;
+    if (this.#answered(process, uid, asked)) {
+      this.#report("restart once", `${process} does not remember that ${name} was restarted for ${asked}`);
+    }
+  }
+
+  #count(write: ServiceWrite, { metadata: { uid, name } }: KubeObject, value: string): void {
+    const now = write.computes.find((compute) => compute.metadata.uid === uid);
+    if (this.#answered(write.process, uid, value) || (now && statusOf(now)["restartedAt"] === value)) {
+      this.#report("restart once", `${name} was restarted again for ${value}, though the first was answered`);
+    }
+    this.#sent.push({ uid, value, write });
+  }
+
+  #answered(process: string, uid: string, value: string): boolean {
+    return this.#sent.some(
+      (one) => one.uid === uid && one.value === value && one.write.process === process && wasAnswered(one.write),
+    );
+  }
+}
+
+function isUnderWay(compute: KubeObject): boolean {
+  const { operations, pendingState, currentState } = statusOf(compute);
+  const running = (Array.isArray(operations) ? operations : []).some(
+    (operation) => isJsonObject(operation) && operation["status"] !== "finished",
+  );
+  return running || pendingState !== undefined || currentState === "init";
+}
+
+function wasAnswered({ heard, carriedOut }: ServiceWrite): boolean {
+  return heard && carriedOut?.status === 200;
+}
+
+/** The value that a restart is sent for: of the Compute's own mark, since a person may have asked for another meanwhile. */
+function markedValue(compute: KubeObject): string | undefined {
+  const mark = annotationOf(compute, "pending-restart") ?? "";
+  return mark.includes(compute.metadata.uid) ? /"value":"([^"]*)"/.exec(mark)?.[1] : undefined;
+}
