@@ -57,8 +57,12 @@ export class Cluster implements AsyncDisposable {
     return false;
   }
 
-  async list(namespace: string, plural: string): Promise<KubeObject[]> {
-    const { body } = await this.request({ method: "GET", path: pathOf(namespace, plural) });
+  list(namespace: string, plural: string): Promise<KubeObject[]> {
+    return this.listAt(pathOf(namespace, plural));
+  }
+
+  async listAt(path: string): Promise<KubeObject[]> {
+    const { body } = await this.request({ method: "GET", path });
     const items: unknown[] = isJsonObject(body) && Array.isArray(body["items"]) ? body["items"] : [];
     // Items of a list do not repeat their kind.
     const kinded = items.filter(isJsonObject).map((item) => ({ apiVersion: "", kind: "", ...item }));

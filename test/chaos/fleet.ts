@@ -34,7 +34,7 @@ export function fleetOf(namespace: string, size: number): Fleet {
   const projects = Array.from({ length: count }, (_, index) => `${namespace}-${index}`);
   const members = Array.from({ length: size - pooled }, (_, index) => {
     const project = `${namespace}-${index % count}`;
-    return index % 4 === 3 ? primary(project, index) : replica(project, index);
+    return index % 4 === 3 ? primary(namespace, project, index) : replica(namespace, project, index);
   });
   const [project = ""] = projects;
   return {
@@ -43,22 +43,27 @@ export function fleetOf(namespace: string, size: number): Fleet {
     organization: `org-${namespace}`,
     projects,
     members,
-    pool: { name: "readers", most: pooled, project, branch: sharedBranch(project, 0) },
+    pool: { name: `${namespace}-readers`, most: pooled, project, branch: sharedBranch(project, 0) },
   };
 }
 
-function primary(project: string, index: number): Member {
+function primary(namespace: string, project: string, index: number): Member {
   const branches = Array.from({ length: branchesOfPrimary }, (_, nth) => `br-${project}-p${index}-${nth}`);
-  return { name: `primary-${index}`, project, type: "read_write", branches };
+  return { name: `${namespace}-primary-${index}`, project, type: "read_write", branches };
 }
 
-function replica(project: string, index: number): Member {
+function replica(namespace: string, project: string, index: number): Member {
   const branches = Array.from({ length: replicaBranches }, (_, nth) => sharedBranch(project, nth));
-  return { name: `replica-${index}`, project, type: "read_only", branches };
+  return { name: `${namespace}-replica-${index}`, project, type: "read_only", branches };
 }
 
 function sharedBranch(project: string, nth: number): string {
   return `br-${project}-r${nth}`;
+}
+
+/** How many Computes it comes to, those of the pool included. */
+export function sizeOf({ members, pool }: Fleet): number {
+  return members.length + pool.most;
 }
 
 /** All branches of a project but its default one. */

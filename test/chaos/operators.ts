@@ -31,6 +31,13 @@ export class StormOperator implements AsyncDisposable {
     this.#lives.push(await this.#process.launch());
   }
 
+  /** Resolves once it has read what there is. */
+  async ready(): Promise<void> {
+    await eventually("an operator to be ready", async () => ((await this.#process.isReady()) ? true : undefined), {
+      timeoutMs: 60_000,
+    });
+  }
+
   /** kill -9. */
   async kill(): Promise<void> {
     if (this.#process.child.running) this.kills += 1;
@@ -49,20 +56,6 @@ export class StormOperator implements AsyncDisposable {
   async leads(): Promise<boolean> {
     const metrics = await this.#process.metrics().catch(() => "");
     return /^compute_operator_leader 1$/m.test(metrics);
-  }
-
-  /** Complete lists that this life of it had to read because history was gone. */
-  async expiries(): Promise<number> {
-    const metrics = await this.#process.metrics().catch(() => "");
-    const counts = [...metrics.matchAll(/^compute_operator_relists_total\{.*cause="expired".*\} (\d+)$/gm)];
-    return counts.reduce((sum, [, count]) => sum + Number(count), 0);
-  }
-
-  /** Resolves once it runs and says that it is well. */
-  async ready(timeoutMs: number): Promise<void> {
-    await eventually("an operator to be well again", async () => ((await this.#process.isReady()) ? true : undefined), {
-      timeoutMs,
-    });
   }
 
   /** Ends of it that nobody brought about, each with its last words. */

@@ -32,10 +32,15 @@ export class Person {
     this.#options = options;
   }
 
-  /** Declares everything there is to declare. */
-  async declareAll(): Promise<void> {
-    for (const member of this.#options.members) await this.#create(member);
-    if (this.#options.scales) await this.#scale(this.#options.fleet.pool.most);
+  /** Declares what is not among these Computes. */
+  async declareMissing(computes: readonly KubeObject[]): Promise<void> {
+    const { members, fleet, scales } = this.#options;
+    const standing = new Set(
+      computes.filter(({ metadata }) => metadata.namespace === fleet.namespace).map(({ metadata }) => metadata.name),
+    );
+    for (const member of members) if (!standing.has(member.name)) await this.#create(member);
+    const last = `${fleet.pool.name}-${fleet.pool.most - 1}`;
+    if (scales && !standing.has(last)) await this.#scale(fleet.pool.most);
   }
 
   /** Goes on until the signal aborts. */

@@ -1,181 +1,169 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { installCrds } from "../control-plane/crds.ts";
-import { connection, keySecret } from "../e2e/manifests.ts";
-import type { KubeObject } from "../simulation/api-server/objects.ts";
 import { Dice } from "../simulation/dice.ts";
 import { seededRandom } from "../simulation/random.ts";
-import { annotationOf, conditionOf, isDeleting, statusOf } from "../simulation/world/computes.ts";
-import { CountingProxy } from "../support/counting-proxy.ts";
-import { ServiceProcess } from "../support/processes.ts";
 import { Books } from "./books.ts";
-import { Cluster, pathOf } from "./cluster.ts";
 import type { Evidence } from "./evidence.ts";
-import { type Fleet, fleetOf } from "./fleet.ts";
-import { plantLedger, readEndpoints, readLedger } from "./ledger.ts";
-import { StormOperator } from "./operators.ts";
+import type { Fleet } from "./fleet.ts";
+import { historyOf } from "./history.ts";
+import { readEndpoints, readLedger } from "./ledger.ts";
 import { Person } from "./people.ts";
-import { seedOf } from "./seed.ts";
-import { ownedEndpoints, verdict } from "./verdict.ts";
+import { clearAway, comeToRest, listAll, settle } from "./rest.ts";
+import { Stage } from "./stage.ts";
+import { leftovers, ownedEndpoints, verdict } from "./verdict.ts";
 import { isCreate, Weather } from "./weather.ts";
 
 export interface StormOptions {
   /** How many Computes are declared in the end. */
   computes: number;
-  /** How long the storm lasts, in seconds. */
+  /** How long people churn at the least, in seconds; every disaster comes about once in each round of `rounds`. */
   seconds: number;
+  rounds: number;
+  /** How long the service is gone at a time, in seconds. */
+  serviceGoneSeconds: number;
+  /** The longest life of the operator that is killed over and over, in seconds. */
+  longestLifeSeconds: number;
+  /** What people do in a second, all together. */
+  deedsPerSecond: number;
+  /** `--create-settle` of the operators, in seconds; creates are held up for up to two less. */
+  createSettleSeconds: number;
+  /** Of the connections, e.g. `5s`. */
+  refreshInterval: string;
   /** How long everything has to settle afterwards, in seconds. */
   settleSeconds: number;
+  /** How long nothing is written then, in seconds. */
+  quietSeconds: number;
   seed: number;
   progress: (line: string) => void;
 }
 
 export interface StormReport {
-  /** Computes at the API server, and endpoints of theirs at the service. */
+  /** Computes at the API server. */
   declared: number;
+  /** Endpoints of theirs at the service. */
   atService: number;
+  /** How much of everything there was. */
   figures: Record<string, number>;
+  /** What was not as it is promised. */
   complaints: string[];
+  /** All that is known of those whom the first complaints name. */
+  histories: string[];
 }
 
-/** How long after a create of unknown outcome another may be sent, in seconds. */
-const createSettleSeconds = 12;
+/** So many complaints are told with their history. */
+const toldInFull = 3;
 
 /** One person for so many Computes. */
 const membersPerPerson = 15;
 
 /** A storm over real processes, from its beginnings to the verdict. */
 export async function storm(options: StormOptions): Promise<StormReport> {
-  await using stack = new AsyncDisposableStack();
-  const half = Math.ceil(options.computes / 2);
-  const fleets = [fleetOf("alpha", half), fleetOf("beta", options.computes - half)];
-  const dice = new Dice(seededRandom(options.seed));
-  const controlPlane = stack.use(await startControlPlane());
-  const { kubeconfig, binaries } = controlPlane;
-  await installCrds({ kubeconfig, kubectl: binaries.kubectl });
-  const service = stack.use(await ServiceProcess.start({ seed: seedOf(fleets), timeScale: 5, args: ["--faults"] }));
-  await service.kill();
-  const projects = fleets.flatMap((fleet) => fleet.projects);
-  const strangers = readEndpoints(service.dataFile, projects);
-  plantLedger(service.dataFile);
-  await service.start();
-  const proxy = stack.use(await CountingProxy.start(service));
-  const cluster = stack.use(new Cluster(kubeconfig));
-  for (const fleet of fleets) await settleIn(cluster, fleet, proxy.baseURL);
-  const operators = await Promise.all(
-    fleets.map(async ({ namespace }) => stack.use(await startOperator(controlPlane, namespace))),
-  );
-  const books = new Books();
-  const weather = new Weather({ controlPlane, service, proxy, dice, longestHeldMs: 1000 * (createSettleSeconds - 2) });
-  const people = fleets.flatMap((fleet) => peopleOf(fleet, { cluster, books, dice }));
-
+  const { computes, seconds, rounds, seed, progress } = options;
   const began = performance.now();
   const say = (line: string) =>
-    options.progress(`${((performance.now() - began) / 1000).toFixed(0).padStart(4)} s  ${line}`);
-  say(`a storm over ${options.computes} Computes for ${options.seconds} s, seed ${options.seed}`);
+    progress(`${String(Math.round((performance.now() - began) / 1000)).padStart(5)} s  ${line}`);
+  await using stage = await Stage.start(options);
+  const dice = new Dice(seededRandom(seed));
+  const books = new Books();
+  const people = stage.fleets.flatMap((fleet) => peopleOf(fleet, { stage, books, dice }, options));
+  const weather = new Weather({
+    stage,
+    dice,
+    longestHeldMs: 1000 * (options.createSettleSeconds - 2),
+    serviceGoneMs: 1000 * options.serviceGoneSeconds,
+    longestLifeMs: 1000 * options.longestLifeSeconds,
+  });
+
+  say(`a storm over ${computes} Computes, seed ${seed}`);
+  await Promise.all(stage.operators.map((operator) => operator.ready()));
   await weather.begin();
-  const over = AbortSignal.timeout(options.seconds * 1000);
-  await Promise.all([
-    ...people.map(async (person) => {
-      await person.declareAll();
-      await person.churn(over);
-      await person.declareAll();
-    }),
-    ...operators.map((operator) => weather.killAgainAndAgain(operator, 8000, over)),
-  ]);
+  const over = new AbortController();
+  const churning = people.map(async (person) => {
+    await person.declareMissing([]);
+    await person.churn(over.signal);
+  });
+  const killing = weather.keepKilling(over.signal);
+  const enough = sleep(1000 * seconds);
+  for (let round = 0; round < rounds; round++) await weather.disasters(say);
+  await enough;
+  over.abort();
+  await Promise.all([...churning, killing]);
+  await Promise.all(people.map(async (person) => person.declareMissing(await listAll(stage, "computes"))));
   await weather.end();
-  say("the storm is over; everything is to settle");
-  await settled(cluster, fleets, people, options.settleSeconds);
-  say("settled");
-  await service.kill();
-  const evidence: Evidence = {
-    fleets,
-    computes: await listAll(cluster, fleets, "computes"),
-    pools: await listAll(cluster, fleets, "computepools"),
-    endpoints: readEndpoints(service.dataFile, projects),
-    ledger: readLedger(service.dataFile),
-    strangers,
-    requests: proxy.requests,
-    books,
-  };
-  const keys = fleets.flatMap(({ key }) => [key, btoa(key)]);
-  const leaks = operators.flatMap((operator) => operator.linesWith(keys)).map((line) => `a key in a log: ${line}`);
+
+  say("the storm is over: everything is to settle");
+  await settle(stage, people, options.settleSeconds);
+  say(`settled: nothing is to be written for ${options.quietSeconds} s`);
+  const unrest = await comeToRest(stage, options.quietSeconds, options.settleSeconds);
+  say("the service's own store is read");
+  const evidence = await gather(stage, books);
+  say("people delete everything");
+  const left = await clearAway(stage, options.settleSeconds);
+  const after = await gather(stage, books);
+  say("done");
+  const keys = stage.fleets.flatMap(({ key }) => [key, btoa(key)]);
+  const leaks = stage.operators.flatMap((operator) => operator.linesWith(keys)).map((line) => `logged a key: ${line}`);
+  const complaints = [
+    ...verdict(evidence),
+    ...unrest,
+    ...left,
+    ...leftovers(after),
+    ...leaks,
+    ...stage.operators.flatMap(({ deaths }) => deaths),
+  ];
+  const logs = stage.operators.flatMap((operator) => operator.linesWith([""]));
   return {
     declared: evidence.computes.length,
     atService: ownedEndpoints(evidence),
-    figures: {
-      ...books.counts,
-      ...weather.counts,
-      operatorKills: operators.reduce((sum, { kills }) => sum + kills, 0),
-      clockSteps: operators.reduce((sum, { steps }) => sum + steps, 0),
-      requests: proxy.requests.length,
-      creates: proxy.requests.filter(isCreate).length,
-      made: evidence.ledger.filter(({ what }) => what === "made").length,
-      deleted: evidence.ledger.filter(({ what }) => what === "deleted").length,
-      repliesLost: proxy.writes.filter(({ answeredAt }) => answeredAt === undefined).length,
-    },
-    complaints: [...verdict(evidence), ...leaks, ...operators.flatMap(({ deaths }) => deaths)],
+    figures: figuresOf(stage, weather, evidence),
+    complaints,
+    histories: complaints
+      .slice(0, toldInFull)
+      .flatMap((complaint) => [complaint, ...historyOf(complaint, after, logs)]),
   };
 }
 
-async function settleIn(cluster: Cluster, { namespace, key }: Fleet, baseURL: string): Promise<void> {
-  await cluster.request({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: namespace } } });
-  await cluster.request({ method: "POST", path: `/api/v1/namespaces/${namespace}/secrets`, body: keySecret(key) });
-  const path = pathOf(namespace, "serviceconnections");
-  await cluster.request({ method: "POST", path, body: connection(baseURL) });
-}
-
-function startOperator({ kubeconfig }: ControlPlane, namespace: string): Promise<StormOperator> {
-  return StormOperator.start({
-    kubeconfig,
-    allowedBaseURLs: ["http://127.0.0.1:*/api/v2"],
-    namespaces: [namespace],
-    args: ["--create-settle", `${createSettleSeconds}s`, "--max-deletes-per-minute", "6000", "--log-level", "debug"],
-  });
-}
-
-function peopleOf(fleet: Fleet, shared: { cluster: Cluster; books: Books; dice: Dice }): Person[] {
+function peopleOf(
+  fleet: Fleet,
+  { stage, books, dice }: { stage: Stage; books: Books; dice: Dice },
+  { deedsPerSecond, computes }: StormOptions,
+): Person[] {
   const count = Math.ceil(fleet.members.length / membersPerPerson);
+  const all = Math.ceil(computes / membersPerPerson);
   return Array.from({ length: count }, (_, index) => {
     const members = fleet.members.filter((__, nth) => nth % count === index);
-    return new Person({ ...shared, fleet, members, scales: index === 0, pauseMs: 1500 });
+    const pauseMs = (2 * 1000 * all) / deedsPerSecond;
+    return new Person({ cluster: stage.cluster, books, dice, fleet, members, scales: index === 0, pauseMs });
   });
 }
 
-async function listAll(cluster: Cluster, fleets: readonly Fleet[], plural: string): Promise<KubeObject[]> {
-  const lists = await Promise.all(fleets.map(({ namespace }) => cluster.list(namespace, plural)));
-  return lists.flat();
+/** The service is killed for it: what counts is what it has written, and while it runs nobody else may read that. */
+async function gather(stage: Stage, books: Books): Promise<Evidence> {
+  const computes = await listAll(stage, "computes");
+  const pools = await listAll(stage, "computepools");
+  const { service, fleets, strangers, proxy, projects } = stage;
+  await service.kill();
+  const endpoints = readEndpoints(service.dataFile, projects);
+  const ledger = readLedger(service.dataFile);
+  await service.start();
+  return { fleets, computes, pools, endpoints, ledger, strangers, requests: proxy.requests, books };
 }
 
-/** Waits until everything that was declared is there and well, and makes anew what was still on its way out. */
-async function settled(
-  cluster: Cluster,
-  fleets: readonly Fleet[],
-  people: readonly Person[],
-  seconds: number,
-): Promise<void> {
-  const size = fleets.reduce((sum, { members, pool }) => sum + members.length + pool.most, 0);
-  const deadline = performance.now() + 1000 * seconds;
-  for (;;) {
-    const computes = await listAll(cluster, fleets, "computes");
-    const unsettled = computes.filter((compute) => !isSettled(compute));
-    if (unsettled.length === 0 && computes.length === size) return;
-    // What is not well by now is for the verdict to tell.
-    if (performance.now() > deadline) return;
-    for (const person of people) await person.declareAll();
-    await sleep(1000);
-  }
-}
-
-function isSettled(compute: KubeObject): boolean {
-  const ready = conditionOf(compute, "Ready");
-  const status = statusOf(compute);
-  const pending = ["pending-create", "pending-restart"].some((name) => annotationOf(compute, name) !== undefined);
-  return (
-    !isDeleting(compute) &&
-    !pending &&
-    ready?.status === "True" &&
-    status["observedGeneration"] === compute.metadata.generation &&
-    (status["restartedAt"] ?? annotationOf(compute, "restartedAt")) === annotationOf(compute, "restartedAt")
-  );
+function figuresOf({ operators, proxy }: Stage, weather: Weather, { ledger, books }: Evidence): Record<string, number> {
+  const answered = (...statuses: number[]) =>
+    proxy.requests.filter(({ status = 0 }) => statuses.includes(status)).length;
+  const entries = (what: string) => ledger.filter((entry) => entry.what === what).length;
+  return {
+    ...books.counts,
+    ...weather.counts,
+    "operators killed": operators.reduce((sum, { kills }) => sum + kills, 0),
+    "clock steps": operators.reduce((sum, { steps }) => sum + steps, 0),
+    requests: proxy.requests.length,
+    "creates sent": proxy.requests.filter(isCreate).length,
+    "endpoints made": entries("made"),
+    "endpoints deleted": entries("deleted"),
+    "writes without a reply": proxy.writes.filter(({ answeredAt }) => answeredAt === undefined).length,
+    "answered 423": answered(423),
+    "answered 429": answered(429),
+    "answered 5xx": answered(500, 503),
+  };
 }

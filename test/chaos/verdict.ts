@@ -27,6 +27,15 @@ export function verdict(evidence: Evidence): string[] {
   ];
 }
 
+/** What is still at the service when all Computes are gone, and should not be. */
+export function leftovers({ endpoints, strangers, books }: Evidence): string[] {
+  const foreign = new Set(strangers.map(({ id }) => id));
+  const kept = new Set(books.deletions.filter(({ retain }) => retain).map(({ uid }) => markerOf(uid)));
+  return endpoints
+    .filter(({ id, name }) => !foreign.has(id) && !kept.has(name ?? ""))
+    .map(({ id, name }) => `${id} (${name}) is still there when all is deleted`);
+}
+
 /** How many endpoints the service has that Computes own: what a fleet of n is to come to. */
 export function ownedEndpoints({ computes, endpoints }: Pick<Evidence, "computes" | "endpoints">): number {
   return endpoints.filter((endpoint) => computes.some((compute) => isOurs(compute, endpoint))).length;
@@ -57,9 +66,8 @@ function neverTwo({ ledger }: Evidence): string[] {
 
 /** What operators deleted belonged to a Compute that was to go; what they were told to keep is there. */
 function rightlyDeleted({ ledger, books, computes, endpoints, strangers }: Evidence, retained: Set<string>): string[] {
-  const struck = new Set(books.strikes.map(({ endpoint }) => endpoint));
   const foreign = new Set(strangers.map(({ id }) => id));
-  const deleted = ledger.filter(({ what, endpoint }) => what === "deleted" && !struck.has(endpoint));
+  const deleted = ledger.filter(({ what }) => what === "deleted");
   const wrong = deleted.flatMap(({ endpoint, name, at }) => {
     const uid = uidOfMarker(name ?? undefined);
     if (uid === undefined) return foreign.has(endpoint) ? [] : [`${endpoint}, which no Compute made, was deleted`];
@@ -72,7 +80,7 @@ function rightlyDeleted({ ledger, books, computes, endpoints, strangers }: Evide
   const lost = [...retained].flatMap((uid) => {
     const made = ledger.filter(({ what, name }) => what === "made" && name === markerOf(uid));
     const stands = endpoints.some(({ name }) => name === markerOf(uid));
-    return made.length === 0 || stands || made.some(({ endpoint }) => struck.has(endpoint))
+    return made.length === 0 || stands
       ? []
       : [`${made[0]?.endpoint} was to be kept when its Compute went, and is gone`];
   });

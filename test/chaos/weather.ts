@@ -1,47 +1,40 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ControlPlane } from "../control-plane/control-plane.ts";
 import type { Dice } from "../simulation/dice.ts";
-import type { CountedRequest, CountingProxy } from "../support/counting-proxy.ts";
-import type { ServiceProcess } from "../support/processes.ts";
+import type { CountedRequest } from "../support/counting-proxy.ts";
+import { eventually } from "../support/eventually.ts";
+import { faultRules } from "./faults.ts";
 import type { StormOperator } from "./operators.ts";
-
-/** What goes wrong at the service with a share of the requests, whichever they are. */
-const everywhere = ["refuse", "drop-before", "429", "500", "503", "html", "cut", "drop-after"] as const;
-const creates = { method: "POST", route: "/projects/{project_id}/endpoints" } as const;
-const restarts = { method: "POST", route: "/projects/{project_id}/endpoints/{endpoint_id}/restart" } as const;
-
-/** The rules for `PUT /_faults`: replies are lost most of all where that is most dangerous. */
-function faults(): object[] {
-  return [
-    { ...creates, kind: "drop-after", rate: 0.12 },
-    { ...creates, kind: "cut", rate: 0.04 },
-    { ...creates, kind: "html", rate: 0.04 },
-    { ...restarts, kind: "drop-after", rate: 0.1 },
-    { method: "*", kind: "423", rate: 0.015, retryAfter: 1 },
-    { method: "*", kind: "delay", ms: 6000, rate: 0.005 },
-    { method: "*", kind: "delay", ms: 800, rate: 0.01 },
-    ...everywhere.map((kind) => ({ method: "*", kind, rate: 0.015, ...(kind === "429" ? { retryAfter: 1 } : {}) })),
-  ];
-}
-
-/** A proxy between operators and service holds so large a share of the creates up, for up to so long. */
-const heldShare = 0.08;
+import type { Stage } from "./stage.ts";
 
 export interface WeatherOptions {
-  controlPlane: ControlPlane;
-  service: ServiceProcess;
-  proxy: CountingProxy;
+  stage: Stage;
   dice: Dice;
   /** How long a create may be held up, in milliseconds: less than `--create-settle`. */
   longestHeldMs: number;
+  /** How long the service is gone at a time, in milliseconds. */
+  serviceGoneMs: number;
+  /** The longest time that the lone operator lives, in milliseconds. */
+  longestLifeMs: number;
 }
 
-/** Everything that goes wrong but for the operators themselves. */
+type Disaster = "API server" | "etcd" | "history" | "service" | "leader" | "standby";
+const inAnyOrder: readonly Disaster[] = ["API server", "etcd", "history", "service"];
+
+/** A proxy between operators and service holds so large a share of the creates up, for at least so long. */
+const heldShare = 0.15;
+const shortestHeldMs = 2000;
+
+/** What an operator writes when the API server no longer has the history that it asks for. */
+const historyGone = "The history asked for is gone";
+
+/** Everything that goes wrong. */
 export class Weather {
   readonly #options: WeatherOptions;
   /** How often each thing happened. */
-  readonly counts = { apiServerKills: 0, etcdKills: 0, compactions: 0, serviceOutages: 0, heldCreates: 0 };
+  readonly counts = { "API server": 0, etcd: 0, history: 0, service: 0, leader: 0, standby: 0, "held creates": 0 };
   #raging = false;
+  /** While it is steady, the lone operator is left alive. */
+  #steady = false;
 
   constructor(options: WeatherOptions) {
     this.#options = options;
@@ -49,73 +42,114 @@ export class Weather {
 
   async begin(): Promise<void> {
     this.#raging = true;
-    const { proxy, dice, longestHeldMs } = this.#options;
-    proxy.holdMs = (request) => {
+    const { stage, dice, longestHeldMs } = this.#options;
+    stage.proxy.holdMs = (request) => {
       if (!isCreate(request) || !dice.chance(heldShare)) return 0;
-      this.counts.heldCreates += 1;
-      return dice.between(500, longestHeldMs);
+      this.counts["held creates"] += 1;
+      return dice.between(shortestHeldMs, longestHeldMs);
     };
-    await this.#putFaults(faults());
+    await this.#putFaults();
   }
 
   async end(): Promise<void> {
     this.#raging = false;
-    this.#options.proxy.holdMs = undefined;
-    await this.#putFaults([]);
+    this.#options.stage.proxy.holdMs = undefined;
+    await this.#putFaults();
   }
 
-  /** The service is killed, is gone for a while, and starts again on what it had written. */
-  async loseService(ms: number): Promise<void> {
-    const { service } = this.#options;
-    this.counts.serviceOutages += 1;
-    await service.kill();
-    await sleep(ms);
-    await service.start();
-    if (this.#raging) await this.#putFaults(faults());
-  }
-
-  async killApiServer(downMs: number): Promise<void> {
-    const { controlPlane } = this.#options;
-    this.counts.apiServerKills += 1;
-    await controlPlane.killApiServer();
-    await sleep(downMs);
-    await controlPlane.restartApiServer();
-  }
-
-  /** The API server lives through it, or is killed with it: a server that lost its etcd may end by itself. */
-  async killEtcd(): Promise<void> {
-    this.counts.etcdKills += 1;
-    await this.#options.controlPlane.restartEtcd();
-  }
-
-  /** Every watch's place in history is forgotten, and the API server's memory of it with the API server. */
-  async forgetHistory(): Promise<void> {
-    const { controlPlane } = this.#options;
-    this.counts.compactions += 1;
-    await controlPlane.killApiServer();
-    await controlPlane.compactEtcd();
-    await controlPlane.restartApiServer();
-  }
-
-  /** kill -9 of an operator and its new start, again and again until the signal aborts. */
-  async killAgainAndAgain(operator: StormOperator, longestMs: number, signal: AbortSignal): Promise<void> {
+  /** Every disaster once, one after another: the others while the dead leader's lease still runs. */
+  async disasters(say: (line: string) => void): Promise<void> {
     const { dice } = this.#options;
-    while (!signal.aborted) {
-      await sleep(dice.between(longestMs / 4, longestMs), undefined, { signal }).catch(() => {});
-      if (signal.aborted) return;
-      if (dice.chance(0.3)) operator.stepClock(dice.chance(0.5));
-      else {
-        await operator.kill();
-        await operator.launch();
-      }
+    for (const disaster of ["leader", ...dice.shuffled(inAnyOrder), "standby"] as const) {
+      await sleep(dice.between(500, 2500));
+      say(`${disaster}: gone`);
+      this.counts[disaster] += 1;
+      await this.#strike(disaster);
     }
   }
 
-  async #putFaults(rules: readonly object[]): Promise<void> {
-    const url = new URL("/_faults", this.#options.service.baseURL);
-    const { status } = await fetch(url, { method: "PUT", body: JSON.stringify(rules) });
+  #strike(disaster: Disaster): Promise<void> {
+    const { stage, dice } = this.#options;
+    switch (disaster) {
+      case "API server":
+        return this.#restartApiServer(async () => void (await sleep(dice.between(0, 3000))));
+      case "etcd":
+        return stage.controlPlane.restartEtcd();
+      case "history":
+        return this.#forgetHistory();
+      case "service":
+        return this.#loseService();
+      case "leader":
+        return this.#killOfPair(true);
+      case "standby":
+        return this.#killOfPair(false);
+    }
+  }
+
+  /** kill -9 of the lone operator and its new start, again and again; and its wall clock and the others' jump. */
+  async keepKilling(signal: AbortSignal): Promise<void> {
+    const { stage, dice, longestLifeMs } = this.#options;
+    while (!signal.aborted) {
+      await sleep(dice.between(longestLifeMs / 4, longestLifeMs), undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      if (dice.chance(0.4)) dice.pick(stage.operators).stepClock(dice.chance(0.5));
+      if (!this.#steady) await restart(stage.lone);
+    }
+  }
+
+  async #restartApiServer(meanwhile: () => Promise<void>): Promise<void> {
+    const { controlPlane } = this.#options.stage;
+    await controlPlane.killApiServer();
+    await meanwhile();
+    await controlPlane.restartApiServer();
+  }
+
+  /** Every watch's place in history is lost: etcd forgets it, and with a new API server its memory of it goes too. */
+  async #forgetHistory(): Promise<void> {
+    const { stage } = this.#options;
+    this.#steady = true;
+    const told = () => stage.operators.flatMap((operator) => operator.linesWith([historyGone])).length;
+    const before = told();
+    await this.#restartApiServer(() => stage.controlPlane.compactEtcd());
+    await eventually("an operator to hear that history is gone", () => told() > before || undefined, {
+      timeoutMs: 60_000,
+    });
+    this.#steady = false;
+  }
+
+  /** The service is killed, is gone for a while, and starts again on what it had written. */
+  async #loseService(): Promise<void> {
+    const { stage, serviceGoneMs } = this.#options;
+    await stage.service.kill();
+    await sleep(serviceGoneMs);
+    await stage.service.start();
+    await this.#putFaults();
+  }
+
+  /** The one that holds the lease, or the other. */
+  async #killOfPair(leading: boolean): Promise<void> {
+    const [one, other] = this.#options.stage.pair;
+    const leader = () =>
+      eventually(
+        "one of two operators to lead",
+        async () => ((await one.leads()) ? one : (await other.leads()) ? other : undefined),
+        { timeoutMs: 60_000 },
+      );
+    const victim = (await leader()) === one ? (leading ? one : other) : leading ? other : one;
+    await restart(victim);
+  }
+
+  async #putFaults(): Promise<void> {
+    const url = new URL("/_faults", this.#options.stage.service.baseURL);
+    const body = JSON.stringify(this.#raging ? faultRules : []);
+    const { status } = await fetch(url, { method: "PUT", body });
     if (status !== 204) throw new Error(`PUT /_faults is answered ${status}`);
   }
+}
+
+async function restart(operator: StormOperator): Promise<void> {
+  await operator.kill();
+  await operator.launch();
 }
 
 export function isCreate({ method, path }: CountedRequest): boolean {

@@ -26,14 +26,16 @@ const request = z.object({
 });
 export type AuditedRequest = z.infer<typeof request>;
 
-/** Every write of one user that the API server has answered, refused ones too, oldest first. */
-export function writesBy(username: string, auditLogFile: string): AuditedRequest[] {
-  return requestsBy(username, auditLogFile).filter(({ verb }) => !["get", "list", "watch"].includes(verb));
+/** Every write of one user that the API server has answered, refused ones too, oldest first; from a byte of the log on. */
+export function writesBy(username: string, auditLogFile: string, fromByte = 0): AuditedRequest[] {
+  return requestsBy(username, auditLogFile, fromByte).filter(({ verb }) => !["get", "list", "watch"].includes(verb));
 }
 
 /** Every request of one user that the audit log holds: of `installedOperator` all, of others the writes. */
-export function requestsBy(username: string, auditLogFile: string): AuditedRequest[] {
-  return readFileSync(auditLogFile, "utf8")
+export function requestsBy(username: string, auditLogFile: string, fromByte = 0): AuditedRequest[] {
+  return readFileSync(auditLogFile)
+    .subarray(fromByte)
+    .toString("utf8")
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => request.parse(JSON.parse(line)))

@@ -23,6 +23,11 @@ export class Dice {
     return item;
   }
 
+  shuffled<T>(items: readonly T[]): T[] {
+    const rest = [...items];
+    return items.flatMap(() => rest.splice(this.between(0, rest.length), 1));
+  }
+
   weighted<T>(choices: readonly (readonly [number, () => T])[]): T {
     let point = this.random() * choices.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, make] of choices) {

@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CountingProxy } from "./counting-proxy.ts";
+import { eventually } from "./eventually.ts";
 import { freePort } from "./ports.ts";
 
 let server: Server;
@@ -42,6 +43,15 @@ it("answers in place of the service where it is told to", async () => {
   proxy.instead = ({ path }) => (path.endsWith("/html") ? { status: 502, body: "<h1>Bad gateway</h1>" } : undefined);
   expect(await (await post("/html")).text()).toBe("<h1>Bad gateway</h1>");
   expect((await post("/projects")).status).toBe(201);
+});
+
+it("holds a request up where it is told to, and lets it go on though nobody waits any more", async () => {
+  proxy.holdMs = ({ path }) => (path.endsWith("/held") ? 200 : 0);
+  await expect(fetch(`${proxy.baseURL}/held`, { signal: AbortSignal.timeout(50) })).rejects.toThrow("timeout");
+  expect((await post("/projects")).status).toBe(201);
+  await eventually("the held request to arrive", () => proxy.requests[0]?.status);
+  expect(proxy.requests).toMatchObject([{ status: 201 }, { status: 201, answeredAt: expect.any(Number) }]);
+  expect(proxy.requests[0]).not.toHaveProperty("answeredAt");
 });
 
 it("drops the connection where it is told to, and where the service is gone", async () => {

@@ -1,0 +1,36 @@
+import { uidOfMarker } from "../simulation/world/computes.ts";
+import type { Evidence } from "./evidence.ts";
+
+/** Everything that is known of whom a complaint names, in its order: what to understand a failure from. */
+export function historyOf(complaint: string, { ledger, requests, books }: Evidence, logs: readonly string[]): string[] {
+  const told = new Set(complaint.match(/ep-[a-z0-9-]+|k8s-[0-9a-f-]+|[a-z]+-(primary|replica|readers)-\d+/g) ?? []);
+  // An endpoint leads to its marker, and that to the endpoint's twins and to the Compute.
+  for (const { endpoint, name } of ledger) if (name !== null && told.has(endpoint)) told.add(name);
+  for (const { endpoint, name } of ledger) if (name !== null && told.has(name)) told.add(endpoint);
+  for (const name of told) {
+    const compute = books.made.get(uidOfMarker(name) ?? "");
+    if (compute !== undefined) told.add(compute);
+  }
+  const names = [...told];
+  const about = (text: string) => names.some((name) => text.includes(name));
+  const events = [
+    ...ledger
+      .filter(({ endpoint }) => told.has(endpoint))
+      .map(({ at, what, endpoint, name }) => ({ at, line: `service  ${what} ${endpoint} (${name})` })),
+    ...requests
+      .filter(({ method, path, body }) => method !== "GET" && about(`${path} ${body}`))
+      .map(({ arrivedAt, method, path, body, status, answeredAt }) => ({
+        at: performance.timeOrigin + arrivedAt,
+        line: `operator ${method} ${path} ${body} -> ${answeredAt === undefined ? "no answer" : status}`,
+      })),
+    ...books.history
+      .filter(({ name }) => told.has(name))
+      .map(({ at, what, name }) => ({ at, line: `people   ${what} ${name}` })),
+  ];
+  return [
+    ...events
+      .toSorted((a, b) => a.at - b.at)
+      .map(({ at, line }) => `${new Date(at).toISOString().slice(11, 23)} ${line}`),
+    ...logs.filter(about),
+  ];
+}

@@ -1,0 +1,70 @@
+import { parseArgs } from "node:util";
+import { crash } from "../service/persistence/crashes.ts";
+import { storm } from "./storm.ts";
+
+const usage = `Usage: npm run chaos -- [operator] [service] [flags]
+
+Both where neither is named.
+  operator   a storm over a large fleet on a real API server: see docs/chaos.md
+  service    the service is killed again and again while it is being written to
+
+  --computes N   Computes of the storm (default 500)
+  --rounds N     how often everything else goes down in it, one after another (default 6)
+  --seed N       of the storm (default 1)
+  --crashes N    of the service (default 1000)`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    computes: { type: "string", default: "500" },
+    rounds: { type: "string", default: "6" },
+    seed: { type: "string", default: "1" },
+    crashes: { type: "string", default: "1000" },
+    help: { type: "boolean", short: "h", default: false },
+  },
+});
+
+const parts = { operator: stormOverOperators, service: crashesOfTheService };
+const named = positionals.length === 0 ? Object.keys(parts) : positionals;
+if (values.help || named.some((name) => !(name in parts))) {
+  console.log(usage);
+  process.exitCode = values.help ? 0 : 1;
+} else {
+  for (const [name, run] of Object.entries(parts)) {
+    if (named.includes(name) && !(await run())) process.exitCode = 1;
+  }
+}
+
+async function stormOverOperators(): Promise<boolean> {
+  const report = await storm({
+    computes: Number(values.computes),
+    seconds: 0,
+    rounds: Number(values.rounds),
+    serviceGoneSeconds: 60,
+    longestLifeSeconds: 60,
+    deedsPerSecond: 8,
+    createSettleSeconds: 60,
+    refreshInterval: "10s",
+    settleSeconds: 1200,
+    quietSeconds: 60,
+    seed: Number(values.seed),
+    progress: (line) => console.log(line),
+  });
+  for (const [what, count] of Object.entries(report.figures)) console.log(`  ${String(count).padStart(7)}  ${what}`);
+  for (const line of report.histories) console.error(line);
+  for (const complaint of report.complaints) console.error(complaint);
+  const { declared, atService, complaints } = report;
+  console.log(`operator: ${declared} declared, ${atService} at the service, ${complaints.length} complaints`);
+  return complaints.length === 0 && declared === atService;
+}
+
+async function crashesOfTheService(): Promise<boolean> {
+  const count = Number(values.crashes);
+  const { answered, problems } = await crash(count, (done, writes, found) => {
+    if (done % 50 === 0)
+      console.log(`${done} of ${count} crashes, ${writes} answered writes, ${found.length} problems`);
+  });
+  for (const problem of problems) console.error(problem);
+  console.log(`service: ${count} crashes, ${answered} answered writes, ${problems.length} problems`);
+  return problems.length === 0;
+}

@@ -1,0 +1,120 @@
+import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { installCrds } from "../control-plane/crds.ts";
+import { connection, keySecret } from "../e2e/manifests.ts";
+import { CountingProxy } from "../support/counting-proxy.ts";
+import { ServiceProcess } from "../support/processes.ts";
+import { Cluster, pathOf } from "./cluster.ts";
+import { type Fleet, fleetOf } from "./fleet.ts";
+import { plantLedger, readEndpoints } from "./ledger.ts";
+import { StormOperator } from "./operators.ts";
+import { seedOf } from "./seed.ts";
+
+export interface StageOptions {
+  /** How many Computes the fleets have together. */
+  computes: number;
+  /** `--create-settle` of the operators, in seconds. */
+  createSettleSeconds: number;
+  /** Of the connections, e.g. `5s`. */
+  refreshInterval: string;
+}
+
+/** How many times faster than life the service's operations run. */
+const timeScale = 5;
+
+/** The real parts of a storm: API server, etcd and service, a proxy before it, and operators, each a process. */
+export class Stage implements AsyncDisposable {
+  readonly fleets: readonly Fleet[];
+  readonly controlPlane: ControlPlane;
+  readonly service: ServiceProcess;
+  readonly proxy: CountingProxy;
+  readonly cluster: Cluster;
+  /** Of the first fleet: it leads without a lease. */
+  readonly lone: StormOperator;
+  /** Of the second fleet: they compete for a lease. */
+  readonly pair: readonly [StormOperator, StormOperator];
+  /** Endpoints that no Compute owns. */
+  readonly strangers: readonly StoredEndpoint[];
+  readonly #everything: AsyncDisposable;
+
+  static async start(options: StageOptions): Promise<Stage> {
+    await using stack = new AsyncDisposableStack();
+    const half = Math.ceil(options.computes / 2);
+    const fleets = [fleetOf("alpha", half), fleetOf("beta", options.computes - half)] as const;
+    const controlPlane = stack.use(await startControlPlane());
+    const { kubeconfig, binaries } = controlPlane;
+    await installCrds({ kubeconfig, kubectl: binaries.kubectl });
+    const service = stack.use(await ServiceProcess.start({ seed: seedOf(fleets), timeScale, args: ["--faults"] }));
+    await service.kill();
+    const strangers = readEndpoints(service.dataFile, projectsOf(fleets));
+    plantLedger(service.dataFile);
+    await service.start();
+    const proxy = stack.use(await CountingProxy.start(service));
+    const cluster = stack.use(new Cluster(kubeconfig));
+    for (const fleet of fleets) await settleIn(cluster, fleet, proxy.baseURL, options.refreshInterval);
+    const start = async ({ namespace }: Fleet, ...args: string[]) =>
+      stack.use(
+        await StormOperator.start({
+          kubeconfig: await controlPlane.kubeconfigFor({ name: operatorUser, groups: ["system:masters"] }),
+          allowedBaseURLs: ["http://127.0.0.1:*/api/v2"],
+          namespaces: [namespace],
+          args: [
+            ...["--create-settle", `${options.createSettleSeconds}s`],
+            ...["--max-deletes-per-minute", "6000"],
+            ...["--log-level", "debug"],
+            ...args,
+          ],
+        }),
+      );
+    const [first, second] = fleets;
+    const lone = await start(first);
+    const elected = ["--leader-elect", "--lease-namespace", second.namespace];
+    const pair = [await start(second, ...elected), await start(second, ...elected)] as const;
+    const parts = { fleets, controlPlane, service, proxy, cluster, lone, pair, strangers };
+    return new Stage(parts, stack.move());
+  }
+
+  private constructor(parts: StageParts, everything: AsyncDisposable) {
+    this.fleets = parts.fleets;
+    this.controlPlane = parts.controlPlane;
+    this.service = parts.service;
+    this.proxy = parts.proxy;
+    this.cluster = parts.cluster;
+    this.lone = parts.lone;
+    this.pair = parts.pair;
+    this.strangers = parts.strangers;
+    this.#everything = everything;
+  }
+
+  get operators(): readonly StormOperator[] {
+    return [this.lone, ...this.pair];
+  }
+
+  get projects(): readonly string[] {
+    return projectsOf(this.fleets);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#everything[Symbol.asyncDispose]();
+  }
+}
+
+type StageParts = Pick<
+  Stage,
+  "fleets" | "controlPlane" | "service" | "proxy" | "cluster" | "lone" | "pair" | "strangers"
+>;
+
+/** Whom all operators log in as. */
+export const operatorUser = "the-operator";
+
+function projectsOf(fleets: readonly Fleet[]): string[] {
+  return fleets.flatMap(({ projects }) => projects);
+}
+
+async function settleIn(cluster: Cluster, fleet: Fleet, baseURL: string, refreshInterval: string): Promise<void> {
+  const { namespace, key } = fleet;
+  const post = (path: string, body: object) => cluster.request({ method: "POST", path, body });
+  await post("/api/v1/namespaces", { metadata: { name: namespace } });
+  await post(`/api/v1/namespaces/${namespace}/secrets`, keySecret(key));
+  await post(pathOf(namespace, "serviceconnections"), connection(baseURL, { refreshInterval }));
+}

@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
+import type { KubeObject } from "../simulation/api-server/objects.ts";
+import { Books } from "./books.ts";
+import type { Evidence } from "./evidence.ts";
+import type { Entry } from "./ledger.ts";
+import { leftovers, ownedEndpoints, verdict } from "./verdict.ts";
+
+const uid = "11111111-0000-4000-8000-000000000001";
+const marker = `k8s-${uid}`;
+const gone = "22222222-0000-4000-8000-000000000002";
+const project = "alpha-0";
+
+function endpoint(id: string, name?: string): StoredEndpoint {
+  return {
+    id,
+    projectId: project,
+    branchId: "br-a",
+    type: "read_only",
+    name,
+    minCu: 1,
+    maxCu: 1,
+    suspendTimeoutSeconds: -1,
+    settings: { pg_settings: {} },
+    poolerEnabled: false,
+    poolerMode: "transaction",
+    disabled: false,
+    passwordlessAccess: true,
+    provisioner: "k8s-neonvm",
+    currentState: "active",
+    pendingState: undefined,
+    lastActive: undefined,
+    startedAt: undefined,
+    suspendedAt: undefined,
+    suspendDue: undefined,
+    meteredAt: undefined,
+    createdAt: 0,
+    updatedAt: 0,
+  };
+}
+
+function entry(at: number, what: Entry["what"], id: string, name: string | null = marker): Entry {
+  return { at, what, endpoint: id, project, branch: "br-a", type: "read_only", name };
+}
+
+function compute({ linked = "ep-one", restartedAt = "r1" } = {}): KubeObject {
+  return {
+    apiVersion: "compute-operator.dev/v1alpha1",
+    kind: "Compute",
+    metadata: {
+      name: "replica-0",
+      namespace: "alpha",
+      uid,
+      generation: 1,
+      resourceVersion: "1",
+      creationTimestamp: "2026-01-01T00:00:00Z",
+      annotations: { "compute-operator.dev/endpoint-id": linked, "compute-operator.dev/restartedAt": "r1" },
+    },
+    spec: { projectID: project, branchID: "br-a", type: "read_only" },
+    status: {
+      observedGeneration: 1,
+      endpointID: linked,
+      restartedAt,
+      conditions: [{ type: "Ready", status: "True", reason: "Active", message: "" }],
+    },
+  };
+}
+
+/** A fleet of one, made at 100 and restarted once, for which somebody asked at 200; and a stranger's endpoint. */
+function evidence(change: Partial<Evidence> = {}): Evidence {
+  const books = new Books();
+  books.made.set(uid, "replica-0");
+  books.restarts.push({ at: 200, uid, name: "replica-0", value: "r1" });
+  const member = { name: "replica-0", project, type: "read_only", branches: ["br-a"] } as const;
+  const pool = { name: "readers", most: 0, project, branch: "br-a" };
+  const stranger = endpoint("ep-theirs", "analytics");
+  return {
+    fleets: [{ namespace: "alpha", key: "", organization: "", projects: [project], members: [member], pool }],
+    computes: [compute()],
+    pools: [],
+    endpoints: [endpoint("ep-one", marker), stranger],
+    ledger: [entry(100, "made", "ep-one"), entry(100, "started", "ep-one"), entry(210, "started", "ep-one")],
+    strangers: [stranger],
+    requests: [],
+    books,
+    ...change,
+  };
+}
+
+const { ledger, endpoints, strangers } = evidence();
+
+/** What people asked for, and besides the deletion of a Compute at 300. */
+function deletedAt300(who: string, retain = false): Books {
+  const { books } = evidence();
+  books.deletions.push({ at: 300, uid: who, name: "replica-0", retain });
+  books.made.set(who, "replica-0");
+  return books;
+}
+
+const sent = (method: string, path: string, status?: number) => ({
+  method,
+  path: `/api/v2/projects/${project}/endpoints${path}`,
+  body: "",
+  arrivedAt: 205 - performance.timeOrigin,
+  ...(status === undefined ? {} : { status, answeredAt: 206 - performance.timeOrigin }),
+});
+
+describe("the storm's verdict", () => {
+  it("has nothing to say of one Compute with one endpoint", () => {
+    expect(verdict(evidence())).toEqual([]);
+    expect(ownedEndpoints(evidence())).toBe(1);
+    expect(leftovers(evidence({ endpoints: strangers }))).toEqual([]);
+  });
+
+  it.each<[string, Partial<Evidence>, string]>([
+    [
+      "a Compute without an endpoint",
+      { endpoints: strangers, computes: [compute({ linked: "ep-none" })] },
+      "replica-0 has 0 endpoints",
+    ],
+    ["two endpoints", { endpoints: [...endpoints, endpoint("ep-two", marker)] }, "replica-0 has 2 endpoints"],
+    [
+      "two that stood at one time, though one is gone",
+      { ledger: [...ledger, entry(300, "made", "ep-two"), entry(400, "deleted", "ep-two")] },
+      "ep-one and ep-two stood for",
+    ],
+    ["a link to another", { computes: [compute({ linked: "ep-theirs" })] }, "is linked to ep-theirs"],
+    [
+      "one that was left behind",
+      { endpoints: [...endpoints, endpoint("ep-old", `k8s-${gone}`)] },
+      "ep-old was left behind by a Compute that is gone",
+    ],
+    ["a Compute that is not there", { computes: [] }, "alpha/replica-0 was declared and is not there"],
+    [
+      "the loss of a standing Compute's",
+      { ledger: [...ledger, entry(300, "deleted", "ep-zero")] },
+      "ep-zero was deleted, and its Compute stands",
+    ],
+    [
+      "a deletion before it was asked for",
+      { ledger: [...ledger, entry(250, "deleted", "ep-old", `k8s-${gone}`)], books: deletedAt300(gone) },
+      "before replica-0 was",
+    ],
+    [
+      "the deletion of what was to be kept",
+      {
+        ledger: [...ledger, entry(50, "made", "ep-old", `k8s-${gone}`), entry(350, "deleted", "ep-old", `k8s-${gone}`)],
+        books: deletedAt300(gone, true),
+      },
+      "ep-old was to be kept",
+    ],
+    ["the loss of a stranger's", { endpoints: endpoints.slice(0, 1) }, "ep-theirs, which is a stranger's, is gone"],
+    [
+      "a change of a stranger's",
+      { endpoints: [endpoint("ep-one", marker), { ...endpoint("ep-theirs", "analytics"), maxCu: 8 }] },
+      "ep-theirs, which is a stranger's, was changed",
+    ],
+    [
+      "a restart of a stranger's",
+      { ledger: [...ledger, entry(300, "started", "ep-theirs", "analytics")] },
+      "ep-theirs, which is a stranger's, was started",
+    ],
+    [
+      "what was sent to a stranger's",
+      { requests: [sent("DELETE", "/ep-theirs", 423)] },
+      "DELETE /api/v2/projects/alpha-0/endpoints/ep-theirs was sent",
+    ],
+    [
+      "the deletion of what nobody made",
+      { ledger: [...ledger, entry(300, "deleted", "ep-nameless", null)] },
+      "ep-nameless, which no Compute made, was deleted",
+    ],
+    [
+      "a second restart for one value",
+      { ledger: [...ledger, entry(220, "started", "ep-one")] },
+      "nobody had asked for another",
+    ],
+    [
+      "a restart before it was asked for",
+      { ledger: [entry(100, "made", "ep-one"), entry(100, "started", "ep-one"), entry(150, "started", "ep-one")] },
+      "nobody had asked for another",
+    ],
+    ["a restart that never came", { ledger: ledger.slice(0, 2) }, "says that it was restarted for r1, and was not"],
+    ["a restart still owed", { computes: [compute({ restartedAt: "r0" })] }, "to be restarted for r1, and says r0"],
+  ])("tells of %s", (_what, change, complaint) => {
+    expect(verdict(evidence(change)).join("\n")).toContain(complaint);
+  });
+
+  it("lets a restart pass that came twice because a reply was lost", () => {
+    const twice = [...ledger, entry(220, "started", "ep-one")];
+    expect(verdict(evidence({ ledger: twice, requests: [sent("POST", "/ep-one/restart")] }))).toEqual([]);
+  });
+
+  it("tells of what is left when all is deleted, but for what was to be kept", () => {
+    const kept = endpoint("ep-kept", `k8s-${gone}`);
+    const left = leftovers(evidence({ endpoints: [...endpoints, kept], books: deletedAt300(gone, true) }));
+    expect(left).toEqual([`ep-one (${marker}) is still there when all is deleted`]);
+  });
+});
