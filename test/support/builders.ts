@@ -112,7 +112,14 @@ export function operation(fields: Partial<Operation> = {}): Operation {
 
 /** The annotation that a Compute carries while a create of it is pending. */
 export function createMark(
-  fields: { uid?: string; branchID?: string; through?: string; before?: string[]; resent?: true } = {},
+  fields: {
+    uid?: string;
+    branchID?: string;
+    through?: string;
+    before?: string[];
+    replaces?: string;
+    resent?: true;
+  } = {},
 ): string {
   const mark = { uid: uidOf("a"), since: "2026-01-01T00:00:00Z", branchID: branch, through: "here", before: [] };
   return JSON.stringify({ ...mark, ...fields });

@@ -3,7 +3,7 @@ import { claimOnEndpoint } from "./observe/claims.ts";
 import { recordedID } from "./observe/link.ts";
 import { createMarkOf } from "./observe/marks.ts";
 import { annotation, freshLookAsked, type List, type View, who } from "./observe/view.ts";
-import { goneAfterMs, massLoss } from "./plan/lost.ts";
+import { massLoss, stepOfProof } from "./plan/lost.ts";
 import { outcomeOfCreate } from "./plan/pending.ts";
 import type { Step } from "./step.ts";
 
@@ -51,7 +51,7 @@ export function planDeletion(view: View): Step {
 function deletion(view: View, list: List): Step {
   const { compute, memory, rivals } = view;
   const { links } = list;
-  const [extra] = links.surplus;
+  const [extra] = [...links.surplus, ...links.heirs];
   if (extra !== undefined) return { step: "delete", endpointID: extra.id, why: "surplus" };
   if (links.link !== undefined) {
     const { endpoint, proof } = links.link;
@@ -87,15 +87,15 @@ function deletion(view: View, list: List): Step {
 }
 
 /** The endpoint is no longer listed: after our own DELETE its GET proves it gone; else as for any that is lost. */
-function goneOrNot({ memory, now, ...view }: View, list: List, endpointID: string, deletedByUs: boolean): Step {
+function goneOrNot(view: View, list: List, endpointID: string, deletedByUs: boolean): Step {
+  const { memory } = view;
   const proved = deletedByUs ? memory.deleted?.proved : memory.missing?.proved;
   if (proved === true) {
     const message = deletedByUs ? `Endpoint ${endpointID} was deleted.` : `Endpoint ${endpointID} was already gone.`;
     return { step: "release", event: "Deleted", message };
   }
   if (deletedByUs) return { step: "confirmGone", endpointID, after: "deleted" };
-  const whole = { ...view, memory, now };
-  const elsewhere = massLoss(whole, { ...list, vanished: { missing: 0, known: 0 } }, endpointID);
+  const elsewhere = massLoss(view, { ...list, vanished: { missing: 0, known: 0 } }, endpointID);
   if (elsewhere !== undefined && !freshLookAsked(view.compute)) {
     return {
       step: "wait",
@@ -103,9 +103,7 @@ function goneOrNot({ memory, now, ...view }: View, list: List, endpointID: strin
       message: `Deletion waits: ${elsewhere} Or set spec.deletionPolicy to Retain.`,
     };
   }
-  const since = memory.missing?.firstListWithout ?? list.startedAt;
-  if (list.startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, after: "lost" };
-  return { step: "hold", lookInMs: since + goneAfterMs - now };
+  return stepOfProof(view, list, endpointID) ?? { step: "hold" };
 }
 
 export function deletedMessage(endpointID: string): string {

@@ -2,7 +2,7 @@ import { planDeletion } from "./finalize.ts";
 import { annotation, generationOf, type List, type View } from "./observe/view.ts";
 import { adoption, creation } from "./plan/absent.ts";
 import { changes, linkInOrder, restart, runningWrite, surplusEndpoint, takenEndpoint } from "./plan/linked.ts";
-import { lostEndpoint } from "./plan/lost.ts";
+import { heir, lostEndpoint } from "./plan/lost.ts";
 import { pendingCreate } from "./plan/pending.ts";
 import type { Rule } from "./plan/rule.ts";
 import { settle } from "./plan/settle.ts";
@@ -10,6 +10,7 @@ import { identityOf, isWrite, type Step } from "./step.ts";
 
 /** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */
 const rules: readonly Rule[] = [
+  heir,
   pendingCreate,
   surplusEndpoint,
   takenEndpoint,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { EndpointIndex, linksOf, proofOf, recordedID } from "../../../src/operator/compute/observe/link.ts";
 import { plan } from "../../../src/operator/compute/plan.ts";
-import { compute, createdNote, endpoint, madeBy, uidOf, view } from "../../support/builders.ts";
+import { compute, createdNote, createMark, endpoint, madeBy, uidOf, view } from "../../support/builders.ts";
 
 function links(self: ReturnType<typeof compute>, ...endpoints: ReturnType<typeof endpoint>[]) {
   const { link, missing, surplus } = linksOf(self, new EndpointIndex(endpoints));
@@ -53,7 +53,24 @@ describe("which endpoint a Compute is linked to", () => {
     const mine = madeBy(compute(), { id: "ep-mine" });
     expect(links(compute(), endpoint(), mine)).toMatchObject({ id: "ep-mine", proof: "marker" });
     expect(links(compute({ linked: "ep-one" }), endpoint(), mine)).toMatchObject({ id: "ep-mine", surplus: [] });
-    expect(links(compute({ linked: "ep-gone" }), mine)).toMatchObject({ id: "ep-mine", missing: undefined });
+  });
+
+  test("stays as it is while a list lacks it, though another carries the marker: lists may lag", () => {
+    const other = madeBy(compute(), { id: "ep-other" });
+    expect(linksOf(compute({ linked: "ep-one" }), new EndpointIndex([other]))).toEqual({
+      link: undefined,
+      missing: "ep-one",
+      surplus: [],
+      heirs: [other],
+    });
+  });
+
+  test("goes over to the one that was made in its place, and to what the status knows where the annotation is wrong", () => {
+    const mine = madeBy(compute(), { id: "ep-mine" });
+    const replaced = { endpointID: "ep-gone", pendingCreate: createMark({ replaces: "ep-gone" }) };
+    expect(links(compute({ annotations: replaced }), mine)).toMatchObject({ id: "ep-mine", missing: undefined });
+    const typed = compute({ linked: "ep-typed", status: { endpointID: "ep-mine" } });
+    expect(links(typed, madeBy(typed, { id: "ep-a" }), mine)).toMatchObject({ id: "ep-mine", surplus: ["ep-a"] });
   });
 
   test("is missing where a list lacks it", () => {
@@ -83,7 +100,7 @@ describe("finalizer and link", () => {
     ["both were dropped by kubectl replace", { status: { endpointID: "ep-one" }, guarded: false }],
     ["the finalizer is missing", { linked: "ep-one", guarded: false }],
     ["the annotation is missing", { status: { endpointID: "ep-one" } }],
-    ["the annotation names another", { linked: "ep-other" }],
+    ["the annotation names another", { annotations: { endpointID: "ep-other" }, status: { endpointID: "ep-one" } }],
   ])("are put back where %s", (_, fields) => {
     const self = compute(fields);
     expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);

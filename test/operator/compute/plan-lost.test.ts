@@ -36,6 +36,22 @@ describe("an endpoint that a list lacks", () => {
     expect(plan(view({ compute: pending }))).toMatchObject({ step: "create", lost: true });
   });
 
+  test("gives its place to another with our marker only when it is proved gone", () => {
+    const endpoints = [madeBy(linked(), { id: "ep-other" })];
+    const stepFor = (memory: object) => plan(view({ compute: linked(), endpoints, memory }));
+    expect(stepFor({})).toMatchObject({ step: "hold" });
+    expect(stepFor(missing(10_000))).toEqual({ step: "confirmGone", endpointID: "ep-one", after: "lost" });
+    expect(stepFor(proved)).toEqual({ step: "link", endpointID: "ep-other", proof: "marker", news: "created" });
+  });
+
+  test("gives its place to none while it is paused, and takes the others along when it is deleted", () => {
+    const endpoints = [madeBy(linked(), { id: "ep-other" })];
+    const paused = linked({ annotations: { endpointID: "ep-one", paused: "true" } });
+    expect(plan(view({ compute: paused, endpoints, memory: proved }))).toMatchObject({ reason: "Paused" });
+    const step = plan(view({ compute: linked({ deleting: true }), endpoints }));
+    expect(step).toMatchObject({ step: "delete", endpointID: "ep-other", why: "surplus" });
+  });
+
   test("that was adopted by id is not made anew", () => {
     const adopted = linked({ spec: { adopt: { endpointID: "ep-one" } } });
     expect(plan(view({ compute: adopted, memory: proved }))).toMatchObject({

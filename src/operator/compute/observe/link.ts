@@ -2,6 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { couldBeEndpointId } from "../../../api/ids.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { annotations, markerOf } from "../../resources/names.ts";
+import { createMarkOf } from "./marks.ts";
 
 /**
  * What makes an endpoint ours. `marker`: it carries our name. `created`: this very object made it, where the service
@@ -22,6 +23,8 @@ export interface Links {
   missing: string | undefined;
   /** More endpoints that carry our marker: ours, and too many. */
   surplus: readonly Endpoint[];
+  /** Endpoints that carry our marker while the linked one is missing: the first takes its place if that is gone. */
+  heirs: readonly Endpoint[];
 }
 
 /** A list of endpoints, to be asked by id, by name and by branch. */
@@ -71,13 +74,30 @@ export function linksOf(compute: Compute, endpoints: EndpointIndex): Links {
   const recorded = recordedID(compute);
   const marked = endpoints.named(markerOf(compute.metadata.uid)).toSorted(oldestFirst);
   const known = recorded === undefined ? undefined : endpoints.byID(recorded);
+  if (recorded !== undefined && known === undefined && !isProvedGone(recorded, compute, marked)) {
+    return { link: undefined, missing: recorded, surplus: [], heirs: marked };
+  }
   const proof = known === undefined ? "none" : proofOf(compute, known);
-  const kept = known !== undefined && (proof !== "none" || marked.length === 0) ? known : marked[0];
+  const kept = known !== undefined && (proof !== "none" || marked.length === 0) ? known : firstOf(marked, compute);
   return {
     link: kept === undefined ? undefined : { endpoint: kept, proof: proofOf(compute, kept) },
     missing: kept === undefined ? recorded : undefined,
     surplus: marked.filter(({ id }) => id !== kept?.id),
+    heirs: [],
   };
+}
+
+/** A list that lacks the recorded endpoint may lag: without a proof that it is gone no other takes its place. */
+function isProvedGone(recorded: string, compute: Compute, marked: readonly Endpoint[]): boolean {
+  // Proved before another was made in its place; or the annotation was written by hand over what the status has.
+  if (createMarkOf(compute)?.replaces === recorded) return true;
+  const first = firstOf(marked, compute);
+  return first !== undefined && first.id === compute.status.endpointID;
+}
+
+/** Of several with our marker the one that the status knows, else the oldest. */
+function firstOf(marked: readonly Endpoint[], { status }: Compute): Endpoint | undefined {
+  return marked.find(({ id }) => id === status.endpointID) ?? marked[0];
 }
 
 export function proofOf({ metadata, spec }: Compute, endpoint: Endpoint): Proof {

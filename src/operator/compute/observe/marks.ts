@@ -16,6 +16,8 @@ export interface CreateMark {
   through: string;
   /** Endpoints of this branch and type that stood before: the new one is not among them. */
   before: readonly string[];
+  /** The endpoint in whose place it is made, which was proved gone before. */
+  replaces?: string;
   /** Another POST followed while the outcome of the first was not known: one of them may yet arrive. */
   resent?: true;
 }
@@ -40,6 +42,7 @@ export function hasArrived(mark: CreateMark, proof: Proof): boolean {
 export function createMarkOf({ metadata }: Compute): CreateMark | undefined {
   const mark = parsed(metadata.annotations?.[annotations.pendingCreate], metadata.uid);
   if (mark === undefined) return undefined;
+  const replaces = text(mark.replaces);
   const before = Array.isArray(mark.before) ? mark.before.filter((id) => typeof id === "string") : [];
   return {
     uid: metadata.uid,
@@ -47,6 +50,7 @@ export function createMarkOf({ metadata }: Compute): CreateMark | undefined {
     branchID: text(mark.branchID) ?? "",
     through: text(mark.through) ?? "",
     before,
+    ...(replaces === undefined ? {} : { replaces }),
     ...(mark.resent === true ? { resent: true } : {}),
   };
 }

@@ -60,7 +60,8 @@ function refused(message: string): Step {
 
 /** Makes the endpoint, where nothing is linked, nothing may be adopted and the branch has room. */
 export const creation: Rule = (view, list) => {
-  if (list.links.link !== undefined) return undefined;
+  const { link: linked, missing } = list.links;
+  if (linked !== undefined) return undefined;
   const { compute } = view;
   const { type, branchID } = compute.spec;
   const blocked = type === "read_write" ? occupied(view, list) : undefined;
@@ -81,8 +82,13 @@ export const creation: Rule = (view, list) => {
     mark:
       pending?.branchID === branchID
         ? pending
-        : { branchID, through: list.through, before: before.map(({ id }) => id).toSorted() },
-    lost: list.links.missing !== undefined,
+        : {
+            branchID,
+            through: list.through,
+            before: before.map(({ id }) => id).toSorted(),
+            ...(missing === undefined ? {} : { replaces: missing }),
+          },
+    lost: missing !== undefined,
   };
 };
 

@@ -1,13 +1,25 @@
 import { createMarkOf } from "../observe/marks.ts";
 import { freshLookAsked, type List, shownReason, type View } from "../observe/view.ts";
 import { nextLook } from "../reasons.ts";
+import type { Step } from "../step.ts";
+import { anotherMayArrive } from "./pending.ts";
 import type { Rule } from "./rule.ts";
 
 /** Lists this far apart, in milliseconds, must lack an endpoint before it is asked for by its id. */
-export const goneAfterMs = 10_000;
+const goneAfterMs = 10_000;
 
 /** More than this many, and more than half, of a project's endpoints gone at once are not believed. */
 const mostLost = 3;
+
+/** The linked endpoint is not listed and another with our marker is: it takes its place once the loss is proved. */
+export const heir: Rule = (view, list) => {
+  const { heirs, missing } = list.links;
+  const [next] = heirs;
+  if (next === undefined || missing === undefined) return undefined;
+  const keepsMark = anotherMayArrive(view, "marker");
+  const link = { step: "link", endpointID: next.id, proof: "marker", news: "created" } as const;
+  return stepOfProof(view, list, missing) ?? { ...link, ...(keepsMark ? { keepsMark } : {}) };
+};
 
 /**
  * The linked endpoint is not listed. Gone means proved gone; and where too much is gone at once, or gone since base URL
@@ -17,16 +29,13 @@ export const lostEndpoint: Rule = (view, list) => {
   const { links } = list;
   const endpointID = links.missing;
   if (links.link !== undefined || endpointID === undefined) return undefined;
-  const { compute, memory } = view;
+  const { compute } = view;
   // A create is pending in its place: the loss was proved before that was sent.
   if (createMarkOf(compute) !== undefined) return undefined;
   const mass = massLoss(view, list, endpointID);
   if (mass !== undefined && !freshLookAsked(compute)) return { step: "refuse", reason: "MassLoss", message: mass };
-  if (memory.missing?.proved !== true) {
-    const since = memory.missing?.firstListWithout ?? list.startedAt;
-    if (list.startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, after: "lost" };
-    return { step: "hold", lookInMs: since + goneAfterMs - view.now };
-  }
+  const unproved = stepOfProof(view, list, endpointID);
+  if (unproved !== undefined) return unproved;
   const { adopt, driftPolicy } = compute.spec;
   if (adopt !== undefined && "endpointID" in adopt && adopt.endpointID === endpointID) {
     return {
@@ -52,6 +61,14 @@ export const lostEndpoint: Rule = (view, list) => {
     lookInMs: 1,
   };
 };
+
+/** What is still to be done to prove that an endpoint is gone. */
+export function stepOfProof({ memory, now }: View, { startedAt }: List, endpointID: string): Step | undefined {
+  if (memory.missing?.proved === true) return undefined;
+  const since = memory.missing?.firstListWithout ?? startedAt;
+  if (startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, after: "lost" };
+  return { step: "hold", lookInMs: since + goneAfterMs - now };
+}
 
 export function massLoss({ compute }: View, list: List, endpointID: string): string | undefined {
   const { missing, known } = list.vanished;
