@@ -26,3 +26,17 @@ it("a loser hears at once when the winner's connection is led to another service
   await world.clock.advance(10_000);
   expect(world.compute(1).status.state).toBe("Active");
 });
+
+it("a copy whose link is another's gets an endpoint of its own once the annotation is removed, as its message says", async () => {
+  await using world = new SmallWorld(["br-0-a", "br-1-a"], 1);
+  world.declare(0, branch);
+  await world.settle(1);
+  world.declare(1, { ...branch, branchID: "br-1-a" });
+  world.annotate(1, "endpoint-id", world.compute(0).status.endpointID);
+  await world.clock.advance(60_000);
+  expect(said(world.compute(1))).toContain("remove the annotation compute-operator.dev/endpoint-id");
+  expect(world.compute(1).status.host).toBeUndefined();
+  world.annotate(1, "endpoint-id", undefined);
+  await world.settle(2);
+  expect(world.endpoints).toHaveLength(2);
+});

@@ -69,8 +69,11 @@ async function link(step: Extract<Step, { step: "link" }>, compute: Compute, { c
     .addFinalizer(finalizers.endpoint)
     .setAnnotation(annotations.endpointID, endpointID);
   if (step.keepsMark !== true) patch.removeAnnotation(annotations.pendingCreate);
-  if (step.proof === "created") {
-    patch.setAnnotation(annotations.createdEndpoint, createdProof(compute.metadata.uid, endpointID));
+  const note = createdProof(compute.metadata.uid, endpointID);
+  if (step.proof === "created") patch.setAnnotation(annotations.createdEndpoint, note);
+  const { adopt } = compute.spec;
+  if (step.proof === "adopted" && adopt !== undefined && "branchPrimary" in adopt) {
+    patch.setAnnotation(annotations.adoptedEndpoint, note);
   }
   return unchanged(await patched(cluster, patch, compute), undefined, linkNotes(step));
 }
@@ -98,6 +101,7 @@ async function confirmGone(
   if (answer.kind === "notFound") {
     if (after === "deleted") memory.deleted = { endpointID, proved: true, at: clock.monotonic() };
     else if (memory.missing !== undefined) memory.missing = { ...memory.missing, proved: true };
+    if (memory.proved?.endpointID === endpointID) delete memory.proved;
     return unchanged(compute, 1);
   }
   if (answer.kind === "ok") {

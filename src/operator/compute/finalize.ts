@@ -3,6 +3,7 @@ import { claimOnEndpoint } from "./observe/claims.ts";
 import { recordedID } from "./observe/link.ts";
 import { createMarkOf } from "./observe/marks.ts";
 import { annotation, freshLookAsked, type List, type View, who } from "./observe/view.ts";
+import { unrecorded } from "./plan/linked.ts";
 import { massLoss, stepOfProof } from "./plan/lost.ts";
 import { outcomeOfCreate } from "./plan/pending.ts";
 import type { Step } from "./step.ts";
@@ -51,6 +52,8 @@ export function planDeletion(view: View): Step {
 function deletion(view: View, list: List): Step {
   const { compute, memory, rivals } = view;
   const { links } = list;
+  const unlinked = unrecorded(view, list);
+  if (unlinked !== undefined) return unlinked;
   const [extra] = [...links.surplus, ...links.heirs];
   if (extra !== undefined) return { step: "delete", endpointID: extra.id, why: "surplus" };
   if (links.link !== undefined) {

@@ -1,3 +1,4 @@
+import type { Proof } from "./observe/link.ts";
 import type { CreateMark } from "./observe/marks.ts";
 import type { Reason } from "./reasons.ts";
 
@@ -14,6 +15,8 @@ export interface Memory {
   delivered: Set<string>;
   /** The mark of a create, and the first list since that lacks the endpoint. */
   pendingCreate?: { since: string; seenAt: number; firstListWithout?: number; mark?: CreateMark };
+  /** The endpoint that was last proved ours: what kubectl replace drops of the proof is put back from here. */
+  proved?: { endpointID: string; proof: Exclude<Proof, "none"> };
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
   missing?: { endpointID: string; firstListWithout: number; proved: boolean };
   /** The endpoint whose DELETE was accepted by the service, and when. */

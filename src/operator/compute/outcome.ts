@@ -28,6 +28,8 @@ export interface Outcome {
   /** The value of `restartedAt` that was carried out. */
   restarted?: string;
   drift?: readonly Difference[];
+  /** The endpoint that is linked is another Compute's. */
+  foreign?: true;
   notes: readonly Note[];
   /** The finalizer is off: the object is gone, or as good as. */
   released: boolean;

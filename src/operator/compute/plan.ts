@@ -1,7 +1,16 @@
 import { planDeletion } from "./finalize.ts";
 import { annotation, generationOf, type List, type View } from "./observe/view.ts";
 import { adoption, creation } from "./plan/absent.ts";
-import { changes, linkInOrder, restart, runningWrite, surplusEndpoint, takenEndpoint } from "./plan/linked.ts";
+import {
+  changes,
+  linkInOrder,
+  putBack,
+  restart,
+  runningWrite,
+  surplusEndpoint,
+  takenEndpoint,
+  unrecorded,
+} from "./plan/linked.ts";
 import { heir, lostEndpoint } from "./plan/lost.ts";
 import { pendingCreate } from "./plan/pending.ts";
 import type { Rule } from "./plan/rule.ts";
@@ -10,6 +19,7 @@ import { identityOf, isWrite, type Step } from "./step.ts";
 
 /** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */
 const rules: readonly Rule[] = [
+  unrecorded,
   heir,
   pendingCreate,
   surplusEndpoint,
@@ -33,7 +43,7 @@ export function plan(view: View): Step {
     case "awaited":
       return { step: "hold" };
     case "blocked":
-      return { step: "wait", reason: sight.reason, message: sight.message };
+      return putBack(view) ?? { step: "wait", reason: sight.reason, message: sight.message };
     case "listed":
       return heldBack(livingStep(view, sight.list), view);
   }
@@ -44,7 +54,8 @@ function whilePaused(view: View): Step {
   const { sight } = view;
   const list = sight.kind === "listed" && takenEndpoint(view, sight.list) === undefined ? sight.list : undefined;
   const message = 'Nothing is sent while the annotation compute-operator.dev/paused is "true".';
-  return (list && linkInOrder(view, list)) ?? { step: "wait", reason: "Paused", message };
+  const put = sight.kind === "blocked" ? putBack(view) : list && linkInOrder(view, list);
+  return put ?? { step: "wait", reason: "Paused", message };
 }
 
 function livingStep(view: View, list: List): Step {

@@ -177,8 +177,11 @@ export class ComputeReconciler {
       case "hold":
         return unchanged(compute, step.lookInMs);
       case "wait":
-      case "refuse":
         return shown(compute, step.reason, step.message, lookOf(step));
+      case "refuse": {
+        const foreign = step.foreign === undefined ? {} : { foreign: step.foreign };
+        return shown(compute, step.reason, step.message, { ...lookOf(step), ...foreign });
+      }
       case "settled":
         delete memory.held;
         return shown(compute, step.reason, step.message, { drift: step.drift, ...lookOf(step) });

@@ -58,6 +58,7 @@ export async function report(
 
 /** The endpoint as newest known after a pass. */
 export function endpointAfter(outcome: Outcome, sight: Sight): Endpoint | undefined {
+  if (outcome.foreign === true) return undefined;
   return outcome.endpoint ?? (sight.kind === "listed" ? sight.list.links.link?.endpoint : undefined);
 }
 

@@ -65,6 +65,23 @@ function isDue(before: string | undefined, after: string | undefined): boolean {
   return Math.abs(Date.parse(after) - Date.parse(before)) >= lastActiveEveryMs;
 }
 
+/** Of an endpoint that is another's the status keeps nothing: a link would outlive the annotation in it. */
+const nothingShown = {
+  endpointID: undefined,
+  host: undefined,
+  poolerHost: undefined,
+  regionID: undefined,
+  type: undefined,
+  branchID: undefined,
+  computeUnits: undefined,
+  disabled: undefined,
+  lastActive: undefined,
+  createdAt: undefined,
+  size: undefined,
+  capacity: undefined,
+  operations: undefined,
+} satisfies Partial<ComputeStatus>;
+
 /** What the service shows of the endpoint. */
 function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeStatus {
   const { endpoint } = seen;
@@ -72,7 +89,12 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     const state: ComputeState = seen.absent ? absentState(outcome) : "Unknown";
     // What was not looked at is not known to have changed.
     if (outcome.verdict.kind === "unchanged" && !seen.absent) return {};
-    return { state, currentState: undefined, pendingState: undefined };
+    return {
+      ...(outcome.foreign === true ? nothingShown : {}),
+      state,
+      currentState: undefined,
+      pendingState: undefined,
+    };
   }
   const range = rangeOf(endpoint);
   return {

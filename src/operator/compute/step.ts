@@ -38,8 +38,8 @@ export type Step =
   | { step: "wait"; reason: Reason; message: string; lookInMs?: number }
   /** What is known is too old to say anything: the status stays as it is. */
   | { step: "hold"; lookInMs?: number }
-  /** Only a person can help. */
-  | { step: "refuse"; reason: Reason; message: string; lookInMs?: number }
+  /** Only a person can help. `foreign`: the endpoint that is linked is another Compute's, and not to be shown here. */
+  | { step: "refuse"; reason: Reason; message: string; lookInMs?: number; foreign?: true }
   | {
       step: "settled";
       reason: "Active" | "Idle" | "Disabled" | "Drifted";

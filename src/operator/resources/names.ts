@@ -23,6 +23,8 @@ export const annotations = {
   pendingRestart: `${GROUP}/pending-restart`,
   /** `<uid>/<endpoint id>`: this very object made the endpoint. Used where a service does not echo names. */
   createdEndpoint: `${GROUP}/created-endpoint`,
+  /** `<uid>/<endpoint id>`: `spec.adopt.branchPrimary` named this endpoint, and this very object took it over. */
+  adoptedEndpoint: `${GROUP}/adopted-endpoint`,
   /** Any new value asks for one restart. */
   restartedAt: `${GROUP}/restartedAt`,
   /** "true": nothing is sent to the service. */

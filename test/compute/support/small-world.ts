@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
+import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { createOperator } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import type { ServiceOptions } from "../../../src/service/options.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
@@ -29,14 +30,14 @@ export class SmallWorld implements AsyncDisposable {
   readonly host: ReturnType<Network["connect"]>;
 
   /** `seed` is of all random numbers. */
-  constructor(branches: readonly string[], seed: number) {
+  constructor(branches: readonly string[], seed: number, service: Partial<ServiceOptions> = {}) {
     const { clock } = this;
     const random = seededRandom(seed);
     this.#branches = branches;
     this.server = new ApiServer({ clock, random });
     this.host = this.network.connect(
       "service.test",
-      newService({ branches: this.#branches, clock, service: { timeScale } }),
+      newService({ branches: this.#branches, clock, service: { timeScale, ...service } }),
     );
     for (const name of ["computes", "serviceconnections", "computepools"]) {
       const definition: unknown = parse(readFileSync(new URL(`../../../crds/${name}.yaml`, import.meta.url), "utf8"));
@@ -74,7 +75,7 @@ export class SmallWorld implements AsyncDisposable {
     }).run(this.#stop.signal);
   }
 
-  send(method: "GET" | "POST" | "PUT", path: string, body?: unknown) {
+  send(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: unknown) {
     const answer = this.server.handle({ method, path, body });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
     return JSON.parse(JSON.stringify(answer.body));
@@ -94,6 +95,33 @@ export class SmallWorld implements AsyncDisposable {
     return parsed.value;
   }
 
+  /** `kubectl replace`: what the manifest does not say is dropped, finalizer and annotations among it. */
+  replace(index: number, spec: Spec): void {
+    const { resourceVersion } = this.compute(index).metadata;
+    const { metadata, ...object } = manifest(`db-${index}`, spec);
+    this.send("PUT", `${api}/computes/db-${index}`, { ...object, metadata: { ...metadata, resourceVersion } });
+  }
+
+  /** Sets an annotation of ours, or with undefined takes it away. */
+  annotate(index: number, name: string, value: string | undefined): void {
+    const object = this.send("GET", `${api}/computes/db-${index}`);
+    const { [`compute-operator.dev/${name}`]: _, ...others } = object.metadata.annotations ?? {};
+    object.metadata.annotations = {
+      ...others,
+      ...(value !== undefined && { [`compute-operator.dev/${name}`]: value }),
+    };
+    this.send("PUT", `${api}/computes/db-${index}`, object);
+  }
+
+  /** `kubectl delete --wait=false`. */
+  remove(index: number): void {
+    this.send("DELETE", `${api}/computes/db-${index}`);
+  }
+
+  isGone(index: number): boolean {
+    return this.server.handle({ method: "GET", path: `${api}/computes/db-${index}` }).status === 404;
+  }
+
   /** Lets time pass until all of them are Ready for what was declared last. */
   async settle(count: number): Promise<void> {
     const settled = () => Array.from({ length: count }, (_, index) => this.compute(index)).every(isReady);
@@ -102,10 +130,26 @@ export class SmallWorld implements AsyncDisposable {
     if (open.length > 0) throw new Error(`these do not settle: ${JSON.stringify(open)}`);
   }
 
-  endpoint(id: string | undefined) {
+  /** What the operator did at the service. */
+  get writes(): string[] {
+    return this.host.calls.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+  }
+
+  /** A call of somebody else's, behind the operator's back; answers the body. */
+  console(method: string, path: string, body?: unknown) {
     const headers = { authorization: `Bearer ${goodKey}` };
-    const reply = this.host.service.call({ method: "GET", path: "/api/v2/projects/shop/endpoints", headers });
-    const found = EndpointsAnswer.parse(JSON.parse(reply.body ?? "")).endpoints.find((one) => one.id === id);
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    const reply = this.host.service.call({ method, path: `/api/v2${path}`, headers, ...text });
+    if (reply.status >= 300) throw new Error(`the service answers ${reply.status} to ${method} ${path}: ${reply.body}`);
+    return JSON.parse(reply.body ?? "{}");
+  }
+
+  get endpoints(): Endpoint[] {
+    return EndpointsAnswer.parse(this.console("GET", "/projects/shop/endpoints")).endpoints;
+  }
+
+  endpoint(id: string | undefined): Endpoint {
+    const found = this.endpoints.find((one) => one.id === id);
     if (found === undefined) throw new Error(`the service has no endpoint ${id}`);
     return found;
   }

@@ -33,6 +33,20 @@ describe("a create", () => {
     expect(outcome).toMatchObject({ applied: true, verdict: { reason: "Creating" }, notes: [{ reason: "Created" }] });
   });
 
+  test("whose link could not be written is linked to what it was answered, though lists show no names", async () => {
+    const acting = new Acting();
+    const self = acting.stored({ spec: { type: "read_only" } });
+    acting.answer = () => {
+      acting.write([{ op: "remove", path: "/metadata/annotations" }]);
+      return created(acting, { name: undefined, type: "read_only" })();
+    };
+    await expect(acting.pass(self)).rejects.toMatchObject({ status: 422 });
+    await acting.pass(acting.compute());
+    expect(acting.annotation("endpoint-id")).toBe("ep-new");
+    expect(acting.annotation("created-endpoint")).toBe(`${self.metadata.uid}/ep-new`);
+    expect(acting.service.count("POST")).toBe(1);
+  });
+
   test("is not sent from a stale view: the mark is guarded by the version seen", async () => {
     const acting = new Acting();
     const stale = acting.stored();

@@ -13,6 +13,12 @@ describe("an endpoint is ours by", () => {
     ["its name, the marker", {}, madeBy(compute()), "marker"],
     ["a note of this very object", { annotations: { createdEndpoint: createdNote("ep-one") } }, endpoint(), "created"],
     ["spec.adopt, by id", { spec: { adopt: { endpointID: "ep-one" } } }, endpoint(), "adopted"],
+    [
+      "spec.adopt, as the primary of the branch that it has left since",
+      { spec: { adopt: { branchPrimary: true } }, annotations: { adoptedEndpoint: createdNote("ep-one") } },
+      endpoint({ branch_id: "br-2" }),
+      "adopted",
+    ],
     ["spec.adopt, as the branch's primary", { spec: { adopt: { branchPrimary: true } } }, endpoint(), "adopted"],
   ])("%s", (_, fields, seen, proof) => {
     expect(proofOf(compute(fields), seen)).toBe(proof);
@@ -30,6 +36,19 @@ describe("an endpoint is ours by", () => {
     [
       "spec.adopt of another branch's primary",
       { spec: { adopt: { branchPrimary: true } } },
+      endpoint({ branch_id: "br-2" }),
+    ],
+    [
+      "a note of its adoption that spec.adopt no longer asks for",
+      { annotations: { adoptedEndpoint: createdNote("ep-one") } },
+      endpoint(),
+    ],
+    [
+      "another object's note of its adoption",
+      {
+        spec: { adopt: { branchPrimary: true } },
+        annotations: { adoptedEndpoint: createdNote("ep-one", uidOf("b")) },
+      },
       endpoint({ branch_id: "br-2" }),
     ],
     ["an annotation alone", { linked: "ep-one" }, endpoint()],
@@ -109,6 +128,44 @@ describe("finalizer and link", () => {
   test("are put back while paused too, or the deletion that pausing is to hold up would be instant", () => {
     const self = compute({ status: { endpointID: "ep-one" }, guarded: false, annotations: { paused: "true" } });
     expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
+  });
+
+  describe("are put back with the proof that was known before", () => {
+    const dropped = { status: { endpointID: "ep-one" }, guarded: false };
+    const known = (proof: "created" | "adopted" | "marker") => ({ proved: { endpointID: "ep-one", proof } });
+    const adopt = { spec: { adopt: { branchPrimary: true } } };
+    const moved = [endpoint({ branch_id: "br-2" })];
+
+    test("where the service shows no names, or what was adopted has another branch now", () => {
+      const self = compute(dropped);
+      const made = { compute: self, endpoints: [endpoint()], memory: known("created") };
+      expect(plan(view(made))).toEqual({ ...put, proof: "created" });
+      const taken = { compute: compute({ ...dropped, ...adopt }), endpoints: moved, memory: known("adopted") };
+      expect(plan(view(taken))).toEqual({ ...put, proof: "adopted" });
+    });
+
+    test("but not where a person took the proof alone, or spec.adopt away", () => {
+      const alone = compute({ status: { endpointID: "ep-one" } });
+      const seen = { endpoints: [endpoint()], memory: known("created") };
+      expect(plan(view({ compute: alone, ...seen }))).toEqual({ ...put, proof: "none" });
+      const gone = { compute: compute(dropped), endpoints: moved, memory: known("adopted") };
+      expect(plan(view(gone))).toEqual({ ...put, proof: "none" });
+    });
+
+    test("also while the service cannot be seen, with the mark of a create", () => {
+      const sight = { kind: "blocked", reason: "Unauthorized", message: "", projectGone: false } as const;
+      const mark = { uid: uidOf("a"), since: "", branchID: "br-main", through: "here", before: [] };
+      const pendingCreate = { since: "", seenAt: 0, mark };
+      expect(plan(view({ compute: compute(dropped), sight, memory: known("marker") }))).toEqual({
+        ...put,
+        keepsMark: true,
+      });
+      expect(plan(view({ compute: compute({ guarded: false }), sight, memory: { pendingCreate } }))).toEqual({
+        step: "remark",
+        mark,
+      });
+      expect(plan(view({ compute: compute({ guarded: false }), sight }))).toMatchObject({ reason: "Unauthorized" });
+    });
   });
 
   test("stand: then nothing is written", () => {

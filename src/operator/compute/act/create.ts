@@ -25,6 +25,7 @@ export async function createEndpoint(step: Create, compute: Compute, hands: Hand
   const endpoint = answer.kind === "ok" ? answer.value.endpoint : undefined;
   if (answer.kind === "ok" && endpoint !== undefined && isOfThis(step, endpoint)) {
     delete memory.held;
+    memory.proved = { endpointID: endpoint.id, proof: endpoint.name === step.attributes.name ? "marker" : "created" };
     if (createMarkOf(marked)?.resent !== true) delete memory.pendingCreate;
     return created(step, marked, endpoint, answer.value.operations, hands);
   }

@@ -66,6 +66,7 @@ export function recordedID({ metadata, status }: Compute): string | undefined {
   return id !== undefined && couldBeEndpointId(id) ? id : undefined;
 }
 
+/** The note, bound to one object and so of no use to a copy, that proves an endpoint its own. */
 export function createdProof(uid: string, endpointID: string): string {
   return `${uid}/${endpointID}`;
 }
@@ -102,14 +103,17 @@ function firstOf(marked: readonly Endpoint[], { status }: Compute): Endpoint | u
 
 export function proofOf({ metadata, spec }: Compute, endpoint: Endpoint): Proof {
   if (endpoint.name === markerOf(metadata.uid)) return "marker";
-  if (metadata.annotations?.[annotations.createdEndpoint] === createdProof(metadata.uid, endpoint.id)) return "created";
-  return isNamedBy(spec.adopt, spec.branchID, endpoint) ? "adopted" : "none";
+  const note = createdProof(metadata.uid, endpoint.id);
+  if (metadata.annotations?.[annotations.createdEndpoint] === note) return "created";
+  const wasAdopted = metadata.annotations?.[annotations.adoptedEndpoint] === note;
+  return isNamedBy(spec, endpoint, wasAdopted) ? "adopted" : "none";
 }
 
-function isNamedBy(adopt: Compute["spec"]["adopt"], branchID: string, endpoint: Endpoint): boolean {
+/** The branch's primary is named once, when it is taken over: moving it to another branch undoes nothing. */
+function isNamedBy({ adopt, branchID }: Compute["spec"], endpoint: Endpoint, wasAdopted: boolean): boolean {
   if (adopt === undefined) return false;
   if ("endpointID" in adopt) return adopt.endpointID === endpoint.id;
-  return endpoint.type === "read_write" && endpoint.branch_id === branchID;
+  return endpoint.type === "read_write" && (wasAdopted || endpoint.branch_id === branchID);
 }
 
 function oldestFirst(a: Endpoint, b: Endpoint): number {

@@ -90,6 +90,10 @@ function isNameless(endpoint: Endpoint | undefined): boolean {
 
 /** Remembers what a list newly tells: how long something has been missing, and whether a change has taken. */
 export function takeNote(memory: Memory, compute: Compute, list: List, now: number): void {
+  const { link } = list.links;
+  if (link !== undefined && link.proof !== "none") {
+    memory.proved = { endpointID: link.endpoint.id, proof: link.proof };
+  }
   noteMissing(memory, list);
   noteCreate(memory, compute, list, now);
   notePatched(memory, compute, list);

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import { claimOnBranch, claimOnEndpoint } from "../observe/claims.ts";
-import { type Link, recordedID } from "../observe/link.ts";
+import { type Link, type Proof, recordedID } from "../observe/link.ts";
 import { createMarkOf, type RestartMark, restartMarkOf } from "../observe/marks.ts";
 import { annotation, generationOf, isGuarded, type List, shownReason, type View, who } from "../observe/view.ts";
 import { isProgress, nextLook, type Progress } from "../reasons.ts";
@@ -26,6 +26,7 @@ export const takenEndpoint: Rule = ({ compute, rivals }, { links, endpoints }) =
     step: "refuse",
     reason: "Conflict",
     message: `Endpoint ${endpoint.id} belongs to ${who(claim.by)}. Nothing is sent for this one: delete either, or remove the annotation compute-operator.dev/endpoint-id here to have an endpoint of its own.`,
+    foreign: true,
   };
 };
 
@@ -33,7 +34,8 @@ export const takenEndpoint: Rule = ({ compute, rivals }, { links, endpoints }) =
 export const linkInOrder: Rule = (view, { links }) => {
   const { compute } = view;
   if (links.link === undefined) return undefined;
-  const { endpoint, proof } = links.link;
+  const { endpoint } = links.link;
+  const proof = links.link.proof === "none" ? proofBefore(view, endpoint.id) : links.link.proof;
   const recorded = annotation(compute, "endpointID") === endpoint.id;
   const pending = createMarkOf(compute) !== undefined;
   const keepsMark = anotherMayArrive(view, proof);
@@ -46,6 +48,37 @@ export const linkInOrder: Rule = (view, { links }) => {
     news: created ? "created" : "none",
     ...(keepsMark ? { keepsMark } : {}),
   };
+};
+
+/**
+ * What kubectl replace dropped is put back also while the service cannot be seen, or a deletion would not wait. A link is
+ * not checked here: it is what the status has, and nothing is concluded from it.
+ */
+export function putBack(view: View): Step | undefined {
+  const { compute, memory } = view;
+  if (isGuarded(compute)) return undefined;
+  const endpointID = recordedID(compute);
+  if (endpointID !== undefined) {
+    return { step: "link", endpointID, proof: proofBefore(view, endpointID), news: "none", keepsMark: true };
+  }
+  const mark = createMarkOf(compute) === undefined ? memory.pendingCreate?.mark : undefined;
+  return mark === undefined ? undefined : { step: "remark", mark };
+}
+
+/** The proof that went together with our finalizer, as by kubectl replace; a person who means it takes it alone. */
+function proofBefore({ compute, memory }: View, endpointID: string): Proof {
+  if (isGuarded(compute) || memory.proved?.endpointID !== endpointID) return "none";
+  // What spec.adopt no longer names is no longer adopted.
+  const { proof } = memory.proved;
+  return proof === "adopted" && compute.spec.adopt === undefined ? "none" : proof;
+}
+
+/** A POST was answered with this endpoint, and its link could not be written: lists may show no name, or lag. */
+export const unrecorded: Rule = ({ compute, memory }, { links }) => {
+  const { proved } = memory;
+  if (proved === undefined || proved.proof === "adopted" || links.link !== undefined) return undefined;
+  if (recordedID(compute) === proved.endpointID) return undefined;
+  return { step: "link", ...proved, news: "created" };
 };
 
 /** What we began goes on: nothing else is begun, and the service's own waking and suspending is none of it. */
