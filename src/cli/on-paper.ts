@@ -13,7 +13,7 @@ export type OnPaper = Extract<Step, { step: "link" | "unmark" | "restarted" }>;
 export function onPaper(step: OnPaper, compute: Compute): Compute {
   switch (step.step) {
     case "link":
-      return linked(compute, step.endpointID, step.proof === "created");
+      return linked(step.news === "none" ? compute : untouched(compute), step.endpointID, step.proof === "created");
     case "unmark":
       return annotated(compute, {}, annotations[step.mark]);
     case "restarted":
@@ -49,6 +49,11 @@ export function reported(compute: Compute, status: Partial<ComputeStatus>): Comp
 export function begun(compute: Compute, reason: Progress): Compute {
   const ready = { type: "Ready", status: "False", reason, message: "", lastTransitionTime: "" };
   return reported(compute, { conditions: [ready] });
+}
+
+/** Nothing of the spec was sent yet. */
+export function untouched(compute: Compute): Compute {
+  return reported(compute, { appliedGeneration: -1 });
 }
 
 /** The service was brought to this generation of the spec. */

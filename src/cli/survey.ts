@@ -13,6 +13,7 @@ import type { List, Sight, View } from "../operator/compute/observe/view.ts";
 import type { Compute } from "../operator/resources/compute.ts";
 import type { ServiceConnection } from "../operator/resources/service-connection.ts";
 import type { Clock } from "../operator/runtime/clock.ts";
+import { untouched } from "./on-paper.ts";
 import { saidOnce } from "./words.ts";
 
 /** A Compute on its way: as it would stand in a cluster by now, and what is remembered of it. */
@@ -60,8 +61,10 @@ export class Survey {
     return [...this.#projects.values()];
   }
 
-  track(compute: Compute, account: Account, connection: ServiceConnection | undefined): Tracked {
+  track(declared: Compute, account: Account, connection: ServiceConnection | undefined): Tracked {
     const { clock } = this.#options;
+    // Where no status tells what was sent before, what differs is what the manifest is to change.
+    const compute = declared.status.appliedGeneration === undefined ? untouched(declared) : declared;
     const { namespace = "" } = compute.metadata;
     this.#baseURLs.set(`${namespace}/${compute.spec.connectionRef.name}`, account.baseURL);
     this.#claims.set(compute);

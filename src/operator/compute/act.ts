@@ -63,8 +63,9 @@ function queued(write: Write, compute: Compute): Outcome {
   return shown(compute, reason[write.step], message, { lookInMs: turnLookMs });
 }
 
-async function link(step: Extract<Step, { step: "link" }>, compute: Compute, { cluster }: Hands): Promise<Outcome> {
+async function link(step: Extract<Step, { step: "link" }>, before: Compute, { cluster }: Hands): Promise<Outcome> {
   const { endpointID } = step;
+  const compute = step.news === "none" ? before : await toBeBrought(before, cluster);
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
     .setAnnotation(annotations.endpointID, endpointID);
@@ -76,6 +77,14 @@ async function link(step: Extract<Step, { step: "link" }>, compute: Compute, { c
     patch.setAnnotation(annotations.adoptedEndpoint, note);
   }
   return unchanged(await patched(cluster, patch, compute), undefined, linkNotes(step));
+}
+
+/** Before an endpoint is taken over: it is still to be brought to the spec, whoever comes next. */
+function toBeBrought(compute: Compute, cluster: ClusterClient): Promise<Compute> {
+  const { status } = compute;
+  if (status.appliedGeneration === -1) return Promise.resolve(compute);
+  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus({ ...status, appliedGeneration: -1 });
+  return patched(cluster, patch, compute, { subresource: "status" });
 }
 
 function linkNotes({ news, endpointID }: Extract<Step, { step: "link" }>): Note[] {

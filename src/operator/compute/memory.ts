@@ -1,5 +1,6 @@
 import type { Proof } from "./observe/link.ts";
 import type { CreateMark } from "./observe/marks.ts";
+import type { Difference } from "./plan/fields.ts";
 import type { Reason } from "./reasons.ts";
 
 /**
@@ -29,6 +30,8 @@ export interface Memory {
     at: number;
     tries: number;
   };
+  /** The generation that the service was brought to, and the drift told since: a wiped status says neither. */
+  applied?: { generation: number; drift: readonly Difference[] };
   /** When drift was corrected, to notice a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
   /** A write that failed, not to be tried again before `until` through the same base URL and key. */

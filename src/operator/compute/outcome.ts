@@ -23,8 +23,8 @@ export interface Outcome {
   endpoint?: Endpoint;
   /** Operations that an answer of this pass told of. */
   operations: readonly Operation[];
-  /** The service now has this generation of the spec. */
-  applied: boolean;
+  /** The generation of the spec that the service was brought to. */
+  applied?: number;
   /** The value of `restartedAt` that was carried out. */
   restarted?: string;
   drift?: readonly Difference[];
@@ -37,7 +37,7 @@ export interface Outcome {
 
 export function unchanged(compute: Compute, lookInMs?: number, notes: readonly Note[] = []): Outcome {
   const look = lookInMs === undefined ? {} : { lookInMs };
-  return { compute, verdict: { kind: "unchanged" }, operations: [], applied: false, notes, released: false, ...look };
+  return { compute, verdict: { kind: "unchanged" }, operations: [], notes, released: false, ...look };
 }
 
 export function shown(
@@ -47,5 +47,5 @@ export function shown(
   more: Partial<Omit<Outcome, "compute" | "verdict">> = {},
 ): Outcome {
   const verdict = { kind: "shown", reason, message } as const;
-  return { compute, verdict, operations: [], applied: false, notes: [], released: false, ...more };
+  return { compute, verdict, operations: [], notes: [], released: false, ...more };
 }

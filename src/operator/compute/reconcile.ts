@@ -10,7 +10,7 @@ import { keepConnectionSecret } from "./connection-secret.ts";
 import { type Memory, newMemory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { recordedID } from "./observe/link.ts";
-import { rivalsOf, takeNote } from "./observe/look.ts";
+import { noteApplied, rivalsOf, takeNote } from "./observe/look.ts";
 import { annotation, freshLookAsked, type Sight, type View } from "./observe/view.ts";
 import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
@@ -125,6 +125,7 @@ export class ComputeReconciler {
     const whole = await this.#bind(outcome, sight, watcher);
     const asked = annotation(compute, "reconcileRequestedAt");
     const reported = await report(whole.outcome, sight, whole.binding, this.#options, asked);
+    noteApplied(memory, reported);
     this.#options.onStep?.(step, reported, whole.outcome);
     const { resourceVersion } = reported.metadata;
     const written = resourceVersion !== compute.metadata.resourceVersion && !outcome.released;

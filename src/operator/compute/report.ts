@@ -46,7 +46,7 @@ export async function report(
   });
   if (status === undefined) return compute;
   // What a pass only saw must not overwrite what is newer; what it did is true whatever was written since.
-  const acted = outcome.applied || outcome.restarted !== undefined || outcome.operations.length > 0;
+  const acted = outcome.applied !== undefined || outcome.restarted !== undefined || outcome.operations.length > 0;
   const patch = guardedPatch(compute, { resourceVersion: !acted }).setStatus(status);
   const after = await patched(cluster, patch, compute, { subresource: "status" });
   if (verdict.kind === "shown") {

@@ -156,7 +156,8 @@ function concluded(compute: Compute, { verdict, applied, drift }: Outcome, seen:
   return {
     ...(paused ? {} : { observedGeneration: generation }),
     conditions: conditionsOf(compute, verdict.reason, verdict.message, seen.now),
-    ...(applied || settled ? { appliedGeneration: generation } : {}),
+    ...(applied === undefined ? {} : { appliedGeneration: applied }),
+    ...(settled ? { appliedGeneration: generation } : {}),
     drift: drift === undefined ? compute.status.drift : nonEmpty(drift),
   };
 }

@@ -55,7 +55,12 @@ export const computeStatus = z.object({
     .describe(
       "Ready and Synced always; Reconciling and Stalled only while they are true. All share one reason and message.",
     ),
-  appliedGeneration: z.int().optional().describe("The last generation of the spec that the service was brought to."),
+  appliedGeneration: z
+    .int()
+    .optional()
+    .describe(
+      "The last generation of the spec that the service was brought to; -1 while an endpoint that was taken over is still to be.",
+    ),
   state: z
     .string()
     .optional()

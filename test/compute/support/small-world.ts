@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { createOperator } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import type { Random } from "../../../src/operator/runtime/clock.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
@@ -24,8 +25,9 @@ export class SmallWorld implements AsyncDisposable {
   readonly clock = new VirtualClock();
   readonly network = new Network();
   readonly server: ApiServer;
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #random: Random;
+  #stop = new AbortController();
+  #running: Promise<void>;
   readonly #branches: readonly string[];
   readonly host: ReturnType<Network["connect"]>;
 
@@ -33,6 +35,7 @@ export class SmallWorld implements AsyncDisposable {
   constructor(branches: readonly string[], seed: number, service: Partial<ServiceOptions> = {}) {
     const { clock } = this;
     const random = seededRandom(seed);
+    this.#random = random;
     this.#branches = branches;
     this.server = new ApiServer({ clock, random });
     this.host = this.network.connect(
@@ -56,14 +59,18 @@ export class SmallWorld implements AsyncDisposable {
         requestBudget: { perMinute: 100_000, burst: 1000 },
       },
     });
+    this.#running = this.#run();
+  }
+
+  #run(): Promise<void> {
     const ports = {
-      clusterTransport: new InMemoryClusterTransport(this.server, clock),
+      clusterTransport: new InMemoryClusterTransport(this.server, this.clock),
       serviceTransport: this.network,
-      clock,
-      random,
+      clock: this.clock,
+      random: this.#random,
       log: silentLogger,
     };
-    this.#running = createOperator(ports, {
+    return createOperator(ports, {
       namespaces: [],
       selects: () => true,
       workers: 16,
@@ -113,6 +120,12 @@ export class SmallWorld implements AsyncDisposable {
     this.send("PUT", `${api}/computes/db-${index}`, object);
   }
 
+  /** Somebody writes the status anew, and has nothing to say. */
+  wipeStatus(index: number): void {
+    const path = `${api}/computes/db-${index}`;
+    this.send("PUT", `${path}/status`, { ...this.send("GET", path), status: {} });
+  }
+
   /** `kubectl delete --wait=false`. */
   remove(index: number): void {
     this.send("DELETE", `${api}/computes/db-${index}`);
@@ -152,6 +165,14 @@ export class SmallWorld implements AsyncDisposable {
     const found = this.endpoints.find((one) => one.id === id);
     if (found === undefined) throw new Error(`the service has no endpoint ${id}`);
     return found;
+  }
+
+  /** Ends the operator, does something, and starts another that knows nothing of the first. */
+  async restart(meanwhile: () => void = () => {}): Promise<void> {
+    await this[Symbol.asyncDispose]();
+    meanwhile();
+    this.#stop = new AbortController();
+    this.#running = this.#run();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

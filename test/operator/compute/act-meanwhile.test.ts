@@ -17,7 +17,7 @@ describe("a create", () => {
     };
     const outcome = await acting.pass(self);
     expect(outcome.compute.metadata.generation).toBe(2);
-    expect(outcome.applied).toBe(false);
+    expect(outcome.applied).toBe(1);
   });
 
   test("is not sent again for a Compute that is long gone, though an old view shows it with its mark", async () => {

@@ -30,7 +30,7 @@ describe("a create", () => {
       endpoint: { branch_id: "br-main", type: "read_write", name: `k8s-${self.metadata.uid}` },
     });
     expect([acting.annotation("endpoint-id"), acting.annotation("pending-create")]).toEqual(["ep-new", undefined]);
-    expect(outcome).toMatchObject({ applied: true, verdict: { reason: "Creating" }, notes: [{ reason: "Created" }] });
+    expect(outcome).toMatchObject({ applied: 1, verdict: { reason: "Creating" }, notes: [{ reason: "Created" }] });
   });
 
   test("whose link could not be written is linked to what it was answered, though lists show no names", async () => {
@@ -181,7 +181,7 @@ describe("a change", () => {
     expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
     expect(acting.service.requests[0]?.body).toEqual({ endpoint: { disabled: true } });
     expect(outcome).toMatchObject({
-      applied: true,
+      applied: 1,
       verdict: { reason: "Updating" },
       notes: [{ reason: "DriftCorrected" }],
     });
@@ -192,7 +192,6 @@ describe("a change", () => {
     const { acting, self, seen } = standing({ disabled: true });
     acting.hands.watcher.turn.take("another");
     expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({
-      applied: false,
       verdict: { reason: "Updating" },
     });
     expect(acting.effects).toEqual([]);
@@ -202,7 +201,6 @@ describe("a change", () => {
     const { acting, self, seen } = standing({ disabled: true });
     acting.answer = () => refusal(400, "not on this plan");
     expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({
-      applied: false,
       verdict: { reason: "Rejected", message: expect.stringContaining("not on this plan") },
       lookInMs: 60_000,
     });

@@ -64,15 +64,17 @@ describe("conditions", () => {
 describe("the generation that the service was brought to", () => {
   const edited = compute({ linked: "ep-one", generation: 2, status: { endpointID: "ep-one", appliedGeneration: 1 } });
 
-  test.each<[Reason, boolean, number]>([
-    ["Active", false, 2],
-    ["Drifted", false, 2],
-    ["Updating", true, 2],
-    ["Updating", false, 1],
-    ["Rejected", false, 1],
-    ["Paused", false, 1],
+  test.each<[Reason, number | undefined, number]>([
+    ["Active", undefined, 2],
+    ["Drifted", undefined, 2],
+    ["Updating", 2, 2],
+    ["Updating", undefined, 1],
+    ["Creating", 1, 1],
+    ["Rejected", undefined, 1],
+    ["Paused", undefined, 1],
   ])("after %s (sent: %s) is %i", (reason, applied, generation) => {
-    expect(statusAfter({ ...shown(edited, reason, ""), applied }).appliedGeneration).toBe(generation);
+    const sent = applied === undefined ? {} : { applied };
+    expect(statusAfter({ ...shown(edited, reason, ""), ...sent }).appliedGeneration).toBe(generation);
   });
 });
 

@@ -26,6 +26,7 @@ export async function createEndpoint(step: Create, compute: Compute, hands: Hand
   if (answer.kind === "ok" && endpoint !== undefined && isOfThis(step, endpoint)) {
     delete memory.held;
     memory.proved = { endpointID: endpoint.id, proof: endpoint.name === step.attributes.name ? "marker" : "created" };
+    memory.applied = { generation: generationOf(compute), drift: [] };
     if (createMarkOf(marked)?.resent !== true) delete memory.pendingCreate;
     return created(step, marked, endpoint, answer.value.operations, hands);
   }
@@ -94,8 +95,8 @@ async function created(
   return shown(linked, "Creating", progressMessage("Creating", endpoint.id), {
     endpoint,
     operations,
-    // The spec may have been changed while the POST was under way: that change is still to be sent.
-    applied: generationOf(linked) === generationOf(compute),
+    // A change of the spec while the POST was under way is still to be sent.
+    applied: generationOf(compute),
     notes: [
       {
         type: "Normal",

@@ -28,6 +28,7 @@ export async function patchEndpoint(
   const generation = generationOf(compute);
   const again = memory.patched?.generation === generation ? memory.patched.tries + 1 : 0;
   memory.patched = { generation, fields: step.fields, listsWithout: [], at: clock.monotonic(), tries: again };
+  memory.applied = { generation, drift: compute.status.drift ?? memory.applied?.drift ?? [] };
   if (step.corrects.length > 0) {
     memory.corrections = [...memory.corrections, { generation, at: clock.monotonic() }].slice(-10);
   }
@@ -36,7 +37,7 @@ export async function patchEndpoint(
   return shown(compute, step.progress, progressMessage(step.progress, endpointID), {
     ...(endpoint === undefined ? {} : { endpoint }),
     operations,
-    applied: true,
+    applied: generation,
     notes: [patchNote(step)],
   });
 }

@@ -99,6 +99,12 @@ export function takeNote(memory: Memory, compute: Compute, list: List, now: numb
   notePatched(memory, compute, list);
 }
 
+/** Remembers what the status says was carried out, should it be wiped. */
+export function noteApplied(memory: Memory, { status }: Compute): void {
+  const { appliedGeneration, drift = [] } = status;
+  if (appliedGeneration !== undefined) memory.applied = { generation: appliedGeneration, drift };
+}
+
 function noteMissing(memory: Memory, { links, startedAt }: List): void {
   const { missing } = links;
   if (missing === undefined) delete memory.missing;

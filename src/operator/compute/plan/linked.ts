@@ -123,8 +123,8 @@ export const changes: Rule = (view, list) => {
   const { link } = list.links;
   if (link === undefined) return undefined;
   const comparison = compare(view.compute.spec, link.endpoint);
-  const edited = (view.compute.status.appliedGeneration ?? -1) < generationOf(view.compute);
-  const differences = comparison.differences.filter((difference) => isToBeSent(difference, edited, view));
+  const { edited, drift } = since(view);
+  const differences = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, view));
   const unechoed = edited ? comparison.unechoed : [];
   if (differences.length === 0 && unechoed.length === 0) return undefined;
   const refused =
@@ -134,15 +134,31 @@ export const changes: Rule = (view, list) => {
 };
 
 /**
+ * Whether the spec was edited since the service was last brought to it, and what was reported as drift since. Where a
+ * wiped status no longer says so, `Report` waits for the next edit: it shows what differs, and sends nothing.
+ */
+function since({ compute: { status, spec, metadata }, memory }: View): {
+  edited: boolean;
+  drift: readonly Difference[];
+} {
+  const { appliedGeneration, drift = [] } = status;
+  const known = appliedGeneration === undefined ? memory.applied : { generation: appliedGeneration, drift };
+  if (known === undefined) return { edited: spec.driftPolicy === "Correct", drift: [] };
+  return { edited: known.generation < (metadata.generation ?? 0), drift: known.drift };
+}
+
+/**
  * `Correct` sends whatever differs. `Report` sends what a newer generation changed: all that differs but what was
  * already reported as drift for the same value of ours.
  */
-function isToBeSent(difference: Difference, edited: boolean, { compute }: View): boolean {
+function isToBeSent(
+  { field, ours }: Difference,
+  edited: boolean,
+  drift: readonly Difference[],
+  { compute }: View,
+): boolean {
   if (compute.spec.driftPolicy === "Correct") return true;
-  if (!edited) return false;
-  return (
-    compute.status.drift?.some(({ field, ours }) => field === difference.field && ours === difference.ours) !== true
-  );
+  return edited && !drift.some((told) => told.field === field && told.ours === ours);
 }
 
 function patchOf(link: Link, { differences, unechoed }: Comparison, edited: boolean): Step {
