@@ -11,7 +11,14 @@ export interface Account {
   organizationID?: string;
 }
 
+/** Asked for on every pass over a Compute; an account is never changed, only replaced. */
+const named = new WeakMap<Account, string>();
+
 /** Names base URL and key of an account, without giving the key away. */
-export function accountThrough({ baseURL, key }: Account): string {
-  return throughOf(baseURL, key.fingerprint());
+export function accountThrough(account: Account): string {
+  const known = named.get(account);
+  if (known !== undefined) return known;
+  const through = throughOf(account.baseURL, account.key.fingerprint());
+  named.set(account, through);
+  return through;
 }
