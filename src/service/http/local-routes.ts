@@ -9,82 +9,85 @@ import { openRoute, param, type Route } from "./route.ts";
 import { Empty, truth } from "./shapes.ts";
 
 /** What is not part of the API: playing a client of a compute, and administration. Beside `/api/v2`, without keys. */
-export function localRoutes(): Route[] {
-  return [
-    openRoute(
-      {
-        method: "POST",
-        path: "/_connect/{endpoint_id}",
-        operationId: "connect",
-        summary: "Holds a connection to a compute for some seconds, and wakes it where it is idle.",
-        body: nothing,
-        query: z.object({
-          seconds: z
-            .string()
-            .regex(/^[0-9]{1,7}(\.[0-9]{1,3})?$/, { error: "must be a number of seconds, 0 to 604800" })
-            .transform(Number)
-            .pipe(z.number().max(604_800, { error: "must be a number of seconds, 0 to 604800" }))
-            .default(0),
-          pooled: truth,
-        }),
-        answers: { 200: Empty },
-      },
-      (request) => {
-        const { world, query, at } = request;
-        return { status: 200, body: connect(world, param(request, "endpoint_id"), query, at) };
-      },
-    ),
-    openRoute(
-      {
-        method: "PUT",
-        path: "/_admin/organizations/{org_id}/members/{account_id}",
-        operationId: "putMember",
-        summary: "Makes an account a member of an organization, or changes its role.",
-        body: z.strictObject({ role: z.enum(["admin", "member"]) }),
-        query: nothing,
-        answers: { 200: Empty },
-      },
-      (request) => {
-        const { world, body, at } = request;
-        const [organizationId, accountId] = [param(request, "org_id"), param(request, "account_id")];
-        putMember(world, organizationId, accountId, body.role, at);
-        return { status: 200, body: { organization: organizationId, account: accountId, role: body.role } };
-      },
-    ),
-    openRoute(
-      {
-        method: "DELETE",
-        path: "/_admin/organizations/{org_id}/members/{account_id}",
-        operationId: "removeMember",
-        summary: "Takes an account out of an organization.",
-        body: nothing,
-        query: nothing,
-        answers: { 204: undefined },
-      },
-      (request) => {
-        removeMember(request.world, param(request, "org_id"), param(request, "account_id"));
-        return { status: 204 };
-      },
-    ),
-    openRoute(
-      {
-        method: "PUT",
-        path: "/_admin/projects/{project_id}/owner",
-        operationId: "putOwner",
-        summary: "Gives a project to another account or organization.",
-        body: z.strictObject({ owner: z.string().min(1).max(60) }),
-        query: nothing,
-        answers: { 200: Empty },
-      },
-      (request) => {
-        const { world, body, at } = request;
-        const projectId = param(request, "project_id");
-        moveProject(world, projectId, ownerNamed(world, body.owner), at);
-        return { status: 200, body: { project: projectId, owner: body.owner } };
-      },
-    ),
-  ];
+export function localRoutes(): readonly Route[] {
+  return routes;
 }
+
+/** Made once for all services of a process. */
+const routes: readonly Route[] = [
+  openRoute(
+    {
+      method: "POST",
+      path: "/_connect/{endpoint_id}",
+      operationId: "connect",
+      summary: "Holds a connection to a compute for some seconds, and wakes it where it is idle.",
+      body: nothing,
+      query: z.object({
+        seconds: z
+          .string()
+          .regex(/^[0-9]{1,7}(\.[0-9]{1,3})?$/, { error: "must be a number of seconds, 0 to 604800" })
+          .transform(Number)
+          .pipe(z.number().max(604_800, { error: "must be a number of seconds, 0 to 604800" }))
+          .default(0),
+        pooled: truth,
+      }),
+      answers: { 200: Empty },
+    },
+    (request) => {
+      const { world, query, at } = request;
+      return { status: 200, body: connect(world, param(request, "endpoint_id"), query, at) };
+    },
+  ),
+  openRoute(
+    {
+      method: "PUT",
+      path: "/_admin/organizations/{org_id}/members/{account_id}",
+      operationId: "putMember",
+      summary: "Makes an account a member of an organization, or changes its role.",
+      body: z.strictObject({ role: z.enum(["admin", "member"]) }),
+      query: nothing,
+      answers: { 200: Empty },
+    },
+    (request) => {
+      const { world, body, at } = request;
+      const [organizationId, accountId] = [param(request, "org_id"), param(request, "account_id")];
+      putMember(world, organizationId, accountId, body.role, at);
+      return { status: 200, body: { organization: organizationId, account: accountId, role: body.role } };
+    },
+  ),
+  openRoute(
+    {
+      method: "DELETE",
+      path: "/_admin/organizations/{org_id}/members/{account_id}",
+      operationId: "removeMember",
+      summary: "Takes an account out of an organization.",
+      body: nothing,
+      query: nothing,
+      answers: { 204: undefined },
+    },
+    (request) => {
+      removeMember(request.world, param(request, "org_id"), param(request, "account_id"));
+      return { status: 204 };
+    },
+  ),
+  openRoute(
+    {
+      method: "PUT",
+      path: "/_admin/projects/{project_id}/owner",
+      operationId: "putOwner",
+      summary: "Gives a project to another account or organization.",
+      body: z.strictObject({ owner: z.string().min(1).max(60) }),
+      query: nothing,
+      answers: { 200: Empty },
+    },
+    (request) => {
+      const { world, body, at } = request;
+      const projectId = param(request, "project_id");
+      moveProject(world, projectId, ownerNamed(world, body.owner), at);
+      return { status: 200, body: { project: projectId, owner: body.owner } };
+    },
+  ),
+];
 
 /** The account or organization with this id. */
 export function ownerNamed(world: World, id: string): Owner {
