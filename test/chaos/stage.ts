@@ -19,6 +19,8 @@ export interface StageOptions {
   refreshInterval: string;
 }
 
+const flags = ["--max-deletes-per-minute=6000", "--log-level=debug"];
+
 /** How many times faster than life the service's operations run. */
 const timeScale = 5;
 
@@ -58,12 +60,7 @@ export class Stage implements AsyncDisposable {
           kubeconfig: await controlPlane.kubeconfigFor({ name: operatorUser, groups: ["system:masters"] }),
           allowedBaseURLs: ["http://127.0.0.1:*/api/v2"],
           namespaces: [namespace],
-          args: [
-            ...["--create-settle", `${options.createSettleSeconds}s`],
-            ...["--max-deletes-per-minute", "6000"],
-            ...["--log-level", "debug"],
-            ...args,
-          ],
+          args: [`--create-settle=${options.createSettleSeconds}s`, ...flags, ...args],
         }),
       );
     const [first, second] = fleets;

@@ -72,7 +72,7 @@ export class Weather {
     const { stage, dice } = this.#options;
     switch (disaster) {
       case "API server":
-        return this.#restartApiServer(async () => void (await sleep(dice.between(0, 3000))));
+        return this.#restartApiServer(() => sleep(dice.between(0, 3000)));
       case "etcd":
         return stage.controlPlane.restartEtcd();
       case "history":
@@ -97,7 +97,7 @@ export class Weather {
     }
   }
 
-  async #restartApiServer(meanwhile: () => Promise<void>): Promise<void> {
+  async #restartApiServer(meanwhile: () => Promise<unknown>): Promise<void> {
     const { controlPlane } = this.#options.stage;
     await controlPlane.killApiServer();
     await meanwhile();

@@ -17,7 +17,7 @@ it("30 Computes in a storm come to 30 endpoints, each its own Compute's, and nob
     seed: 1,
     progress: (line) => lines.push(line),
   });
-  console.info(lines.join("\n"), report.figures);
-  expect(report.complaints, report.histories.join("\n")).toEqual([]);
+  console.info([...lines, ...report.histories].join("\n"), report.figures);
+  expect(report.complaints).toEqual([]);
   expect([report.declared, report.atService]).toEqual([30, 30]);
 }, 600_000);
