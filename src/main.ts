@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import manifest from "../package.json" with { type: "json" };
 import type { CliPorts } from "./cli/ports.ts";
 import type { CommandPorts } from "./operator/command.ts";
 import type { Clock } from "./operator/runtime/clock.ts";
@@ -47,7 +48,11 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
   const command = commands[name];
   if (command) return (await command.load())(args, ports);
   const list = Object.entries(commands).map(([known, { summary }]) => `  ${known.padEnd(10)}${summary}`);
-  const usage = `Usage: compute-operator COMMAND [flags]\n\n${list.join("\n")}\n\nCOMMAND --help shows its flags.`;
+  const usage = `Usage: compute-operator COMMAND [flags]\n\n${list.join("\n")}\n\nCOMMAND --help shows its flags; --version the version.`;
+  if (name === "--version") {
+    ports.stdout(`compute-operator ${manifest.version}`);
+    return 0;
+  }
   if (name === "--help" || name === "-h" || name === "help") {
     ports.stdout(usage);
     return 0;

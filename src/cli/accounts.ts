@@ -70,9 +70,9 @@ function givenKey({ env }: Given): ApiKey | undefined {
 
 function givenBaseURL({ baseURL = publicServicePattern }: Given): string {
   const normalised = normalisedBaseURL(baseURL);
-  if (normalised !== undefined) return normalised;
+  if (normalised?.endsWith("/api/v2") === true) return normalised;
   throw new CommandProblem([
-    `--base-url must be an http or https URL without user, query and fragment, for example ${publicServicePattern}, not ${JSON.stringify(baseURL)}`,
+    `--base-url must be an http or https URL that ends in /api/v2, without user, query and fragment, for example ${publicServicePattern}, not ${JSON.stringify(baseURL)}`,
   ]);
 }
 

@@ -18,7 +18,8 @@ export async function exportProject(
   if (namespace !== undefined) requireName("--namespace", namespace);
   const answer = await client.listEndpoints(project, signal);
   if (answer.kind !== "ok") {
-    throw new CommandProblem([saidOnce(meaningOf(answer, `list the endpoints of project ${project}`).message)]);
+    const meaning = meaningOf(answer, `list the endpoints of project ${project}`);
+    throw new CommandProblem([saidOnce(meaning, client.account.baseURL)]);
   }
   const documents: string[] = [];
   const skipped: string[] = [];

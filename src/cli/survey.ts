@@ -1,5 +1,6 @@
 import type { Operation } from "../api/operation.ts";
 import { type Account, accountThrough } from "../operator/client/account.ts";
+import type { Failure } from "../operator/client/answer.ts";
 import { RequestBudget } from "../operator/client/budget.ts";
 import { ServiceClient } from "../operator/client/client.ts";
 import type { ServiceTransport } from "../operator/client/transport.ts";
@@ -87,7 +88,7 @@ export class Survey {
         project.listing =
           answer.kind === "ok"
             ? { kind: "listed", index: new EndpointIndex(answer.value), startedAt }
-            : { kind: "blocked", sight: blockedBy(meaningOf(answer, `list the endpoints of project ${project.id}`)) };
+            : { kind: "blocked", sight: unlisted(answer, project) };
       }),
     );
   }
@@ -109,7 +110,7 @@ export class Survey {
     const allowed = connection?.spec.allowedProjects;
     if (connection !== undefined && allowed !== undefined && !allowed.includes(id)) {
       const message = `ServiceConnection "${connection.metadata.name}" does not allow project ${id}. Add it to its spec.allowedProjects, or use another connection.`;
-      return blockedBy({ reason: "ConnectionNotReady", message });
+      return { kind: "blocked", reason: "ConnectionNotReady", message, projectGone: false };
     }
     if (listing === undefined) return { kind: "awaited" };
     if (listing.kind === "blocked") return listing.sight;
@@ -153,6 +154,8 @@ export function clientFor(
   return new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {} });
 }
 
-function blockedBy({ reason, message }: ReturnType<typeof meaningOf>): Extract<Sight, { kind: "blocked" }> {
-  return { kind: "blocked", reason, message: saidOnce(message), projectGone: false };
+function unlisted(failure: Failure, { id, client }: Project): Extract<Sight, { kind: "blocked" }> {
+  const meaning = meaningOf(failure, `list the endpoints of project ${id}`);
+  const message = saidOnce(meaning, client.account.baseURL);
+  return { kind: "blocked", reason: meaning.reason, message, projectGone: false };
 }

@@ -1,8 +1,9 @@
 import type { Random, ServiceClock } from "./clock.ts";
-import { createApp, listen } from "./http/server.ts";
+import { createApp, type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
 import { Refusal } from "./refusal.ts";
+import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
 import { plantFirstAccount } from "./seed/first.ts";
 import { BadSeed, plant } from "./seed/plant.ts";
@@ -35,16 +36,22 @@ export interface RunPorts {
 /** Runs the service until the signal aborts; answers the exit status. */
 export async function runService(options: RunOptions, ports: RunPorts): Promise<number> {
   let service: Service | undefined;
+  let listening: Listening | undefined;
   try {
-    service = start(options, ports);
-    const listening = await listen(createApp(service), options).catch((error: unknown) => {
+    const document = options.seed === undefined ? undefined : readSeed(options.seed);
+    service = make(options, ports);
+    // Before anything is made: where it cannot listen, the first key is not shown, and so not lost either.
+    listening = await listen(createApp(service), options).catch((error: unknown) => {
       throw new CannotListen(options, error);
     });
+    const firstKey = furnish(service, document);
     const stopTimers = keepTime(service);
-    ports.stdout(`Listening on http://${bracketed(options.host)}:${listening.port}${apiRoot}`);
+    const origin = `http://${bracketed(options.host)}:${listening.port}`;
+    if (firstKey !== undefined) ports.stdout(`API key (shown once): ${firstKey}`);
+    ports.stdout(`Listening on ${origin}${apiRoot}`);
+    ports.stdout(`Console: ${origin}/`);
     await aborted(ports.signal);
     stopTimers();
-    await listening.close();
     return 0;
   } catch (error) {
     const foreseen =
@@ -56,14 +63,14 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     ports.stderr(`compute-operator service: ${error.message}`);
     return 1;
   } finally {
+    await listening?.close();
     service?.close();
   }
 }
 
-function start({ data, seed, timeScale, strictSpec, faults }: RunOptions, ports: RunPorts): Service {
-  const document = seed === undefined ? undefined : readSeed(seed);
+function make({ data, timeScale, strictSpec, faults }: RunOptions, ports: RunPorts): Service {
   const { clock, random, ids } = ports;
-  const service = createService({
+  return createService({
     clock,
     random,
     ids,
@@ -71,11 +78,13 @@ function start({ data, seed, timeScale, strictSpec, faults }: RunOptions, ports:
     options: { timeScale, strictSpec, faults },
     onError: (error) => ports.stderr(`internal error: ${error instanceof Error ? error.stack : String(error)}`),
   });
+}
+
+/** Makes what the seed names, or where there is none and nothing else the first account; answers its key. */
+function furnish(service: Service, document: Seed | undefined): string | undefined {
   if (document) service.change((world, at) => plant(world, document, at));
-  else if (service.world.store.accounts.all().length === 0) {
-    ports.stdout(`API key (shown once): ${service.change(plantFirstAccount)}`);
-  }
-  return service;
+  else if (service.world.store.accounts.all().length === 0) return service.change(plantFirstAccount);
+  return undefined;
 }
 
 /** The longest that Node's timers can wait, in milliseconds. */

@@ -167,7 +167,8 @@ export class Service {
       const { status, code, message, headers } = error;
       return jsonReply(status, { request_id, code, message }, { ...headers, "x-request-id": request_id });
     }
-    return this.internalError(error, request_id);
+    const reply = this.internalError(error, request_id);
+    return this.#console.serves(call.path) ? this.#console.broken(call, request_id) : reply;
   }
 
   /** Reports a mistake of our own and answers it without giving anything away. */

@@ -1,17 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { keys, main, preview, project } from "../service/support/shop.ts";
-import { Stage } from "./stage.ts";
-import { baseURL, compute, connection, documents } from "./texts.ts";
+import { main, preview, project } from "../service/support/shop.ts";
+import { refusals, Stage } from "./stage.ts";
+import { compute, connection, documents } from "./texts.ts";
 
 const head = "apiVersion: compute-operator.dev/v1alpha1\n";
-
-/** The lines that plan writes for a file of this text, the name of the command left out. */
-async function refusals(text: string, stage = new Stage()): Promise<string> {
-  using _ = stage;
-  const run = await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
-  expect(run).toMatchObject({ status: 1, out: "" });
-  return run.err.replaceAll("compute-operator plan: ", "");
-}
 
 describe("a bad manifest is refused with file, line, object, field and what is allowed", () => {
   test.each<[string, string, string]>([
@@ -107,109 +99,6 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     expect(await refusals(text)).toMatch(
       /a\.yaml:4: Compute shop\/a: spec\.typ: .*\n.*a\.yaml:5: Compute shop\/b: spec\.typ: /,
     );
-  });
-});
-
-describe("the connection", () => {
-  const env = { COMPUTE_OPERATOR_API_KEY: keys.shop };
-  const noSecret = connection.slice(connection.indexOf("---\n") + 4);
-
-  test.each<[string, string, string]>([
-    [
-      "is missing",
-      compute("a"),
-      `a.yaml:1: Compute shop/a: spec.connectionRef.name: there is no ServiceConnection "default" in these manifests. Add it and its Secret, or set COMPUTE_OPERATOR_API_KEY (and --base-url)`,
-    ],
-    [
-      "has no Secret",
-      documents(noSecret, compute("a")),
-      `a.yaml:1: ServiceConnection shop/default: There is no Secret "service-api-key" of type compute-operator.dev/api-key`,
-    ],
-    [
-      "has an empty Secret",
-      documents(connection.replace(keys.shop, '""'), compute("a")),
-      `a.yaml:1: ServiceConnection shop/default: Secret "service-api-key" is empty under "api-key"`,
-    ],
-    [
-      "has a Secret without that key",
-      documents(connection.replace("{api-key:", "{key:"), compute("a")),
-      `Secret "service-api-key" has no key "api-key"`,
-    ],
-  ])("that %s is told", async (_what, text, message) => {
-    expect(await refusals(text)).toContain(message);
-  });
-
-  test.each<[string, string, number, string]>([
-    [
-      "a wrong key",
-      connection.replace(keys.shop, "wrong"),
-      1,
-      "! shop/a  error    Unauthorized: The service refused the API key",
-    ],
-    [
-      "a key without that project",
-      connection.replace(keys.shop, keys.other),
-      1,
-      "! shop/a  error    ProjectNotFound: ",
-    ],
-    [
-      "a connection that does not allow the project",
-      connection.replace("spec: {", "spec: {allowedProjects: [other], "),
-      1,
-      `ConnectionNotReady: ServiceConnection "default" does not allow project ${project}`,
-    ],
-  ])("with %s nothing is planned", async (_what, connected, status, line) => {
-    using stage = new Stage();
-    const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connected, compute("a")))]);
-    expect(run).toMatchObject({ status, out: expect.stringContaining(line) });
-    const applied = await stage.run("apply", ["-f", `${stage.directory}/a.yaml`, "--yes"]);
-    expect(applied.status).toBe(1);
-    expect(stage.writes).toEqual([]);
-  });
-
-  test("to a service that cannot be reached is told", async () => {
-    using stage = new Stage();
-    stage.fate = () => "lost before";
-    const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a")))]);
-    const line = /ServiceUnavailable: The service is not available: .*: no answer in time\.$/m;
-    expect(run).toMatchObject({ status: 1, out: expect.stringMatching(line) });
-  });
-
-  test("comes from --base-url and the environment where the manifests have none", async () => {
-    using stage = new Stage();
-    stage.env = env;
-    const run = await stage.run("plan", ["-f", "-", "--base-url", baseURL], compute("a"));
-    expect(run).toMatchObject({ status: 2, out: expect.stringContaining("+ shop/a  create") });
-  });
-
-  test("takes the key from the environment for its own base URL only where that is named on the command line", async () => {
-    using stage = new Stage();
-    stage.env = env;
-    const asked: string[] = [];
-    stage.fate = ({ baseURL: to }) => {
-      asked.push(to);
-      return "answered";
-    };
-    const args = ["-f", stage.file("a.yaml", documents(noSecret, compute("a")))];
-    const refused = await stage.run("plan", args);
-    expect(refused).toMatchObject({
-      status: 1,
-      err: expect.stringContaining(`is sent to https://console.neon.tech/api/v2 alone, not to ${baseURL}`),
-    });
-    expect(asked).toEqual([]);
-    expect((await stage.run("plan", [...args, "--base-url", baseURL])).status).toBe(2);
-    expect(new Set(asked)).toEqual(new Set([baseURL]));
-  });
-
-  test("never shows its key, whatever goes wrong", async () => {
-    for (const fate of ["answered", "lost before"] as const) {
-      using stage = new Stage();
-      stage.fate = () => fate;
-      const text = documents(connection.replace(keys.shop, "very-secret-key"), compute("a"));
-      // Each fate on a stage of its own.
-      const run = await stage.run("plan", ["-f", stage.file("a.yaml", text), "--output", "json"]);
-      expect(run.out + run.err).not.toContain("very-secret-key");
-    }
   });
 });
 

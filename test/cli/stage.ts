@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
+import { expect } from "vitest";
 import { applyCommand, exportCommand, planCommand } from "../../src/cli/command.ts";
 import type { CliPorts } from "../../src/cli/ports.ts";
 import { NoAnswer, type ServiceRequest, type ServiceTransport } from "../../src/operator/client/transport.ts";
@@ -122,4 +123,12 @@ export class Stage implements Disposable {
     this.shop.core.close();
     this.#directory.remove();
   }
+}
+
+/** The lines that plan writes for a file of this text, the name of the command left out. */
+export async function refusals(text: string, stage = new Stage()): Promise<string> {
+  using _ = stage;
+  const run = await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
+  expect(run).toMatchObject({ status: 1, out: "" });
+  return run.err.replaceAll("compute-operator plan: ", "");
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import manifest from "../../package.json" with { type: "json" };
 import { freePort } from "../support/ports.ts";
 import { Image, imageUser } from "./image.ts";
 
@@ -62,6 +63,12 @@ describe("the image", () => {
     expect(shell).toBe(false);
     expect(imageUser).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     expect(uid).not.toBe(0);
+  });
+
+  test("says which version it is", async () => {
+    const child = await image.start(["--version"]);
+    expect(await child.end).toEqual({ status: 0, signal: null });
+    expect(child.lines).toEqual([`compute-operator ${manifest.version}`]);
   });
 
   test("starts, serves and stops in order on SIGTERM", async () => {

@@ -77,8 +77,21 @@ describe("without a seed", () => {
     expect(await first.stop()).toBe(0);
     const second = new Running("--port", "0", "--data", data);
     expect(await projectsOf(await second.listening(), key)).toEqual(["first-project"]);
-    expect(second.out).toHaveLength(1);
+    expect(second.out.join()).not.toContain("API key");
     expect(await second.stop()).toBe(0);
+  });
+
+  it("says key, address and console, each on a line of its own, and that in this order", async () => {
+    const running = new Running("--port", "0");
+    const baseURL = await running.listening();
+    const { origin } = new URL(baseURL);
+    expect(running.out).toEqual([
+      expect.stringMatching(/^API key \(shown once\): \S{64}$/),
+      `Listening on ${origin}/api/v2`,
+      `Console: ${origin}/`,
+    ]);
+    expect(await (await fetch(`${origin}/`)).text()).toContain("Compute console");
+    expect(await running.stop()).toBe(0);
   });
 });
 
@@ -105,7 +118,7 @@ projects:
     const running = new Running("--port", "0", "--seed", seed);
     const baseURL = await running.listening();
     for (const key of ["ana-key", "org-key", "scoped-key"]) expect(await projectsOf(baseURL, key)).toEqual(["shop"]);
-    expect(running.out).toEqual([`Listening on ${baseURL}`]);
+    expect(running.out[0]).toBe(`Listening on ${baseURL}`);
     expect(await running.stop()).toBe(0);
   });
 
@@ -163,19 +176,25 @@ describe("flags", () => {
     }
   });
 
-  it("that name a port in use end with what to do", async () => {
+  it("that name a port in use end with what to do, and cost no key", async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => {
       taken.listen(0, "127.0.0.1", resolve);
     });
     const address = taken.address();
     const port = typeof address === "object" ? address?.port : undefined;
-    const running = new Running("--port", String(port));
+    const data = join(directory.path, "service.sqlite");
+    const running = new Running("--port", String(port), "--data", data);
     expect(await running.status).toBe(1);
     expect(running.err[0]).toMatch(
       /cannot listen on 127\.0\.0\.1, port \d+: .*EADDRINUSE.* Choose others with --host and --port\./,
     );
+    expect(running.out).toEqual([]);
     taken.close();
+    const again = new Running("--port", "0", "--data", data);
+    await again.listening();
+    expect(again.out[0]).toContain("API key (shown once): ");
+    expect(await again.stop()).toBe(0);
   });
 
   it("that name a store which cannot be used end with what it must be", async () => {

@@ -62,6 +62,16 @@ export class Console {
     return this.#answerTo(call, at, { session, account, frame });
   }
 
+  /** The page that tells of a mistake of our own, whoever is signed in. */
+  broken({ path }: ServiceCall, requestId: string): ServiceReply {
+    const problem = {
+      title: "Something went wrong here",
+      message: `The service could not do this, through no fault of yours. Its log says why (request ${requestId}).`,
+      advice: "Nothing was changed. Try again.",
+    };
+    return pageReply(500, nothingHere, { account: undefined, token: "", path, problem });
+  }
+
   /** Why a form is not carried out, whoever seems to have sent it. */
   #distrust(call: ServiceCall, cookie: string | undefined): Problem | undefined {
     if (isFromElsewhere(call)) {
@@ -89,7 +99,8 @@ export class Console {
       at,
       account,
       caller,
-      session,
+      // Whoever wants only the headers is not told what is told once.
+      session: call.head === true ? { ...session } : session,
       token: frame.token,
       params: match?.params ?? {},
       query: call.query ?? {},
@@ -101,8 +112,8 @@ export class Console {
       const { route } = match;
       if (route.method === "POST") return submitted(route, visit, frame);
       const page = route.show(visit);
-      const { notice } = session;
-      session.notice = undefined;
+      const { notice } = visit.session;
+      visit.session.notice = undefined;
       return pageReply(200, page, { ...frame, notice });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

@@ -8,6 +8,8 @@ export interface ServiceCall {
   headers?: Readonly<Record<string, string>>;
   /** As it came over the wire; absent or empty where there is none. */
   body?: string;
+  /** Only the headers of the answer are wanted, as by HEAD; `method` is then GET. */
+  head?: boolean;
   /** The caller's address; by default 127.0.0.1. */
   remote?: string;
 }

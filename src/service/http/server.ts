@@ -88,6 +88,7 @@ function callOf({ req, env }: Context<Env>, body: string): ServiceCall {
   const remote = env.incoming.socket.remoteAddress;
   return {
     method: req.method === "HEAD" ? "GET" : req.method,
+    head: req.method === "HEAD",
     path: new URL(req.url).pathname,
     query: req.query(),
     headers: req.header(),

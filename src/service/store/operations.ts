@@ -31,6 +31,12 @@ export type NewOperation = Omit<StoredOperation, "seq" | "failuresCount" | "erro
   chain: number | undefined;
 };
 
+/** How many operations of a project are kept; older ones that are over are forgotten. */
+export const mostKept = 10_000;
+
+/** Ids are random: an operation whose id begins so, one in 256, has those of its project looked through. */
+const sweepsAt = "00";
+
 export class Operations {
   readonly #db: Database;
 
@@ -57,9 +63,21 @@ export class Operations {
     );
     if (!row) throw new Error("the new operation was not stored");
     const stored = operationOf(row);
+    if (stored.id.startsWith(sweepsAt)) this.#forgetOld(stored.projectId);
     if (operation.chain !== undefined) return stored;
     this.#db.run("UPDATE operations SET chain = seq WHERE seq = ?", stored.seq);
     return { ...stored, chain: stored.seq };
+  }
+
+  /** Whoever pages through them comes to an earlier end, and misses nothing before it. */
+  #forgetOld(projectId: string): void {
+    const oldest = "SELECT seq FROM operations WHERE project_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
+    this.#db.run(
+      `DELETE FROM operations WHERE project_id = ? AND NOT (${unfinished}) AND seq <= (${oldest})`,
+      projectId,
+      projectId,
+      mostKept,
+    );
   }
 
   setStatus(seq: number, status: OperationStatus, at: number, due: number | undefined): void {

@@ -34,6 +34,13 @@ describe("a personal key", () => {
     expect(new Visitor(shop.core).signIn("acc-ana").get("/app/keys").html).not.toContain(secret);
   });
 
+  it("keeps its secret for the page where somebody asks for the headers alone", () => {
+    ana.postOnly("/app/keys", { name: "desk" });
+    expect(ana.head("/app/keys").status).toBe(200);
+    expect(secretIn(ana.get("/app/keys"))).toMatch(/^[0-9a-f]{64}$/);
+    expect(secretIn(ana.get("/app/keys"))).toBeUndefined();
+  });
+
   it("makes further keys through the API", () => {
     shop.plant({ accounts: [{ id: "acc-new", email: "new@example.com" }] });
     const first = secretIn(new Visitor(shop.core).signIn("acc-new").post("/app/keys", { name: "first" })) ?? "";

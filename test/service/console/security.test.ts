@@ -16,6 +16,21 @@ beforeEach(() => {
 const signedIn = (account = "acc-ana") => new Visitor(shop.core).signIn(account);
 const largest = () => shop.get(primary).autoscaling_limit_max_cu;
 
+describe("a mistake of our own", () => {
+  it("is told on a page, without what went wrong, and reported", () => {
+    const ana = signedIn();
+    const broken = (): never => {
+      throw new Error("the inner workings");
+    };
+    shop.core.world.ids = { ...shop.core.world.ids, secret: broken };
+    const seen = ana.post("/app/keys", { name: "desk" });
+    expect([seen.status, seen.headers["content-type"]]).toEqual([500, "text/html; charset=utf-8"]);
+    expect(textOf(seen)).toContain("Something went wrong here");
+    expect(seen.html).not.toContain("inner workings");
+    expect(shop.errors).toHaveLength(1);
+  });
+});
+
 describe("signing in", () => {
   it("offers every account to a browser on this machine", () => {
     const seen = new Visitor(shop.core).get("/");

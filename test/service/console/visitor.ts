@@ -29,6 +29,11 @@ export class Visitor {
     return this.#send({ method: "GET", path: pathname, query: Object.fromEntries(searchParams) });
   }
 
+  /** Asks for the headers alone. */
+  head(path: string): Seen {
+    return this.#send({ method: "GET", head: true, path });
+  }
+
   /** Sends a form as it is on the page: with its token, unless `fields` gives another. */
   post(path: string, fields: Fields = {}, headers: Fields = {}): Seen {
     const seen = this.postOnly(path, fields, headers);

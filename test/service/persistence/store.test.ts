@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
+import { mostKept } from "../../../src/service/store/operations.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { TestService } from "../support/service.ts";
@@ -15,6 +16,29 @@ beforeEach(() => {
   file = join(directory.path, "service.sqlite");
 });
 afterEach(() => directory.remove());
+
+describe("the operations of a project", () => {
+  it("are kept, the newest ten thousand and all that run, so that the store ends growing", () => {
+    const shop = new Shop();
+    const { ids, store } = shop.core.world;
+    const insert = (n: number, status: "finished" | "running") => {
+      const made = { projectId: project, branchId: undefined, endpointId: undefined, action: "apply_config" };
+      const rest = { effect: "none", chain: undefined, durationMs: 0, due: undefined, createdAt: n } as const;
+      return store.operations.insert({ id: ids.uuid(), ...made, ...rest, status });
+    };
+    store.transaction(() => {
+      insert(0, "running");
+      for (let n = 1; n < mostKept + 4000; n += 1) insert(n, "finished");
+    });
+    const all = store.operations.page(project, { beforeSeq: undefined, limit: 20_000 });
+    expect(all.length).toBeGreaterThan(mostKept);
+    expect(all.length).toBeLessThan(mostKept + 2000);
+    expect(all.at(-1)).toMatchObject({ createdAt: 0, status: "running" });
+    expect(all.slice(0, mostKept).map(({ createdAt }) => createdAt)).toEqual(
+      Array.from({ length: mostKept }, (_, n) => mostKept + 3999 - n),
+    );
+  });
+});
 
 describe("a service that was ended and started again", () => {
   it("has everything it had", () => {
