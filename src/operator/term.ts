@@ -100,7 +100,7 @@ export class Term {
         connectionsOf: (namespace) => caches.connections.list().filter(within(namespace)),
         secret: (namespace, name) => caches.apiKeys.get(namespace, name),
         secretsOf: (namespace) => caches.apiKeys.list().filter(within(namespace)),
-        computesOf: (namespace) => caches.computes.list().filter(within(namespace)),
+        computesOf: (namespace) => [...caches.computes.list(), ...this.#computes.departed].filter(within(namespace)),
       },
       wakeUsers: (namespace, name) => this.#wakeUsersOf(namespace, name),
       event: term.event,
@@ -121,6 +121,7 @@ export class Term {
       uninstalling: () => crdIsGoing(cluster),
       createSettleMs: options.createSettleMs,
       signal,
+      onSettled: ({ metadata }) => this.#wakeConnectionsOf(metadata.namespace ?? ""),
       onStep: (step, compute, outcome) => this.#note(step.step, compute, outcome.notes),
     });
     this.#pools = new PoolReconciler({
@@ -167,20 +168,13 @@ export class Term {
     for (const queue of Object.values(this.#queues)) queue.close();
   }
 
-  computeChanged({ type, object, previous }: Change<Compute>): void {
+  computeChanged(change: Change<Compute>): void {
+    const { type, object, previous } = change;
     const { uid, namespace = "" } = object.metadata;
     const { selects } = this.#options.options;
-    const woken = new Set([uid]);
-    if (type === "deleted" || claimOf(object) !== claimOf(previous)) {
-      for (const version of [previous, object]) {
-        if (version !== undefined) for (const other of this.#claims.neighboursOf(version)) woken.add(other);
-      }
-    }
-    if (type === "deleted") this.#claims.delete(uid);
+    const woken = this.#claims.change(change);
+    if (type === "deleted") this.#computes.gone(object);
     else {
-      this.#claims.set(object);
-      for (const other of this.#claims.neighboursOf(object))
-        if (claimOf(object) !== claimOf(previous)) woken.add(other);
       this.#computes.delivered(object);
       if (previous !== undefined && !selects(previous.metadata.labels) && selects(object.metadata.labels)) {
         this.#computes.entered(uid);
@@ -270,15 +264,6 @@ export class Term {
 /** What of a Compute touches the connections of its namespace. */
 function needOf({ spec, metadata }: Compute): string {
   return JSON.stringify([spec.connectionRef.name, metadata.deletionTimestamp]);
-}
-
-/** What of a Compute touches the claims of others. */
-function claimOf(compute: Compute | undefined): string {
-  if (compute === undefined) return "";
-  const { spec, metadata } = compute;
-  const { projectID, branchID, type, adopt, connectionRef } = spec;
-  const { deletionTimestamp } = metadata;
-  return JSON.stringify([projectID, branchID, type, adopt, connectionRef, recordedID(compute), deletionTimestamp]);
 }
 
 /** Of the pool that would name a member like this. */

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { SmallWorld } from "./support/small-world.ts";
+import type { Spec } from "./support/specs.ts";
 
 const place = { projectID: "shop", branchID: "br-0-a" };
 const create = "POST /projects/shop/endpoints";
+const connection = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";
 const strict = { strictSpec: true };
 
 describe("what kubectl replace drops", () => {
@@ -52,6 +54,105 @@ describe("what kubectl replace drops", () => {
     await world.settle(1);
     expect(world.writes).toEqual([create]);
     expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
+  });
+});
+
+describe("a Compute that is replaced and deleted at once, before its finalizer can be put back", () => {
+  const replica = { ...place, type: "read_only" };
+
+  /** Does something while the first POST is on its way. */
+  function duringPost(world: SmallWorld, act: () => void): void {
+    let done = false;
+    world.host.instead = ({ method }) => {
+      if (method === "POST" && !done) {
+        done = true;
+        act();
+      }
+      return undefined;
+    };
+  }
+  const vanish = (world: SmallWorld, spec: Spec) => () => {
+    world.replace(0, spec);
+    world.remove(0);
+  };
+
+  it.each([
+    ["by its marker", {}],
+    ["by its id, where the service shows no names", strict],
+  ])("has the endpoint deleted that was on its way: it is known %s", async (_, service) => {
+    await using world = new SmallWorld([place.branchID], 1, service);
+    duringPost(world, vanish(world, replica));
+    world.declare(0, replica);
+    await world.clock.advance(30_000);
+    expect(world.isGone(0)).toBe(true);
+    expect(world.endpoints).toEqual([]);
+    expect(world.writes).toEqual([create, expect.stringMatching(/^DELETE /)]);
+  });
+
+  it("has the endpoint deleted that a lost reply was about, as soon as a list shows it", async () => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.host.service.setFaults([{ kind: "drop-after", method: "POST", route: "*", count: 1 }]);
+    duringPost(world, vanish(world, replica));
+    world.declare(0, replica);
+    await world.clock.advance(90_000);
+    expect(world.endpoints).toEqual([]);
+    expect(world.writes).toEqual([create, expect.stringMatching(/^DELETE /)]);
+  });
+
+  it("has the endpoint deleted that was made long before, also where the service is away for a while", async () => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.declare(0, place);
+    await world.settle(1);
+    vanish(world, place)();
+    world.host.service.setFaults([{ kind: "503", method: "*", route: "*" }]);
+    await world.clock.advance(120_000);
+    expect(world.send("GET", connection).metadata.finalizers).toEqual(["compute-operator.dev/in-use"]);
+    world.host.service.setFaults([]);
+    await world.clock.advance(120_000);
+    expect(world.endpoints).toEqual([]);
+    expect(world.send("GET", connection).metadata.finalizers ?? []).toEqual([]);
+  });
+
+  it.each<[string, (world: SmallWorld) => void]>([
+    ["says Retain", (world) => vanish(world, { ...replica, deletionPolicy: "Retain" })()],
+    [
+      "was let go by a person, who took the finalizer alone",
+      (world) => {
+        world.dropFinalizers(0);
+        world.remove(0);
+      },
+    ],
+  ])("keeps the endpoint where it %s", async (_, act) => {
+    await using world = new SmallWorld([place.branchID], 1);
+    duringPost(world, () => act(world));
+    world.declare(0, replica);
+    await world.clock.advance(120_000);
+    expect(world.isGone(0)).toBe(true);
+    expect(world.writes).toEqual([create]);
+  });
+
+  it("keeps what was taken over, and says so", async () => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.console("POST", "/projects/shop/endpoints", { endpoint: { branch_id: place.branchID, type: "read_write" } });
+    const adopting = { ...place, adopt: { branchPrimary: true } };
+    world.declare(0, adopting);
+    await world.settle(1);
+    vanish(world, adopting)();
+    await world.clock.advance(60_000);
+    expect(world.endpoints).toHaveLength(1);
+    expect(world.events("Released")).toEqual([expect.stringContaining("it was taken over by this Compute")]);
+  });
+
+  it("leaves the endpoint to another Compute that takes it over meanwhile", async () => {
+    await using world = new SmallWorld([place.branchID], 1);
+    duringPost(world, () => {
+      vanish(world, place)();
+      world.declare(1, { ...place, adopt: { branchPrimary: true } });
+    });
+    world.declare(0, place);
+    await world.clock.advance(60_000);
+    expect(world.compute(1).status.endpointID).toBe(world.endpoints[0]?.id);
+    expect(world.writes).toEqual([create]);
   });
 });
 

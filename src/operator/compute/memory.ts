@@ -40,6 +40,8 @@ export interface Memory {
   looks: { reason: string; count: number; dueAt: number | undefined };
   /** The value of `restartedAt` whose restart the service accepted: not to be sent again, should the status be lost. */
   restarted?: string;
+  /** Our finalizer was taken off. */
+  released?: true;
   /** When the Compute came under this process's selector from outside. */
   enteredAt?: number;
   /** The value of `reconcileRequestedAt` that lists are being renewed for. */

@@ -7,6 +7,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { release } from "./act/hands.ts";
 import { act } from "./act.ts";
 import { keepConnectionSecret } from "./connection-secret.ts";
+import { DepartedComputes, type DepartedOptions } from "./departed.ts";
 import { type Memory, newMemory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { recordedID } from "./observe/link.ts";
@@ -36,6 +37,7 @@ export interface ComputeReconcilerOptions {
   uninstalling: () => Promise<boolean>;
   createSettleMs: number;
   signal: AbortSignal;
+  onSettled: DepartedOptions["onSettled"];
   onStep?: (step: Step, compute: Compute, outcome: Outcome) => void;
 }
 
@@ -50,9 +52,11 @@ export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
   readonly #memories = new Map<string, Memory>();
   readonly #watchers = new Map<string, ProjectWatcher>();
+  readonly #departed: DepartedComputes;
 
   constructor(options: ComputeReconcilerOptions) {
     this.#options = options;
+    this.#departed = new DepartedComputes(options);
   }
 
   /** Lists from before now count for nothing: something was lost sight of. */
@@ -73,6 +77,17 @@ export class ComputeReconciler {
     if (memory?.ownWrite?.resourceVersion === metadata.resourceVersion) delete memory.ownWrite;
   }
 
+  /** The watch says that it is gone. */
+  gone(last: Compute): void {
+    const memory = this.#memories.get(last.metadata.uid);
+    if (memory !== undefined) this.#departed.gone(last, memory);
+  }
+
+  /** Computes that are gone and need their connection for what they left. */
+  get departed(): Compute[] {
+    return this.#departed.all;
+  }
+
   /** A complete list of the API server came in: it holds every write of ours that ended before. */
   relisted(): void {
     for (const memory of this.#memories.values()) delete memory.ownWrite;
@@ -84,8 +99,9 @@ export class ComputeReconciler {
     const compute = this.#options.cache.computeByUID(uid);
     if (compute === undefined) {
       this.#forget(uid);
-      return undefined;
+      return this.#departed.reconcile(uid);
     }
+    this.#departed.back(uid);
     if (!this.#options.selects(compute)) {
       this.#forget(uid);
       return undefined;
@@ -126,6 +142,7 @@ export class ComputeReconciler {
     const asked = annotation(compute, "reconcileRequestedAt");
     const reported = await report(whole.outcome, sight, whole.binding, this.#options, asked);
     noteApplied(memory, reported);
+    if (outcome.released) memory.released = true;
     this.#options.onStep?.(step, reported, whole.outcome);
     const { resourceVersion } = reported.metadata;
     const written = resourceVersion !== compute.metadata.resourceVersion && !outcome.released;

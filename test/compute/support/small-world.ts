@@ -126,6 +126,22 @@ export class SmallWorld implements AsyncDisposable {
     this.send("PUT", `${path}/status`, { ...this.send("GET", path), status: {} });
   }
 
+  /** A person takes the finalizers away. */
+  dropFinalizers(index: number): void {
+    const path = `${api}/computes/db-${index}`;
+    const object = this.send("GET", path);
+    this.send("PUT", path, { ...object, metadata: { ...object.metadata, finalizers: [] } });
+  }
+
+  /** What the events with this reason say. */
+  events(reason: string): string[] {
+    const { items }: { items: { reason: string; message: string }[] } = this.send(
+      "GET",
+      "/api/v1/namespaces/default/events",
+    );
+    return items.filter((event) => event.reason === reason).map(({ message }) => message);
+  }
+
   /** `kubectl delete --wait=false`. */
   remove(index: number): void {
     this.send("DELETE", `${api}/computes/db-${index}`);

@@ -1,3 +1,4 @@
+import type { Change } from "../../cluster/store.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { recordedID } from "./link.ts";
 
@@ -46,6 +47,20 @@ export class ClaimIndex {
     return this.#read(this.#byEndpoint, placeOf(projectID, endpointID));
   }
 
+  /** Takes a change over; answers with everybody whose claims it may touch, itself among them. */
+  change({ type, object, previous }: Change<Compute>): Set<string> {
+    const woken = new Set([object.metadata.uid]);
+    const touched = type === "deleted" || previous === undefined || claimOf(object) !== claimOf(previous);
+    const wake = (version: Compute | undefined) => {
+      if (version !== undefined && touched) for (const other of this.neighboursOf(version)) woken.add(other);
+    };
+    wake(previous);
+    wake(object);
+    if (type === "deleted") this.delete(object.metadata.uid);
+    else this.set(object);
+    return woken;
+  }
+
   /** Everybody whose claims may be touched by a change of this Compute, itself among them. */
   neighboursOf(compute: Compute): Set<string> {
     const uids = new Set<string>([compute.metadata.uid]);
@@ -66,6 +81,14 @@ export class ClaimIndex {
   #read(index: Map<string, Set<string>>, at: string): Compute[] {
     return [...(index.get(at) ?? [])].flatMap((uid) => this.#computes.get(uid) ?? []);
   }
+}
+
+/** What of a Compute touches the claims of others. */
+function claimOf(compute: Compute): string {
+  const { spec, metadata } = compute;
+  const { projectID, branchID, type, adopt, connectionRef } = spec;
+  const { deletionTimestamp } = metadata;
+  return JSON.stringify([projectID, branchID, type, adopt, connectionRef, recordedID(compute), deletionTimestamp]);
 }
 
 function placeOf(projectID: string, id: string): string {

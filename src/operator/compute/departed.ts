@@ -1,0 +1,179 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { ClusterClient } from "../cluster/client.ts";
+import type { Connections } from "../connection/connections.ts";
+import type { ProjectWatcher } from "../connection/project-watcher.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
+import { timestamp } from "../resources/conditions-of.ts";
+import { markerOf } from "../resources/names.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { remainsOf } from "./departed/remains.ts";
+import type { Memory } from "./memory.ts";
+import type { ClaimIndex } from "./observe/claim-index.ts";
+import { ownerOf } from "./observe/claims.ts";
+import type { EndpointIndex } from "./observe/link.ts";
+import { indexOf, rivalsOf } from "./observe/look.ts";
+import type { Note } from "./outcome.ts";
+import { nextLook } from "./reasons.ts";
+
+export interface DepartedOptions {
+  cluster: ClusterClient;
+  clock: Clock;
+  connections: Connections;
+  claims: ClaimIndex;
+  event: (compute: Compute, note: Note) => void;
+  /** Takes one deletion from the brake; false: not now. */
+  mayDelete: (uid: string) => boolean;
+  uninstalling: () => Promise<boolean>;
+  createSettleMs: number;
+  signal: AbortSignal;
+  /** Nothing more is to be done for it: its connection may go. */
+  onSettled: (compute: Compute) => void;
+}
+
+/** A Compute that is gone, and what this process knew of it. Times on the monotonic clock, in milliseconds. */
+interface Departed {
+  last: Compute;
+  memory: Memory;
+  at: number;
+  watcher: ProjectWatcher | undefined;
+  failures: number;
+}
+
+/** After this long what could not be cleared up is left, and told, in milliseconds. */
+const triedForMs = 3_600_000;
+/** Whoever waits is woken by the next list; this is for when none comes, in milliseconds. */
+const listAwaitedMs = 60_000;
+const brakedMs = 10_000;
+const turnMs = 5000;
+
+/**
+ * Computes that vanished although our finalizer was to hold them: kubectl replace drops it, and a deletion before it
+ * is put back is instant. What this very process made for such a one is deleted, for nobody else ever would.
+ */
+export class DepartedComputes {
+  readonly #options: DepartedOptions;
+  readonly #departed = new Map<string, Departed>();
+
+  constructor(options: DepartedOptions) {
+    this.#options = options;
+  }
+
+  /** The watch says that it is gone; a pass over it may still be under way, and learn more. */
+  gone(last: Compute, memory: Memory): void {
+    const { clock } = this.#options;
+    const at = clock.monotonic();
+    const metadata = { ...last.metadata, deletionTimestamp: timestamp(clock.now()) };
+    this.#departed.set(last.metadata.uid, { last: { ...last, metadata }, memory, at, watcher: undefined, failures: 0 });
+  }
+
+  /** It is there: the watch had lost sight of it. */
+  back(uid: string): void {
+    this.#departed.get(uid)?.watcher?.leave(uid);
+    this.#departed.delete(uid);
+  }
+
+  /** Those that still need their connection. */
+  get all(): Compute[] {
+    return [...this.#departed.values()].map(({ last }) => last);
+  }
+
+  /** Answers with the milliseconds until the next look, where one is due without news. */
+  async reconcile(uid: string): Promise<number | undefined> {
+    const departed = this.#departed.get(uid);
+    if (departed === undefined) return undefined;
+    const remains = remainsOf(departed.last, departed.memory);
+    if (remains.kind === "nothing") return this.#settled(departed);
+    if (remains.kind === "kept") return this.#settled(departed, remains.message);
+    try {
+      return await this.#clearUp(departed, remains.endpointID);
+    } finally {
+      departed.watcher?.turn.give(uid);
+    }
+  }
+
+  async #clearUp(departed: Departed, endpointID: string | undefined): Promise<number | undefined> {
+    const { clock, connections, claims } = this.#options;
+    const { last, memory, at } = departed;
+    const { uid, namespace = "" } = last.metadata;
+    if (clock.monotonic() - at > triedForMs) {
+      const message = `Endpoint ${endpointID ?? markerOf(uid)} may stand at the service: its Compute was replaced and deleted, and the service could not be reached since. Delete it there.`;
+      return this.#settled(departed, message);
+    }
+    const connection = connections.view(namespace, last.spec.connectionRef.name, last.spec.projectID);
+    if (connection.kind !== "open") return this.#later(departed);
+    const watcher = connection.session.project(last.spec.projectID);
+    if (departed.watcher !== watcher) departed.watcher?.leave(uid);
+    departed.watcher = watcher;
+    watcher.use(uid, endpointID);
+    const listing = watcher.listedAfter(Math.max(at, memory.listsCountAfter), uid);
+    if (listing === undefined) return watcher.failure === undefined ? listAwaitedMs : this.#later(departed);
+    const index = indexOf(listing);
+    const [left] = ours(index, last, endpointID);
+    if (left === undefined) return this.#absent(departed, endpointID, listing.startedAt, watcher);
+    const rivals = rivalsOf(last, claims, (ns, name) => connections.baseURLOf(ns, name));
+    const owner = ownerOf(left, rivals, index);
+    if (owner !== undefined) return this.#settled(departed);
+    return this.#delete(departed, left, watcher);
+  }
+
+  async #delete(departed: Departed, { id }: Endpoint, watcher: ProjectWatcher): Promise<number | undefined> {
+    const { cluster, clock, mayDelete, uninstalling, signal, event } = this.#options;
+    const { last, memory } = departed;
+    const { uid } = last.metadata;
+    const standing = await cluster.get(computeKind, last.metadata);
+    if (standing?.metadata.uid === uid) return this.#later(departed);
+    if (await uninstalling()) return this.#settled(departed);
+    if (!mayDelete(uid)) return brakedMs;
+    if (!watcher.turn.take(uid)) return turnMs;
+    const answer = await watcher.client.deleteEndpoint(last.spec.projectID, id, signal);
+    memory.listsCountAfter = clock.monotonic();
+    if (answer.kind !== "ok" && answer.kind !== "notFound") return this.#later(departed);
+    if (answer.kind === "ok") {
+      departed.failures = 0;
+      watcher.operations.follow(answer.value.operations);
+      const message = `Deleted endpoint ${id}: it was made for this Compute, which was replaced and deleted before its finalizer could be put back.`;
+      event(last, { type: "Warning", reason: "Deleted", message });
+    }
+    return 1000;
+  }
+
+  /** No list shows anything of it: an endpoint that is known must be proved gone, one that may yet arrive waited for. */
+  async #absent(
+    departed: Departed,
+    endpointID: string | undefined,
+    listedAt: number,
+    watcher: ProjectWatcher,
+  ): Promise<number | undefined> {
+    const { clock, createSettleMs, signal } = this.#options;
+    const { last, memory } = departed;
+    if (endpointID !== undefined && memory.proved !== undefined) {
+      const answer = await watcher.client.getEndpoint(last.spec.projectID, endpointID, signal);
+      if (answer.kind === "ok") memory.listsCountAfter = clock.monotonic();
+      if (answer.kind !== "notFound") return this.#later(departed);
+      delete memory.proved;
+    }
+    const settlesAt = memory.pendingCreate === undefined ? 0 : memory.pendingCreate.seenAt + createSettleMs;
+    if (listedAt >= settlesAt) return this.#settled(departed);
+    memory.listsCountAfter = Math.max(memory.listsCountAfter, listedAt);
+    return nextLook("progress", departed.failures++) ?? listAwaitedMs;
+  }
+
+  #later(departed: Departed): number {
+    return nextLook("backoff", departed.failures++) ?? listAwaitedMs;
+  }
+
+  #settled(departed: Departed, told?: string): undefined {
+    const { uid } = departed.last.metadata;
+    this.#departed.delete(uid);
+    departed.watcher?.leave(uid);
+    if (told !== undefined) this.#options.event(departed.last, { type: "Warning", reason: "Released", message: told });
+    this.#options.onSettled(departed.last);
+  }
+}
+
+/** What carries its marker, or is what a POST for it was answered with, under a name of nobody else's. */
+function ours(index: EndpointIndex, { metadata }: Compute, endpointID: string | undefined): Endpoint[] {
+  const known = endpointID === undefined ? undefined : index.byID(endpointID);
+  const nameless = known !== undefined && known.name === undefined ? [known] : [];
+  return [...index.named(markerOf(metadata.uid)), ...nameless];
+}

@@ -1,0 +1,30 @@
+import type { Compute } from "../../resources/compute.ts";
+import type { Memory } from "../memory.ts";
+import { createMarkOf } from "../observe/marks.ts";
+import { annotation, isGuarded } from "../observe/view.ts";
+
+/** What a Compute that is gone may have left at the service. */
+export type Remains =
+  | { kind: "nothing" }
+  /** Something that this process did not make: it is never deleted for a Compute that is not there to say so. */
+  | { kind: "kept"; message: string }
+  /** What was made for it: by its id where that is known, else by its marker. */
+  | { kind: "made"; endpointID: string | undefined };
+
+/**
+ * Only what kubectl replace leaves (neither finalizer nor link nor mark) vanished without being let go: whoever takes
+ * the finalizer away by hand leaves the rest, and means it.
+ */
+export function remainsOf(last: Compute, { proved, pendingCreate, released }: Memory): Remains {
+  const marked = annotation(last, "endpointID") !== undefined || createMarkOf(last) !== undefined;
+  if (released === true || isGuarded(last) || marked) return { kind: "nothing" };
+  if (last.spec.deletionPolicy === "Retain" || annotation(last, "paused") === "true") return { kind: "nothing" };
+  if (proved === undefined)
+    return pendingCreate === undefined ? { kind: "nothing" } : { kind: "made", endpointID: undefined };
+  const { endpointID, proof } = proved;
+  if (proof === "adopted") {
+    const message = `Endpoint ${endpointID} is kept: it was taken over by this Compute, which was replaced and deleted before its finalizer could be put back.`;
+    return { kind: "kept", message };
+  }
+  return { kind: "made", endpointID };
+}
