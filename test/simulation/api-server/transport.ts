@@ -92,10 +92,12 @@ export class InMemoryClusterTransport implements ClusterTransport {
     idleTimeoutMs: number,
   ): WatchStream {
     const onAbort = () => stream.fail(signal.reason);
+    let ended = false;
     const stream = new WatchStream({
       clock: this.#clock,
       idleTimeoutMs,
       onEnd: () => {
+        ended = true;
         close?.();
         this.#streams.delete(stream);
         signal.removeEventListener("abort", onAbort);
@@ -115,8 +117,11 @@ export class InMemoryClusterTransport implements ClusterTransport {
         },
         end: () => stream.close(),
       });
-      if (typeof opened === "function") close = opened;
-      else stream.fail(errorOf(opened, `GET ${path}?watch=true`));
+      if (typeof opened === "function") {
+        close = opened;
+        // Cut off while it was told what it had missed.
+        if (ended) close();
+      } else stream.fail(errorOf(opened, `GET ${path}?watch=true`));
     }
     return stream;
   }

@@ -96,9 +96,10 @@ function bookmarkOf(resource: Resource, revision: number): unknown {
 }
 
 function every(clock: Clock, ms: number, task: () => void): Cancel {
+  // Armed before the task, which may be what ends it.
   let cancel = clock.after(ms, function again() {
-    task();
     cancel = clock.after(ms, again);
+    task();
   });
   return () => cancel();
 }

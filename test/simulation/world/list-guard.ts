@@ -27,6 +27,12 @@ export class ListGuard {
     else if (last !== undefined && listedAt < (last.endedAt ?? Number.POSITIVE_INFINITY))
       this.#report("fresh lists", `${what} on a list from before the ${last.kind} ended`);
   }
+
+  /** Drops writes that were sent before that. */
+  forget(before: number): void {
+    const kept = this.#writes.filter(({ sentAt }) => sentAt >= before);
+    this.#writes.splice(0, this.#writes.length, ...kept);
+  }
 }
 
 function isSame(one: ServiceWrite, other: ServiceWrite): boolean {

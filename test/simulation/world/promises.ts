@@ -224,6 +224,23 @@ export class Promises {
       .filter((uid) => this.#known.get(uid)?.until !== Number.POSITIVE_INFINITY);
   }
 
+  /** Drops what is of no use any more after so long: of writes that ended, and Computes that were gone, before that. */
+  forget(before: number): void {
+    const kept = this.#writes.filter(({ sentAt, carriedOut }) => (carriedOut?.at ?? sentAt) >= before);
+    this.#writes.splice(0, this.#writes.length, ...kept);
+    this.#restarts.forget(before);
+    this.#lists.forget(before);
+    for (const [uid, { until }] of this.#known) {
+      if (until >= before) continue;
+      this.#known.delete(uid);
+      this.#policySince.delete(uid);
+      this.#markedAt.delete(uid);
+      this.#everToldToAdopt.delete(uid);
+    }
+    const standing = new Set(this.#options.endpoints().map(({ id }) => id));
+    for (const id of this.#claimed.keys()) if (!standing.has(id)) this.#claimed.delete(id);
+  }
+
   /** For the promises that others check. */
   report(promise: string, message: string): void {
     this.#broken(promise, message);

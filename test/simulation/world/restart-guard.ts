@@ -33,6 +33,12 @@ export class RestartGuard {
     }
   }
 
+  /** Drops restarts that were sent before that. */
+  forget(before: number): void {
+    const kept = this.#sent.filter(({ write }) => write.sentAt >= before);
+    this.#sent.splice(0, this.#sent.length, ...kept);
+  }
+
   #count(write: ServiceWrite, { metadata: { uid, name } }: KubeObject, value: string): void {
     const now = write.computes.find((compute) => compute.metadata.uid === uid);
     if (this.#answered(write.process, uid, value) || (now && statusOf(now)["restartedAt"] === value)) {

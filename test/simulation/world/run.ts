@@ -61,7 +61,7 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
 }
 
 /** Faults stop, people lend a hand where only people can, and then all must be well and quiet. */
-async function comeToRest(world: World): Promise<void> {
+export async function comeToRest(world: World): Promise<void> {
   const { promises, clock, weather } = world;
   weather.rates = noFaults;
   const calmAt = Math.max(clock.monotonic(), await passOutages(world));

@@ -45,14 +45,14 @@ export function scriptOf(seed: number): Script {
 }
 
 /** What stays the same of a Compute, however often it is applied. */
-interface Member {
+export interface Member {
   name: string;
   project: string;
   type: "read_write" | "read_only";
   rest: JsonObject;
 }
 
-function newMember(dice: Dice, name: string): Member {
+export function newMember(dice: Dice, name: string): Member {
   const project = dice.chance(0.8) ? projects[0] : projects[1];
   const type = dice.chance(0.55) ? "read_write" : "read_only";
   const adopt = type === "read_write" && dice.chance(0.3) ? { adopt: adoption(dice, project) } : {};
@@ -72,7 +72,7 @@ function adoption(dice: Dice, project: string): JsonObject {
   return dice.chance(0.5) ? { branchPrimary: true } : { endpointID: `ep-seed-${project.slice(-1)}` };
 }
 
-function specOf(dice: Dice, { project, type, rest }: Member): JsonObject {
+export function specOf(dice: Dice, { project, type, rest }: Member): JsonObject {
   const size = dice.pick(sizes);
   return {
     projectID: project,
@@ -129,7 +129,7 @@ function randomAction(dice: Dice, fleet: readonly Member[], index: number): Acti
   ]);
 }
 
-function changeOf(dice: Dice): JsonObject {
+export function changeOf(dice: Dice): JsonObject {
   const size = dice.pick(sizes);
   return dice.weighted<JsonObject>([
     [3, () => ({ autoscaling_limit_min_cu: size, autoscaling_limit_max_cu: size })],

@@ -47,6 +47,11 @@ export class Witness {
     return this.#history.map(({ at, what }) => `${(at / 1000).toFixed(3).padStart(9)} s  ${what()}`);
   }
 
+  /** Drops the history so far, and all that it would be told from. */
+  forget(): void {
+    this.#history.length = 0;
+  }
+
   /** Notes something in the history. */
   note(what: () => string): void {
     this.#history.push({ at: this.#now(), what });

@@ -1,0 +1,70 @@
+import { Worker } from "node:worker_threads";
+import { describe, expect, it } from "vitest";
+import { WorkQueue } from "../../src/operator/runtime/queue.ts";
+import { slopePerHour } from "../soak/figures.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+import { type DaySetting, HourSeen } from "./day/seen.ts";
+import { countClassesBelow, sizes } from "./day/sizes.ts";
+
+const hours = 24;
+/** Megabytes: what the fleet has more of in one hour than in another is some tenths. */
+const mostGrowthPerHour = 0.3;
+/** What is kept of many things that are over, up to a bound that a day may not reach. */
+const bounds: Record<string, number> = {
+  "EventRecorder.#written": 4096,
+  "EventRecorder.#spent": 4096,
+  "Operations.#known": 2 * 1000,
+};
+function play(setting: DaySetting): Promise<HourSeen[]> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL("./day/worker.ts", import.meta.url), { workerData: setting });
+    const seen: HourSeen[] = [];
+    worker.on("message", (message) => seen.push(HourSeen.parse(message)));
+    worker.once("error", reject);
+    worker.once("exit", () => resolve(seen));
+  });
+}
+
+describe("a fleet that is changed twice a minute, with two operators and mild faults", () => {
+  it(`keeps every promise for ${hours} hours, comes to rest in each, and holds no more at the end than at the start`, {
+    timeout: 600_000,
+  }, async () => {
+    const day = await play({ seed: 1, hours, sizesEvery: 6 });
+    expect(day.map(({ hour }) => hour)).toEqual(Array.from({ length: hours }, (_, index) => index + 1));
+    expect(day.at(-1)?.rejections).toBe(0);
+
+    const samples = day.map(({ hour, heapMB }) => ({ minutes: hour * 60, heapMB, rssMB: 0 }));
+    expect(slopePerHour(samples, "heapMB")).toBeLessThan(mostGrowthPerHour);
+    const [first] = day;
+    for (const { timers, computes } of day) expect(timers).toBeLessThan((first?.timers ?? 0) + 2 * computes);
+
+    const counted = day.filter((seen) => seen.sizes.length > 0);
+    expect(counted).toHaveLength(4);
+    const [atFirst] = partition(counted[0]?.sizes ?? []);
+    for (const { sizes: found, computes } of counted) {
+      const [instances, entries] = partition(found);
+      // Two operators, two projects: what there are more of is as many as at the first count.
+      const most = (name: string) => Math.max(2, atFirst.get(name) ?? 0);
+      expect([...instances].filter(([name, count]) => count > most(name))).toEqual([]);
+      const large = entries.filter(([name, count]) => count > (bounds[name] ?? 20 + 2 * computes));
+      expect(large).toEqual([]);
+    }
+  });
+});
+
+/** Numbers of instances, by class, and of entries, by field. */
+function partition(found: readonly (readonly [string, number])[]) {
+  const isField = ([name]: readonly [string, number]) => name.includes(".");
+  return [new Map(found.filter((one) => !isField(one))), found.filter(isField)] as const;
+}
+
+it("the sizes that are looked at are those of every instance that is alive", async () => {
+  await countClassesBelow("src/operator/runtime", (file) => file === "queue.ts");
+  const options = { clock: new VirtualClock(), random: () => 0.5 };
+  const queues = [1, 2].map(
+    () => new WorkQueue({ ...options, backoff: { baseMs: 1, factor: 2, maxMs: 10, jitter: 0 } }),
+  );
+  for (const queue of queues) for (const key of ["a", "b", "c"]) queue.addAfter(key, 1000);
+  const found = sizes();
+  expect([found.get("WorkQueue"), found.get("WorkQueue.#delayed")]).toEqual([2, 6]);
+});
