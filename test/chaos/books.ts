@@ -11,6 +11,10 @@ export class Books {
   readonly made = new Map<string, string>();
   readonly deletions: (Deed & { retain: boolean })[] = [];
   readonly restarts: (Deed & { value: string })[] = [];
+  /** Endpoints that somebody deleted at the service. */
+  readonly strikes: (Deed & { endpoint: string })[] = [];
+  /** Uids of Computes whose finalizer and annotations somebody's `kubectl replace` dropped. */
+  readonly replaced = new Set<string>();
   /** Everything that was done, oldest first. */
   readonly history: { at: number; what: string; name: string }[] = [];
 

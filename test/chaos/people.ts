@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject, KubeObject } from "../simulation/api-server/objects.ts";
 import type { Dice } from "../simulation/dice.ts";
-import { isDeleting, specOf as specIn, statusOf } from "../simulation/world/computes.ts";
+import { annotationOf, isDeleting, linkedID, specOf as specIn, statusOf } from "../simulation/world/computes.ts";
 import type { Books } from "./books.ts";
 import { type Cluster, pathOf } from "./cluster.ts";
 import { type Fleet, type Member, specOf } from "./fleet.ts";
+import type { Intruder } from "./intruder.ts";
 
+const restartAnnotation = "compute-operator.dev/restartedAt";
 const apiVersion = "compute-operator.dev/v1alpha1";
 
 export interface PersonOptions {
@@ -16,12 +18,14 @@ export interface PersonOptions {
   /** Whether this person scales the pool. */
   scales: boolean;
   books: Books;
+  intruder: Intruder;
   dice: Dice;
   /** The longest pause between two deeds, in milliseconds. */
   pauseMs: number;
 }
 
-type Deed = "edit" | "restart" | "move" | "delete" | "retain";
+type Deed = "edit" | "restart" | "move" | "delete" | "retain" | "replace" | "pause" | "drift" | "strike";
+const pausedPath = "/metadata/annotations/compute-operator.dev~1paused";
 
 /** Somebody who applies, edits, restarts, moves, deletes and makes anew, one thing at a time and without any rest. */
 export class Person {
@@ -32,13 +36,15 @@ export class Person {
     this.#options = options;
   }
 
-  /** Declares what is not among these Computes. */
+  /** Declares what is not among these Computes, and lets go on what is paused. */
   async declareMissing(computes: readonly KubeObject[]): Promise<void> {
     const { members, fleet, scales } = this.#options;
-    const standing = new Set(
-      computes.filter(({ metadata }) => metadata.namespace === fleet.namespace).map(({ metadata }) => metadata.name),
-    );
-    for (const member of members) if (!standing.has(member.name)) await this.#create(member);
+    const standing = new Map(computes.map((compute) => [compute.metadata.name, compute]));
+    for (const member of members) {
+      const compute = standing.get(member.name);
+      if (compute === undefined) await this.#create(member);
+      else if (isPaused(compute)) await this.#patch(member, compute, [{ op: "remove", path: pausedPath }]);
+    }
     const last = `${fleet.pool.name}-${fleet.pool.most - 1}`;
     if (scales && !standing.has(last)) await this.#scale(fleet.pool.most);
   }
@@ -57,23 +63,30 @@ export class Person {
   }
 
   async #disturb(member: Member): Promise<void> {
+    const { books, intruder } = this.#options;
     const compute = await this.#options.cluster.get(this.#path(member));
     if (compute === undefined) return this.#create(member);
     if (isDeleting(compute)) return undefined;
+    if (isPaused(compute)) return this.#patch(member, compute, [{ op: "remove", path: pausedPath }]);
     const deed = this.#options.dice.weighted<Deed>([
       [6, () => "edit"],
       [4, () => "restart"],
       [3, () => "move"],
       [3, () => "delete"],
       [member.type === "read_only" ? 1 : 0, () => "retain"],
+      [1, () => "replace"],
+      [1, () => "pause"],
+      [1, () => "drift"],
+      [member.type === "read_only" ? 0.5 : 0, () => "strike"],
     ]);
-    this.#options.books.note(deed, member.name);
     switch (deed) {
       case "edit":
+        books.note(deed, member.name);
         return this.#patch(member, compute, [this.#edit(member, compute)]);
       case "restart":
         return this.#restart(member, compute);
       case "move":
+        books.note(deed, member.name);
         return this.#patch(member, compute, [
           { op: "replace", path: "/spec/branchID", value: this.#otherBranch(member, compute) },
         ]);
@@ -82,6 +95,16 @@ export class Person {
       case "retain":
         await this.#patch(member, compute, [{ op: "replace", path: "/spec/deletionPolicy", value: "Retain" }]);
         return this.#delete(member, compute, true);
+      case "replace":
+        return this.#replace(member, compute);
+      case "pause":
+        if (compute.metadata.annotations === undefined) return undefined;
+        books.note(deed, member.name);
+        return this.#patch(member, compute, [{ op: "add", path: pausedPath, value: "true" }]);
+      case "drift":
+        return linkedID(compute) === undefined ? undefined : intruder.drift(compute);
+      case "strike":
+        return linkedID(compute) === undefined ? undefined : intruder.strike(compute);
     }
   }
 
@@ -105,10 +128,27 @@ export class Person {
     const seen = Number(statusOf(compute)["observedGeneration"] ?? -1) >= 0;
     if (!seen || compute.metadata.annotations === undefined) return;
     const value = `${member.name}-${++this.#restarts}`;
+    this.#options.books.note("restart", member.name);
     this.#options.books.restarts.push({ at: Date.now(), uid: compute.metadata.uid, name: member.name, value });
     await this.#patch(member, compute, [
-      { op: "add", path: "/metadata/annotations/compute-operator.dev~1restartedAt", value },
+      { op: "add", path: `/metadata/annotations/${restartAnnotation.replace("/", "~1")}`, value },
     ]);
+  }
+
+  /** As `kubectl replace -f` of a manifest that knows nothing of finalizer and annotations but the person's own. */
+  async #replace(member: Member, { metadata, spec }: KubeObject): Promise<void> {
+    const { cluster, books } = this.#options;
+    const { name, uid, resourceVersion, annotations = {} } = metadata;
+    const own = Object.entries(annotations).filter(([key]) => key === restartAnnotation);
+    books.note("replace", name);
+    books.replaced.add(uid);
+    const body = {
+      apiVersion,
+      kind: "Compute",
+      metadata: { name, resourceVersion, annotations: Object.fromEntries(own) },
+      spec,
+    };
+    await cluster.request({ method: "PUT", path: this.#path(member), body });
   }
 
   /** Another spec on the same branch. */
@@ -117,8 +157,12 @@ export class Person {
     return { op: "replace", path: "/spec", value: spec };
   }
 
-  async #delete(member: Member, { metadata: { uid, name } }: KubeObject, retain: boolean): Promise<void> {
+  /** Nothing where a replace took the finalizer along: what that lets leak is on the person, so people wait. */
+  async #delete(member: Member, { metadata }: KubeObject, retain: boolean): Promise<void> {
     const { cluster, books } = this.#options;
+    const { uid, name, finalizers = [] } = metadata;
+    if (books.replaced.has(uid) && finalizers.length === 0) return;
+    books.note(retain ? "retain" : "delete", name);
     books.deletions.push({ at: Date.now(), uid, name, retain });
     await cluster.request({ method: "DELETE", path: this.#path(member), body: { preconditions: { uid } } });
   }
@@ -149,4 +193,8 @@ export class Person {
   #path({ name }: Member): string {
     return pathOf(this.#options.fleet.namespace, "computes", name);
   }
+}
+
+function isPaused(compute: KubeObject): boolean {
+  return annotationOf(compute, "paused") === "true";
 }

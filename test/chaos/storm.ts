@@ -5,6 +5,7 @@ import { Books } from "./books.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Fleet } from "./fleet.ts";
 import { historyOf } from "./history.ts";
+import { Intruder } from "./intruder.ts";
 import { readEndpoints, readLedger } from "./ledger.ts";
 import { Person } from "./people.ts";
 import { clearAway, comeToRest, listAll, settle } from "./rest.ts";
@@ -129,10 +130,12 @@ function peopleOf(
 ): Person[] {
   const count = Math.ceil(fleet.members.length / membersPerPerson);
   const all = Math.ceil(computes / membersPerPerson);
+  const intruder = new Intruder({ baseURL: stage.service.baseURL, key: fleet.key, books, dice });
   return Array.from({ length: count }, (_, index) => {
     const members = fleet.members.filter((__, nth) => nth % count === index);
     const pauseMs = (2 * 1000 * all) / deedsPerSecond;
-    return new Person({ cluster: stage.cluster, books, dice, fleet, members, scales: index === 0, pauseMs });
+    const shared = { cluster: stage.cluster, books, intruder, dice, fleet, pauseMs };
+    return new Person({ ...shared, members, scales: index === 0 });
   });
 }
 

@@ -120,9 +120,9 @@ describe("the storm's verdict", () => {
     ],
     ["two endpoints", { endpoints: [...endpoints, endpoint("ep-two", marker)] }, "replica-0 has 2 endpoints"],
     [
-      "two that stood at one time, though one is gone",
+      "two that were made, though one is gone",
       { ledger: [...ledger, entry(300, "made", "ep-two"), entry(400, "deleted", "ep-two")] },
-      "ep-one and ep-two stood for",
+      `for ${marker} were made ep-one at 00:00:00.100 and ep-two`,
     ],
     ["a link to another", { computes: [compute({ linked: "ep-theirs" })] }, "is linked to ep-theirs"],
     [
@@ -189,6 +189,31 @@ describe("the storm's verdict", () => {
   it("lets a restart pass that came twice because a reply was lost", () => {
     const twice = [...ledger, entry(220, "started", "ep-one")];
     expect(verdict(evidence({ ledger: twice, requests: [sent("POST", "/ep-one/restart")] }))).toEqual([]);
+  });
+
+  const again = [
+    ...ledger,
+    entry(300, "deleted", "ep-one"),
+    entry(400, "made", "ep-two"),
+    entry(400, "started", "ep-two"),
+  ];
+  const second = {
+    ledger: again,
+    endpoints: [endpoint("ep-two", marker), ...strangers],
+    computes: [compute({ linked: "ep-two" })],
+  };
+
+  it("tells of an endpoint that was made anew, unless somebody had deleted the one before", () => {
+    expect(verdict(evidence(second)).join("\n")).toContain(`for ${marker} were made ep-one at`);
+    const { books } = evidence();
+    books.strikes.push({ at: 290, uid, name: "replica-0", endpoint: "ep-one" });
+    expect(verdict(evidence({ ...second, books }))).toEqual([]);
+  });
+
+  it("lets pass that a primary is made late once more and deleted again", () => {
+    const late = [...ledger, entry(300, "made", "ep-late"), entry(310, "deleted", "ep-late")];
+    const primaries = late.map((each) => ({ ...each, type: "read_write" }));
+    expect(verdict(evidence({ ledger: primaries }))).toEqual([]);
   });
 
   it("tells of what is left when all is deleted, but for what was to be kept", () => {

@@ -19,8 +19,9 @@ export function verdict(evidence: Evidence): string[] {
   return [
     ...complaints({ computes, endpoints: ours, pools, mayLeave: retained }),
     ...oneEach(evidence),
-    ...neverTwo(evidence),
-    ...rightlyDeleted(evidence, retained),
+    ...madeOnce(evidence),
+    ...rightlyDeleted(evidence),
+    ...retainedKept(evidence, retained),
     ...untouchedStrangers(evidence),
     ...restarts(evidence),
     ...asDeclared(evidence),
@@ -51,40 +52,53 @@ function oneEach({ computes, endpoints }: Evidence): string[] {
   });
 }
 
-/** At no time, and not only in the end. */
-function neverTwo({ ledger }: Evidence): string[] {
-  const living = new Map<string, Set<string>>();
-  return ledger.flatMap(({ what, endpoint, name, at }) => {
-    if (uidOfMarker(name ?? undefined) === undefined || name === null) return [];
-    const ids = living.get(name) ?? new Set();
-    living.set(name, ids);
-    if (what === "made") ids.add(endpoint);
-    if (what === "deleted") ids.delete(endpoint);
-    return what === "made" && ids.size > 1 ? [`${[...ids].join(" and ")} stood for ${name} at ${timeOf(at)}`] : [];
+/**
+ * For one Compute an endpoint is made once, and once more for each that somebody deleted. A primary may be sent twice,
+ * since the service refuses a second: what is made late is found and deleted. And whoever drops the mark of a create
+ * while no operator runs leaves none that could know of it.
+ */
+function madeOnce({ ledger, books }: Evidence): string[] {
+  const made = ledger.filter(({ what, name }) => what === "made" && uidOfMarker(name ?? undefined) !== undefined);
+  return [...Map.groupBy(made, ({ name }) => name ?? "")].flatMap(([name, entries]) => {
+    const uid = uidOfMarker(name) ?? "";
+    const strikes = books.strikes.filter((strike) => strike.uid === uid);
+    const excused = entries.every(({ type }) => type === "read_write") || books.replaced.has(uid);
+    if (excused || entries.length <= 1 + strikes.length) return [];
+    return [`for ${name} were made ${entries.map(({ endpoint, at }) => `${endpoint} at ${timeOf(at)}`).join(" and ")}`];
   });
 }
 
-/** What operators deleted belonged to a Compute that was to go; what they were told to keep is there. */
-function rightlyDeleted({ ledger, books, computes, endpoints, strangers }: Evidence, retained: Set<string>): string[] {
-  const foreign = new Set(strangers.map(({ id }) => id));
-  const deleted = ledger.filter(({ what }) => what === "deleted");
-  const wrong = deleted.flatMap(({ endpoint, name, at }) => {
+/** What was deleted belonged to a Compute that was to go, or was one of two, or was struck by somebody. */
+function rightlyDeleted({ ledger, books, computes, strangers }: Evidence): string[] {
+  const excused = new Set([...books.strikes.map(({ endpoint }) => endpoint), ...strangers.map(({ id }) => id)]);
+  const deleted = ledger.filter(({ what, endpoint }) => what === "deleted" && !excused.has(endpoint));
+  return deleted.flatMap(({ endpoint, name, at }) => {
     const uid = uidOfMarker(name ?? undefined);
-    if (uid === undefined) return foreign.has(endpoint) ? [] : [`${endpoint}, which no Compute made, was deleted`];
+    if (uid === undefined) return [`${endpoint}, which no Compute made, was deleted`];
+    if (twinsOf(ledger, name, at) > 0) return [];
     if (computes.some(({ metadata }) => metadata.uid === uid))
       return [`${endpoint} was deleted, and its Compute stands`];
     const asked = books.deletions.find((deed) => deed.uid === uid);
     if (asked === undefined) return books.made.has(uid) ? [`${endpoint} was deleted, and nobody deleted ${name}`] : [];
     return asked.at > at ? [`${endpoint} was deleted at ${timeOf(at)}, before ${asked.name} was`] : [];
   });
-  const lost = [...retained].flatMap((uid) => {
-    const made = ledger.filter(({ what, name }) => what === "made" && name === markerOf(uid));
+}
+
+/** How many others with this mark stood right after this moment. */
+function twinsOf(ledger: readonly Entry[], marker: string | null, at: number): number {
+  const until = ledger.filter((entry) => entry.name === marker && entry.at <= at);
+  return until.filter(({ what }) => what === "made").length - until.filter(({ what }) => what === "deleted").length;
+}
+
+/** What was to be kept when its Compute went is there. */
+function retainedKept({ ledger, books, endpoints }: Evidence, retained: ReadonlySet<string>): string[] {
+  return [...retained].flatMap((uid) => {
+    const [made] = ledger.filter(({ what, name }) => what === "made" && name === markerOf(uid));
     const stands = endpoints.some(({ name }) => name === markerOf(uid));
-    return made.length === 0 || stands
-      ? []
-      : [`${made[0]?.endpoint} was to be kept when its Compute went, and is gone`];
+    const struck = books.strikes.some((strike) => strike.uid === uid);
+    if (made === undefined || stands || struck) return [];
+    return [`${made.endpoint} was to be kept when its Compute went, and is gone`];
   });
-  return [...wrong, ...lost];
 }
 
 function untouchedStrangers({ strangers, endpoints, ledger, requests }: Evidence): string[] {

@@ -86,11 +86,15 @@ export class Weather {
     }
   }
 
-  /** kill -9 of the lone operator and its new start, again and again; and its wall clock and the others' jump. */
+  /**
+   * kill -9 of the lone operator and its new start, again and again: mostly some time after it was ready, so that it gets
+   * something done on a slow machine too, now and then while it is only just starting. And wall clocks jump.
+   */
   async keepKilling(signal: AbortSignal): Promise<void> {
     const { stage, dice, longestLifeMs } = this.#options;
     while (!signal.aborted) {
-      await sleep(dice.between(longestLifeMs / 4, longestLifeMs), undefined, { signal }).catch(() => {});
+      if (dice.chance(0.8)) await stage.lone.ready();
+      await sleep(dice.between(0, longestLifeMs), undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       if (dice.chance(0.4)) dice.pick(stage.operators).stepClock(dice.chance(0.5));
       if (!this.#steady) await restart(stage.lone);
