@@ -2,22 +2,15 @@ import { scopedProjectOf } from "../../api/error.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Project } from "../../api/project.ts";
 import { type Account, accountThrough } from "../client/account.ts";
-import type { Answer, Failure } from "../client/answer.ts";
+import type { Failure } from "../client/answer.ts";
 import type { BudgetLimits, RequestBudget } from "../client/budget.ts";
 import type { Budgets } from "../client/budgets.ts";
 import { type RequestObserver, ServiceClient } from "../client/client.ts";
 import type { ServiceTransport } from "../client/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { type Health, healthShownBy, type KeyType, probeInterval } from "./health.ts";
+import { projectIsGone } from "./project-gone.ts";
 import { type Listing, ProjectWatcher } from "./project-watcher.ts";
-
-/** Whether the service lets us in. `unknown` until the first probe has an answer. */
-export type Health =
-  | { kind: "unknown" }
-  | { kind: "reachable" }
-  | { kind: "unauthorized"; message: string }
-  | { kind: "unreachable"; message: string };
-
-export type KeyType = "personal" | "organization" | "project" | "unknown";
 
 export interface SessionOptions {
   account: Account;
@@ -66,6 +59,8 @@ export class Session {
   #keyType: KeyType = "unknown";
   #projects: readonly Project[] | undefined;
   #unlisted: Failure | undefined;
+  /** The organization that a project was last seen to belong to. */
+  readonly #owners = new Map<string, string>();
   #probing = false;
   #failedProbes = 0;
   /** Requests failed since the last probe: only another tells whether it is the service or the request. */
@@ -165,18 +160,11 @@ export class Session {
     void this.#ask();
   }
 
-  /**
-   * Whether a project is proved to be gone: its own GET is 404, and a complete list by a personal key or an
-   * organization's lacks it. A list that holds no other project could be that of a key confined to this one.
-   */
-  async projectIsGone(projectID: string): Promise<boolean> {
-    const single = await this.client.getProject(projectID, this.signal);
-    if (single.kind !== "notFound") return false;
-    const listed = await this.client.listProjects(this.#options.account.organizationID, this.signal);
-    if (listed.kind !== "ok" || !listed.value.complete) return false;
-    if (listed.value.projects.some(({ id }) => id === projectID)) return false;
-    if (this.#keyType === "personal") return true;
-    return this.#keyType === "organization" && listed.value.projects.length > 0;
+  /** Whether a project is proved to be gone. */
+  projectIsGone(projectID: string): Promise<boolean> {
+    const { client, signal } = this;
+    const organizationID = this.#options.account.organizationID ?? this.#owners.get(projectID);
+    return projectIsGone(projectID, { client, signal, keyType: this.#keyType, organizationID });
   }
 
   stop(): void {
@@ -196,7 +184,7 @@ export class Session {
       if (auth.kind === "ok") this.#learnKeyType(auth.value.auth_method);
       const listed = await this.#prober.listProjects(organizationID, this.signal);
       if (listed.kind === "unauthorized") return;
-      if (listed.kind === "ok") this.#projects = listed.value.projects.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      if (listed.kind === "ok") this.#take(listed.value.projects);
       const refused = listed.kind === "notFound" || listed.kind === "forbidden" || listed.kind === "refused";
       this.#unlisted = refused ? listed : undefined;
       this.#setHealth(healthShownBy(listed, organizationID));
@@ -207,6 +195,12 @@ export class Session {
       this.#failedProbes = this.#health.kind === "reachable" ? 0 : this.#failedProbes + 1;
       if (!this.signal.aborted) this.#options.onChange();
     }
+  }
+
+  #take(projects: readonly Project[]): void {
+    this.#projects = projects.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    for (const id of this.#owners.keys()) if (!this.#watchers.has(id)) this.#owners.delete(id);
+    for (const { id, org_id } of projects) if (org_id !== undefined) this.#owners.set(id, org_id);
   }
 
   #learnKeyType(method: string): void {
@@ -260,31 +254,5 @@ export class Session {
   #heldBack(): Failure | undefined {
     if (this.#health.kind !== "unauthorized") return undefined;
     return { kind: "unauthorized", message: this.#health.message };
-  }
-}
-
-/** A service may lack /auth, and a key may not be allowed to list projects: any answer of its own shows it alive. */
-function healthShownBy(listed: Answer<unknown>, organizationID: string | undefined): Health {
-  if (listed.kind === "unavailable" || listed.kind === "ambiguous") {
-    return { kind: "unreachable", message: listed.message };
-  }
-  // No service lacks this call: where it is not found, and that is not the organization, something else is there.
-  if (listed.kind === "notFound" && organizationID === undefined) {
-    return { kind: "unreachable", message: `GET /projects: ${listed.message}` };
-  }
-  return { kind: "reachable" };
-}
-
-/** A healthy key is looked at every ten minutes; what fails, after one minute, then ever later up to ten. */
-function probeInterval(health: Health, failedProbes: number): number {
-  switch (health.kind) {
-    case "unknown":
-      return 10_000;
-    case "reachable":
-      return 600_000;
-    case "unreachable":
-      return Math.min(60_000, 5000 * 2 ** Math.max(0, failedProbes - 1));
-    case "unauthorized":
-      return Math.min(600_000, 60_000 * 2 ** Math.max(0, failedProbes - 1));
   }
 }

@@ -102,13 +102,13 @@ export class Scenario {
   }
 
   /** A call of somebody else's, behind the operator's back; answers the body. */
-  console(method: string, path: string, body?: unknown) {
+  console(method: string, path: string, body?: unknown, key = consoleKey) {
     const { pathname, searchParams } = new URL(path, "http://service");
     const reply = this.service.call({
       method,
       path: pathname.startsWith("/_") ? pathname : `/api/v2${pathname}`,
       query: Object.fromEntries(searchParams),
-      headers: { authorization: `Bearer ${consoleKey}` },
+      headers: { authorization: `Bearer ${key}` },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     if (reply.status >= 300) throw new Error(`the service answers ${reply.status} to ${method} ${path}: ${reply.body}`);

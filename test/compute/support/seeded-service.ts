@@ -17,6 +17,8 @@ export const staging = "br-staging";
 export const goodKey = "org-key";
 /** A person's key, for what is done behind the operator's back. */
 export const consoleKey = "ana-key";
+/** A key of somebody who is a member of the organization, and no administrator. */
+export const memberKey = "bob-key";
 
 export interface SeededService {
   plan?: "free" | "scale";
@@ -45,12 +47,18 @@ export function newService({
     options: { timeScale: 10, rateLimits: { perMinute: 100_000, perSecondAndRoute: 10_000 }, ...service },
   });
   const seed = {
-    accounts: [{ id: "acc-ana", email: "ana@example.com", plan, apiKeys: [{ name: "laptop", key: consoleKey }] }],
+    accounts: [
+      { id: "acc-ana", email: "ana@example.com", plan, apiKeys: [{ name: "laptop", key: consoleKey }] },
+      { id: "acc-bob", email: "bob@example.com", plan, apiKeys: [{ name: "laptop", key: memberKey }] },
+    ],
     organizations: [
       {
         id: "org-shop",
         plan,
-        members: [{ account: "acc-ana", role: "admin" }],
+        members: [
+          { account: "acc-ana", role: "admin" },
+          { account: "acc-bob", role: "member" },
+        ],
         apiKeys: [{ name: "ci", key: goodKey }],
       },
     ],

@@ -1,5 +1,5 @@
 import { Budgets } from "../../../src/operator/client/budgets.ts";
-import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
+import type { ServiceRequest, ServiceResponse } from "../../../src/operator/client/transport.ts";
 import { Connections } from "../../../src/operator/connection/connections.ts";
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import type { ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
@@ -12,11 +12,11 @@ export function setUp(options: { connections?: ServiceConnection[]; secrets?: Se
   const { connections: cached = [connection()], secrets = [apiKeySecret()], budgetShare = 1 } = options;
   const clock = new VirtualClock();
   const service = new ScriptedService();
-  const answers: Record<string, () => ServiceResponse | Promise<ServiceResponse>> = {
+  const answers: Record<string, (request: ServiceRequest) => ServiceResponse | Promise<ServiceResponse>> = {
     "/auth": () => json(200, { account_id: "acc", auth_method: "api_key_user" }),
     "/projects": () => json(200, { projects: [{ id: "shop" }] }),
   };
-  service.script = ({ path }) => answers[path]?.() ?? json(200, { endpoints: [] });
+  service.script = (request) => answers[request.path]?.(request) ?? json(200, { endpoints: [] });
   const woken: string[] = [];
   const unused: string[] = [];
   const connections = new Connections({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
+import type { ServiceRequest, ServiceResponse } from "../../../src/operator/client/transport.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { setUp } from "./joined.ts";
 
@@ -67,5 +67,18 @@ describe("a project is gone", () => {
     const session = await probed();
     Object.assign(answers, { "/projects/shop": missing, ...more });
     expect(await session.projectIsGone("shop")).toBe(gone);
+  });
+
+  test("not where the person may no longer see the organization that it was seen to belong to", async () => {
+    const { answers, probed } = setUp();
+    answers["/projects"] = () => json(200, { projects: [{ id: "shop", org_id: "org-a" }] });
+    const session = await probed();
+    session.project("shop").use("uid", undefined);
+    const left = ({ query }: ServiceRequest) =>
+      query?.["org_id"] === "org-a" ? refusal(404, "organization not found") : json(200, { projects: [] });
+    Object.assign(answers, { "/projects/shop": missing, "/projects": left });
+    expect(await session.projectIsGone("shop")).toBe(false);
+    answers["/projects"] = others;
+    expect(await session.projectIsGone("shop")).toBe(true);
   });
 });

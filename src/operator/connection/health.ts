@@ -1,0 +1,36 @@
+import type { Answer } from "../client/answer.ts";
+
+/** Whether the service lets us in. `unknown` until the first probe has an answer. */
+export type Health =
+  | { kind: "unknown" }
+  | { kind: "reachable" }
+  | { kind: "unauthorized"; message: string }
+  | { kind: "unreachable"; message: string };
+
+export type KeyType = "personal" | "organization" | "project" | "unknown";
+
+/** A service may lack /auth, and a key may not be allowed to list projects: any answer of its own shows it alive. */
+export function healthShownBy(listed: Answer<unknown>, organizationID: string | undefined): Health {
+  if (listed.kind === "unavailable" || listed.kind === "ambiguous") {
+    return { kind: "unreachable", message: listed.message };
+  }
+  // No service lacks this call: where it is not found, and that is not the organization, something else is there.
+  if (listed.kind === "notFound" && organizationID === undefined) {
+    return { kind: "unreachable", message: `GET /projects: ${listed.message}` };
+  }
+  return { kind: "reachable" };
+}
+
+/** A healthy key is looked at every ten minutes; what fails, after one minute, then ever later up to ten. */
+export function probeInterval(health: Health, failedProbes: number): number {
+  switch (health.kind) {
+    case "unknown":
+      return 10_000;
+    case "reachable":
+      return 600_000;
+    case "unreachable":
+      return Math.min(60_000, 5000 * 2 ** Math.max(0, failedProbes - 1));
+    case "unauthorized":
+      return Math.min(600_000, 60_000 * 2 ** Math.max(0, failedProbes - 1));
+  }
+}
