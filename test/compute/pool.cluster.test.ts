@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { kubectl } from "../control-plane/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Scenario } from "./support/scenario.ts";
-import { main, project } from "./support/seeded-service.ts";
+import { main, preview, project } from "./support/seeded-service.ts";
 import { Stage } from "./support/stage.ts";
 
 let stage: Stage;
@@ -46,6 +46,63 @@ it.concurrent("a pool follows kubectl scale, shrinks from the highest, and carri
   await shop.until("readers-0", "its size", ({ status }) => status.size === "2 CU");
   const { status } = await shop.cluster.get("ComputePool", shop.namespace, "readers");
   expect(status?.["selector"]).toBe("compute-operator.dev/pool=readers");
+});
+
+it.concurrent("a pool rolls a changed template to every replica, and goes down to none and up again", async () => {
+  const shop = await stage.scenario();
+  await shop.cluster.create("ComputePool", shop.namespace, pool(3));
+  await settlesAt(shop, 3);
+  const before = shop.endpoints.map(({ id }) => id).toSorted();
+  await shop.cluster.modify("ComputePool", shop.namespace, "readers", (object) => {
+    object.spec = pool(3, { branchID: preview, computeUnits: { min: 2, max: 4 } }).spec;
+  });
+  await eventually("every endpoint to be as the template", () =>
+    shop.endpoints.every((one) => one.branch_id === preview && one.autoscaling_limit_max_cu === 4) ? true : undefined,
+  );
+  await settlesAt(shop, 3);
+  expect(shop.endpoints.map(({ id }) => id).toSorted()).toEqual(before);
+  await scaleTo(shop, 0);
+  await settlesAt(shop, 0);
+  expect(shop.endpoints).toEqual([]);
+  const none = await shop.cluster.get("ComputePool", shop.namespace, "readers");
+  expect(none.status?.["conditions"]).toMatchObject([{ type: "Ready", status: "True" }]);
+  await scaleTo(shop, 1);
+  await settlesAt(shop, 1);
+  expect(shop.endpoints).toMatchObject([{ branch_id: preview, autoscaling_limit_max_cu: 4 }]);
+});
+
+it.concurrent("a pool's owner garbage collection: in the foreground it goes last, and orphans stay as they are", async () => {
+  const remove = (shop: Scenario, how: string) =>
+    kubectl(["--namespace", shop.namespace, "delete", "computepool/readers", `--cascade=${how}`, "--wait=false"]);
+  const [foreground, orphan] = await Promise.all([stage.scenario(), stage.scenario()]);
+  for (const shop of [foreground, orphan]) await shop.cluster.create("ComputePool", shop.namespace, pool(2));
+  await Promise.all([settlesAt(foreground, 2), settlesAt(orphan, 2)]);
+  foreground.faults({ kind: "503", method: "DELETE" });
+  await remove(foreground, "foreground");
+  await eventually("both to be leaving", async () => {
+    const computes = await foreground.cluster.list("Compute", foreground.namespace);
+    return computes.every(({ metadata }) => metadata.deletionTimestamp !== undefined) || undefined;
+  });
+  expect(await foreground.cluster.find("ComputePool", foreground.namespace, "readers")).toBeDefined();
+  foreground.faults();
+  await Promise.all(["readers-0", "readers-1"].map((name) => foreground.gone(name)));
+  expect(foreground.endpoints).toEqual([]);
+  await remove(orphan, "orphan");
+  await eventually("the pool's end", async () => {
+    const left = await orphan.cluster.find("ComputePool", orphan.namespace, "readers");
+    return left === undefined ? true : undefined;
+  });
+  const computes = await orphan.cluster.list("Compute", orphan.namespace);
+  expect(computes.map(({ metadata }) => metadata.ownerReferences ?? [])).toEqual([[], []]);
+  await orphan.lists(2);
+  expect(orphan.writes.filter((write) => write.startsWith("DELETE"))).toEqual([]);
+  // Another pool of the same name does not take them over by itself.
+  await orphan.cluster.create("ComputePool", orphan.namespace, pool(2));
+  await eventually("the conflict", async () => {
+    const { status } = await orphan.cluster.get("ComputePool", orphan.namespace, "readers");
+    return JSON.stringify(status).includes("readers-0 exists and is not this pool's") || undefined;
+  });
+  expect(orphan.endpoints).toHaveLength(2);
 });
 
 it.concurrent("a pool that is deleted takes its Computes with it, and they their endpoints", async () => {
