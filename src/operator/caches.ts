@@ -75,8 +75,16 @@ export class Caches {
     await Promise.all(this.#all.map((reflectors) => reflectors.run(signal)));
   }
 
-  hasSynced(): boolean {
-    return this.#all.every((reflectors) => reflectors.hasSynced());
+  /** The kinds of which no complete list is in yet. */
+  unsynced(): string[] {
+    const all: [string, { hasSynced(): boolean }][] = [
+      ["Compute", this.computes],
+      ["ServiceConnection", this.connections],
+      ["ComputePool", this.pools],
+      ["Secret", this.apiKeys],
+      ["Secret", this.connectionSecrets],
+    ];
+    return [...new Set(all.filter(([, reflectors]) => !reflectors.hasSynced()).map(([kind]) => kind))];
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {

@@ -30,8 +30,10 @@ async function answer(operator: Operator, path: string): Promise<{ status: numbe
       const stuck = operator.stuck();
       return stuck === undefined ? text(200, "ok") : text(503, stuck);
     }
-    case "/readyz":
-      return operator.ready() ? text(200, "ok") : text(503, "the caches have not synced yet");
+    case "/readyz": {
+      const unready = operator.unready();
+      return unready === undefined ? text(200, "ok") : text(503, unready);
+    }
     case "/metrics":
       return { status: 200, type: operator.metrics.contentType, body: await operator.metrics.text() };
     default:

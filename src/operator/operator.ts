@@ -42,8 +42,8 @@ const stuckAfterMs = 120_000;
 export interface Operator {
   /** Runs until the signal aborts; then what is in flight is finished and the lease given back. */
   run(signal: AbortSignal): Promise<void>;
-  /** Whether all caches have synced once. */
-  ready(): boolean;
+  /** What is not ready yet, in a sentence; `undefined` once all caches have synced. */
+  unready(): string | undefined;
   /** What is stuck, in a sentence; `undefined` where nothing is. */
   stuck(): string | undefined;
   metrics: Metrics;
@@ -94,12 +94,16 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
 
   return {
     metrics,
-    ready: () => caches.hasSynced(),
+    unready() {
+      const kinds = caches.unsynced();
+      if (kinds.length === 0) return undefined;
+      return `no complete list yet of ${kinds.join(", ")}: are the CRDs installed, and may the operator list these kinds?`;
+    },
     stuck() {
       const stuck = term?.progress().find(({ waiting, oldestWaitMs, lastFinishedAt }) => {
         return waiting > 0 && oldestWaitMs > stuckAfterMs && clock.monotonic() - lastFinishedAt > stuckAfterMs;
       });
-      return stuck === undefined ? undefined : `${stuck.waiting} objects wait and no pass has ended for two minutes`;
+      return stuck === undefined ? undefined : `${stuck.waiting} waiting, and no pass has ended for two minutes`;
     },
     async run(signal) {
       const watching = caches.run(signal);

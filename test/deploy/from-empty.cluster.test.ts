@@ -12,10 +12,16 @@ needsTools("promtool");
 
 let installation: Installation;
 beforeAll(async () => {
-  installation = await Installation.start();
+  installation = await Installation.start({ args: ["--faults"] });
 });
 afterAll(() => installation?.[Symbol.asyncDispose]());
 
+/** What the Deployment leaves the operator to end in. */
+const gracePeriodMs =
+  1000 *
+  Number(
+    /terminationGracePeriodSeconds: (\d+)/.exec(readFileSync("deploy/base/workload/deployment.yaml", "utf8"))?.[1],
+  );
 const run = (...args: string[]) => installation.kubectl("-n", "shop", ...args);
 const ready = (...objects: string[]) => installation.ready(...objects);
 const patch = (object: string, fields: object) => run("patch", object, "--type=merge", "-p", JSON.stringify(fields));
@@ -95,6 +101,42 @@ describe("from an empty control plane", () => {
     const empty = [...names].filter((name) => !new RegExp(`^${name}[{ ]`, "m").test(scrape));
     // These two count what goes wrong.
     expect(empty.filter((name) => !/_(queue_retries|watch_restarts)_total$/.test(name))).toEqual([]);
+  });
+
+  it("stopped in the middle of a create it waits for the answer, writes it down and gives the lease back; the next creates nothing twice", async () => {
+    await fetch(new URL("/_faults", installation.service.baseURL), {
+      method: "PUT",
+      body: JSON.stringify([{ method: "POST", route: "/projects/{id}/endpoints", kind: "delay", ms: 2500, count: 1 }]),
+    });
+    installation.counter.clear();
+    const stopped = new Promise<number>((resolve) => {
+      const stopListening = installation.counter.onRequest(({ method }) => {
+        if (method !== "POST") return;
+        stopListening();
+        process.kill(installation.operator.child.pid, "SIGTERM");
+        resolve(performance.now());
+      });
+    });
+    const spec = { projectID: "shiny-wind-028834", branchID: "br-preview-1", type: "read_only" };
+    const apiVersion = "compute-operator.dev/v1alpha1";
+    await installation.apply({ apiVersion, kind: "Compute", metadata: { name: "late", namespace: "shop" }, spec });
+    const began = await stopped;
+    expect(await installation.operator.child.end).toEqual({ status: 0, signal: null });
+    const took = performance.now() - began;
+    expect(took).toBeGreaterThan(2000);
+    expect(took).toBeLessThan(gracePeriodMs / 2);
+
+    const late = JSON.parse(await run("get", "compute", "late", "-o", "json"));
+    const { "compute-operator.dev/endpoint-id": linked, ...rest } = late.metadata.annotations;
+    expect(await installation.endpoints()).toContain(linked);
+    expect(Object.keys(rest)).not.toContain("compute-operator.dev/pending-create");
+    expect(late.status.endpointID).toBe(linked);
+    const holder = "jsonpath={.spec.holderIdentity}";
+    expect(await run("get", "lease", "compute-operator", "-n", "compute-operator-system", "-o", holder)).toBe("");
+
+    await installation.startOperator(await kustomize("deploy"));
+    await ready("compute/late");
+    expect(installation.counter.writes.map(({ method }) => method)).toEqual(["POST"]);
   });
 
   it("uninstalling deletes nothing at the service: kubectl delete -k crds lets every Compute go", async () => {

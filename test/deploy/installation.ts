@@ -63,6 +63,11 @@ export class Installation implements AsyncDisposable {
     const items = (await this.#rendered("deploy/samples")).map((object) =>
       object.kind === "ServiceConnection" ? { ...object, spec: { ...specOf(object), ...connected } } : object,
     );
+    await this.apply(...items);
+  }
+
+  /** Applies objects, as `kubectl apply -f` does. */
+  async apply(...items: object[]): Promise<void> {
     const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
     await kubectl(["apply", "-f", "-"], { ...this.#options(), input });
   }
