@@ -1,21 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { createMetrics } from "../../src/operator/runtime/metrics.ts";
+import { dashboard } from "./monitoring/dashboard.ts";
+import { drawn, inUnit, type Line, nameOf } from "./monitoring/draw.ts";
 
-const dashboardSchema = z.object({
-  panels: z.array(
-    z.object({
-      id: z.int(),
-      type: z.string(),
-      title: z.string(),
-      description: z.string().optional(),
-      gridPos: z.object({ x: z.int(), y: z.int(), w: z.int(), h: z.int() }),
-      targets: z.array(z.object({ expr: z.string(), legendFormat: z.string() })).optional(),
-    }),
-  ),
-});
-const dashboard = dashboardSchema.parse(JSON.parse(readFileSync("deploy/monitoring/dashboard.json", "utf8")));
 const rules = readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8");
 const expressions = dashboard.panels.flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr));
 
@@ -52,5 +40,33 @@ describe("what watches the operator", () => {
     );
     expect(new Set(cells).size).toBe(cells.length);
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+  });
+});
+
+describe("the dashboard's picture", () => {
+  const points = [0, 5, 10, 60].map((at) => [at, at * 2] as const);
+  const lines = new Map<number, Line[]>(dashboard.panels.map(({ id }) => [id, [{ name: `line ${id} <&>`, points }]]));
+  const picture = (from: typeof lines) => drawn({ panels: dashboard.panels, lines: from, start: 0, end: 60 });
+
+  test("shows each panel with its lines", () => {
+    const html = picture(lines);
+    expect(dashboard.panels.filter(({ title }) => !html.includes(`<h2>${title}</h2>`))).toEqual([]);
+    const graphs = dashboard.panels.filter(({ type }) => type === "timeseries");
+    expect(graphs.filter(({ id }) => !html.includes(`line ${id} &lt;&amp;>`))).toEqual([]);
+    // Where nothing was scraped for a while, nothing is drawn.
+    expect(html.match(/<polyline/g)).toHaveLength(2 * graphs.length);
+    expect(html).not.toContain("no data");
+  });
+
+  test("says where there is nothing to be shown", () => {
+    const shown = dashboard.panels.filter(({ type }) => type !== "row");
+    expect(picture(new Map()).match(/no data/g)).toHaveLength(shown.length);
+  });
+
+  test("names lines and values as Grafana does", () => {
+    expect(nameOf("{{ kind }} {{result}} x", { kind: "compute", result: "ok" })).toBe("compute ok x");
+    expect([inUnit(0.25, "s"), inUnit(2, "s"), inUnit(3 * 1024 * 1024, "bytes"), inUnit(0.125, "percentunit")]).toEqual(
+      ["250 ms", "2 s", "3 MiB", "12.5%"],
+    );
   });
 });

@@ -77,6 +77,7 @@ const scripts: Readonly<Record<string, string>> = {
   simulate: "test/simulation/seeds.test.ts",
   soak: "test/soak/figures.test.ts",
   bench: "test/bench/figures.test.ts",
+  dashboard: "test/deploy/dashboard.test.ts",
   screenshots: "test/service/console/console.browser.test.ts",
 };
 

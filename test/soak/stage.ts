@@ -198,7 +198,7 @@ function twinsOf(endpoints: readonly Endpoint[]): string[] {
 }
 
 /** Read from outside, as the image has no /proc here. */
-function residentMB(pid: number): number {
+export function residentMB(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Number(kilobytes) / 1024;
 }

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+
+const schema = z.object({
+  panels: z.array(
+    z.object({
+      id: z.int(),
+      type: z.enum(["row", "stat", "timeseries"]),
+      title: z.string(),
+      description: z.string().optional(),
+      gridPos: z.object({ x: z.int(), y: z.int(), w: z.int(), h: z.int() }),
+      targets: z.array(z.object({ expr: z.string(), legendFormat: z.string() })).optional(),
+      fieldConfig: z
+        .object({
+          defaults: z.object({
+            unit: z.string(),
+            custom: z.object({ stacking: z.object({ mode: z.string() }).optional() }).optional(),
+          }),
+        })
+        .optional(),
+    }),
+  ),
+});
+
+/** The dashboard that is shipped. */
+export const dashboard = schema.parse(JSON.parse(readFileSync("deploy/monitoring/dashboard.json", "utf8")));
+export type Panel = (typeof dashboard.panels)[number];
+
+/** A query with something in the place of what Grafana would put in for its variables. */
+export function filledIn(expression: string, rateInterval: string): string {
+  return expression.replaceAll("$namespace", ".*").replaceAll("$__rate_interval", rateInterval);
+}
