@@ -12,6 +12,7 @@ export interface PassQueueOptions {
   log: Logger;
   metrics: Metrics;
   workers: number;
+  /** As `tenant/lane`. */
   laneOf: (uid: string) => string;
   /** One pass; answers with the milliseconds until the next look, where one is due without news. */
   reconcile: (uid: string) => Promise<number | undefined>;
@@ -33,6 +34,7 @@ export class PassQueue {
       laneOf,
       backoff: { baseMs: 50, factor: 2, maxMs: 30_000, jitter: 0.3 },
       maxPerLane: Math.max(1, Math.ceil(workers / 4)),
+      maxPerTenant: workers,
       observer: {
         depthChanged: (depth) => metrics.queueDepth.set({ kind }, depth),
         started: (_, waitedMs) => metrics.queueSeconds.observe({ kind }, waitedMs / 1000),
@@ -43,6 +45,11 @@ export class PassQueue {
 
   wake(uids: Iterable<string>): void {
     for (const uid of uids) this.#queue.add(uid);
+  }
+
+  /** So many more passes wait for the service, and need no worker meanwhile. */
+  waits(more: number): void {
+    this.#queue.waits(more);
   }
 
   progress(): QueueProgress {

@@ -13,6 +13,7 @@ import { Connections } from "./connection/connections.ts";
 import { ConnectionReconciler } from "./connection/reconcile.ts";
 import type { Secret } from "./connection/resolve.ts";
 import { DeletionBrake } from "./deletion-brake.ts";
+import { laneOf } from "./lane-of.ts";
 import type { OperatorOptions } from "./options.ts";
 import { PassQueue } from "./pass-queue.ts";
 import { PoolReconciler } from "./pool/reconcile.ts";
@@ -87,6 +88,7 @@ export class Term {
         metrics.serviceSeconds.observe({ method, route }, seconds);
       },
       onBudgetWait: (seconds) => metrics.budgetWaits.observe({}, seconds),
+      inHand: (more) => this.#queues.compute.waits(more),
       onListed: (project, listing) => usage.listed(project, listing),
       onUnused: (project) => usage.forget(project),
       onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
@@ -218,16 +220,10 @@ export class Term {
   }
 
   #queue(kind: Kind, reconcile: (uid: string) => Promise<number | undefined>, workers: number): PassQueue {
-    const { clock, random, log, metrics } = this.#options;
+    const { clock, random, log, metrics, caches } = this.#options;
     const stopped = this.#stop.signal;
-    const laneOf = kind === "compute" ? (uid: string) => this.#laneOf(uid) : (uid: string) => uid;
-    return new PassQueue({ kind, clock, random, log, metrics, workers, laneOf, reconcile, stopped });
-  }
-
-  /** Computes of one connection share a lane, so that one tenant's dead service does not fill the workers. */
-  #laneOf(uid: string): string {
-    const compute = this.#options.caches.computes.byUid(uid);
-    return compute === undefined ? "" : `${compute.metadata.namespace ?? ""}/${compute.spec.connectionRef.name}`;
+    const lane = (uid: string) => laneOf(kind, uid, caches);
+    return new PassQueue({ kind, clock, random, log, metrics, workers, laneOf: lane, reconcile, stopped });
   }
 
   #wake(kind: Kind, uids: Iterable<string>): void {

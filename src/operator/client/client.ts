@@ -19,7 +19,16 @@ export interface ServiceClientOptions extends AdmissionOptions {
   beforeWrite: () => void;
   onFailure?: (failure: Failure) => void;
   observe?: RequestObserver;
+  /** Whoever asks has a pass in hand, and others wait for its end; left out: nobody does. */
+  inHand?: InHand;
 }
+
+/** Told how many requests are waited for with a pass in hand: such a pass does nothing meanwhile. */
+export type InHand = (more: 1 | -1) => void;
+
+type Call = Pick<ServiceRequest, "method" | "body" | "query"> & { route: string; ids: readonly string[] };
+
+type Sent = { kind: "answered"; response: ServiceResponse } | { kind: "failed"; failure: Failure };
 
 /** What a write to an endpoint came to. */
 export interface Written {
@@ -210,15 +219,21 @@ export class ServiceClient {
     return this.#failed({ kind: "unavailable", message: `${call}: an answer that makes no sense${why}` });
   }
 
-  async #send(
-    call: { method: ServiceRequest["method"]; route: string; ids: readonly string[]; body?: unknown } & {
-      query?: Readonly<Record<string, string>>;
-    },
-    signal: AbortSignal,
-  ): Promise<{ kind: "answered"; response: ServiceResponse } | { kind: "failed"; failure: Failure }> {
+  async #send(call: Call, signal: AbortSignal): Promise<Sent> {
+    const { inHand } = this.#options;
+    inHand?.(1);
+    try {
+      return await this.#sendNow(call, signal);
+    } finally {
+      inHand?.(-1);
+    }
+  }
+
+  async #sendNow(call: Call, signal: AbortSignal): Promise<Sent> {
     const { account, transport, budget, clock, beforeWrite, observe } = this.#options;
     const write = call.method !== "GET";
-    const refused = await admission(this.#options, !write && readBesideWork.includes(call.route), signal);
+    const beside = this.#options.inHand === undefined && !write && readBesideWork.includes(call.route);
+    const refused = await admission(this.#options, beside, signal);
     if (refused !== undefined) return { kind: "failed", failure: refused };
     if (write) beforeWrite();
     const { method, route } = call;

@@ -13,7 +13,10 @@ const staleAfterMs = 60_000;
 const mostRemembered = 1000;
 
 export interface OperationsOptions {
+  /** For polls, which no pass waits for. */
   client: ServiceClient;
+  /** For passes; left out: the same. */
+  passes?: ServiceClient;
   projectID: string;
   clock: Clock;
   signal: AbortSignal;
@@ -75,9 +78,9 @@ export class Operations {
    * `undefined` where they could not be read now.
    */
   async latest(endpointID: string): Promise<Operation[] | undefined> {
-    const { client, projectID, signal } = this.#options;
+    const { client, passes = client, projectID, signal } = this.#options;
     if (!this.#supported) return [];
-    const answer = await client.listOperations(projectID, signal);
+    const answer = await passes.listOperations(projectID, signal);
     return answer.kind === "ok" ? answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID) : undefined;
   }
 

@@ -17,7 +17,10 @@ export interface Listing {
 }
 
 export interface ProjectWatcherOptions {
+  /** For lists and polls, which no pass waits for. */
   client: ServiceClient;
+  /** For passes; left out: the same. */
+  passes?: ServiceClient;
   projectID: string;
   clock: Clock;
   refreshIntervalMs: () => number;
@@ -55,6 +58,7 @@ export class ProjectWatcher {
     const { client, projectID, clock, signal, wake } = options;
     this.operations = new Operations({
       client,
+      passes: this.client,
       projectID,
       clock,
       signal,
@@ -67,8 +71,9 @@ export class ProjectWatcher {
     this.turn = new WriteTurn({ wake, busy: () => this.operations.busy });
   }
 
+  /** For the requests of a pass. */
   get client(): ServiceClient {
-    return this.#options.client;
+    return this.#options.passes ?? this.#options.client;
   }
 
   get listing(): Listing | undefined {

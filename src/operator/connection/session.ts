@@ -5,7 +5,7 @@ import { type Account, accountThrough } from "../client/account.ts";
 import type { Failure } from "../client/answer.ts";
 import type { BudgetLimits, RequestBudget } from "../client/budget.ts";
 import type { Budgets } from "../client/budgets.ts";
-import { type RequestObserver, ServiceClient } from "../client/client.ts";
+import { type InHand, type RequestObserver, ServiceClient } from "../client/client.ts";
 import type { ServiceTransport } from "../client/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Health, healthShownBy, type KeyType, probeInterval } from "./health.ts";
@@ -26,6 +26,8 @@ export interface SessionOptions {
   observe?: RequestObserver;
   /** A request waited so many seconds for the budget. */
   onBudgetWait?: (seconds: number) => void;
+  /** A pass begins or ends to wait for the service. */
+  inHand?: InHand;
   onListed?: (projectID: string, listing: Listing) => void;
   /** No Compute uses the project any more. */
   onUnused?: (projectID: string) => void;
@@ -45,7 +47,10 @@ const doubtMs = 30_000;
 export class Session {
   /** Names base URL and key, without giving the key away. */
   readonly through: string;
+  /** For passes. */
   readonly client: ServiceClient;
+  /** For lists and polls, which no pass waits for. */
+  readonly #background: ServiceClient;
   /** The probe's own: it goes out also with a key that was refused. */
   readonly #prober: ServiceClient;
   readonly budget: RequestBudget;
@@ -71,7 +76,7 @@ export class Session {
   constructor(options: SessionOptions, connectionUID: string, terms: Terms) {
     this.#options = options;
     this.signal = AbortSignal.any([options.signal, this.#stop.signal]);
-    const { account, transport, clock, beforeWrite, observe, onBudgetWait } = options;
+    const { account, transport, clock, beforeWrite, observe, onBudgetWait, inHand } = options;
     this.through = accountThrough(account);
     this.#terms.set(connectionUID, terms);
     this.budget = options.budgets.join(this.through, connectionUID, terms.limits);
@@ -85,7 +90,9 @@ export class Session {
       ...(observe === undefined ? {} : { observe }),
       ...(onBudgetWait === undefined ? {} : { onBudgetWait }),
     };
-    this.client = new ServiceClient({ ...shared, heldBack: () => this.#heldBack(), retired: this.#stop.signal });
+    const guarded = { ...shared, heldBack: () => this.#heldBack(), retired: this.#stop.signal };
+    this.client = new ServiceClient({ ...guarded, ...(inHand === undefined ? {} : { inHand }) });
+    this.#background = new ServiceClient(guarded);
     this.#prober = new ServiceClient(shared);
   }
 
@@ -129,7 +136,8 @@ export class Session {
     if (known !== undefined) return known;
     const { clock, wake, onOperationEnded } = this.#options;
     const watcher = new ProjectWatcher({
-      client: this.client,
+      client: this.#background,
+      passes: this.client,
       projectID,
       clock,
       refreshIntervalMs: () => Math.min(...[...this.#terms.values()].map((terms) => terms.refreshIntervalMs)),

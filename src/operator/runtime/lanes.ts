@@ -1,17 +1,24 @@
+/** How many keys are handled at a time, of one lane and of all lanes of one tenant. */
+export interface LaneBounds {
+  perLane: number;
+  perTenant: number;
+}
+
 /**
- * Keys that wait for a worker, in lanes that are served in turn: within a lane first come, first served, and of one
- * lane at most `maxPerLane` at a time. A lane is what shares a fate, such as a tenant's connection: when it is dead,
- * its keys fill their own share of the workers and no more.
+ * Keys that wait for a worker, in lanes. A lane is what shares a fate, such as a tenant's connection: when it is dead,
+ * its keys fill their own share of the workers and no more. What stands before the slash in a lane's name is its tenant.
+ * Tenants are served in turn, however many lanes each has; of a tenant its lanes in turn; within a lane first come,
+ * first served.
  */
 export class FairLanes {
-  readonly #maxPerLane: number;
-  readonly #lanes = new Map<string, Lane>();
-  /** The lanes that have a key to give and room for it; the first is next. */
-  readonly #turns = new Set<Lane>();
+  readonly #bounds: LaneBounds;
+  readonly #tenants = new Map<string, Tenant>();
+  /** The tenants that have a key to give and room for it; the first is next. */
+  readonly #turns = new Set<Tenant>();
   readonly #laneOfKey = new Map<string, Lane>();
 
-  constructor(maxPerLane: number) {
-    this.#maxPerLane = maxPerLane;
+  constructor(bounds: LaneBounds) {
+    this.#bounds = bounds;
   }
 
   get size(): number {
@@ -36,12 +43,16 @@ export class FairLanes {
 
   /** The next key whose turn it is, and the hand that gives its place in the lane back; `undefined` when none may run. */
   next(): { key: string; since: number; release: () => void } | undefined {
-    for (const lane of this.#turns) {
-      for (const [key, since] of lane.waiting) {
-        lane.running += 1;
-        this.#turns.delete(lane);
-        this.#take(lane, key);
-        return { key, since, release: () => this.#release(lane) };
+    for (const tenant of this.#turns) {
+      for (const lane of tenant.turns) {
+        for (const [key, since] of lane.waiting) {
+          lane.running += 1;
+          tenant.running += 1;
+          tenant.turns.delete(lane);
+          this.#turns.delete(tenant);
+          this.#take(lane, key);
+          return { key, since, release: () => this.#release(lane) };
+        }
       }
     }
     return undefined;
@@ -50,21 +61,19 @@ export class FairLanes {
   /** Since when the key has waited that has waited longest. */
   oldest(): number | undefined {
     let oldest: number | undefined;
-    for (const lane of this.#lanes.values()) {
+    for (const lane of new Set(this.#laneOfKey.values())) {
       for (const since of lane.waiting.values()) oldest = oldest === undefined ? since : Math.min(oldest, since);
     }
     return oldest;
   }
 
   clear(): void {
-    for (const lane of this.#lanes.values()) lane.waiting.clear();
-    this.#laneOfKey.clear();
-    this.#turns.clear();
-    for (const lane of this.#lanes.values()) this.#settle(lane);
+    for (const [key, lane] of this.#laneOfKey) this.#take(lane, key);
   }
 
   #release(lane: Lane): void {
     lane.running -= 1;
+    lane.tenant.running -= 1;
     this.#settle(lane);
   }
 
@@ -75,23 +84,42 @@ export class FairLanes {
   }
 
   #lane(name: string): Lane {
-    const known = this.#lanes.get(name);
-    if (known !== undefined) return known;
-    const lane = { name, waiting: new Map<string, number>(), running: 0 };
-    this.#lanes.set(name, lane);
+    const [tenantName = ""] = name.split("/", 1);
+    const tenant = this.#tenants.get(tenantName) ?? {
+      name: tenantName,
+      lanes: new Map(),
+      turns: new Set(),
+      running: 0,
+    };
+    this.#tenants.set(tenantName, tenant);
+    const lane = tenant.lanes.get(name) ?? { name, tenant, waiting: new Map(), running: 0 };
+    tenant.lanes.set(name, lane);
     return lane;
   }
 
-  /** Puts the lane at the end of the turns, or takes it out; forgets it when nothing waits or runs. */
+  /** Puts lane and tenant at the end of the turns, or takes them out; forgets them when nothing waits or runs. */
   #settle(lane: Lane): void {
-    if (lane.waiting.size > 0 && lane.running < this.#maxPerLane) this.#turns.add(lane);
-    else this.#turns.delete(lane);
-    if (lane.waiting.size === 0 && lane.running === 0) this.#lanes.delete(lane.name);
+    const { tenant, waiting, running } = lane;
+    if (waiting.size > 0 && running < this.#bounds.perLane) tenant.turns.add(lane);
+    else tenant.turns.delete(lane);
+    if (waiting.size === 0 && running === 0) tenant.lanes.delete(lane.name);
+    if (tenant.turns.size > 0 && tenant.running < this.#bounds.perTenant) this.#turns.add(tenant);
+    else this.#turns.delete(tenant);
+    if (tenant.lanes.size === 0) this.#tenants.delete(tenant.name);
   }
+}
+
+interface Tenant {
+  name: string;
+  lanes: Map<string, Lane>;
+  /** Its lanes that have a key to give and room for it; the first is next. */
+  turns: Set<Lane>;
+  running: number;
 }
 
 interface Lane {
   name: string;
+  tenant: Tenant;
   /** Each waiting key and since when, in the order of arrival. */
   waiting: Map<string, number>;
   running: number;

@@ -16,10 +16,15 @@ export interface WorkQueueOptions {
   random: Random;
   /** For `retry`. */
   backoff: Backoff;
-  /** Which lane a key belongs to; asked at each add, so that the answer may change. One lane where left out. */
+  /**
+   * Which lane a key belongs to, as `tenant/lane`; asked at each add, so that the answer may change. One lane where left
+   * out.
+   */
   laneOf?: (key: string) => string;
   /** How many keys of one lane are handled at a time; no bound where left out. */
   maxPerLane?: number;
+  /** The same for all lanes of one tenant. */
+  maxPerTenant?: number;
   observer?: QueueObserver;
 }
 
@@ -48,13 +53,16 @@ export class WorkQueue {
   readonly #dirty = new Set<string>();
   readonly #failures = new Map<string, number>();
   #lastFinishedAt: number;
+  /** Handlers that only wait, and need no worker. */
+  #idle = 0;
   #pumping = false;
   #stopping = false;
   #work: { workers: number; handle: (key: string) => Promise<void>; drained: () => void } | undefined;
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
-    this.#ready = new FairLanes(options.maxPerLane ?? Number.POSITIVE_INFINITY);
+    const { maxPerLane = Number.POSITIVE_INFINITY, maxPerTenant = Number.POSITIVE_INFINITY } = options;
+    this.#ready = new FairLanes({ perLane: maxPerLane, perTenant: maxPerTenant });
     this.#lastFinishedAt = options.clock.monotonic();
   }
 
@@ -107,6 +115,15 @@ export class WorkQueue {
     return this.#failures.get(key) ?? 0;
   }
 
+  /**
+   * So many more handlers only wait for somebody far away, or fewer: they keep their places in their lanes, and give
+   * their workers to others.
+   */
+  waits(more: number): void {
+    this.#idle += more;
+    if (more > 0) this.#pump();
+  }
+
   progress(): QueueProgress {
     const oldest = this.#ready.oldest();
     const oldestWaitMs = oldest === undefined ? 0 : this.#options.clock.monotonic() - oldest;
@@ -114,7 +131,7 @@ export class WorkQueue {
   }
 
   /**
-   * Handles keys, at most `workers` at a time, until the signal aborts; resolves once the handlers then in flight have
+   * Handles keys, at most `workers` at a time besides those that only wait, until the signal aborts; resolves once the handlers then in flight have
    * finished. What waits stays for the next `run`. A handler that throws is reported and its key retried.
    */
   async run(work: { workers: number; handle: (key: string) => Promise<void>; signal: AbortSignal }): Promise<void> {
@@ -165,7 +182,7 @@ export class WorkQueue {
   }
 
   #startWhatMay(): void {
-    while (this.#work !== undefined && !this.#stopping && this.#running.size < this.#work.workers) {
+    while (this.#work !== undefined && !this.#stopping && this.#running.size - this.#idle < this.#work.workers) {
       const next = this.#ready.next();
       if (next === undefined) return;
       this.#running.add(next.key);

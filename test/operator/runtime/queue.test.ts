@@ -1,49 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sleep } from "../../../src/operator/runtime/clock.ts";
-import { type QueueObserver, WorkQueue, type WorkQueueOptions } from "../../../src/operator/runtime/queue.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
-
-const forever = new AbortController().signal;
-
-/** A queue whose runs are written down; by default a run takes no time. */
-function setUp(options: Partial<WorkQueueOptions> & { workers?: number; takesMs?: number } = {}) {
-  const clock = new VirtualClock();
-  const queue = new WorkQueue({
-    clock,
-    random: () => 0,
-    backoff: { baseMs: 100, factor: 2, maxMs: 1000, jitter: 0 },
-    ...options,
-  });
-  const runs: { key: string; start: number; end: number }[] = [];
-  const stop = new AbortController();
-  let failing: ((key: string) => boolean) | undefined;
-  const start = () =>
-    queue.run({
-      workers: options.workers ?? 4,
-      signal: stop.signal,
-      handle: async (key) => {
-        const run = { key, start: clock.monotonic(), end: Number.POSITIVE_INFINITY };
-        runs.push(run);
-        if (options.takesMs !== undefined) await sleep(clock, options.takesMs, forever);
-        run.end = clock.monotonic();
-        if (failing?.(key) === true) throw new Error(`planned failure of ${key}`);
-      },
-    });
-  const failWhile = (decide: (key: string) => boolean) => {
-    failing = decide;
-  };
-  return { clock, queue, runs, stop, start, failWhile, startsOf: (key: string) => startTimes(runs, key) };
-}
-
-/** The tenant is the key's first letter. */
-function laneOf(key: string): string {
-  return key.slice(0, 1);
-}
-
-function startTimes(runs: readonly { key: string; start: number }[], key: string): number[] {
-  return runs.filter((run) => run.key === key).map((run) => run.start);
-}
+import type { QueueObserver } from "../../../src/operator/runtime/queue.ts";
+import { laneOf, setUp, startTimes } from "./queue-runs.ts";
 
 describe("a key", () => {
   test("added several times before a worker is free is handled once", async () => {
@@ -129,46 +87,6 @@ describe("a handler that throws", () => {
     queue.add("good");
     await clock.settle();
     expect(startsOf("good")).toEqual([0]);
-  });
-});
-
-describe("lanes", () => {
-  test("a tenant whose handlers hang takes its own share of the workers and no more", async () => {
-    const { clock, queue, start, startsOf } = setUp({ laneOf, maxPerLane: 2, workers: 4, takesMs: 60_000 });
-    for (let n = 0; n < 50; n += 1) queue.add(`a${n}`);
-    queue.add("b0");
-    void start();
-    await clock.advance(1);
-    expect(startsOf("b0")).toEqual([0]);
-    expect(startsOf("a1")).toEqual([0]);
-    expect(startsOf("a2")).toEqual([]);
-    expect(queue.depth).toBe(48);
-  });
-
-  test("are served in turn", async () => {
-    const { clock, queue, start, runs } = setUp({ laneOf, workers: 1, takesMs: 10 });
-    for (const key of ["a0", "a1", "a2", "b0", "b1", "c0"]) queue.add(key);
-    void start();
-    await clock.advance(1000);
-    expect(runs.map((run) => run.key)).toEqual(["a0", "b0", "c0", "a1", "b1", "a2"]);
-  });
-
-  test("are asked for at each add, so that a key may change its lane while it waits", async () => {
-    let lane = "dead";
-    const { clock, queue, start, startsOf } = setUp({
-      laneOf: (key) => (key === "moving" ? lane : "dead"),
-      maxPerLane: 1,
-      takesMs: 60_000,
-    });
-    queue.add("stuck");
-    queue.add("moving");
-    void start();
-    await clock.advance(10);
-    expect(startsOf("moving")).toEqual([]);
-    lane = "alive";
-    queue.add("moving");
-    await clock.advance(10);
-    expect(startsOf("moving")).toEqual([10]);
   });
 });
 

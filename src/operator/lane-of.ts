@@ -1,0 +1,15 @@
+import type { Caches } from "./caches.ts";
+
+/**
+ * Which lane the passes over an object are in, as `tenant/lane`. A namespace is a tenant. Computes of one connection share
+ * a lane, so that its dead service does not fill the workers; connections and pools wait for the API server alone.
+ */
+export function laneOf(kind: "compute" | "connection" | "pool", uid: string, caches: Caches): string {
+  const { computes, connections, pools } = caches;
+  if (kind === "compute") {
+    const compute = computes.byUid(uid);
+    return compute === undefined ? "" : `${compute.metadata.namespace ?? ""}/${compute.spec.connectionRef.name}`;
+  }
+  const object = (kind === "connection" ? connections : pools).byUid(uid);
+  return `${object?.metadata.namespace ?? ""}/${uid}`;
+}

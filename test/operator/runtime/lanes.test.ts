@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import { laneOf, setUp } from "./queue-runs.ts";
+
+describe("lanes", () => {
+  test("a tenant whose handlers hang takes its own share of the workers and no more", async () => {
+    const { clock, queue, start, startsOf } = setUp({ laneOf, maxPerLane: 2, workers: 4, takesMs: 60_000 });
+    for (let n = 0; n < 50; n += 1) queue.add(`a${n}`);
+    queue.add("b0");
+    void start();
+    await clock.advance(1);
+    expect(startsOf("b0")).toEqual([0]);
+    expect(startsOf("a1")).toEqual([0]);
+    expect(startsOf("a2")).toEqual([]);
+    expect(queue.depth).toBe(48);
+  });
+
+  test("are served in turn", async () => {
+    const { clock, queue, start, runs } = setUp({ laneOf, workers: 1, takesMs: 10 });
+    for (const key of ["a0", "a1", "a2", "b0", "b1", "c0"]) queue.add(key);
+    void start();
+    await clock.advance(1000);
+    expect(runs.map((run) => run.key)).toEqual(["a0", "b0", "c0", "a1", "b1", "a2"]);
+  });
+
+  test("of one tenant get no more turns than another's one, however many they are", async () => {
+    const { clock, queue, start, runs } = setUp({ laneOf: (key) => key.slice(0, 3), workers: 1, takesMs: 10 });
+    for (const key of ["a/10", "a/11", "a/20", "a/30", "a/40", "b/10", "b/11", "b/12"]) queue.add(key);
+    void start();
+    await clock.advance(1000);
+    expect(runs.map((run) => run.key)).toEqual(["a/10", "b/10", "a/20", "b/11", "a/30", "b/12", "a/40", "a/11"]);
+  });
+
+  test("of one tenant share a bound", async () => {
+    const options = { laneOf: (key: string) => key.slice(0, 3), workers: 100, takesMs: 60_000 };
+    const { clock, queue, start, runs } = setUp({ ...options, maxPerLane: 2, maxPerTenant: 5 });
+    for (let lane = 0; lane < 10; lane += 1) for (let n = 0; n < 3; n += 1) queue.add(`a/${lane}${n}`);
+    for (let n = 0; n < 3; n += 1) queue.add(`b/0${n}`);
+    void start();
+    await clock.advance(1);
+    expect(runs.filter(({ key }) => key.startsWith("a/"))).toHaveLength(5);
+    expect(runs.filter(({ key }) => key.startsWith("b/"))).toHaveLength(2);
+  });
+
+  test("are asked for at each add, so that a key may change its lane while it waits", async () => {
+    let lane = "dead";
+    const { clock, queue, start, startsOf } = setUp({
+      laneOf: (key) => (key === "moving" ? lane : "dead"),
+      maxPerLane: 1,
+      takesMs: 60_000,
+    });
+    queue.add("stuck");
+    queue.add("moving");
+    void start();
+    await clock.advance(10);
+    expect(startsOf("moving")).toEqual([]);
+    lane = "alive";
+    queue.add("moving");
+    await clock.advance(10);
+    expect(startsOf("moving")).toEqual([10]);
+  });
+});
+
+describe("handlers that only wait for somebody far away", () => {
+  test("leave their workers to others, and keep their places in their lanes", async () => {
+    const { clock, queue, start, startsOf } = setUp({ laneOf, maxPerLane: 2, workers: 2, takesMs: 60_000 });
+    for (const key of ["a0", "a1", "a2", "b0", "c0", "c1"]) queue.add(key);
+    void start();
+    await clock.advance(10);
+    expect(startsOf("c0")).toEqual([]);
+    queue.waits(2);
+    await clock.advance(10);
+    expect(["a0", "b0", "c0", "a1"].map(startsOf)).toEqual([[0], [0], [10], [10]]);
+    queue.waits(1);
+    await clock.advance(10);
+    expect(["c1", "a2"].map(startsOf)).toEqual([[20], []]);
+  });
+
+  test("take their workers back when they go on: nothing new is begun before there is one to spare", async () => {
+    const { clock, queue, start, startsOf } = setUp({ workers: 1, takesMs: 100 });
+    for (const key of ["a", "b", "c"]) queue.add(key);
+    void start();
+    await clock.advance(10);
+    queue.waits(1);
+    await clock.advance(10);
+    queue.waits(-1);
+    await clock.advance(80);
+    // "a" has ended, and "b" has the worker.
+    expect([startsOf("a"), startsOf("b"), startsOf("c")]).toEqual([[0], [10], []]);
+    await clock.advance(10);
+    expect(startsOf("c")).toEqual([110]);
+  });
+});

@@ -1,0 +1,44 @@
+import { sleep } from "../../../src/operator/runtime/clock.ts";
+import { WorkQueue, type WorkQueueOptions } from "../../../src/operator/runtime/queue.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const forever = new AbortController().signal;
+
+/** A queue whose runs are written down; by default a run takes no time. */
+export function setUp(options: Partial<WorkQueueOptions> & { workers?: number; takesMs?: number } = {}) {
+  const clock = new VirtualClock();
+  const queue = new WorkQueue({
+    clock,
+    random: () => 0,
+    backoff: { baseMs: 100, factor: 2, maxMs: 1000, jitter: 0 },
+    ...options,
+  });
+  const runs: { key: string; start: number; end: number }[] = [];
+  const stop = new AbortController();
+  let failing: ((key: string) => boolean) | undefined;
+  const start = () =>
+    queue.run({
+      workers: options.workers ?? 4,
+      signal: stop.signal,
+      handle: async (key) => {
+        const run = { key, start: clock.monotonic(), end: Number.POSITIVE_INFINITY };
+        runs.push(run);
+        if (options.takesMs !== undefined) await sleep(clock, options.takesMs, forever);
+        run.end = clock.monotonic();
+        if (failing?.(key) === true) throw new Error(`planned failure of ${key}`);
+      },
+    });
+  const failWhile = (decide: (key: string) => boolean) => {
+    failing = decide;
+  };
+  return { clock, queue, runs, stop, start, failWhile, startsOf: (key: string) => startTimes(runs, key) };
+}
+
+/** The tenant is the key's first letter. */
+export function laneOf(key: string): string {
+  return key.slice(0, 1);
+}
+
+export function startTimes(runs: readonly { key: string; start: number }[], key: string): number[] {
+  return runs.filter((run) => run.key === key).map((run) => run.start);
+}

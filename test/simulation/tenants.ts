@@ -1,0 +1,190 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import {
+  NoAnswer,
+  type ServiceRequest,
+  type ServiceResponse,
+  type ServiceTransport,
+} from "../../src/operator/client/transport.ts";
+import { createOperator, type Operator } from "../../src/operator/operator.ts";
+import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";
+import { sleep } from "../../src/operator/runtime/clock.ts";
+import { createLogger } from "../../src/operator/runtime/log.ts";
+import type { Service } from "../../src/service/service.ts";
+import { goodKey, newService } from "../compute/support/seeded-service.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+import { calm } from "./api-server/faults.ts";
+import type { JsonObject } from "./api-server/objects.ts";
+import { ApiServer } from "./api-server/server.ts";
+import { InMemoryClusterTransport } from "./api-server/transport.ts";
+import { seededRandom } from "./random.ts";
+
+/** What a service does with a request: an answer after some time, or none ever. */
+export type Behaviour = (request: ServiceRequest) => { afterMs: number; answer: ServiceResponse } | "silence";
+
+export interface TenantsOptions {
+  allowedBaseURLs?: readonly string[];
+}
+
+const group = "/apis/compute-operator.dev/v1alpha1";
+/** How long a service that means well takes to answer, and the API server too. */
+const answersAfterMs = 20;
+
+/**
+ * Several tenants, each with a namespace and a service of its own, and one operator between them, all in this process
+ * on a driven clock. The API server takes its time, so that what a tenant does costs the others what it would cost.
+ */
+export class Tenants implements ServiceTransport, AsyncDisposable {
+  readonly clock = new VirtualClock();
+  readonly server: ApiServer;
+  /** Requests to each service, by host. */
+  readonly requests = new Map<string, number>();
+  /** Requests to the API server, as `METHOD resource`. */
+  readonly written = new Map<string, number>();
+  /** What the operator has logged. */
+  lines = 0;
+  readonly operator: Operator;
+  readonly #hosts = new Map<string, Behaviour>();
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor({ allowedBaseURLs = ["http://*.test/api/v2"] }: TenantsOptions = {}) {
+    const { clock } = this;
+    const random = seededRandom(7);
+    this.server = new ApiServer({ clock, random });
+    for (const name of ["computes", "serviceconnections", "computepools"]) {
+      const definition: unknown = parse(readFileSync(new URL(`../../crds/${name}.yaml`, import.meta.url), "utf8"));
+      this.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+    }
+    const destination = {
+      write: () => {
+        this.lines += 1;
+      },
+    };
+    const front = {
+      store: this.server.store,
+      watch: this.server.watch.bind(this.server),
+      handle: (request: Parameters<ApiServer["handle"]>[0], asOf?: number) => {
+        const what = `${request.method} ${request.path.split("/").find((part) => /^(computes|events|secrets|serviceconnections|computepools)$/.test(part)) ?? ""}`;
+        this.written.set(what, (this.written.get(what) ?? 0) + 1);
+        return this.server.handle(request, asOf);
+      },
+    };
+    this.operator = createOperator(
+      {
+        clusterTransport: new InMemoryClusterTransport(front, clock, {
+          ...calm,
+          request: () => ({ kind: "answered", arriveMs: 2, replyMs: 2 }),
+        }),
+        serviceTransport: this,
+        clock,
+        random,
+        log: createLogger({ level: "info", destination, clock }),
+      },
+      {
+        namespaces: [],
+        selects: () => true,
+        workers: 16,
+        allowedBaseURLs,
+        createSettleMs: 60_000,
+        maxDeletesPerMinute: 60,
+        budgetShare: 1,
+        drainMs: 1000,
+      },
+    );
+    this.#running = this.operator.run(this.#stop.signal);
+  }
+
+  /** A namespace with a key and connections, `default` and more, that lead to this host. */
+  tenant(
+    namespace: string,
+    host: string,
+    { connections = 1, spec = {} }: { connections?: number; spec?: JsonObject } = {},
+  ) {
+    this.ask("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
+    for (let n = 0; n < connections; n += 1) {
+      const key = Buffer.from(n === 0 ? goodKey : `${goodKey}-${n}`).toString("base64");
+      const secret = `service-api-key-${n}`;
+      this.ask("POST", `/api/v1/namespaces/${namespace}/secrets`, {
+        metadata: { name: secret },
+        type: "compute-operator.dev/api-key",
+        data: { "api-key": key },
+      });
+      this.ask("POST", `${group}/namespaces/${namespace}/serviceconnections`, {
+        apiVersion: "compute-operator.dev/v1alpha1",
+        kind: "ServiceConnection",
+        metadata: { name: n === 0 ? "default" : `other-${n}` },
+        spec: { baseURL: `http://${host}/api/v2`, apiKeySecretRef: { name: secret }, ...spec },
+      });
+    }
+  }
+
+  /** The real service under this name, with these branches, as quick as services are. */
+  healthy(host: string, branches: readonly string[]): Service {
+    const service = newService({ branches, clock: this.clock, service: { timeScale: 1000 } });
+    this.#hosts.set(host, ({ method, path, query, body, key }) => {
+      const reply = service.call({
+        method,
+        path: `/api/v2${path}`,
+        query: query ?? {},
+        headers: { authorization: key.authorization() },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = reply.body ?? "";
+      const answer = { status: reply.status, json: text !== "", body: text === "" ? undefined : JSON.parse(text) };
+      return { afterMs: answersAfterMs, answer };
+    });
+    return service;
+  }
+
+  behaves(host: string, behaviour: Behaviour): void {
+    this.#hosts.set(host, behaviour);
+  }
+
+  declare(namespace: string, name: string, spec: JsonObject, metadata: JsonObject = {}): void {
+    this.ask("POST", `${group}/namespaces/${namespace}/computes`, {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Compute",
+      metadata: { name, ...metadata },
+      spec,
+    });
+  }
+
+  computes(namespace: string): Compute[] {
+    const { items } = this.ask("GET", `${group}/namespaces/${namespace}/computes`);
+    return items.map((item: unknown) => {
+      const parsed = parseCompute(item);
+      if (!parsed.ok) throw new Error(parsed.problem);
+      return parsed.value;
+    });
+  }
+
+  ask(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown) {
+    const answer = this.server.handle({ method, path, ...(body === undefined ? {} : { body }) });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body).slice(0, 500)}`);
+    return JSON.parse(JSON.stringify(answer.body));
+  }
+
+  /** The way of the operator to the services. */
+  async send(
+    request: ServiceRequest,
+    { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+  ): Promise<ServiceResponse> {
+    const { host } = new URL(request.baseURL);
+    this.requests.set(host, (this.requests.get(host) ?? 0) + 1);
+    const behaviour = this.#hosts.get(host);
+    const outcome = behaviour === undefined ? "silence" : behaviour(request);
+    if (outcome === "silence" || outcome.afterMs > timeoutMs) {
+      await sleep(this.clock, timeoutMs, signal);
+      throw new NoAnswer("no answer in time");
+    }
+    await sleep(this.clock, outcome.afterMs, signal);
+    return outcome.answer;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.clock.advance(10_000);
+    await this.#running;
+  }
+}
