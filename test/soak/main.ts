@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { eventually } from "../support/eventually.ts";
 import { endEverything } from "../support/guardian.ts";
 import { complaintsOf, type Sample } from "./figures.ts";
 import { People } from "./people.ts";
@@ -79,12 +80,19 @@ async function churn(stage: SoakStage, people: People): Promise<{ samples: Sampl
     progress(what);
     await job();
   };
+  // Like the kubelet, it asks again where the API server is away just then.
+  const renewToken = async () => {
+    await eventually("a new token", () => operator.renewToken().then(() => true), {
+      timeoutMs: 120_000,
+      everyMs: 2000,
+    });
+  };
   await Promise.all([
     every(actEveryMs, () => people.act()),
     every(sampleEveryMs, async () => {
       samples.push(await stage.sample(passed()));
     }),
-    every(renewEveryMs, () => operator.renewToken()),
+    every(renewEveryMs, renewToken),
     every(60_000, async () => {
       requests.reads += counter.reads.length;
       requests.writes += counter.writes.length;
