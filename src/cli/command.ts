@@ -94,9 +94,9 @@ export function exportCommand(args: readonly string[], ports: CliPorts): Promise
     return withTransport(ports, async (transport) => {
       const account = givenAccount({ baseURL: flags.baseURL, env: ports.env });
       const client = clientFor(account, { transport, clock: ports.clock });
-      const { yaml, skipped } = await exportProject(flags, client, ports.signal);
+      const { yaml, notes } = await exportProject(flags, client, ports.signal);
       if (yaml !== "") ports.stdout(yaml);
-      for (const line of skipped) ports.stderr(`compute-operator export: ${line}`);
+      for (const line of notes) ports.stderr(`compute-operator export: ${line}`);
       return 0;
     });
   });

@@ -8,12 +8,12 @@ import { type Exported, manifestOf } from "./manifest-of.ts";
 import { CommandProblem } from "./problem.ts";
 import { saidOnce } from "./words.ts";
 
-/** The manifests of a project's computes as one YAML stream, and a line for each compute that cannot be declared. */
+/** The manifests of a project's computes as one YAML stream, and what is to be said besides: which of them cannot be declared, or that there is none. */
 export async function exportProject(
   { project, namespace, connection }: ExportFlags,
   client: ServiceClient,
   signal: AbortSignal,
-): Promise<{ yaml: string; skipped: string[] }> {
+): Promise<{ yaml: string; notes: string[] }> {
   requireName("--connection", connection);
   if (namespace !== undefined) requireName("--namespace", namespace);
   const answer = await client.listEndpoints(project, signal);
@@ -22,13 +22,13 @@ export async function exportProject(
     throw new CommandProblem([saidOnce(meaning, client.account.baseURL)]);
   }
   const documents: string[] = [];
-  const skipped: string[] = [];
+  const notes = answer.value.length === 0 ? [`project ${project} has no computes`] : [];
   for (const endpoint of answer.value.toSorted(inOrder)) {
     const exported = manifestOf(endpoint, { namespace, connection });
-    if ("problem" in exported) skipped.push(`endpoint ${endpoint.id} cannot be declared: ${exported.problem}`);
+    if ("problem" in exported) notes.push(`endpoint ${endpoint.id} cannot be declared: ${exported.problem}`);
     else documents.push(written(endpoint, exported));
   }
-  return { yaml: documents.join("---\n").trimEnd(), skipped };
+  return { yaml: documents.join("---\n").trimEnd(), notes };
 }
 
 function written(endpoint: Endpoint, { manifest, leftOut }: Exported): string {

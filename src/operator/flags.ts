@@ -7,7 +7,8 @@ export const runUsage = `Usage: compute-operator run [flags]
 
 Keeps the computes of the service as the Compute manifests of the cluster declare them.
 
-  --kubeconfig FILE            how to reach the cluster (default: the pod's service account, else KUBECONFIG)
+  --kubeconfig FILE            how to reach the cluster (default: the pod's service account, else KUBECONFIG,
+                               else ~/.kube/config)
   --namespace NAME             watch this namespace only; repeatable (default: all)
   --selector SELECTOR          reconcile only Computes with these labels, e.g. team=a or team in (a,b)
   --leader-elect               work only while holding a lease (default in a cluster)

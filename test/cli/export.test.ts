@@ -47,6 +47,13 @@ describe("export", () => {
     },
   );
 
+  test("of a project without computes says so, and prints nothing that could be applied", async () => {
+    using stage = furnished();
+    for (const { id } of stage.shop.list()) stage.shop.write(`DELETE /projects/${project}/endpoints/${id}`);
+    const run = await stage.run("export", ["--project", project, ...from]);
+    expect(run).toEqual({ status: 0, out: "", err: `compute-operator export: project ${project} has no computes` });
+  });
+
   test("of a project that the key does not reach says so", async () => {
     using stage = furnished();
     const run = await stage.run("export", ["--project", "eve-own", ...from]);

@@ -31,6 +31,7 @@ export interface TlsSettings {
   rejectUnauthorized?: boolean | undefined;
 }
 
+const inventedServer = "http://localhost:8080";
 const tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 /**
@@ -53,7 +54,17 @@ export function loadKubeConfig(options: {
   } catch (error) {
     throw new Error(`Cannot read the kubeconfig from ${source}: ${messageOf(error)}`, { cause: error });
   }
+  if (isMadeUp(config)) {
+    throw new Error(
+      "No cluster to talk to: this is no pod, KUBECONFIG is not set, and there is no ~/.kube/config. Name a kubeconfig with --kubeconfig",
+    );
+  }
   return connectionOf(config, { source, inCluster, env });
+}
+
+/** Where client-node finds nothing, it makes up a cluster at http://localhost:8080, which nobody meant. */
+function isMadeUp(config: KubeConfig): boolean {
+  return config.getCurrentContext() === "loaded-context" && config.getCurrentCluster()?.server === inventedServer;
 }
 
 function connectionOf(

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { loadKubeConfig } from "../../../src/operator/cluster/kubeconfig.ts";
 import { proxyFor } from "../../../src/operator/runtime/proxy.ts";
 
@@ -87,6 +87,18 @@ describe("a kubeconfig", () => {
       /names no cluster in its current context \(elsewhere\): choose one with kubectl config use-context/,
     );
   });
+});
+
+test("where there is no kubeconfig at all, that is said, and no server is made up", () => {
+  vi.stubEnv("KUBECONFIG", "");
+  vi.stubEnv("HOME", directory);
+  try {
+    expect(() => loadKubeConfig({ env: {} })).toThrow(
+      /^No cluster to talk to: .* KUBECONFIG is not set, .* Name a kubeconfig with --kubeconfig$/,
+    );
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });
 
 describe("the proxy to the API server", () => {
