@@ -108,7 +108,7 @@ async function confirmGone(
 ): Promise<Outcome> {
   const answer = await watcher.client.getEndpoint(compute.spec.projectID, endpointID, signal);
   if (answer.kind === "notFound") {
-    if (after === "deleted") memory.deleted = { endpointID, proved: true, at: clock.monotonic() };
+    if (after === "deleted") memory.deleted = { endpointID, proved: true };
     else if (memory.missing !== undefined) memory.missing = { ...memory.missing, proved: true };
     if (memory.proved?.endpointID === endpointID) delete memory.proved;
     return unchanged(compute, 1);

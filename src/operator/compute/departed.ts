@@ -129,12 +129,12 @@ export class DepartedComputes {
     memory.listsCountAfter = clock.monotonic();
     if (answer.kind !== "ok" && answer.kind !== "notFound") return this.#later(departed);
     if (answer.kind === "ok") {
-      departed.failures = 0;
       watcher.operations.follow(answer.value.operations);
       const message = `Deleted endpoint ${id}: it was made for this Compute, which was replaced and deleted before its finalizer could be put back.`;
       event(last, { type: "Warning", reason: "Deleted", message });
     }
-    return 1000;
+    // A list that shows it still may lag, or always will.
+    return this.#later(departed);
   }
 
   /** No list shows anything of it: an endpoint that is known must be proved gone, one that may yet arrive waited for. */

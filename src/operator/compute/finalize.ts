@@ -1,15 +1,14 @@
+import type { Compute } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
 import { claimOnEndpoint } from "./observe/claims.ts";
 import { recordedID } from "./observe/link.ts";
 import { createMarkOf } from "./observe/marks.ts";
-import { annotation, freshLookAsked, type List, type View, who } from "./observe/view.ts";
+import { annotation, type List, lossConfirmed, type View, who } from "./observe/view.ts";
+import { deleteDueInMs } from "./plan/deletes.ts";
 import { unrecorded } from "./plan/linked.ts";
 import { massLoss, stepOfProof } from "./plan/lost.ts";
 import { outcomeOfCreate } from "./plan/pending.ts";
 import type { Step } from "./step.ts";
-
-/** An accepted DELETE is not sent again for so long, though lists still show the endpoint, in milliseconds. */
-const deleteTakesMs = 30_000;
 
 /**
  * What a Compute that is being deleted still needs: its endpoint deleted and proved gone, if it is ours; else to be
@@ -35,9 +34,16 @@ export function planDeletion(view: View): Step {
     case "awaited":
       return { step: "hold" };
     case "blocked":
-      if (sight.projectGone) {
+      if (sight.projectGone && !isSeenElsewhere(compute, sight.through)) {
         const message = `Project ${compute.spec.projectID} is gone, and its endpoints with it.`;
         return { step: "release", event: "Released", message };
+      }
+      if (sight.projectGone) {
+        return {
+          step: "wait",
+          reason: "MassLoss",
+          message: `Deletion waits: project ${compute.spec.projectID} is not found through the present base URL and key, and ${which.toLowerCase()} was last seen through others. Check the connection. If the project is gone, set the annotation compute-operator.dev/reconcileRequestedAt to a new value, or ${ways}.`,
+        };
       }
       return {
         step: "wait",
@@ -49,12 +55,21 @@ export function planDeletion(view: View): Step {
   }
 }
 
+/** Whether the endpoint was last seen, or its create sent, through another base URL or key: then these prove nothing. */
+function isSeenElsewhere(compute: Compute, through: string | undefined): boolean {
+  if (lossConfirmed(compute)) return false;
+  const linked = recordedID(compute) !== undefined && compute.status.observedThrough !== through;
+  const mark = createMarkOf(compute);
+  return linked || (mark !== undefined && mark.through !== through);
+}
+
 function deletion(view: View, list: List): Step {
   const { compute, memory, rivals } = view;
   const { links } = list;
   const unlinked = unrecorded(view, list);
   if (unlinked !== undefined) return unlinked;
-  const [extra] = [...links.surplus, ...links.heirs];
+  const extras = [...links.surplus, ...links.heirs];
+  const extra = extras.find(({ id }) => deleteDueInMs(view, id) === 0);
   if (extra !== undefined) return { step: "delete", endpointID: extra.id, why: "surplus" };
   if (links.link !== undefined) {
     const { endpoint, proof } = links.link;
@@ -73,12 +88,11 @@ function deletion(view: View, list: List): Step {
         message: `Endpoint ${endpoint.id} is kept: only an annotation links it to this Compute, which did not make it. To have it deleted, adopt it with spec.adopt.endpointID: ${endpoint.id} in a Compute and delete that.`,
       };
     }
-    const { deleted } = memory;
-    if (deleted?.endpointID === endpoint.id && view.now - deleted.at < deleteTakesMs) {
-      return { step: "wait", reason: "Deleting", message: deletedMessage(endpoint.id) };
-    }
+    if (deleteDueInMs(view, endpoint.id) > 0) return stillListed(view, endpoint.id);
     return { step: "delete", endpointID: endpoint.id, why: "deleted" };
   }
+  const [waiting] = extras;
+  if (waiting !== undefined) return stillListed(view, waiting.id);
   if (createMarkOf(compute) !== undefined) {
     const outcome = outcomeOfCreate(view, list);
     if (outcome !== "absent") return outcome;
@@ -99,7 +113,7 @@ function goneOrNot(view: View, list: List, endpointID: string, deletedByUs: bool
   }
   if (deletedByUs) return { step: "confirmGone", endpointID, after: "deleted" };
   const elsewhere = massLoss(view, { ...list, vanished: { missing: 0, known: 0 } }, endpointID);
-  if (elsewhere !== undefined && !freshLookAsked(view.compute)) {
+  if (elsewhere !== undefined && !lossConfirmed(view.compute)) {
     return {
       step: "wait",
       reason: "MassLoss",
@@ -109,6 +123,16 @@ function goneOrNot(view: View, list: List, endpointID: string, deletedByUs: bool
   return stepOfProof(view, list, endpointID) ?? { step: "hold" };
 }
 
+function stillListed({ memory }: View, endpointID: string): Step {
+  const again = (memory.answeredDeletes.get(endpointID)?.before ?? 0) > 0;
+  const message = again ? stillListedMessage(endpointID) : deletedMessage(endpointID);
+  return { step: "wait", reason: "Deleting", message };
+}
+
 export function deletedMessage(endpointID: string): string {
   return `Endpoint ${endpointID} was deleted; the Compute goes as soon as that is confirmed.`;
+}
+
+export function stillListedMessage(endpointID: string): string {
+  return `The service answers that endpoint ${endpointID} is deleted and lists it still. It is told again ever more rarely. Look there for what keeps it, or set spec.deletionPolicy to Retain to let the Compute go.`;
 }

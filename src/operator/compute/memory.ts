@@ -20,8 +20,10 @@ export interface Memory {
   proved?: { endpointID: string; proof: Exclude<Proof, "none"> };
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
   missing?: { endpointID: string; firstListWithout: number; proved: boolean };
-  /** The endpoint whose DELETE was accepted by the service, and when. */
-  deleted?: { endpointID: string; proved: boolean; at: number };
+  /** When the service last answered a DELETE that the endpoint is deleted or not there, and how often before, by its id. */
+  answeredDeletes: Map<string, { at: number; before: number }>;
+  /** The endpoint whose DELETE was accepted by the service. */
+  deleted?: { endpointID: string; proved: boolean };
   /** The last PATCH that was accepted and has not taken: when, the lists since without it, the times it was tried again. */
   patched?: {
     generation: number;
@@ -52,6 +54,7 @@ export function newMemory(now: number): Memory {
   return {
     listsCountAfter: now,
     delivered: new Set(),
+    answeredDeletes: new Map(),
     corrections: [],
     looks: { reason: "", count: 0, dueAt: undefined },
   };

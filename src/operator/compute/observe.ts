@@ -24,7 +24,7 @@ export async function observe(
     const { reason, message } = meaningOf(failure, `list the endpoints of project ${compute.spec.projectID}`);
     const deleting = compute.metadata.deletionTimestamp !== undefined && failure.kind === "notFound";
     const projectGone = deleting && (await connection.session.projectIsGone(compute.spec.projectID));
-    return { kind: "blocked", reason, message, projectGone };
+    return { kind: "blocked", reason, message, projectGone, through: connection.session.through };
   }
   if (listing === undefined) return { kind: "awaited" };
   resumeOperations(compute, watcher);

@@ -182,7 +182,9 @@ function requests(compute: Compute, { restarted, verdict }: Outcome, seen: Seen)
   const first =
     (compute.status.observedGeneration ?? -1) < 0 && verdict.kind === "shown" && verdict.reason !== "Paused";
   const asked = annotation(compute, "reconcileRequestedAt");
-  const answered = freshLookAsked(compute) && seen.answers;
+  // What was asked for before a loss is told of is no consent to it.
+  const answered =
+    freshLookAsked(compute) && (seen.answers || (verdict.kind === "shown" && verdict.reason === "MassLoss"));
   return {
     // What is asked for before the first look was asked of nobody: it counts as done.
     ...(first ? { restartedAt: annotation(compute, "restartedAt") } : {}),

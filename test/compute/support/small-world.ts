@@ -40,7 +40,12 @@ export class SmallWorld implements AsyncDisposable {
     this.server = new ApiServer({ clock, random });
     this.host = this.network.connect(
       "service.test",
-      newService({ branches: this.#branches, clock, service: { timeScale, ...service } }),
+      newService({
+        branches: this.#branches,
+        // Whole milliseconds, as Date.now has them.
+        clock: { now: () => Math.floor(clock.now()), after: (ms, task) => clock.after(ms, task) },
+        service: { timeScale, ...service },
+      }),
     );
     for (const name of ["computes", "serviceconnections", "computepools"]) {
       const definition: unknown = parse(readFileSync(new URL(`../../../crds/${name}.yaml`, import.meta.url), "utf8"));

@@ -90,6 +90,11 @@ describe("a fresh look that was asked for", () => {
     const status = statusAfter(shown(asked, "EndpointLost", ""), { endpoint: undefined, answers: false });
     expect(status).not.toHaveProperty("lastHandledReconcileAt");
   });
+
+  test("before too much was seen to be lost is answered by telling that: it is no consent to what was not known", () => {
+    const status = statusAfter(shown(asked, "MassLoss", ""), { endpoint: undefined, answers: false });
+    expect(status.lastHandledReconcileAt).toBe("now");
+  });
 });
 
 test("drift is shown while there is any, and kept while nothing is known", () => {

@@ -97,9 +97,43 @@ describe("a Compute that is being deleted", () => {
   );
 
   test("is let go where its whole project is proved to be gone", () => {
-    const sight = { kind: "blocked", reason: "ProjectNotFound", message: "", projectGone: true } as const;
+    const sight = {
+      kind: "blocked",
+      reason: "ProjectNotFound",
+      message: "",
+      projectGone: true,
+      through: "here",
+    } as const;
     expect(plan(view({ compute: mine, sight }))).toMatchObject(released("is gone"));
+    expect(plan(view({ compute: going(), sight: { ...sight, through: "there" } }))).toMatchObject(released("is gone"));
   });
+
+  test.each([
+    ["endpoint was last seen", mine],
+    ["create was sent", going({ annotations: { pendingCreate: createMark() } })],
+  ])(
+    "waits where its project is gone for another base URL or key than its %s through, until that is confirmed",
+    (_, self) => {
+      const sight = {
+        kind: "blocked",
+        reason: "ProjectNotFound",
+        message: "",
+        projectGone: true,
+        through: "there",
+      } as const;
+      const waits = { step: "wait", reason: "MassLoss", message: expect.stringContaining("reconcileRequestedAt") };
+      expect(plan(view({ compute: self, sight }))).toMatchObject(waits);
+      const { metadata } = self;
+      const asked = { ...metadata.annotations, "compute-operator.dev/reconcileRequestedAt": "now" };
+      const early = { ...self, metadata: { ...metadata, annotations: asked } };
+      expect(plan(view({ compute: early, sight }))).toMatchObject(waits);
+      const conditions = [
+        { type: "Ready", status: "False", reason: "MassLoss", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
+      ];
+      const confirmed = { ...early, status: { ...early.status, conditions } };
+      expect(plan(view({ compute: confirmed, sight }))).toMatchObject(released("is gone"));
+    },
+  );
 
   test("that never had an endpoint is let go", () => {
     expect(plan(view({ compute: going() }))).toMatchObject(released("No endpoint was ever made"));
@@ -145,13 +179,33 @@ describe("a deletion while a create is pending", () => {
 });
 
 describe("after the DELETE", () => {
-  const deleted = (proved: boolean, at = now - 1000) => ({ deleted: { endpointID: "ep-one", proved, at } });
+  const deleted = (proved: boolean) => ({ deleted: { endpointID: "ep-one", proved } });
+  const answered = (agoMs: number, before = 0) => ({
+    ...deleted(false),
+    answeredDeletes: new Map([["ep-one", { at: now - agoMs, before }]]),
+  });
 
   test("it is not sent again while lists lag behind, but once more where it was not carried out", () => {
     const endpoints = [madeBy(mine)];
-    expect(plan(view({ compute: mine, endpoints, memory: deleted(false) }))).toMatchObject({ reason: "Deleting" });
-    const memory = deleted(false, now - 30_000);
-    expect(plan(view({ compute: mine, endpoints, memory }))).toMatchObject({ step: "delete" });
+    expect(plan(view({ compute: mine, endpoints, memory: answered(1000) }))).toMatchObject({ reason: "Deleting" });
+    expect(plan(view({ compute: mine, endpoints, memory: answered(30_000) }))).toMatchObject({ step: "delete" });
+  });
+
+  test("it is sent ever more rarely to a service that lists the endpoint still, and the Compute says so", () => {
+    const endpoints = [madeBy(mine)];
+    const told = { reason: "Deleting", message: expect.stringMatching(/lists it still.*Retain/) };
+    expect(plan(view({ compute: mine, endpoints, memory: answered(59_000, 1) }))).toMatchObject(told);
+    expect(plan(view({ compute: mine, endpoints, memory: answered(60_000, 1) }))).toMatchObject({ step: "delete" });
+    expect(plan(view({ compute: mine, endpoints, memory: answered(3_599_000, 60) }))).toMatchObject(told);
+    expect(plan(view({ compute: mine, endpoints, memory: answered(3_600_000, 60) }))).toMatchObject({ step: "delete" });
+  });
+
+  test("of a surplus endpoint that is listed still, the linked one goes first, and neither is forgotten", () => {
+    const endpoints = [madeBy(mine), madeBy(mine, { id: "ep-two" })];
+    const memory = { answeredDeletes: new Map([["ep-two", { at: now - 1000, before: 0 }]]) };
+    expect(plan(view({ compute: mine, endpoints, memory }))).toMatchObject({ step: "delete", endpointID: "ep-one" });
+    const left = endpoints.slice(1);
+    expect(plan(view({ compute: mine, endpoints: left, memory }))).toMatchObject({ step: "wait", reason: "Deleting" });
   });
 
   test("its own GET proves it, and then the Compute goes", () => {

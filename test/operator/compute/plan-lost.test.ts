@@ -108,7 +108,9 @@ describe("too much gone at once", () => {
 
   test("is not looked into further until a person asks for it", () => {
     expect(plan(view({ compute: linked(), list: massive, memory: proved }))).toMatchObject(massLoss);
-    const asked = linked({ annotations: { endpointID: "ep-one", reconcileRequestedAt: "now" } });
+    const annotations = { endpointID: "ep-one", reconcileRequestedAt: "now" };
+    expect(plan(view({ compute: linked({ annotations }), list: massive, memory: proved }))).toMatchObject(massLoss);
+    const asked = linked({ annotations, shows: "MassLoss" });
     expect(plan(view({ compute: asked, list: massive }))).toMatchObject({ step: "hold" });
     expect(plan(view({ compute: asked, list: massive, memory: proved }))).toMatchObject({ reason: "EndpointLost" });
   });

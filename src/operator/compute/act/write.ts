@@ -3,7 +3,7 @@ import { guardedPatch } from "../../cluster/json-patch.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf, timestamp } from "../../resources/conditions-of.ts";
 import { annotations } from "../../resources/names.ts";
-import { deletedMessage } from "../finalize.ts";
+import { deletedMessage, stillListedMessage } from "../finalize.ts";
 import type { RestartMark } from "../observe/marks.ts";
 import { generationOf } from "../observe/view.ts";
 import { type Note, type Outcome, shown, unchanged } from "../outcome.ts";
@@ -135,14 +135,21 @@ export async function deleteEndpoint(
   }
   const answer = await watcher.client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = clock.monotonic();
-  if (answer.kind === "notFound") return unchanged(compute, 1000);
-  if (answer.kind !== "ok") return holdBack(step, answer, `delete endpoint ${endpointID}`, compute, hands);
+  if (answer.kind !== "ok" && answer.kind !== "notFound")
+    return holdBack(step, answer, `delete endpoint ${endpointID}`, compute, hands);
   delete memory.held;
-  watcher.operations.follow(answer.value.operations);
+  const before = memory.answeredDeletes.get(endpointID);
+  memory.answeredDeletes.set(endpointID, {
+    at: clock.monotonic(),
+    before: before === undefined ? 0 : before.before + 1,
+  });
+  if (answer.kind === "ok") watcher.operations.follow(answer.value.operations);
   if (why === "surplus") {
+    if (answer.kind === "notFound" || before !== undefined) return unchanged(compute, 500);
     const message = `Deleted endpoint ${endpointID}: a create of ours had taken effect twice.`;
     return unchanged(compute, 500, [{ type: "Warning", reason: "Deleted", message }]);
   }
-  memory.deleted = { endpointID, proved: false, at: clock.monotonic() };
-  return shown(compute, "Deleting", deletedMessage(endpointID));
+  // Who says that there is none may lag: then it is proved gone as any other.
+  if (answer.kind === "ok") memory.deleted = { endpointID, proved: false };
+  return shown(compute, "Deleting", before === undefined ? deletedMessage(endpointID) : stillListedMessage(endpointID));
 }

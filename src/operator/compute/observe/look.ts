@@ -94,6 +94,9 @@ export function takeNote(memory: Memory, compute: Compute, list: List, now: numb
   if (link !== undefined && link.proof !== "none") {
     memory.proved = { endpointID: link.endpoint.id, proof: link.proof };
   }
+  for (const id of memory.answeredDeletes.keys()) {
+    if (list.endpoints.byID(id) === undefined) memory.answeredDeletes.delete(id);
+  }
   noteMissing(memory, list);
   noteCreate(memory, compute, list, now);
   notePatched(memory, compute, list);

@@ -11,7 +11,8 @@ import type { EndpointIndex, Links } from "./link.ts";
 export type Sight =
   /** Nothing yet, or nothing new enough: the Compute is woken when there is. */
   | { kind: "awaited" }
-  | { kind: "blocked"; reason: Reason; message: string; projectGone: boolean }
+  /** `through` names base URL and key, where there is a connection that could be asked. */
+  | { kind: "blocked"; reason: Reason; message: string; projectGone: boolean; through?: string }
   | { kind: "listed"; list: List };
 
 export interface List {
@@ -62,6 +63,15 @@ export function shownReason({ status }: Compute): string | undefined {
 export function freshLookAsked(compute: Compute): boolean {
   const asked = annotation(compute, "reconcileRequestedAt");
   return asked !== undefined && asked !== compute.status.lastHandledReconcileAt;
+}
+
+/**
+ * Whether a person has said that a loss is true which was not believed. Only what they ask for after they were told of it
+ * says so: a fresh look is asked for in any trouble, such as that of a key which is then exchanged for a wrong one.
+ */
+export function lossConfirmed(compute: Compute): boolean {
+  const told = shownReason(compute) === "MassLoss" || compute.status.state === "Lost";
+  return told && freshLookAsked(compute);
 }
 
 export function nameOf({ metadata }: Compute): string {

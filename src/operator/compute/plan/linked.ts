@@ -6,13 +6,14 @@ import { createMarkOf, type RestartMark, restartMarkOf } from "../observe/marks.
 import { annotation, generationOf, isGuarded, type List, shownReason, type View, who } from "../observe/view.ts";
 import { isProgress, nextLook, type Progress } from "../reasons.ts";
 import type { Step } from "../step.ts";
+import { deleteDueInMs } from "./deletes.ts";
 import { type Attributes, type Comparison, compare, type Difference, merged } from "./fields.ts";
 import { anotherMayArrive } from "./pending.ts";
 import type { Rule } from "./rule.ts";
 
 /** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
-export const surplusEndpoint: Rule = (_, { links }) => {
-  const [extra] = links.surplus;
+export const surplusEndpoint: Rule = (view, { links }) => {
+  const extra = links.surplus.find(({ id }) => deleteDueInMs(view, id) === 0);
   return extra === undefined ? undefined : { step: "delete", endpointID: extra.id, why: "surplus" };
 };
 

@@ -1,5 +1,5 @@
 import { createMarkOf } from "../observe/marks.ts";
-import { freshLookAsked, type List, shownReason, type View } from "../observe/view.ts";
+import { type List, lossConfirmed, shownReason, type View } from "../observe/view.ts";
 import { nextLook } from "../reasons.ts";
 import type { Step } from "../step.ts";
 import { anotherMayArrive } from "./pending.ts";
@@ -33,7 +33,7 @@ export const lostEndpoint: Rule = (view, list) => {
   // A create is pending in its place: the loss was proved before that was sent.
   if (createMarkOf(compute) !== undefined) return undefined;
   const mass = massLoss(view, list, endpointID);
-  if (mass !== undefined && !freshLookAsked(compute)) return { step: "refuse", reason: "MassLoss", message: mass };
+  if (mass !== undefined && !lossConfirmed(compute)) return { step: "refuse", reason: "MassLoss", message: mass };
   const unproved = stepOfProof(view, list, endpointID);
   if (unproved !== undefined) return unproved;
   const { adopt, driftPolicy } = compute.spec;

@@ -2,6 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import type { List, View } from "../observe/view.ts";
 import type { Step } from "../step.ts";
+import { deleteDueInMs } from "./deletes.ts";
 import { compare } from "./fields.ts";
 import { mayArriveForMs } from "./pending.ts";
 
@@ -19,9 +20,10 @@ export function settle(view: View, list: List): Step {
       message: `Operation ${failed.action} (${failed.id}) of endpoint ${endpoint.id} ended as ${failed.status} after ${failures} failed attempts${failed.error === undefined ? "" : `: ${failed.error}`}. Restart the compute or change its spec to try again, or ask the service's support.`,
     };
   }
-  // Nothing but the time tells that a mark has done its work.
-  const mayArriveFor = mayArriveForMs(view, proof);
-  const look = mayArriveFor > 0 ? { lookInMs: mayArriveFor } : {};
+  // Nothing but the time tells that a mark has done its work, or that a surplus endpoint is to be deleted once more.
+  const surplus = list.links.surplus.map(({ id }) => deleteDueInMs(view, id));
+  const times = [mayArriveForMs(view, proof), ...surplus].filter((ms) => ms > 0);
+  const look = times.length > 0 ? { lookInMs: Math.min(...times) } : {};
   const drift = compare(compute.spec, endpoint).differences.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
   if (drift.length > 0) {
     const what = drift.map(({ field, ours, theirs }) => `${field}: theirs ${theirs}, ours ${ours}`).join("; ");

@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { said } from "./conditions/conditions.ts";
+import { SmallWorld } from "./support/small-world.ts";
+
+const branch = { projectID: "shop", branchID: "br-0-a" };
+const create = "POST /projects/shop/endpoints";
+const secrets = "/api/v1/namespaces/default/secrets";
+
+const reply = (status: number, body: object) => ({ status, headers: {}, body: JSON.stringify(body) });
+const refusal = (status: number, message: string) => reply(status, { code: "", message });
+const reason = (world: SmallWorld, index: number) => world.compute(index).status.conditions?.[0]?.reason;
+const person = reply(200, { account_id: "acc-other", auth_method: "api_key_user" });
+
+/** Exchanges the key for another, of an account for which the service answers like this. */
+function changeAccount(world: SmallWorld, answers: Record<string, ReturnType<typeof reply>>): void {
+  world.host.instead = ({ method, path }) => answers[`${method} ${path}`] ?? refusal(404, "not found");
+  const secret = world.send("GET", `${secrets}/service-api-key`);
+  const data = { "api-key": Buffer.from("key-of-another-account").toString("base64") };
+  world.send("PUT", `${secrets}/service-api-key`, { ...secret, data });
+}
+
+describe("a key that is exchanged for one of another account", () => {
+  it("makes nothing anew there, also where a fresh look was asked for before, in another trouble", async () => {
+    await using world = new SmallWorld([branch.branchID], 1);
+    world.declare(0, branch);
+    await world.settle(1);
+    world.host.instead = () => refusal(401, "supplied credentials do not pass authentication");
+    await world.clock.advance(120_000);
+    expect(reason(world, 0)).toBe("Unauthorized");
+    world.annotate(0, "reconcileRequestedAt", "in trouble");
+    await world.clock.advance(60_000);
+    changeAccount(world, {
+      "GET /auth": person,
+      "GET /projects": reply(200, { projects: [] }),
+      "GET /projects/shop/endpoints": reply(200, { endpoints: [] }),
+    });
+    await world.clock.advance(300_000);
+    expect(reason(world, 0)).toBe("MassLoss");
+    expect(world.writes).toEqual([create]);
+
+    world.annotate(0, "reconcileRequestedAt", "it is true");
+    await world.clock.advance(60_000);
+    expect(world.writes[1]).toBe(create);
+  });
+
+  it("lets no Compute go as though its project were gone, whose endpoint was last seen through the one before", async () => {
+    await using world = new SmallWorld([branch.branchID], 1);
+    world.declare(0, branch);
+    await world.settle(1);
+    changeAccount(world, { "GET /auth": person, "GET /projects": reply(200, { projects: [{ id: "another" }] }) });
+    await world.clock.advance(60_000);
+    world.remove(0);
+    await world.clock.advance(600_000);
+    expect(world.isGone(0)).toBe(false);
+    expect(said(world.compute(0))).toMatch(/project shop is not found through the present base URL and key/);
+
+    world.annotate(0, "reconcileRequestedAt", "it is true");
+    await world.clock.advance(60_000);
+    expect(world.isGone(0)).toBe(true);
+  });
+});
+
+describe("a service that says an endpoint is not there, and lists it still", () => {
+  it("is not told to delete it in a loop, and the deletions of others are not held back by it", async () => {
+    await using world = new SmallWorld([branch.branchID, "br-1-a"], 1);
+    world.declare(0, branch);
+    world.declare(1, { ...branch, branchID: "br-1-a" });
+    await world.settle(2);
+    const stuck = world.compute(0).status.endpointID ?? "";
+    world.host.instead = ({ method, path }) =>
+      method === "DELETE" && path.endsWith(stuck) ? refusal(404, "endpoint not found") : undefined;
+    world.remove(0);
+    await world.clock.advance(120_000);
+    expect(world.writes.filter((call) => call.endsWith(stuck)).length).toBeLessThan(4);
+    expect(said(world.compute(0))).toMatch(/lists it still/);
+    world.remove(1);
+    await world.clock.advance(10_000);
+    expect(world.isGone(1)).toBe(true);
+
+    world.host.instead = undefined;
+    await world.clock.advance(120_000);
+    expect(world.isGone(0)).toBe(true);
+    expect(world.endpoints).toEqual([]);
+  });
+});
