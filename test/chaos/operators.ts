@@ -34,7 +34,7 @@ export class StormOperator implements AsyncDisposable {
   /** Resolves once it has read what there is. */
   async ready(): Promise<void> {
     await eventually("an operator to be ready", async () => ((await this.#process.isReady()) ? true : undefined), {
-      timeoutMs: 120_000,
+      timeoutMs: 300_000,
     });
   }
 

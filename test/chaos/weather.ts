@@ -112,11 +112,13 @@ export class Weather {
   async #forgetHistory(): Promise<void> {
     const { stage } = this.#options;
     this.#steady = true;
+    // Who has no watch yet does not stand on any history.
+    await Promise.all(stage.operators.map((operator) => operator.ready()));
     const told = () => stage.operators.flatMap((operator) => operator.linesWith([historyGone])).length;
     const before = told();
     await this.#restartApiServer(() => stage.controlPlane.compactEtcd());
     await eventually("an operator to hear that history is gone", () => told() > before || undefined, {
-      timeoutMs: 60_000,
+      timeoutMs: 120_000,
     });
     this.#steady = false;
   }

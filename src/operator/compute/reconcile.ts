@@ -145,7 +145,8 @@ export class ComputeReconciler {
     if (outcome.released) memory.released = true;
     this.#options.onStep?.(step, reported, whole.outcome);
     const { resourceVersion } = reported.metadata;
-    const written = resourceVersion !== compute.metadata.resourceVersion && !outcome.released;
+    // Let go, it is most likely gone: what the cache still shows of it is waited out like any version before our own.
+    const written = outcome.released || resourceVersion !== compute.metadata.resourceVersion;
     if (written && !memory.delivered.has(resourceVersion))
       memory.ownWrite = { resourceVersion, since: clock.monotonic() };
     return this.#nextLook(whole.outcome, memory);

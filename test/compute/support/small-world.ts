@@ -6,6 +6,7 @@ import { type Compute, parseCompute } from "../../../src/operator/resources/comp
 import type { Random } from "../../../src/operator/runtime/clock.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
+import { type ClusterWeather, calm } from "../../simulation/api-server/faults.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
@@ -26,14 +27,21 @@ export class SmallWorld implements AsyncDisposable {
   readonly network = new Network();
   readonly server: ApiServer;
   readonly #random: Random;
+  readonly #weather: ClusterWeather;
   #stop = new AbortController();
   #running: Promise<void>;
   readonly #branches: readonly string[];
   readonly host: ReturnType<Network["connect"]>;
 
-  /** `seed` is of all random numbers. */
-  constructor(branches: readonly string[], seed: number, service: Partial<ServiceOptions> = {}) {
+  /** `seed` is of all random numbers, `weather` lies between operator and API server. */
+  constructor(
+    branches: readonly string[],
+    seed: number,
+    service: Partial<ServiceOptions> = {},
+    weather: ClusterWeather = calm,
+  ) {
     const { clock } = this;
+    this.#weather = weather;
     const random = seededRandom(seed);
     this.#random = random;
     this.#branches = branches;
@@ -69,7 +77,7 @@ export class SmallWorld implements AsyncDisposable {
 
   #run(): Promise<void> {
     const ports = {
-      clusterTransport: new InMemoryClusterTransport(this.server, this.clock),
+      clusterTransport: new InMemoryClusterTransport(this.server, this.clock, this.#weather),
       serviceTransport: this.network,
       clock: this.clock,
       random: this.#random,
