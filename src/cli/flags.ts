@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { publicServicePattern } from "../operator/connection/base-url.ts";
+import { duration } from "../operator/flags.ts";
 import { CommandProblem } from "./problem.ts";
 
 const connectionHelp = `The service is reached through the ServiceConnection and Secret that the manifests hold. Where they do not:
@@ -79,8 +80,8 @@ export function parseApplyFlags(args: readonly string[]): ApplyFlags {
   return {
     ...manifestFlags(values),
     yes: values.yes,
-    timeoutMs: duration("--timeout", values.timeout ?? "10m"),
-    createSettleMs: duration("--create-settle", values["create-settle"] ?? "60s"),
+    timeoutMs: read(() => duration("--timeout", values.timeout ?? "10m")),
+    createSettleMs: read(() => duration("--create-settle", values["create-settle"] ?? "60s")),
   };
 }
 
@@ -129,16 +130,6 @@ function read<T>(parse: () => T): T {
 function formatOf(text: string): Format {
   if (text === "text" || text === "json" || text === "markdown") return text;
   throw badFlag(`--output must be text, json or markdown, not ${JSON.stringify(text)}`);
-}
-
-/** Milliseconds of a duration such as `90s` or `1m30s`. */
-function duration(flag: string, text: string): number {
-  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-  if (!/^([0-9]{1,9}(ms|s|m|h))+$/.test(text)) {
-    throw badFlag(`${flag} must be a duration such as 60s or 1m30s, not ${JSON.stringify(text)}`);
-  }
-  const parts = [...text.matchAll(/([0-9]+)(ms|s|m|h)/g)];
-  return parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (units[unit] ?? 0), 0);
 }
 
 function badFlag(message: string, cause?: unknown): CommandProblem {

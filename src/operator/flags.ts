@@ -134,10 +134,10 @@ function share(flag: string, value: string): number {
   throw new BadFlag(`${flag} must be a number above 0 up to 1, not ${JSON.stringify(value)}`);
 }
 
-/** Milliseconds of a duration such as `90s`, `1m30s` or `250ms`. */
-function duration(flag: string, value: string): number {
-  const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-  if (!/^([0-9]+(ms|s|m|h))+$/.test(value)) {
+/** Milliseconds of a duration such as `90s`, `1m30s` or `250ms`. Throws `BadFlag`. */
+export function duration(flag: string, value: string): number {
+  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+  if (!/^([0-9]{1,9}(ms|s|m|h))+$/.test(value)) {
     throw new BadFlag(`${flag} must be a duration such as 60s or 1m30s, not ${JSON.stringify(value)}`);
   }
   const parts = [...value.matchAll(/([0-9]+)(ms|s|m|h)/g)];

@@ -16,7 +16,7 @@ let own: ControlPlane;
 let metrics: ExternalMetrics;
 let stage: Stage;
 beforeAll(async () => {
-  [own, metrics] = await Promise.all([startControlPlane(), newAuthority().then(ExternalMetrics.start)]);
+  [own, metrics] = await Promise.all([startControlPlane(), newAuthority().then((one) => ExternalMetrics.start(one))]);
   await Promise.all([own.startControllerManager(), installCrds(access())]);
   await apply(metrics.manifests);
   await kubectl(["wait", "--for=condition=Available", "apiservice/v1beta1.external.metrics.k8s.io"], access());

@@ -87,7 +87,7 @@ describe.concurrent("the kind of a key", () => {
     await connectionHas(shop, { conditions: saying("organization not found. Check spec.organizationID") });
     await shop.editConnection({ organizationID: "org-shop" });
     await shop.compute("db");
-    await shop.ready("db");
+    expect((await shop.ready("db")).status.endpointID).toBe(shop.endpoints[0]?.id);
   });
 });
 

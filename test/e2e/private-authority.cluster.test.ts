@@ -10,9 +10,9 @@ interface Scene extends AsyncDisposable {
   world: World;
   front: TlsFront;
   /** Leads the connection to the service behind TLS, with this `caBundle`. */
-  trust(caBundle?: string): Promise<void>;
+  trust: (caBundle?: string) => Promise<void>;
   /** Waits until the connection's condition says this. */
-  says(text: string): Promise<string>;
+  says: (text: string) => Promise<string>;
 }
 
 /** The service behind TLS with a certificate of this authority, before the counter, and a Compute that uses it. */
