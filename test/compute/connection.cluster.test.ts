@@ -241,6 +241,36 @@ describe.concurrent("a connection Secret", () => {
     expect((await read(shop)).fields["host"]).toBeDefined();
   });
 
+  it("follows a move to another branch, whose role has another password", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { connectionSecret: database });
+    await shop.ready("db");
+    const before = (await read(shop)).fields;
+    await shop.edit("db", { branchID: preview });
+    await shop.ready("db");
+    const after = await eventually("the other password", async () => {
+      const { fields } = await read(shop);
+      return fields["password"] === before["password"] ? undefined : fields;
+    });
+    expect(after["host"]).toBe(before["host"]);
+    expect(new URL(after["uri"] ?? "").password).toBe(after["password"]);
+  });
+
+  it("that somebody made immutable is not followed, which says what to do", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { connectionSecret: database });
+    await shop.ready("db");
+    await shop.cluster.modify("Secret", shop.namespace, "shop-db", (secret) => {
+      Object.assign(secret, { immutable: true });
+    });
+    await shop.edit("db", { connectionSecret: { ...database, database: "stock" } });
+    const refused = await shop.reason("db", "Rejected");
+    expect(said(refused)).toMatch(/Secret "shop-db" is to hold: .*immutable.* delete it: it is made anew/);
+    await shop.cluster.delete("Secret", shop.namespace, "shop-db");
+    await shop.ready("db");
+    expect((await read(shop)).fields["database"]).toBe("stock");
+  });
+
   it("shows the key of no connection, and no event or condition does", async () => {
     const shop = await stage.scenario();
     await shop.compute("db", { connectionSecret: database });

@@ -94,6 +94,14 @@ export function isStale(error: unknown): boolean {
   return isConflict(error) || isTestFailed(error);
 }
 
+/**
+ * The API server will not do this: a right that is missing, a quota, an admission policy, a value that is not valid.
+ * Another try fares no better until somebody changes something.
+ */
+export function isRefusal(error: unknown): error is ClusterError {
+  return error instanceof ClusterError && (error.status === 403 || error.status === 422) && !isStale(error);
+}
+
 /** Another try may fare better, without anybody changing anything. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ClusterUnreachable) return true;

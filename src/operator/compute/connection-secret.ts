@@ -3,7 +3,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Failure } from "../client/answer.ts";
 import type { ServiceClient } from "../client/client.ts";
 import type { ClusterClient } from "../cluster/client.ts";
-import { ClusterError, isAlreadyExists, isNotFound } from "../cluster/errors.ts";
+import { isAlreadyExists, isNotFound, isRefusal } from "../cluster/errors.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import { isObjectOf } from "../cluster/objects.ts";
 import { type Secret, secretKind } from "../connection/resolve.ts";
@@ -39,9 +39,13 @@ export async function keepConnectionSecret(compute: Compute, endpoint: Endpoint,
   try {
     return await keep(compute, endpoint, tools);
   } catch (error) {
-    if (!(error instanceof ClusterError) || error.status !== 403) throw error;
-    const message = `The operator may not write Secrets in namespace "${compute.metadata.namespace ?? ""}" (spec.connectionSecret): bind its Role for Secrets there.`;
-    return { kind: "failed", reason: "Forbidden", message };
+    if (!isRefusal(error)) throw error;
+    if (error.status === 403) {
+      const message = `The operator may not write Secrets in namespace "${compute.metadata.namespace ?? ""}" (spec.connectionSecret): bind its Role for Secrets there.`;
+      return { kind: "failed", reason: "Forbidden", message };
+    }
+    const message = `The API server refuses what Secret "${compute.spec.connectionSecret?.name ?? ""}" is to hold: ${error.message}. If it exists, delete it: it is made anew.`;
+    return { kind: "failed", reason: "Rejected", message };
   }
 }
 
@@ -49,10 +53,27 @@ async function keep(compute: Compute, endpoint: Endpoint, tools: SecretTools): P
   const { namespace = "", uid } = compute.metadata;
   const wanted = compute.spec.connectionSecret;
   const mine = tools.ours(namespace).filter((secret) => isOwnedBy(secret, uid));
+  const binding = wanted === undefined ? none : await keepNamed(compute, wanted, endpoint, mine, tools);
+  // Not before the one that takes their place is there.
+  if (binding.kind === "failed") return binding;
   for (const secret of mine) if (secret.metadata.name !== wanted?.name) await remove(secret, tools.cluster);
-  if (wanted === undefined || endpoint.host === undefined) return { kind: "none" };
+  return binding;
+}
+
+const none: Binding = { kind: "none" };
+
+async function keepNamed(
+  compute: Compute,
+  wanted: NonNullable<Compute["spec"]["connectionSecret"]>,
+  endpoint: Endpoint,
+  mine: readonly Secret[],
+  tools: SecretTools,
+): Promise<Binding> {
+  if (endpoint.host === undefined) return none;
   const existing = mine.find(({ metadata }) => metadata.name === wanted.name);
-  const source = JSON.stringify([endpoint.id, endpoint.host, wanted.database, wanted.role]);
+  // The branch too: a role may have another password on each.
+  const { id, host, branch_id } = endpoint;
+  const source = JSON.stringify([id, host, branch_id, wanted.database, wanted.role]);
   if (existing !== undefined && isIntact(existing, source) && !freshLookAsked(compute)) {
     return { kind: "bound", name: wanted.name };
   }
@@ -90,13 +111,22 @@ async function dataFor(
   return {
     data: {
       ...data,
-      username: decodeURIComponent(username),
-      password: decodeURIComponent(password),
+      username: decoded(username),
+      password: decoded(password),
       database,
       uri: direct.value,
       "pooled-uri": pooled.value,
     },
   };
+}
+
+/** As a client would read it: what is no percent-encoding stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 async function create(
@@ -181,7 +211,11 @@ function encoded(data: Record<string, string>): Record<string, string> {
 }
 
 function failedBinding(failure: Failure, name: string): Binding {
-  const { reason, message } = meaningOf(failure, `tell the connection details for Secret "${name}"`);
-  // What is not found here is the database or the role, which the spec names.
-  return { kind: "failed", reason: reason === "ProjectNotFound" ? "Rejected" : reason, message };
+  const doing = `tell the connection details for Secret "${name}"`;
+  if (failure.kind === "notFound") {
+    // What is not found here is the database or the role, or the very call, which not every service has.
+    const message = `The service could not ${doing}: ${failure.message}. Check database and role in spec.connectionSecret, or leave both out: it then holds host and port alone.`;
+    return { kind: "failed", reason: "Rejected", message };
+  }
+  return { kind: "failed", ...meaningOf(failure, doing) };
 }

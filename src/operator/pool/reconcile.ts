@@ -1,5 +1,5 @@
 import type { ClusterClient } from "../cluster/client.ts";
-import { ClusterError, isAlreadyExists, isNotFound, isStale } from "../cluster/errors.ts";
+import { isAlreadyExists, isNotFound, isRefusal } from "../cluster/errors.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
@@ -111,11 +111,6 @@ async function firstRefusal(changes: readonly (() => Promise<void>)[]): Promise<
     }
   }
   return first;
-}
-
-/** A quota, an admission policy such as the one of deletionProtection, a name that is too long: a person has to act. */
-function isRefusal(error: unknown): error is ClusterError {
-  return error instanceof ClusterError && (error.status === 403 || error.status === 422) && !isStale(error);
 }
 
 function poolStatus(

@@ -124,6 +124,30 @@ describe("a connection Secret", () => {
     expect(service.requests.at(-1)?.query).toMatchObject({ database_name: "stock", endpoint_id: "ep-two" });
   });
 
+  test("follows a move to another branch, where its role may have another password", async () => {
+    const { keep, read, service } = setUp();
+    await keep(self);
+    service.script = () => json(200, { uri: "postgresql://app:other@ep-one.aws.example.com/shop" });
+    expect(await keep(self, endpoint({ host, branch_id: "br-preview" }))).toEqual(bound);
+    expect(read()).toMatchObject({ password: "other" });
+  });
+
+  test("holds a password with a lone per cent sign as it is", async () => {
+    const { keep, read, service } = setUp();
+    service.script = () => json(200, { uri: "postgresql://app:100%25%@ep-one.aws.example.com/shop" });
+    expect(await keep(self)).toEqual(bound);
+    expect(read()?.["password"]).toBe("100%25%");
+  });
+
+  test("that is named otherwise stays until the other is there", async () => {
+    const { keep, stored, foreign } = setUp();
+    const renamed = (name: string) => compute({ namespace: "default", spec: { connectionSecret: { name } } });
+    await keep(renamed("first"));
+    foreign({});
+    expect(await keep(self)).toMatchObject({ kind: "failed", reason: "Conflict" });
+    expect(stored().map(({ metadata }) => metadata.name)).toContain("first");
+  });
+
   test("is removed when it is named otherwise, or no longer named", async () => {
     const { keep, stored } = setUp();
     const names = () => stored().map(({ metadata }) => metadata.name);
@@ -168,7 +192,7 @@ describe("a connection Secret", () => {
     expect(await keep(self)).toMatchObject({
       kind: "failed",
       reason: "Rejected",
-      message: expect.stringContaining("role not found"),
+      message: expect.stringMatching(/role not found.*leave both out/),
     });
     expect(stored()).toEqual([]);
   });

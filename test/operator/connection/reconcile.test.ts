@@ -134,6 +134,21 @@ describe("a ServiceConnection", () => {
     expect(conditionOf(status() ?? {}, "Ready")).toMatchObject({ status: "True", reason: "Authenticated" });
   });
 
+  test("tells how many projects there are, and of a great many the first hundred", async () => {
+    const { pass, service, status } = setUp();
+    const { script } = service;
+    const projects = Array.from({ length: 250 }, (_, n) => ({ id: `p-${String(249 - n).padStart(3, "0")}` }));
+    service.script = (request) => (request.path === "/projects" ? json(200, { projects }) : script(request));
+    await pass();
+    expect(status()).toMatchObject({ projectCount: 250 });
+    expect(status()?.projects?.map(({ id }) => id)).toEqual(
+      projects
+        .map(({ id }) => id)
+        .toSorted()
+        .slice(0, 100),
+    );
+  });
+
   test("that is settled asks nothing and writes nothing", async () => {
     const { pass, service, cluster } = setUp();
     await pass();
