@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { conditions, said } from "./conditions/conditions.ts";
+import { said } from "./conditions/conditions.ts";
 import type { Raw } from "./support/cluster.ts";
-import { keySecret } from "./support/manifests.ts";
 import type { Scenario } from "./support/scenario.ts";
-import { goodKey, preview, project } from "./support/seeded-service.ts";
+import { preview, project } from "./support/seeded-service.ts";
 import { Stage } from "./support/stage.ts";
 
 let stage: Stage;
@@ -68,6 +67,26 @@ describe.concurrent("a ServiceConnection", () => {
     const after = await shop.ready("db");
     expect(after.status.endpointID).toBe(before.status.endpointID);
     expect(shop.writes).toHaveLength(2);
+  });
+
+  it("sends nothing more with the old key, not even what waited for the budget when it was changed", async () => {
+    const shop = await stage.scenario({ connection: { requestBudget: { perMinute: 12, burst: 1 } } });
+    const wanted = { project: { name: "other", org_id: "org-shop" } };
+    const made: { project: { id: string }; branch: { id: string } } = shop.console("POST", "/projects", wanted);
+    const key = newKey(shop);
+    const other = { projectID: made.project.id, branchID: made.branch.id };
+    await Promise.all([
+      shop.compute("one", { type: "read_only" }),
+      shop.compute("two", { type: "read_only", ...other }),
+    ]);
+    // Both projects are listed, and both creates wait for the budget; then one has gone out.
+    await eventually("the first create", () => (shop.writes.length > 0 ? true : undefined), { everyMs: 10 });
+    await shop.setKey(key);
+    const changed = shop.calls.length;
+    await Promise.all(["one", "two"].map((name) => shop.ready(name)));
+    const authorizations = shop.calls.slice(changed).map(({ authorization }) => authorization);
+    expect(new Set(authorizations)).toEqual(new Set([`Bearer ${key}`]));
+    expect(shop.writes.filter((write) => write.startsWith("POST"))).toHaveLength(2);
   });
 
   it("refuses a key that was revoked, and sends at most the call that learned of it and a probe", async () => {
@@ -157,127 +176,5 @@ describe.concurrent("a ServiceConnection", () => {
     // One a second of the operator's, which is five times quicker than ours; three at once.
     const took = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1000;
     expect(shop.calls.length).toBeLessThanOrEqual(3 + took * 5 + 1);
-  });
-});
-
-describe.concurrent("a connection Secret", () => {
-  const database = { name: "shop-db", database: "neondb", role: "neondb_owner" };
-  const read = async (shop: Scenario) => {
-    const { data = {}, ...secret } = await shop.cluster.get("Secret", shop.namespace, "shop-db");
-    const text = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]);
-    const fields: Record<string, string> = Object.fromEntries(text);
-    return { ...secret, fields };
-  };
-
-  it("holds a URI that parses and whose host is the status's, and is owned", async () => {
-    const shop = await stage.scenario();
-    await shop.compute("db", { connectionSecret: database });
-    const { status, metadata } = await shop.ready("db");
-    expect(status.binding).toEqual({ name: "shop-db" });
-    const { type, fields, metadata: meta } = await read(shop);
-    expect(type).toBe("servicebinding.io/postgresql");
-    expect(meta.ownerReferences).toMatchObject([{ kind: "Compute", uid: metadata.uid }]);
-    const uri = new URL(fields["uri"] ?? "");
-    expect([uri.hostname, uri.username, uri.pathname]).toEqual([status.host, "neondb_owner", "/neondb"]);
-    expect(new URL(fields["pooled-uri"] ?? "").hostname).toBe(status.poolerHost);
-    expect(fields).toMatchObject({
-      host: status.host,
-      "pooled-host": status.poolerHost,
-      port: "5432",
-      "endpoint-id": status.endpointID,
-      username: uri.username,
-      password: uri.password,
-      database: "neondb",
-    });
-  });
-
-  it("is repaired, made again, and goes when it is no longer wanted", async () => {
-    const shop = await stage.scenario();
-    await shop.compute("db", { connectionSecret: database });
-    const { status } = await shop.ready("db");
-    await shop.cluster.modify("Secret", shop.namespace, "shop-db", (secret) => {
-      secret.data = { host: Buffer.from("elsewhere").toString("base64") };
-    });
-    await eventually("the repair", async () => (await read(shop)).fields["host"] === status.host || undefined);
-    await shop.cluster.delete("Secret", shop.namespace, "shop-db");
-    await eventually("another", async () => (await read(shop)).fields["host"] === status.host || undefined);
-    await shop.edit("db", { connectionSecret: undefined });
-    await eventually("its end", async () =>
-      (await shop.cluster.find("Secret", shop.namespace, "shop-db")) === undefined ? true : undefined,
-    );
-    const after = await shop.until("db", "no binding", (db) => db.status.binding === undefined);
-    expect(after.status.endpointID).toBe(status.endpointID);
-  });
-
-  it("follows the host of an endpoint that was made anew", async () => {
-    const shop = await stage.scenario();
-    await shop.compute("db", { connectionSecret: database });
-    const { status } = await shop.ready("db");
-    shop.console("DELETE", `${endpoints}/${status.endpointID}`);
-    const after = await shop.until(
-      "db",
-      "another",
-      (db) => db.status.state === "Active" && db.status.host !== status.host,
-    );
-    const followed = await eventually("the new host", async () => {
-      const { fields } = await read(shop);
-      return fields["host"] === after.status.host ? fields : undefined;
-    });
-    expect(followed["endpoint-id"]).toBe(after.status.endpointID);
-  });
-
-  it("that is not ours is never written over", async () => {
-    const shop = await stage.scenario();
-    const theirs = { ...keySecret("mine", "shop-db"), type: "Opaque" };
-    await shop.cluster.create("Secret", shop.namespace, theirs);
-    await shop.compute("db", { connectionSecret: database });
-    const refused = await shop.reason("db", "Conflict");
-    expect(conditions(refused)).toMatchObject({ Ready: "False", Stalled: "True" });
-    expect(said(refused)).toContain('Secret "shop-db" exists and is not this Compute\'s');
-    expect((await read(shop)).fields).toEqual({ "api-key": "mine" });
-    await shop.cluster.delete("Secret", shop.namespace, "shop-db");
-    await shop.annotate("db", "reconcileRequestedAt", "now");
-    await shop.ready("db");
-    expect((await read(shop)).fields["host"]).toBeDefined();
-  });
-
-  it("follows a move to another branch, whose role has another password", async () => {
-    const shop = await stage.scenario();
-    await shop.compute("db", { connectionSecret: database });
-    await shop.ready("db");
-    const before = (await read(shop)).fields;
-    await shop.edit("db", { branchID: preview });
-    await shop.ready("db");
-    const after = await eventually("the other password", async () => {
-      const { fields } = await read(shop);
-      return fields["password"] === before["password"] ? undefined : fields;
-    });
-    expect(after["host"]).toBe(before["host"]);
-    expect(new URL(after["uri"] ?? "").password).toBe(after["password"]);
-  });
-
-  it("that somebody made immutable is not followed, which says what to do", async () => {
-    const shop = await stage.scenario();
-    await shop.compute("db", { connectionSecret: database });
-    await shop.ready("db");
-    await shop.cluster.modify("Secret", shop.namespace, "shop-db", (secret) => {
-      Object.assign(secret, { immutable: true });
-    });
-    await shop.edit("db", { connectionSecret: { ...database, database: "stock" } });
-    const refused = await shop.reason("db", "Rejected");
-    expect(said(refused)).toMatch(/Secret "shop-db" is to hold: .*immutable.* delete it: it is made anew/);
-    await shop.cluster.delete("Secret", shop.namespace, "shop-db");
-    await shop.ready("db");
-    expect((await read(shop)).fields["database"]).toBe("stock");
-  });
-
-  it("shows the key of no connection, and no event or condition does", async () => {
-    const shop = await stage.scenario();
-    await shop.compute("db", { connectionSecret: database });
-    await shop.ready("db");
-    const events = JSON.stringify(await shop.cluster.list("Event", shop.namespace));
-    const everything = `${events}${JSON.stringify(shop.history("db"))}${stage.log.join("\n")}`;
-    const { fields } = await read(shop);
-    for (const secret of [goodKey, fields["password"] ?? ""]) expect(everything).not.toContain(secret);
   });
 });

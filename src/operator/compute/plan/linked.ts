@@ -282,7 +282,7 @@ function wasRestarted(mark: RestartMark, endpoint: Endpoint, operations: readonl
   const { newestOperation } = mark;
   // What was there before is not known: any of these may be older than the mark.
   if (newestOperation === undefined) return false;
-  const since = operations.filter(({ created_at }) => (created_at ?? "") > newestOperation);
-  const has = (action: string) => since.some((operation) => operation.action === action);
+  const newer = operations.filter(({ created_at }) => (created_at ?? "") > newestOperation);
+  const has = (action: string) => newer.some((operation) => operation.action === action);
   return has("suspend_compute") && has("start_compute");
 }
