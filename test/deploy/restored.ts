@@ -1,0 +1,131 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
+import { HttpTransport } from "../../src/operator/cluster/http-transport.ts";
+import { loadKubeConfig } from "../../src/operator/cluster/kubeconfig.ts";
+import { Cluster, type Raw } from "../compute/support/cluster.ts";
+import { realClock } from "../support/real-clock.ts";
+import type { Installation } from "./installation.ts";
+
+// Stores again what test/deploy/previous holds: see its README.md.
+
+const directory = "test/deploy/previous";
+const namespace = "shop";
+const project = "shiny-wind-028834";
+/** The base URL that the objects of the fixture name. */
+const formerURL = "http://127.0.0.1:8090/api/v2";
+
+export const previousCrds = `${directory}/crds`;
+
+const stored = z.array(
+  z.looseObject({
+    apiVersion: z.string(),
+    kind: z.enum(["Secret", "ServiceConnection", "Compute", "ComputePool"]),
+    metadata: z.looseObject({ name: z.string(), uid: z.string(), generation: z.number().optional() }),
+  }),
+);
+
+/** The endpoints of the fixture, as the service of then listed them. */
+function formerEndpoints(): Endpoint[] {
+  const list: unknown = JSON.parse(readFileSync(`${directory}/endpoints.json`, "utf8"));
+  return EndpointsAnswer.parse({ endpoints: list }).endpoints;
+}
+
+/** What the service starts with: the same endpoints, under the same ids. */
+export function previousSeed(): string {
+  const endpoints = formerEndpoints();
+  const branches = new Set(["br-main", ...endpoints.map(({ branch_id }) => branch_id)]);
+  return JSON.stringify({
+    accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale" }],
+    organizations: [
+      {
+        id: "org-shop",
+        plan: "scale",
+        members: [{ account: "acc-ana", role: "admin" }],
+        apiKeys: [{ name: "ci", key: "org-key" }],
+      },
+    ],
+    projects: [
+      {
+        id: project,
+        owner: "org-shop",
+        branches: [...branches].map((id) => ({ id, name: id, default: id === "br-main" })),
+        endpoints: endpoints.map((endpoint) => ({
+          id: endpoint.id,
+          branchID: endpoint.branch_id,
+          type: endpoint.type,
+          name: endpoint.name,
+          autoscaling_limit_min_cu: endpoint.autoscaling_limit_min_cu,
+          autoscaling_limit_max_cu: endpoint.autoscaling_limit_max_cu,
+          suspend_timeout_seconds: endpoint.suspend_timeout_seconds,
+          settings: endpoint.settings,
+          pooler_enabled: endpoint.pooler_enabled,
+          pooler_mode: endpoint.pooler_mode,
+          disabled: endpoint.disabled,
+          passwordless_access: endpoint.passwordless_access,
+        })),
+      },
+    ],
+  });
+}
+
+/**
+ * Creates the fixture's objects with status, annotations, finalizers and owners. A new cluster gives new uids and counts
+ * generations anew: wherever the old ones stand, the names of endpoints among them, the new ones are put.
+ */
+export async function restore({ cluster: { kubeconfig }, counter, service }: Installation): Promise<void> {
+  const connected = loadKubeConfig({ file: kubeconfig, env: {} });
+  const transport = new HttpTransport({ connection: connected, clock: realClock, userAgent: "restore" });
+  const cluster = new Cluster(transport);
+  try {
+    await cluster.createNamespace(namespace);
+    const text = readFileSync(`${directory}/objects.json`, "utf8").replaceAll(formerURL, counter.baseURL);
+    const made = new Map<string, { uid: string; generation: number }>();
+    for (const { metadata, status: _, ...object } of stored.parse(JSON.parse(text))) {
+      const { name, uid } = metadata;
+      const { metadata: now } = await cluster.create(object.kind, namespace, { ...object, metadata: { name } });
+      made.set(uid, { uid: now.uid ?? "", generation: (now.generation ?? 0) - (metadata.generation ?? 0) });
+    }
+    const renewed = (old: string) => [...made].reduce((all, [uid, now]) => all.replaceAll(uid, now.uid), old);
+    for (const [index, object] of stored.parse(JSON.parse(renewed(text))).entries()) {
+      const { name, uid: _, generation: __, ...rest } = object.metadata;
+      await cluster.modify(object.kind, namespace, name, ({ metadata }) => Object.assign(metadata, rest));
+      if (object.status === undefined) continue;
+      const status = countedFrom([...made.values()][index]?.generation ?? 0, object.status);
+      const change = (one: Raw) => Object.assign(one, { status });
+      await cluster.modify(object.kind, namespace, name, change, true);
+    }
+    for (const { id, name } of formerEndpoints()) {
+      if (name !== undefined) await rename(service.baseURL, id, renewed(name));
+    }
+  } finally {
+    await transport.close();
+  }
+}
+
+/** The endpoints that the service has, with all that it tells of them. */
+export async function endpointsOf({ service }: Installation): Promise<Endpoint[]> {
+  const headers = { authorization: "Bearer org-key" };
+  const answer = await fetch(`${service.baseURL}/projects/${project}/endpoints`, { headers });
+  return EndpointsAnswer.parse(await answer.json()).endpoints;
+}
+
+/** A status in which generations are counted from elsewhere. */
+function countedFrom(offset: number, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((one) => countedFrom(offset, one));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]) => {
+    const counts = /^(observed|applied)Generation$/.test(key) && typeof inner === "number" && inner > 0;
+    return [key, counts ? inner + offset : countedFrom(offset, inner)];
+  });
+  return Object.fromEntries(entries);
+}
+
+async function rename(baseURL: string, id: string, name: string): Promise<void> {
+  const answer = await fetch(`${baseURL}/projects/${project}/endpoints/${id}`, {
+    method: "PATCH",
+    headers: { authorization: "Bearer org-key" },
+    body: JSON.stringify({ endpoint: { name } }),
+  });
+  if (!answer.ok) throw new Error(`renaming ${id} is answered ${answer.status}: ${await answer.text()}`);
+}
