@@ -1,9 +1,9 @@
 import { type Backoff, delayOf } from "../runtime/backoff.ts";
 import { sleep } from "../runtime/clock.ts";
 import type { ListSelection } from "./client.ts";
-import { ClusterError, ClusterUnreachable, errorOfStatus, isGone } from "./errors.ts";
+import { ClusterError, ClusterUnreachable, errorOfStatus, isGone, isNotFound } from "./errors.ts";
 import { listAll } from "./list-all.ts";
-import type { KubeObject } from "./objects.ts";
+import type { KubeObject, ResourceKind } from "./objects.ts";
 import { readObject, uidIn, versionIn } from "./read-object.ts";
 import type { ReflectorOptions, RelistCause } from "./reflector-options.ts";
 import { type Change, ObjectStore } from "./store.ts";
@@ -15,6 +15,12 @@ const retryBackoff: Backoff = { baseMs: 400, factor: 2, maxMs: 30_000, jitter: 0
 const shortestWatchMs = 1000;
 /** Failures in a row that are taken lightly. */
 const patience = 3;
+
+/** A kind that the API server does not serve is mostly one whose definition is still to be installed. */
+function whyNoList(error: unknown, { group, plural }: ResourceKind): string {
+  if (!isNotFound(error) || group === "") return "The list failed: trying again";
+  return `The API server knows no ${plural}.${group}: are the definitions installed (kubectl apply -k crds)? Trying again`;
+}
 
 /**
  * Keeps a copy of all objects of a kind, by LIST and WATCH, until its signal aborts: nothing that the API server does
@@ -109,7 +115,7 @@ export class Reflector<T extends KubeObject> {
       log.info(fields, "The history asked for is gone: reading the complete list anew");
     } else {
       if (watching) observer?.watchRestarted?.(kind.kind, "failed");
-      const message = watching ? "The watch broke off: opening it again" : "The list failed: trying again";
+      const message = watching ? "The watch broke off: opening it again" : whyNoList(error, kind);
       if (this.#failures < patience) log.info(fields, message);
       else log.warn(fields, message);
       // The place to go on from may itself be what is refused, as after etcd was restored from a backup.

@@ -53,7 +53,7 @@ export function plan(view: View): Step {
 function whilePaused(view: View): Step {
   const { sight } = view;
   const list = sight.kind === "listed" && takenEndpoint(view, sight.list) === undefined ? sight.list : undefined;
-  const message = 'Nothing is sent while the annotation compute-operator.dev/paused is "true".';
+  const message = 'Nothing is sent while the annotation compute-operator.dev/paused is "true". Remove it to go on.';
   const put = sight.kind === "blocked" ? putBack(view) : list && linkInOrder(view, list);
   return put ?? { step: "wait", reason: "Paused", message };
 }

@@ -3,6 +3,7 @@ import { ClusterClient } from "../../../src/operator/cluster/client.ts";
 import { ClusterError } from "../../../src/operator/cluster/errors.ts";
 import { isObjectOf } from "../../../src/operator/cluster/objects.ts";
 import type { ClusterTransport } from "../../../src/operator/cluster/transport.ts";
+import { type Logger, silentLogger } from "../../../src/operator/runtime/log.ts";
 import { configMaps } from "./config-maps.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 import { failing, forever, minute, noLines, setUp, told } from "./reflector-world.ts";
@@ -113,6 +114,16 @@ describe("a watch that breaks off", () => {
 });
 
 describe("what others do wrong", () => {
+  test("a kind whose definition is not installed is told as that, with what installs it", async () => {
+    const kind = { ...configMaps, group: "compute-operator.dev", plural: "computes" };
+    const messages: string[] = [];
+    const log: Logger = { ...silentLogger, info: (_, message) => messages.push(message) };
+    const { run, clock } = setUp({ kind, log });
+    void run();
+    await clock.advance(100);
+    expect(messages).toEqual([expect.stringContaining("computes.compute-operator.dev: are the definitions installed")]);
+  });
+
   test("a handler that throws misses no later change", async () => {
     const seen: string[] = [];
     const { clock, outside, reflector, run } = setUp({

@@ -16,7 +16,7 @@ export const adoption: Rule = (view, list) => {
     const target = list.endpoints.byID(adopt.endpointID);
     if (target !== undefined) return taken(view, list, target) ?? misfit(view, target) ?? link(view, target);
     return refused(
-      `spec.adopt names endpoint ${adopt.endpointID}, which project ${view.compute.spec.projectID} does not have.`,
+      `spec.adopt names endpoint ${adopt.endpointID}, which project ${view.compute.spec.projectID} does not have. Correct its id, or take spec.adopt out.`,
     );
   }
   const [primary] = list.endpoints.primariesOf(branchID);
@@ -31,7 +31,7 @@ function link(view: View, { id }: Endpoint): Step {
 function misfit({ compute: { spec } }: View, target: Endpoint): Step | undefined {
   if (target.type !== spec.type) {
     return refused(
-      `Endpoint ${target.id}, which spec.adopt names, is of type ${target.type}, and spec.type is ${spec.type}.`,
+      `Endpoint ${target.id}, which spec.adopt names, is of type ${target.type}, and spec.type is ${spec.type}. Name another endpoint, or make another Compute of that type.`,
     );
   }
   if (target.branch_id !== spec.branchID) {
@@ -46,7 +46,9 @@ function taken({ compute, rivals }: View, { endpoints }: List, target: Endpoint)
   const claim = claimOnEndpoint(compute, target, rivals, endpoints);
   if (claim.kind !== "taken") return undefined;
   if (claim.marked)
-    return refused(`Endpoint ${target.id}, which spec.adopt names, belongs to ${who(claim.by)}, which made it.`);
+    return refused(
+      `Endpoint ${target.id}, which spec.adopt names, belongs to ${who(claim.by)}, which made it. To take it over, delete that one with deletionPolicy: Retain; else take spec.adopt out of this one.`,
+    );
   return {
     step: "refuse",
     reason: "Conflict",
