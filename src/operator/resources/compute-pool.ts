@@ -14,7 +14,12 @@ const template = z.object({
 });
 
 export const computePoolSpec = z.object({
-  replicas: z.int32().min(0).describe("How many read replicas there are. kubectl scale and autoscalers set it."),
+  // More than any branch has; without a bound one mistyped number would fill cluster and service.
+  replicas: z
+    .int32()
+    .min(0)
+    .max(1000)
+    .describe("How many read replicas there are, 1000 at most. kubectl scale and autoscalers set it."),
   template: template.describe(
     "What each read replica is: the fields of a Compute's spec but type (always read_only) and adopt. A connectionSecret's name gets the replica's number as suffix.",
   ),

@@ -96,6 +96,7 @@ export const fieldCases: readonly RuleCase[] = [
   ]),
   ...cases("ComputePool", [
     ["replicas are counted from zero", { replicas: -1 }, "should be greater than or equal to 0", { replicas: 0 }],
+    ["replicas have a bound", { replicas: 1001 }, "should be less than or equal to 1000", { replicas: 1000 }],
   ]),
 ];
 
