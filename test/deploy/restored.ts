@@ -4,6 +4,7 @@ import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
 import { HttpTransport } from "../../src/operator/cluster/http-transport.ts";
 import { loadKubeConfig } from "../../src/operator/cluster/kubeconfig.ts";
 import { Cluster, type Raw } from "../compute/support/cluster.ts";
+import { goodKey } from "../e2e/manifests.ts";
 import { realClock } from "../support/real-clock.ts";
 import type { Installation } from "./installation.ts";
 
@@ -11,9 +12,9 @@ import type { Installation } from "./installation.ts";
 
 const directory = "test/deploy/previous";
 const namespace = "shop";
-const project = "shiny-wind-028834";
+export const project = "shiny-wind-028834";
 /** The base URL that the objects of the fixture name. */
-const formerURL = "http://127.0.0.1:8090/api/v2";
+export const formerURL = "http://127.0.0.1:8090/api/v2";
 
 export const previousCrds = `${directory}/crds`;
 
@@ -31,42 +32,36 @@ function formerEndpoints(): Endpoint[] {
   return EndpointsAnswer.parse({ endpoints: list }).endpoints;
 }
 
-/** What the service starts with: the same endpoints, under the same ids. */
-export function previousSeed(): string {
-  const endpoints = formerEndpoints();
-  const branches = new Set(["br-main", ...endpoints.map(({ branch_id }) => branch_id)]);
+/** What the service starts with: these branches, the first of them the default one, and these endpoints. */
+export function seedWith(branches: readonly string[], endpoints: readonly object[]): string {
+  const organization = { id: "org-shop", plan: "scale", members: [{ account: "acc-ana", role: "admin" }] };
+  const named = branches.map((id, index) => ({ id, name: id, default: index === 0 }));
   return JSON.stringify({
     accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale" }],
-    organizations: [
-      {
-        id: "org-shop",
-        plan: "scale",
-        members: [{ account: "acc-ana", role: "admin" }],
-        apiKeys: [{ name: "ci", key: "org-key" }],
-      },
-    ],
-    projects: [
-      {
-        id: project,
-        owner: "org-shop",
-        branches: [...branches].map((id) => ({ id, name: id, default: id === "br-main" })),
-        endpoints: endpoints.map((endpoint) => ({
-          id: endpoint.id,
-          branchID: endpoint.branch_id,
-          type: endpoint.type,
-          name: endpoint.name,
-          autoscaling_limit_min_cu: endpoint.autoscaling_limit_min_cu,
-          autoscaling_limit_max_cu: endpoint.autoscaling_limit_max_cu,
-          suspend_timeout_seconds: endpoint.suspend_timeout_seconds,
-          settings: endpoint.settings,
-          pooler_enabled: endpoint.pooler_enabled,
-          pooler_mode: endpoint.pooler_mode,
-          disabled: endpoint.disabled,
-          passwordless_access: endpoint.passwordless_access,
-        })),
-      },
-    ],
+    organizations: [{ ...organization, apiKeys: [{ name: "ci", key: goodKey }] }],
+    projects: [{ id: project, owner: "org-shop", branches: named, endpoints }],
   });
+}
+
+/** What the service starts with in the place of the former: the same endpoints, under the same ids. */
+export function previousSeed(): string {
+  const former = formerEndpoints();
+  const branches = new Set(["br-main", ...former.map(({ branch_id }) => branch_id)]);
+  const endpoints = former.map((endpoint) => ({
+    id: endpoint.id,
+    branchID: endpoint.branch_id,
+    type: endpoint.type,
+    name: endpoint.name,
+    autoscaling_limit_min_cu: endpoint.autoscaling_limit_min_cu,
+    autoscaling_limit_max_cu: endpoint.autoscaling_limit_max_cu,
+    suspend_timeout_seconds: endpoint.suspend_timeout_seconds,
+    settings: endpoint.settings,
+    pooler_enabled: endpoint.pooler_enabled,
+    pooler_mode: endpoint.pooler_mode,
+    disabled: endpoint.disabled,
+    passwordless_access: endpoint.passwordless_access,
+  }));
+  return seedWith([...branches], endpoints);
 }
 
 /**
@@ -105,7 +100,7 @@ export async function restore({ cluster: { kubeconfig }, counter, service }: Ins
 
 /** The endpoints that the service has, with all that it tells of them. */
 export async function endpointsOf({ service }: Installation): Promise<Endpoint[]> {
-  const headers = { authorization: "Bearer org-key" };
+  const headers = { authorization: `Bearer ${goodKey}` };
   const answer = await fetch(`${service.baseURL}/projects/${project}/endpoints`, { headers });
   return EndpointsAnswer.parse(await answer.json()).endpoints;
 }
@@ -124,7 +119,7 @@ function countedFrom(offset: number, value: unknown): unknown {
 async function rename(baseURL: string, id: string, name: string): Promise<void> {
   const answer = await fetch(`${baseURL}/projects/${project}/endpoints/${id}`, {
     method: "PATCH",
-    headers: { authorization: "Bearer org-key" },
+    headers: { authorization: `Bearer ${goodKey}` },
     body: JSON.stringify({ endpoint: { name } }),
   });
   if (!answer.ok) throw new Error(`renaming ${id} is answered ${answer.status}: ${await answer.text()}`);
