@@ -6,6 +6,8 @@ const kinds = ["refuse", "drop-before", "drop-after", "cut", "html", "423", "429
 
 /** The rules for `PUT /_faults`: replies are lost most of all where that is most dangerous. */
 export const faultRules: readonly object[] = [
+  // Whatever chance has it, some are lost.
+  { ...creates, kind: "drop-after", count: 3 },
   { ...creates, kind: "drop-after", rate: 0.12 },
   { ...creates, kind: "cut", rate: 0.04 },
   { ...creates, kind: "html", rate: 0.04 },

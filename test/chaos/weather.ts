@@ -44,7 +44,8 @@ export class Weather {
     this.#raging = true;
     const { stage, dice, longestHeldMs } = this.#options;
     stage.proxy.holdMs = (request) => {
-      if (!isCreate(request) || !dice.chance(heldShare)) return 0;
+      const first = this.counts["held creates"] === 0;
+      if (!isCreate(request) || !(first || dice.chance(heldShare))) return 0;
       this.counts["held creates"] += 1;
       return dice.between(shortestHeldMs, longestHeldMs);
     };

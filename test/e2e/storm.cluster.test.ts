@@ -16,8 +16,15 @@ it("30 Computes in a storm come to 30 endpoints, each its own Compute's, and nob
     quietSeconds: 11,
     seed: 1,
     progress: (line) => lines.push(line),
+  }).catch((error: unknown) => {
+    throw new Error(["the storm broke off:", ...lines].join("\n"), { cause: error });
   });
-  console.info([...lines, ...report.histories].join("\n"), report.figures);
+  const { figures } = report;
+  console.info([...lines, ...report.histories].join("\n"), figures);
+  expect(figures).toMatchObject({ "API server": 1, etcd: 1, history: 1, service: 1, leader: 1, standby: 1 });
+  expect(figures["operators killed"]).toBeGreaterThan(2);
+  expect(figures["held creates"]).toBeGreaterThan(0);
+  expect(figures["writes without a reply"]).toBeGreaterThanOrEqual(3);
   expect(report.complaints).toEqual([]);
   expect([report.declared, report.atService]).toEqual([30, 30]);
 }, 600_000);
