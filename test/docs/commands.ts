@@ -73,7 +73,7 @@ const scripts: Readonly<Record<string, string>> = {
   format: "package.json",
   generate: "test/checks/crds.test.ts",
   demo: "test/e2e/demo.cluster.test.ts",
-  chaos: "test/service/persistence/crashes.test.ts",
+  chaos: "test/e2e/storm.cluster.test.ts",
   simulate: "test/simulation/seeds.test.ts",
   soak: "test/soak/figures.test.ts",
   bench: "test/bench/figures.test.ts",
