@@ -48,7 +48,9 @@ export interface SurveyOptions {
 /** Looks at the service for a set of Computes: one list of endpoints per project, and a view for each Compute. */
 export class Survey {
   readonly #options: SurveyOptions;
-  readonly #claims = new ClaimIndex();
+  readonly #claims = new ClaimIndex(({ metadata, spec }) =>
+    this.#baseURLs.get(`${metadata.namespace ?? ""}/${spec.connectionRef.name}`),
+  );
   readonly #projects = new Map<string, Project>();
   readonly #clients = new Map<string, ServiceClient>();
   /** Base URL by namespace and connection. */
@@ -96,7 +98,7 @@ export class Survey {
   /** What the plan of a Compute is made from; `recent` are operations of its endpoint whoever set them off. */
   view({ compute, memory, project }: Tracked, recent?: readonly Operation[]): View {
     const { clock, createSettleMs } = this.#options;
-    const rivals = rivalsOf(compute, this.#claims, (namespace, name) => this.#baseURLs.get(`${namespace}/${name}`));
+    const rivals = rivalsOf(compute, this.#claims);
     const sight = this.#sight(compute, project, rivals, recent);
     return { compute, sight, rivals, memory, now: clock.monotonic(), createSettleMs };
   }

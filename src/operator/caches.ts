@@ -15,6 +15,7 @@ import {
 import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
+import { ConnectionUsers } from "./users.ts";
 
 export interface CachesOptions {
   client: ClusterClient;
@@ -39,6 +40,7 @@ export interface Listeners {
 /** Copies of all that the operator watches; of Secrets only API keys, by their type, and its own, by their label. */
 export class Caches {
   readonly computes: Reflectors<Compute>;
+  readonly users = new ConnectionUsers();
   readonly connections: Reflectors<ServiceConnection>;
   readonly pools: Reflectors<ComputePool>;
   readonly apiKeys: Reflectors<Secret>;
@@ -55,7 +57,11 @@ export class Caches {
       onChange: (change: Change<T>) => void,
       more: Partial<ReflectorOptions<T>> = {},
     ) => new Reflectors<T>(namespaces, { ...shared, observer, kind, onChange, ...more });
-    this.computes = reflect(computeKind, listeners.compute, {
+    const computeChanged = (change: Change<Compute>) => {
+      this.users.change(change);
+      listeners.compute(change);
+    };
+    this.computes = reflect(computeKind, computeChanged, {
       parse: (raw) => readable(parseCompute(raw)),
       onRelist: listeners.computesRelisted,
     });

@@ -50,7 +50,7 @@ export class Term {
   readonly #options: TermOptions;
   /** Ends requests in flight, some time after the term has ended. */
   readonly #stop = new AbortController();
-  readonly #claims = new ClaimIndex();
+  readonly #claims: ClaimIndex;
   readonly #brake: DeletionBrake;
   readonly #connections: Connections;
   readonly #queues: Record<Kind, PassQueue>;
@@ -93,16 +93,22 @@ export class Term {
       onUnused: (project) => usage.forget(project),
       onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
     });
+    this.#claims = new ClaimIndex(({ metadata, spec }) =>
+      this.#connections.baseURLOf(metadata.namespace ?? "", spec.connectionRef.name),
+    );
     this.#connectionReconciler = new ConnectionReconciler({
       cluster,
       clock,
       connections: this.#connections,
       cache: {
         connectionByUID: (uid) => caches.connections.byUid(uid),
-        connectionsOf: (namespace) => caches.connections.list().filter(within(namespace)),
+        connectionsOf: (namespace) => caches.connections.within(namespace),
         secret: (namespace, name) => caches.apiKeys.get(namespace, name),
-        secretsOf: (namespace) => caches.apiKeys.list().filter(within(namespace)),
-        computesOf: (namespace) => [...caches.computes.list(), ...this.#computes.departed].filter(within(namespace)),
+        secretsOf: (namespace) => caches.apiKeys.within(namespace),
+        usersOf: (namespace, name) => {
+          const departed = this.#computes.departed.filter((compute) => names(compute, namespace, name));
+          return [...caches.users.of(namespace, name), ...departed];
+        },
       },
       wakeUsers: (namespace, name) => this.#wakeUsersOf(namespace, name),
       event: term.event,
@@ -115,7 +121,7 @@ export class Term {
       claims: this.#claims,
       cache: {
         computeByUID: (uid) => caches.computes.byUid(uid),
-        connectionSecrets: (namespace) => caches.connectionSecrets.list().filter(within(namespace)),
+        connectionSecrets: (namespace) => caches.connectionSecrets.within(namespace),
       },
       selects: (compute) => options.selects(compute.metadata.labels),
       event: (compute, note) => term.event(computeKind, compute, note),
@@ -123,7 +129,7 @@ export class Term {
       uninstalling: () => crdIsGoing(cluster),
       createSettleMs: options.createSettleMs,
       signal,
-      onSettled: ({ metadata }) => this.#wakeConnectionsOf(metadata.namespace ?? ""),
+      onSettled: (compute) => this.#wakeConnectionsUsedBy(compute),
       onStep: (step, compute, outcome) => this.#note(step.step, compute, outcome.notes),
     });
     this.#pools = new PoolReconciler({
@@ -131,7 +137,7 @@ export class Term {
       clock,
       cache: {
         poolByUID: (uid) => caches.pools.byUid(uid),
-        computesOf: (namespace) => caches.computes.list().filter(within(namespace)),
+        computesOf: (namespace) => caches.computes.within(namespace),
         compute: (namespace, name) => caches.computes.get(namespace, name),
       },
     });
@@ -183,7 +189,7 @@ export class Term {
       }
     }
     this.#wake("compute", woken);
-    if (type !== "updated" || needOf(previous) !== needOf(object)) this.#wakeConnectionsOf(namespace);
+    if (type !== "updated" || needOf(previous) !== needOf(object)) this.#wakeConnectionsUsedBy(object, previous);
     const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ComputePool");
     if (owner !== undefined) this.#wake("pool", [owner.uid]);
     // Whoever owns it: its name stands in the way of the pool that would give it, or no longer does.
@@ -197,7 +203,8 @@ export class Term {
     this.#wakeUsersOf(namespace, name);
     if (type === "updated" && previous.spec.baseURL === object.spec.baseURL) return;
     // What its Computes lay claim to lies elsewhere now: whoever they were in the way of may go on.
-    for (const user of this.#usersOf(namespace, name)) this.#wake("compute", this.#claims.neighboursOf(user));
+    for (const user of this.#options.caches.users.of(namespace, name))
+      this.#wake("compute", this.#claims.movedWith(user));
   }
 
   poolChanged({ object }: Change<ComputePool>): void {
@@ -205,7 +212,7 @@ export class Term {
   }
 
   apiKeyChanged({ object }: Change<Secret>): void {
-    this.#wakeConnectionsOf(object.metadata.namespace ?? "");
+    this.#wake("connection", uidsOf(this.#options.caches.connections.within(object.metadata.namespace ?? "")));
   }
 
   connectionSecretChanged({ object }: Change<Secret>): void {
@@ -231,17 +238,16 @@ export class Term {
   }
 
   #wakeUsersOf(namespace: string, connection: string): void {
-    this.#wake("compute", uidsOf(this.#usersOf(namespace, connection)));
+    this.#wake("compute", uidsOf(this.#options.caches.users.of(namespace, connection)));
   }
 
-  #usersOf(namespace: string, connection: string): Compute[] {
-    return this.#options.caches.computes
-      .list()
-      .filter(({ metadata, spec }) => metadata.namespace === namespace && spec.connectionRef.name === connection);
-  }
-
-  #wakeConnectionsOf(namespace: string): void {
-    this.#wake("connection", uidsOf(this.#options.caches.connections.list().filter(within(namespace))));
+  #wakeConnectionsUsedBy(...versions: readonly (Compute | undefined)[]): void {
+    const { connections } = this.#options.caches;
+    for (const version of versions) {
+      const { metadata, spec } = version ?? {};
+      const used = connections.get(metadata?.namespace ?? "", spec?.connectionRef.name ?? "");
+      if (used !== undefined) this.#wake("connection", [used.metadata.uid]);
+    }
   }
 
   #note(step: string, compute: Compute, notes: readonly Note[]): void {
@@ -267,8 +273,8 @@ function poolNameIn({ metadata }: Compute): string {
   return metadata.name.replace(/-\d+$/, "");
 }
 
-function within(namespace: string): (object: { metadata: { namespace?: string | undefined } }) => boolean {
-  return ({ metadata }) => (metadata.namespace ?? "") === namespace;
+function names({ metadata, spec }: Compute, namespace: string, connection: string): boolean {
+  return (metadata.namespace ?? "") === namespace && spec.connectionRef.name === connection;
 }
 
 function uidsOf(objects: readonly { metadata: { uid: string } }[]): string[] {

@@ -171,7 +171,9 @@ export function listOf(self: Compute, endpoints: readonly Endpoint[], fields: Vi
 }
 
 export function rivalsAmong(self: Compute, others: readonly Compute[], elsewhere: Record<string, string> = {}): Rivals {
-  const claims = new ClaimIndex();
+  const claims = new ClaimIndex(
+    ({ metadata, spec }) => elsewhere[`${metadata.namespace}/${spec.connectionRef.name}`] ?? "https://service/api/v2",
+  );
   for (const one of [self, ...others]) claims.set(one);
-  return rivalsOf(self, claims, (namespace, name) => elsewhere[`${namespace}/${name}`] ?? "https://service/api/v2");
+  return rivalsOf(self, claims);
 }

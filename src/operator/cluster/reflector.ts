@@ -70,6 +70,11 @@ export class Reflector<T extends KubeObject> {
     return this.#store.byUid(uid);
   }
 
+  /** Those of one namespace, sorted by name. */
+  within(namespace: string): readonly T[] {
+    return this.#store.within(namespace);
+  }
+
   /** All objects, sorted by namespace and name. */
   list(): readonly T[] {
     return this.#store.list();

@@ -41,6 +41,11 @@ export class Reflectors<T extends KubeObject> {
     return undefined;
   }
 
+  within(namespace: string): readonly T[] {
+    const all = this.#reflectors.map((reflector) => reflector.within(namespace));
+    return all.find((objects) => objects.length > 0) ?? [];
+  }
+
   list(): readonly T[] {
     return this.#reflectors.flatMap((reflector) => reflector.list());
   }

@@ -11,7 +11,9 @@ export type Change<T> =
 export class ObjectStore<T extends KubeObject> {
   readonly #byName = new Map<string, T>();
   readonly #byUid = new Map<string, T>();
+  readonly #byNamespace = new Map<string, Map<string, T>>();
   #sorted: readonly T[] | undefined;
+  readonly #sortedIn = new Map<string, readonly T[]>();
 
   get(namespace: string | undefined, name: string): T | undefined {
     return this.#byName.get(nameOf({ namespace, name }));
@@ -25,6 +27,17 @@ export class ObjectStore<T extends KubeObject> {
   list(): readonly T[] {
     this.#sorted ??= [...this.#byName.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
     return this.#sorted;
+  }
+
+  /** Those of one namespace, sorted by name; the same array until one of them changes. */
+  within(namespace: string): readonly T[] {
+    const known = this.#sortedIn.get(namespace);
+    if (known !== undefined) return known;
+    const objects = this.#byNamespace.get(namespace);
+    if (objects === undefined) return [];
+    const sorted = [...objects.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+    this.#sortedIn.set(namespace, sorted);
+    return sorted;
   }
 
   get size(): number {
@@ -69,12 +82,24 @@ export class ObjectStore<T extends KubeObject> {
   #set(object: T): void {
     this.#byName.set(nameOf(object.metadata), object);
     this.#byUid.set(object.metadata.uid, object);
-    this.#sorted = undefined;
+    const { namespace = "", name } = object.metadata;
+    const neighbours = this.#byNamespace.get(namespace) ?? new Map<string, T>();
+    this.#byNamespace.set(namespace, neighbours.set(name, object));
+    this.#forgetOrder(namespace);
   }
 
   #drop(object: T): void {
     this.#byName.delete(nameOf(object.metadata));
     this.#byUid.delete(object.metadata.uid);
+    const { namespace = "", name } = object.metadata;
+    const neighbours = this.#byNamespace.get(namespace);
+    neighbours?.delete(name);
+    if (neighbours?.size === 0) this.#byNamespace.delete(namespace);
+    this.#forgetOrder(namespace);
+  }
+
+  #forgetOrder(namespace: string): void {
     this.#sorted = undefined;
+    this.#sortedIn.delete(namespace);
   }
 }

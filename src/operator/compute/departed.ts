@@ -110,7 +110,7 @@ export class DepartedComputes {
     const index = indexOf(listing);
     const [left] = ours(index, last, endpointID);
     if (left === undefined) return this.#absent(departed, endpointID, listing.startedAt, watcher);
-    const rivals = rivalsOf(last, claims, (ns, name) => connections.baseURLOf(ns, name));
+    const rivals = rivalsOf(last, claims);
     const owner = ownerOf(left, rivals, index);
     if (owner !== undefined) return this.#settled(departed);
     return this.#delete(departed, left, watcher);

@@ -132,7 +132,7 @@ export class ComputeReconciler {
     const { namespace = "" } = compute.metadata;
     const connection = connections.view(namespace, compute.spec.connectionRef.name, compute.spec.projectID);
     const watcher = this.#watch(compute, connection);
-    const rivals = rivalsOf(compute, claims, (ns, name) => connections.baseURLOf(ns, name));
+    const rivals = rivalsOf(compute, claims);
     const sight = await observe(compute, memory, connection, watcher, rivals);
     if (sight.kind === "listed") takeNote(memory, compute, sight.list, now);
     const view: View = { compute, sight, rivals, memory, now, createSettleMs };

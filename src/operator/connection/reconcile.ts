@@ -29,7 +29,8 @@ export interface ConnectionReconcilerOptions {
     connectionsOf(namespace: string): readonly ServiceConnection[];
     secret(namespace: string, name: string): Secret | undefined;
     secretsOf(namespace: string): readonly Secret[];
-    computesOf(namespace: string): readonly Compute[];
+    /** The Computes that name this connection. */
+    usersOf(namespace: string, name: string): readonly Compute[];
   };
   /** Has the Computes that use this connection looked at again. */
   wakeUsers: (namespace: string, name: string) => void;
@@ -122,9 +123,8 @@ export class ConnectionReconciler {
     return this.#usersOf(connection).length > 0;
   }
 
-  #usersOf({ metadata }: ServiceConnection): Compute[] {
-    const computes = this.#options.cache.computesOf(metadata.namespace ?? "");
-    return computes.filter(({ spec }) => spec.connectionRef.name === metadata.name);
+  #usersOf({ metadata }: ServiceConnection): readonly Compute[] {
+    return this.#options.cache.usersOf(metadata.namespace ?? "", metadata.name);
   }
 
   /** The cache may lag behind a Compute that was just made: the API server is asked before the guard is dropped. */

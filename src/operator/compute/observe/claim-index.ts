@@ -2,12 +2,27 @@ import type { Change } from "../../cluster/store.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { recordedID } from "./link.ts";
 
-/** Every Compute of the cluster that is watched, whoever reconciles it, by what it lays claim to. */
+/** Which service a Compute's connection leads to; undefined: none. */
+export type ServiceOf = (compute: Compute) => string | undefined;
+
+type Place = readonly [index: Map<string, Set<string>>, key: string];
+
+/**
+ * Every Compute of the cluster that is watched, whoever reconciles it, by what it lays claim to. What lies at different
+ * services is told apart, however many Computes name the same ids there.
+ */
 export class ClaimIndex {
+  readonly #serviceOf: ServiceOf;
   readonly #computes = new Map<string, Compute>();
+  /** Where each stands in the indexes. */
+  readonly #places = new Map<string, readonly Place[]>();
   readonly #byBranch = new Map<string, Set<string>>();
   readonly #byEndpoint = new Map<string, Set<string>>();
   readonly #byProject = new Map<string, Set<string>>();
+
+  constructor(serviceOf: ServiceOf = () => undefined) {
+    this.#serviceOf = serviceOf;
+  }
 
   get(uid: string): Compute | undefined {
     return this.#computes.get(uid);
@@ -16,35 +31,42 @@ export class ClaimIndex {
   set(compute: Compute): void {
     this.delete(compute.metadata.uid);
     this.#computes.set(compute.metadata.uid, compute);
-    this.#each(compute, (index, key) => {
-      const uids = index.get(key) ?? new Set();
-      index.set(key, uids.add(compute.metadata.uid));
-    });
+    const places = this.#placesOf(compute);
+    this.#places.set(compute.metadata.uid, places);
+    for (const [index, key] of places) index.set(key, (index.get(key) ?? new Set()).add(compute.metadata.uid));
   }
 
   delete(uid: string): void {
-    const compute = this.#computes.get(uid);
-    if (compute === undefined) return;
-    this.#computes.delete(uid);
-    this.#each(compute, (index, key) => {
+    if (!this.#computes.delete(uid)) return;
+    for (const [index, key] of this.#places.get(uid) ?? []) {
       const uids = index.get(key);
       uids?.delete(uid);
       if (uids?.size === 0) index.delete(key);
-    });
+    }
+    this.#places.delete(uid);
   }
 
-  inProject(projectID: string): Compute[] {
-    return this.#read(this.#byProject, projectID);
+  /** Those of the project that this Compute names, at its service. */
+  inProject(compute: Compute): Compute[] {
+    return this.#read(this.#byProject, this.#key(compute));
   }
 
-  /** Those that want to be the primary of a branch. */
-  onBranch(projectID: string, branchID: string): Compute[] {
-    return this.#read(this.#byBranch, placeOf(projectID, branchID));
+  /** Those of them that want to be the primary of a branch. */
+  onBranch(compute: Compute, branchID: string): Compute[] {
+    return this.#read(this.#byBranch, this.#key(compute, branchID));
   }
 
-  /** Those that are linked to an endpoint, or want to adopt it. */
-  onEndpoint(projectID: string, endpointID: string): Compute[] {
-    return this.#read(this.#byEndpoint, placeOf(projectID, endpointID));
+  /** Those of them that are linked to an endpoint, or want to adopt it. */
+  onEndpoint(compute: Compute, endpointID: string): Compute[] {
+    return this.#read(this.#byEndpoint, this.#key(compute, endpointID));
+  }
+
+  /** The connection that a Compute names may lead elsewhere now; answers with everybody whose claims that may touch. */
+  movedWith(compute: Compute): Set<string> {
+    const woken = this.#at(this.#places.get(compute.metadata.uid) ?? []);
+    this.set(compute);
+    for (const uid of this.neighboursOf(compute)) woken.add(uid);
+    return woken;
   }
 
   /** Takes a change over; answers with everybody whose claims it may touch, itself among them. */
@@ -63,19 +85,31 @@ export class ClaimIndex {
 
   /** Everybody whose claims may be touched by a change of this Compute, itself among them. */
   neighboursOf(compute: Compute): Set<string> {
-    const uids = new Set<string>([compute.metadata.uid]);
-    this.#each(compute, (index, at) => {
-      if (index === this.#byProject) return;
-      for (const uid of index.get(at) ?? []) uids.add(uid);
-    });
+    return this.#at(this.#placesOf(compute)).add(compute.metadata.uid);
+  }
+
+  /** Who stands in the same places; that of the project alone touches nobody. */
+  #at(places: readonly Place[]): Set<string> {
+    const uids = new Set<string>();
+    for (const [index, key] of places) {
+      if (index !== this.#byProject) for (const uid of index.get(key) ?? []) uids.add(uid);
+    }
     return uids;
   }
 
-  #each({ spec, ...rest }: Compute, visit: (index: Map<string, Set<string>>, key: string) => void): void {
-    visit(this.#byProject, spec.projectID);
-    if (spec.type === "read_write") visit(this.#byBranch, placeOf(spec.projectID, spec.branchID));
-    const ids = new Set([recordedID({ spec, ...rest }), endpointNamedBy(spec.adopt)]);
-    for (const id of ids) if (id !== undefined) visit(this.#byEndpoint, placeOf(spec.projectID, id));
+  #placesOf(compute: Compute): Place[] {
+    const { spec } = compute;
+    const ids = [...new Set([recordedID(compute), endpointNamedBy(spec.adopt)])].filter((id) => id !== undefined);
+    return [
+      [this.#byProject, this.#key(compute)],
+      ...(spec.type === "read_write" ? [[this.#byBranch, this.#key(compute, spec.branchID)] as const] : []),
+      ...ids.map((id) => [this.#byEndpoint, this.#key(compute, id)] as const),
+    ];
+  }
+
+  /** Names a project at a service, and what in it. */
+  #key(compute: Compute, id = ""): string {
+    return `${this.#serviceOf(compute) ?? ""} ${compute.spec.projectID} ${id}`;
   }
 
   #read(index: Map<string, Set<string>>, at: string): Compute[] {
@@ -89,10 +123,6 @@ function claimOf(compute: Compute): string {
   const { projectID, branchID, type, adopt, connectionRef } = spec;
   const { deletionTimestamp } = metadata;
   return JSON.stringify([projectID, branchID, type, adopt, connectionRef, recordedID(compute), deletionTimestamp]);
-}
-
-function placeOf(projectID: string, id: string): string {
-  return `${projectID} ${id}`;
 }
 
 function endpointNamedBy(adopt: Compute["spec"]["adopt"]): string | undefined {

@@ -46,7 +46,10 @@ export function claimOnBranch(self: Compute, rivals: Rivals, endpoints: Endpoint
   const best = rivals
     .onBranch(branchID)
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined || metadata.uid === self.metadata.uid)
-    .toSorted(olderFirst)[0];
+    .reduce<Compute | undefined>(
+      (first, next) => (first === undefined || olderFirst(next, first) < 0 ? next : first),
+      undefined,
+    );
   if (best === undefined || best.metadata.uid === self.metadata.uid) return { kind: "free" };
   return { kind: "taken", by: best, marked: false };
 }

@@ -24,21 +24,12 @@ export function indexOf(listing: Listing): EndpointIndex {
 }
 
 /** The Computes of the cluster that could lay claim to endpoints of the same project of the same service. */
-export function rivalsOf(
-  { spec, metadata }: Compute,
-  claims: ClaimIndex,
-  baseURLOf: (namespace: string, name: string) => string | undefined,
-): Rivals {
-  const { projectID, connectionRef } = spec;
-  const base = baseURLOf(metadata.namespace ?? "", connectionRef.name);
-  const sameService = (other: Compute) =>
-    other.spec.projectID === projectID &&
-    baseURLOf(other.metadata.namespace ?? "", other.spec.connectionRef.name) === base;
+export function rivalsOf(compute: Compute, claims: ClaimIndex): Rivals {
   return {
     byUID: (uid) => claims.get(uid),
-    onBranch: (branchID) => claims.onBranch(projectID, branchID).filter(sameService),
-    onEndpoint: (endpointID) => claims.onEndpoint(projectID, endpointID).filter(sameService),
-    inProject: () => claims.inProject(projectID).filter(sameService),
+    onBranch: (branchID) => claims.onBranch(compute, branchID),
+    onEndpoint: (endpointID) => claims.onEndpoint(compute, endpointID),
+    inProject: () => claims.inProject(compute),
   };
 }
 
