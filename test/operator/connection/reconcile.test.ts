@@ -75,7 +75,7 @@ function setUp(more: Record<string, unknown> = {}) {
         connectionsOf: connectionsNow,
         secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
         secretsOf: stored,
-        usersOf: (_, name) => computesNow().filter(({ spec }) => spec.connectionRef.name === name),
+        usersOf: (_, name) => computesNow().filter((compute) => compute.spec.connectionRef.name === name),
       },
       wakeUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
       event: ({ kind }, { metadata }, { reason, message }) =>
