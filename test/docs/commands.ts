@@ -8,7 +8,6 @@ export const pages: readonly string[] = [
   ...readdirSync("docs")
     .filter((name) => name.endsWith(".md"))
     .map((name) => join("docs", name)),
-  "deploy/README.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
 ];

@@ -123,11 +123,11 @@ describe("of what the documents type", () => {
   );
 });
 
-const values = [...readFileSync("deploy/README.md", "utf8").matchAll(/`([a-z][\w.]+=[^` ]+)`/g)].map(
+const values = [...readFileSync("docs/install.md", "utf8").matchAll(/`([a-z][\w.]+=[^` ]+)`/g)].map(
   ([, value]) => value ?? "",
 );
 
-it.each(values)("the chart takes the value %s of deploy/README.md", async (value) => {
+it.each(values)("the chart takes the value %s of docs/install.md", async (value) => {
   const { status, output } = await shells.helm.type(`helm template x deploy/helm/compute-operator --set '${value}'`);
   expect({ output, status }).toEqual({ output, status: 0 });
 });
