@@ -5,6 +5,8 @@ import { SmallWorld } from "./support/small-world.ts";
 const branch = { projectID: "shop", branchID: "br-0-a" };
 const create = "POST /projects/shop/endpoints";
 const secrets = "/api/v1/namespaces/default/secrets";
+const api = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
+const connections = `${api}/serviceconnections`;
 
 const reply = (status: number, body: object) => ({ status, headers: {}, body: JSON.stringify(body) });
 const refusal = (status: number, message: string) => reply(status, { code: "", message });
@@ -81,5 +83,58 @@ describe("a service that says an endpoint is not there, and lists it still", () 
     await world.clock.advance(120_000);
     expect(world.isGone(0)).toBe(true);
     expect(world.endpoints).toEqual([]);
+  });
+});
+
+describe("a tenant whose key does not reach a project", () => {
+  it("keeps nobody from its branches and endpoints, though its Compute names them and is older", async () => {
+    await using world = new SmallWorld([branch.branchID], 1);
+    const data = { "api-key": Buffer.from("mallory").toString("base64") };
+    const secret = world.send("GET", `${secrets}/service-api-key`);
+    world.send("POST", secrets, { ...secret, metadata: { name: "mallory" }, data });
+    const { apiVersion, kind, spec } = world.send("GET", `${connections}/default`);
+    const own = { ...spec, apiKeySecretRef: { name: "mallory" } };
+    world.send("POST", connections, { apiVersion, kind, metadata: { name: "mallory" }, spec: own });
+    world.host.instead = ({ authorization, path }) => {
+      if (authorization !== "Bearer mallory") return undefined;
+      if (path === "/auth") return person;
+      return path === "/projects" ? reply(200, { projects: [] }) : refusal(404, "project not found");
+    };
+    world.declare(0, { ...branch, connectionRef: { name: "mallory" } });
+    await world.clock.advance(60_000);
+    expect(reason(world, 0)).toBe("ProjectNotFound");
+    world.declare(1, branch);
+    await world.clock.advance(60_000);
+    expect(world.compute(1).status.state).toMatch(/Active|Idle/);
+  });
+});
+
+describe("a service that repeats the key it refuses", () => {
+  it.each([10, 93])("has it shown nowhere, nor a part of it after %i words", async (words) => {
+    await using world = new SmallWorld([branch.branchID], 1);
+    world.host.instead = ({ authorization }) => refusal(401, `${"no ".repeat(words)}such key: ${authorization}`);
+    world.declare(0, branch);
+    await world.clock.advance(60_000);
+    expect(reason(world, 0)).toBe("Unauthorized");
+    const everything = ["computes", "serviceconnections"].map((kind) => world.send("GET", `${api}/${kind}`));
+    const events = world.send("GET", "/api/v1/namespaces/default/events");
+    expect(JSON.stringify([everything, events])).toContain("such key: Bearer");
+    expect(JSON.stringify([everything, events])).not.toContain("Bearer org");
+  });
+});
+
+describe("a service that answers a create with an endpoint that stood before", () => {
+  it("does not have it taken for the Compute's own, and deleted with it", async () => {
+    await using world = new SmallWorld([branch.branchID], 1);
+    const replica = { branch_id: branch.branchID, type: "read_only", name: "somebodys" };
+    const { endpoint } = world.console("POST", "/projects/shop/endpoints", { endpoint: replica });
+    world.host.instead = ({ method }) => (method === "POST" ? reply(201, { endpoint, operations: [] }) : undefined);
+    world.declare(0, { ...branch, type: "read_only" });
+    await world.clock.advance(30_000);
+    expect(reason(world, 0)).toBe("CreateUnknown");
+    world.remove(0);
+    await world.clock.advance(300_000);
+    expect(world.isGone(0)).toBe(true);
+    expect(world.endpoints.map(({ id }) => id)).toEqual([endpoint.id]);
   });
 });

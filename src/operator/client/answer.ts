@@ -1,3 +1,4 @@
+import type { Operation } from "../../api/operation.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 /**
@@ -31,10 +32,13 @@ interface Ok<T> {
 /** The longest message of the service that is passed on, in characters. */
 const longestMessage = 300;
 
-/** Sorts an answer that is not a usable 2xx. `write` says whether the request could have changed something. */
-export function failureOf(response: ServiceResponse, write: boolean): Failure {
+/**
+ * Sorts an answer that is not a usable 2xx. `write` says whether the request could have changed something; `hiding` takes
+ * out of the service's words what nobody may see.
+ */
+export function failureOf(response: ServiceResponse, write: boolean, hiding = (text: string) => text): Failure {
   const { status } = response;
-  const own = ownError(response);
+  const own = ownError(response, hiding);
   if (write) return own === undefined ? ambiguous(response) : (sorted(status, own, response) ?? ambiguous(response));
   if (own !== undefined) {
     const failure = sorted(status, own, response);
@@ -79,11 +83,11 @@ function sorted(status: number, own: OwnError, response: ServiceResponse): Failu
 }
 
 /** The service's own error body has a string `message` and a string `code` (service-facts); nothing else counts. */
-function ownError({ json, body }: ServiceResponse): OwnError | undefined {
+function ownError({ json, body }: ServiceResponse, hiding: (text: string) => string): OwnError | undefined {
   if (!json || typeof body !== "object" || body === null) return undefined;
   const { code, message } = body as { code?: unknown; message?: unknown };
   if (typeof code !== "string" || typeof message !== "string") return undefined;
-  return { code: clip(code), message: clip(message) };
+  return { code: clip(hiding(code)), message: clip(hiding(message)) };
 }
 
 function ambiguous(response: ServiceResponse): Failure {
@@ -102,4 +106,9 @@ function retryAfter({ retryAfterMs }: ServiceResponse): { retryAfterMs?: number 
 
 function clip(text: string): string {
   return text.length <= longestMessage ? text : `${text.slice(0, longestMessage)}…`;
+}
+
+/** An operation's error is shown to people too. */
+export function withoutKey(operation: Operation, hiding: (text: string) => string): Operation {
+  return operation.error === undefined ? operation : { ...operation, error: hiding(operation.error) };
 }

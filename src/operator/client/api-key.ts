@@ -23,6 +23,11 @@ export class ApiKey {
     return this.#fingerprint;
   }
 
+  /** A text of the service's own as it may be shown: some repeat the key that they refuse. */
+  hiddenIn(text: string): string {
+    return text.replaceAll(this.#secret, redacted);
+  }
+
   equals(other: ApiKey): boolean {
     return timingSafeEqual(digest(this.#secret), digest(other.#secret));
   }

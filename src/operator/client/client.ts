@@ -6,7 +6,7 @@ import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/ope
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
 import { type Account, accountThrough } from "./account.ts";
 import { type AdmissionOptions, admission } from "./admission.ts";
-import { type Answer, type Failure, failureOf } from "./answer.ts";
+import { type Answer, type Failure, failureOf, withoutKey } from "./answer.ts";
 import { mostBytes, NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
 
 /** Told of every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
@@ -55,6 +55,8 @@ export class ServiceClient {
   constructor(options: ServiceClientOptions) {
     this.#options = options;
   }
+
+  readonly #hiding = (text: string) => this.account.key.hiddenIn(text);
 
   get account(): Account {
     return this.#options.account;
@@ -108,12 +110,12 @@ export class ServiceClient {
   async listOperations(projectID: string, signal: AbortSignal): Promise<Answer<Operation[]>> {
     const query = { limit: "100" };
     const answer = await this.#read("/projects/{p}/operations", [projectID], OperationsAnswer, signal, query);
-    return mapped(answer, ({ operations }) => operations);
+    return mapped(answer, ({ operations }) => operations.map((one) => withoutKey(one, this.#hiding)));
   }
 
   async getOperation(projectID: string, id: string, signal: AbortSignal): Promise<Answer<Operation>> {
     const answer = await this.#read("/projects/{p}/operations/{o}", [projectID, id], OperationAnswer, signal);
-    return mapped(answer, ({ operation }) => operation);
+    return mapped(answer, ({ operation }) => withoutKey(operation, this.#hiding));
   }
 
   async getProject(projectID: string, signal: AbortSignal): Promise<Answer<Project>> {
@@ -184,7 +186,7 @@ export class ServiceClient {
       }
       return this.#senseless(`GET ${route}`, placeOf(parsed.error));
     }
-    return this.#failed(failureOf(response, false));
+    return this.#failed(failureOf(response, false, this.#hiding));
   }
 
   async #write(
@@ -197,12 +199,16 @@ export class ServiceClient {
     const sent = await this.#send({ method, route, ids, ...(body === undefined ? {} : { body }) }, signal);
     if (sent.kind === "failed") return this.#failed(sent.failure);
     const { response } = sent;
-    if (response.status < 200 || response.status >= 300) return this.#failed(failureOf(response, true));
+    if (response.status < 200 || response.status >= 300) return this.#failed(failureOf(response, true, this.#hiding));
     if (response.status === 204) return { kind: "ok", status: 204, value: { endpoint: undefined, operations: [] } };
     const parsed = EndpointAnswer.safeParse(response.body);
     if (parsed.success && isAbout(ids, parsed.data.endpoint)) {
       const { endpoint, operations } = parsed.data;
-      return { kind: "ok", status: response.status, value: { endpoint, operations: operations ?? [] } };
+      return {
+        kind: "ok",
+        status: response.status,
+        value: { endpoint, operations: (operations ?? []).map((one) => withoutKey(one, this.#hiding)) },
+      };
     }
     // A restart's and a start's body is nowhere shown: any whole JSON body of a 2xx is taken for its acceptance.
     if (route.endsWith("/restart") && response.json) {

@@ -29,6 +29,24 @@ describe("of those that want to be the primary of one free branch", () => {
     expect(plan(view({ compute: self, others: [other({ uid: uidOf("A") })] }))).toMatchObject(conflict());
   });
 
+  test.each(["ProjectNotFound", "Forbidden"])(
+    "one that was told %s does not count, through a key of its own: it has no business there",
+    (shows) => {
+      const squatter = other({ created: older, shows, status: { observedThrough: undefined } });
+      expect(plan(view({ compute: self, others: [squatter] }))).toMatchObject({ step: "create" });
+      const knownThere = other({ created: older, shows });
+      expect(plan(view({ compute: self, others: [knownThere] }))).toMatchObject(conflict());
+      const sameKey = compute({
+        uid: uidOf("b"),
+        name: "other",
+        created: older,
+        shows,
+        status: { observedThrough: undefined },
+      });
+      expect(plan(view({ compute: self, others: [sameKey] }))).toMatchObject(conflict("team/other"));
+    },
+  );
+
   test("one that is being deleted does not count", () => {
     const gone = other({ created: older, deleting: true });
     expect(plan(view({ compute: self, others: [gone] }))).toMatchObject({ step: "create" });

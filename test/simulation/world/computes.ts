@@ -47,12 +47,15 @@ export function conditionOf(
 }
 
 /** The mark of a create of this very Compute: one with another uid was copied. */
-export function createMarkOf(compute: KubeObject): { branchID: unknown; before: readonly unknown[] } | undefined {
+export function createMarkOf(
+  compute: KubeObject,
+): { since: unknown; branchID: unknown; before: readonly unknown[] } | undefined {
   const text = annotationOf(compute, "pending-create");
   if (text?.includes(compute.metadata.uid) !== true) return undefined;
   const mark: unknown = JSON.parse(text);
   if (!isJsonObject(mark)) return undefined;
-  return { branchID: mark["branchID"], before: Array.isArray(mark["before"]) ? mark["before"] : [] };
+  const { since, branchID, before } = mark;
+  return { since, branchID, before: Array.isArray(before) ? before : [] };
 }
 
 /** The endpoint that a Compute is recorded to be linked to. */

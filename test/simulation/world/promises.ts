@@ -40,8 +40,8 @@ export class Promises {
   readonly #claimed = new Map<string, Set<string>>();
   /** When a Compute's deletionPolicy last became what it is. */
   readonly #policySince = new Map<string, number>();
-  /** When the mark of a Compute's create was set. */
-  readonly #markedAt = new Map<string, number>();
+  /** When the mark of a Compute's create was first set: one that kubectl replace dropped is put back as it was. */
+  readonly #markedAt = new Map<string, { since: unknown; at: number }>();
   readonly #everToldToAdopt = new Set<string>();
   /** Computes whose finalizer a person took away: what they leave behind is on that person. */
   readonly letGoByPerson = new Set<string>();
@@ -69,8 +69,10 @@ export class Promises {
     if (before === undefined || specOf(before)["deletionPolicy"] !== specOf(compute)["deletionPolicy"]) {
       this.#policySince.set(uid, now);
     }
-    if (createMarkOf(compute) === undefined) this.#markedAt.delete(uid);
-    else if (!this.#markedAt.has(uid)) this.#markedAt.set(uid, now);
+    const mark = createMarkOf(compute);
+    if (mark !== undefined && this.#markedAt.get(uid)?.since !== mark.since) {
+      this.#markedAt.set(uid, { since: mark.since, at: now });
+    }
     const linked = linkedID(compute);
     if (byOperator && after !== undefined) this.#checkAdoption(before, after);
     if (linked !== undefined) this.#claim(linked, uid);
@@ -81,7 +83,7 @@ export class Promises {
 
   /** When the mark of a Compute's pending create was set. */
   markedAt(uid: string): number | undefined {
-    return this.#markedAt.get(uid);
+    return this.#markedAt.get(uid)?.at;
   }
 
   sent(write: ServiceWrite): void {

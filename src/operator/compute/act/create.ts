@@ -20,10 +20,13 @@ type Create = Extract<Step, { step: "create" }>;
 export async function createEndpoint(step: Create, compute: Compute, hands: Hands): Promise<Outcome> {
   const { watcher, memory, clock, signal } = hands;
   const marked = await mark(step, compute, hands);
+  const { listing: listed } = watcher;
   const answer = await watcher.client.createEndpoint(compute.spec.projectID, { endpoint: step.attributes }, signal);
   memory.listsCountAfter = clock.monotonic();
+  // One that the list showed already was not made by this.
+  const stoodBefore = ({ id }: Endpoint) => listed?.endpoints.some((one) => one.id === id) === true;
   const endpoint = answer.kind === "ok" ? answer.value.endpoint : undefined;
-  if (answer.kind === "ok" && endpoint !== undefined && isOfThis(step, endpoint)) {
+  if (answer.kind === "ok" && endpoint !== undefined && isOfThis(step, endpoint) && !stoodBefore(endpoint)) {
     delete memory.held;
     memory.proved = { endpointID: endpoint.id, proof: endpoint.name === step.attributes.name ? "marker" : "created" };
     memory.applied = { generation: generationOf(compute), drift: [] };

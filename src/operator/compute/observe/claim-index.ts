@@ -1,5 +1,6 @@
 import type { Change } from "../../cluster/store.ts";
 import type { Compute } from "../../resources/compute.ts";
+import { isOutsider } from "./claims.ts";
 import { recordedID } from "./link.ts";
 
 /** Which service a Compute's connection leads to; undefined: none. */
@@ -122,7 +123,16 @@ function claimOf(compute: Compute): string {
   const { spec, metadata } = compute;
   const { projectID, branchID, type, adopt, connectionRef } = spec;
   const { deletionTimestamp } = metadata;
-  return JSON.stringify([projectID, branchID, type, adopt, connectionRef, recordedID(compute), deletionTimestamp]);
+  return JSON.stringify([
+    projectID,
+    branchID,
+    type,
+    adopt,
+    connectionRef,
+    recordedID(compute),
+    deletionTimestamp,
+    isOutsider(compute),
+  ]);
 }
 
 function endpointNamedBy(adopt: Compute["spec"]["adopt"]): string | undefined {

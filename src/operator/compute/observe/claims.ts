@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
+import { conditionOf } from "../../resources/conditions-of.ts";
 import { uidOfMarker } from "../../resources/names.ts";
 import { type EndpointIndex, linksOf, proofOf } from "./link.ts";
 
@@ -10,6 +11,15 @@ export interface Rivals {
   onEndpoint(endpointID: string): readonly Compute[];
   /** All of them, the Compute itself included. */
   inProject(): readonly Compute[];
+}
+
+/**
+ * Whether the service has told a Compute that its key does not reach the project, and it never saw anything there: it
+ * claims nothing, or anybody could keep others from their branches by naming them.
+ */
+export function isOutsider({ status }: Compute): boolean {
+  const reason = conditionOf(status, "Ready")?.reason;
+  return status.observedThrough === undefined && (reason === "ProjectNotFound" || reason === "Forbidden");
 }
 
 /** Who holds what a Compute wants. */

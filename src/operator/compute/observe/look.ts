@@ -7,7 +7,7 @@ import { annotations } from "../../resources/names.ts";
 import type { Memory } from "../memory.ts";
 import { compare } from "../plan/fields.ts";
 import type { ClaimIndex } from "./claim-index.ts";
-import type { Rivals } from "./claims.ts";
+import { isOutsider, type Rivals } from "./claims.ts";
 import { createdProof, EndpointIndex, linksOf, recordedID } from "./link.ts";
 import { createMarkOf, hasArrived } from "./marks.ts";
 import { generationOf, isGuarded, type List } from "./view.ts";
@@ -25,11 +25,16 @@ export function indexOf(listing: Listing): EndpointIndex {
 
 /** The Computes of the cluster that could lay claim to endpoints of the same project of the same service. */
 export function rivalsOf(compute: Compute, claims: ClaimIndex): Rivals {
+  const { metadata, spec } = compute;
+  // Who goes through the same connection reaches what we reach, whatever its status still says.
+  const sameConnection = (other: Compute) =>
+    other.metadata.namespace === metadata.namespace && other.spec.connectionRef.name === spec.connectionRef.name;
+  const belongs = (other: Compute) => sameConnection(other) || !isOutsider(other);
   return {
     byUID: (uid) => claims.get(uid),
-    onBranch: (branchID) => claims.onBranch(compute, branchID),
-    onEndpoint: (endpointID) => claims.onEndpoint(compute, endpointID),
-    inProject: () => claims.inProject(compute),
+    onBranch: (branchID) => claims.onBranch(compute, branchID).filter(belongs),
+    onEndpoint: (endpointID) => claims.onEndpoint(compute, endpointID).filter(belongs),
+    inProject: () => claims.inProject(compute).filter(belongs),
   };
 }
 
