@@ -51,6 +51,39 @@ describe("a pattern of allowed base URLs", () => {
     expect(isAllowedBaseURL(url, [pattern])).toBe(holds);
   });
 
+  test.each([
+    "https://console.neon.tech@169.254.169.254/api/v2",
+    "https://console.neon.tech:443@169.254.169.254/api/v2",
+    "https://console.neon.tech%40169.254.169.254/api/v2",
+    "https://console.neon.tech%2f@169.254.169.254/api/v2",
+    "https://console.neon.tech.evil.example/api/v2",
+    "https://console.neon.tech./api/v2",
+    "https://console.neon.tech:8443/api/v2",
+    "https://console.neon.tech\\@169.254.169.254/api/v2",
+    "https://169.254.169.254/https://console.neon.tech/api/v2",
+    "https://169.254.169.254/api/v2?https://console.neon.tech/api/v2",
+    "https://169.254.169.254/api/v2#https://console.neon.tech/api/v2",
+    "https://console.neon.tech/api/v2/../../latest/meta-data",
+    "https://console.neon.tech/api/v2/%2e%2e/%2E%2E/admin",
+    "http://console.neon.tech/api/v2",
+    "http://[::ffff:169.254.169.254]/api/v2",
+    "http://[::1]:8080/api/v2",
+    "http://0x7f000001/api/v2",
+    "http://2130706433/api/v2",
+    "http://0177.0.0.1/api/v2",
+    "http://localhost:8080/api/v2",
+    "https://console.neon.tech\n.evil.example/api/v2",
+  ])("is not got round by %j", (text) => {
+    const normalised = normalisedBaseURL(text);
+    const reached = normalised !== undefined && isAllowedBaseURL(normalised, ["https://console.neon.tech/api/v2"]);
+    expect(reached).toBe(false);
+  });
+
+  test("takes one address however it is written", () => {
+    const normalised = normalisedBaseURL("HTTPS://CONSOLE.NEON.TECH:443/api/./v2/") ?? "";
+    expect(isAllowedBaseURL(normalised, ["https://console.neon.tech/api/v2"])).toBe(true);
+  });
+
   test("need not be the only one", () => {
     expect(isAllowedBaseURL("https://b/api/v2", ["https://a/api/v2", "https://b/api/v2"])).toBe(true);
     expect(isAllowedBaseURL("https://b/api/v2", [])).toBe(false);
