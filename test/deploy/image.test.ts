@@ -20,6 +20,16 @@ describe("the image", () => {
     expect(readFileSync("Dockerfile", "utf8")).toContain(`FROM node:${devDependencies.node}-`);
   });
 
+  test("takes from its build what the Dockerfile takes", () => {
+    const dockerfile = readFileSync("Dockerfile", "utf8");
+    const last = dockerfile.slice(dockerfile.lastIndexOf("FROM "));
+    expect([...last.matchAll(/^(?:COPY|RUN|ADD) .+$/gm)].map(([line]) => line)).toEqual([
+      "COPY --from=build /usr/local/bin/node /usr/local/bin/node",
+      "COPY --from=build /src/dist/ /app/",
+      "COPY LICENSE /app/LICENSE",
+    ]);
+  });
+
   test("holds one bundle with its source map, and what it is made of; no node_modules", () => {
     expect(image.files().toSorted()).toEqual([
       "app/LICENSE",

@@ -2,11 +2,13 @@ import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   globSync,
   mkdirSync,
   readFileSync,
   renameSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -34,7 +36,9 @@ export class Image implements Disposable {
   readonly #directory = temporaryDirectory("image");
 
   constructor() {
-    execFileSync(process.execPath, ["scripts/bundle.ts", this.#at("/app")], { stdio: "inherit" });
+    const built = builtAsInDockerfile();
+    cpSync(join(built.path, "dist"), this.#at("/app"), { recursive: true });
+    built.remove();
     copyFileSync("LICENSE", this.#at("/app/LICENSE"));
     this.#place(process.execPath, "/usr/local/bin/node");
     for (const library of librariesOf(process.execPath)) this.#place(library, library);
@@ -102,6 +106,29 @@ export class Image implements Disposable {
     this.#thaw();
     this.#directory.remove();
   }
+}
+
+/**
+ * Carries out the build stage of the Dockerfile: what it copies, and nothing else, into a directory of its own, and what
+ * it runs, in its order. The packages are those of the clone, so that its `setup` finds nothing to install.
+ */
+function builtAsInDockerfile(): { path: string; remove: () => void } {
+  const directory = temporaryDirectory("build");
+  symlinkSync(join(process.cwd(), "node_modules"), join(directory.path, "node_modules"));
+  const [stage = ""] = dockerfile.split(/^FROM (?!node:)/m);
+  for (const [, step, rest = ""] of stage.matchAll(/^(COPY|RUN) (.+)$/gm)) {
+    const parts = rest.split(" ");
+    if (step === "RUN") {
+      if (parts[0] !== "node") throw new Error(`the Dockerfile runs ${rest}, which is no script of ours`);
+      execFileSync(process.execPath, parts.slice(1), { cwd: directory.path, stdio: "inherit" });
+    } else {
+      const target = join(directory.path, parts.at(-1) ?? "");
+      for (const source of parts.slice(0, -1)) {
+        cpSync(source, source.endsWith("/") ? target : join(target, source), { recursive: true });
+      }
+    }
+  }
+  return directory;
 }
 
 /** The shared libraries that a program is loaded with: in the image they come with its base. */
