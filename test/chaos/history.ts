@@ -1,6 +1,9 @@
 import { uidOfMarker } from "../simulation/world/computes.ts";
 import type { Evidence } from "./evidence.ts";
 
+/** Of a log: what an error says comes first, and its stack last. */
+const longestLine = 500;
+
 /** Everything that is known of whom a complaint names, in its order: what to understand a failure from. */
 export function historyOf(complaint: string, { ledger, requests, books }: Evidence, logs: readonly string[]): string[] {
   const told = new Set(complaint.match(/ep-[a-z0-9-]+|k8s-[0-9a-f-]+|[a-z]+-(primary|replica|readers)-\d+/g) ?? []);
@@ -11,8 +14,7 @@ export function historyOf(complaint: string, { ledger, requests, books }: Eviden
     const compute = books.made.get(uidOfMarker(name) ?? "");
     if (compute !== undefined) told.add(compute);
   }
-  const names = [...told];
-  const about = (text: string) => names.some((name) => text.includes(name));
+  const about = (text: string) => (text.match(/[a-z0-9-]+/g) ?? []).some((word) => told.has(word));
   const events = [
     ...ledger
       .filter(({ endpoint }) => told.has(endpoint))
@@ -31,6 +33,6 @@ export function historyOf(complaint: string, { ledger, requests, books }: Eviden
     ...events
       .toSorted((a, b) => a.at - b.at)
       .map(({ at, line }) => `${new Date(at).toISOString().slice(11, 23)} ${line}`),
-    ...logs.filter(about),
+    ...logs.filter(about).map((line) => line.slice(0, longestLine)),
   ];
 }

@@ -62,7 +62,7 @@ export class Person {
     }
   }
 
-  async #disturb(member: Member): Promise<void> {
+  async #disturb(member: Member): Promise<unknown> {
     const { books, intruder } = this.#options;
     const compute = await this.#options.cluster.get(this.#path(member));
     if (compute === undefined) return this.#create(member);
@@ -93,7 +93,6 @@ export class Person {
       case "delete":
         return this.#delete(member, compute, false);
       case "retain":
-        await this.#patch(member, compute, [{ op: "replace", path: "/spec/deletionPolicy", value: "Retain" }]);
         return this.#delete(member, compute, true);
       case "replace":
         return this.#replace(member, compute);
@@ -128,11 +127,13 @@ export class Person {
     const seen = Number(statusOf(compute)["observedGeneration"] ?? -1) >= 0;
     if (!seen || compute.metadata.annotations === undefined) return;
     const value = `${member.name}-${++this.#restarts}`;
-    this.#options.books.note("restart", member.name);
-    this.#options.books.restarts.push({ at: Date.now(), uid: compute.metadata.uid, name: member.name, value });
-    await this.#patch(member, compute, [
-      { op: "add", path: `/metadata/annotations/${restartAnnotation.replace("/", "~1")}`, value },
-    ]);
+    const { books } = this.#options;
+    const { uid, name } = compute.metadata;
+    const at = Date.now();
+    const path = `/metadata/annotations/${restartAnnotation.replace("/", "~1")}`;
+    if (!(await this.#patch(member, compute, [{ op: "add", path, value }]))) return;
+    books.note("restart", name);
+    books.restarts.push({ at, uid, name, value });
   }
 
   /** As `kubectl replace -f` of a manifest that knows nothing of finalizer and annotations but the person's own. */
@@ -158,12 +159,14 @@ export class Person {
   }
 
   /** Nothing where a replace took the finalizer along: what that lets leak is on the person, so people wait. */
-  async #delete(member: Member, { metadata }: KubeObject, retain: boolean): Promise<void> {
+  async #delete(member: Member, compute: KubeObject, retain: boolean): Promise<void> {
     const { cluster, books } = this.#options;
-    const { uid, name, finalizers = [] } = metadata;
+    const { uid, name, finalizers = [] } = compute.metadata;
     if (books.replaced.has(uid) && finalizers.length === 0) return;
     books.note(retain ? "retain" : "delete", name);
     books.deletions.push({ at: Date.now(), uid, name, retain });
+    const policy = { op: "replace", path: "/spec/deletionPolicy", value: "Retain" };
+    if (retain) await this.#patch(member, compute, [policy]);
     await cluster.request({ method: "DELETE", path: this.#path(member), body: { preconditions: { uid } } });
   }
 
@@ -179,10 +182,10 @@ export class Person {
     await cluster.request({ method: "POST", path: pathOf(fleet.namespace, "computepools"), body });
   }
 
-  /** A change of this very object: of one made anew under its name, nothing is changed. */
-  async #patch(member: Member, { metadata }: KubeObject, changes: readonly JsonObject[]): Promise<void> {
+  /** A change of this very object; answers false where nothing was changed, as of one made anew under its name. */
+  #patch(member: Member, { metadata }: KubeObject, changes: readonly JsonObject[]): Promise<boolean> {
     const guard = { op: "test", path: "/metadata/uid", value: metadata.uid };
-    await this.#options.cluster.patch(this.#path(member), [guard, ...changes]);
+    return this.#options.cluster.patch(this.#path(member), [guard, ...changes]);
   }
 
   #otherBranch({ branches }: Member, compute: KubeObject): string {
