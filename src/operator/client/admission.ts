@@ -1,6 +1,10 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { Failure } from "./answer.ts";
 import type { RequestBudget } from "./budget.ts";
+import type { Fare } from "./fare.ts";
+
+/** Told how many requests are waited for with a pass in hand: such a pass does nothing meanwhile. */
+export type InHand = (more: 1 | -1) => void;
 
 export interface AdmissionOptions {
   budget: RequestBudget;
@@ -9,6 +13,12 @@ export interface AdmissionOptions {
   heldBack?: () => Failure | undefined;
   /** Aborts when nothing more is to be sent: key or address have changed. What is under way is brought to its end. */
   retired?: AbortSignal;
+  /** Of the pass that the request is made for; such a request is never waited for through a long pause. */
+  fare?: Fare;
+  /** Asked right before a write is sent: whether whoever it was planned for no longer wants it. */
+  withdrawn?: () => boolean;
+  /** Whoever asks has a pass in hand, and others wait for its end; left out: nobody does. */
+  inHand?: InHand;
   /** A request waited so many seconds for the budget. */
   onBudgetWait?: (seconds: number) => void;
 }
@@ -19,15 +29,20 @@ export interface AdmissionOptions {
  */
 const longPauseMs = 5000;
 
-/** Waits for the budget; answers why a request is not to be sent after all. `patient` waits for however long. */
+/** Reads that keep no worker from other objects while they wait, unless a pass asks. */
+const readBesideWork = ["/projects/{p}/endpoints", "/projects/{p}/operations", "/projects", "/auth"];
+
+/** Waits for the budget; answers why a request is not to be sent after all. */
 export async function admission(
-  { budget, clock, heldBack, retired, onBudgetWait }: AdmissionOptions,
-  patient: boolean,
+  { budget, fare, clock, heldBack, retired, withdrawn, inHand, onBudgetWait }: AdmissionOptions,
+  { method, route }: { method: string; route: string },
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
+  const write = method !== "GET";
+  const patient = !write && inHand === undefined && fare === undefined && readBesideWork.includes(route);
   const askedAt = clock.monotonic();
   const either = retired === undefined ? signal : AbortSignal.any([signal, retired]);
-  const taking = budget.take(either, patient ? Number.POSITIVE_INFINITY : longPauseMs);
+  const taking = (fare ?? budget).take(either, patient ? Number.POSITIVE_INFINITY : longPauseMs);
   const closedForMs = await taking.catch((error: unknown) => {
     if (signal.aborted || retired?.aborted !== true) throw error;
     return undefined;
@@ -39,6 +54,9 @@ export async function admission(
   if (closedForMs !== undefined) {
     const message = "the service asked for a pause, and nothing is sent until it is over";
     return { kind: "rateLimited", message, retryAfterMs: closedForMs };
+  }
+  if (write && withdrawn?.() === true) {
+    return { kind: "superseded", message: "it was no longer wanted when it could be sent" };
   }
   return heldBack?.();
 }

@@ -14,7 +14,7 @@ export type Failure =
   | { kind: "unavailable"; message: string; retryAfterMs?: number }
   | { kind: "notReady"; message: string }
   | { kind: "refused"; status: number; code: string; message: string }
-  /** Not sent at all: the key or the address that it was meant for had changed. */
+  /** Not sent at all: the key, the address or the object that it was meant for had changed. */
   | { kind: "superseded"; message: string }
   | { kind: "ambiguous"; message: string };
 

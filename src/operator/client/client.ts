@@ -7,6 +7,7 @@ import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.t
 import { type Account, accountThrough } from "./account.ts";
 import { type AdmissionOptions, admission } from "./admission.ts";
 import { type Answer, type Failure, failureOf, withoutKey } from "./answer.ts";
+import { Fare } from "./fare.ts";
 import { mostBytes, NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
 
 /** Told of every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
@@ -19,12 +20,7 @@ export interface ServiceClientOptions extends AdmissionOptions {
   beforeWrite: () => void;
   onFailure?: (failure: Failure) => void;
   observe?: RequestObserver;
-  /** Whoever asks has a pass in hand, and others wait for its end; left out: nobody does. */
-  inHand?: InHand;
 }
-
-/** Told how many requests are waited for with a pass in hand: such a pass does nothing meanwhile. */
-export type InHand = (more: 1 | -1) => void;
 
 type Call = Pick<ServiceRequest, "method" | "body" | "query"> & { route: string; ids: readonly string[] };
 
@@ -41,9 +37,6 @@ export interface Written {
  * none is in flight when another leader may begin.
  */
 export const deadlines = { write: 4500, read: 9000 } as const;
-
-/** Reads that keep no worker from other objects while they wait. */
-const readBesideWork = ["/projects/{p}/endpoints", "/projects/{p}/operations", "/projects", "/auth"];
 
 /** How many pages of projects are read at most: 400 each. */
 const mostProjectPages = 50;
@@ -65,6 +58,21 @@ export class ServiceClient {
   /** Names base URL and key, without giving the key away. */
   get through(): string {
     return accountThrough(this.#options.account);
+  }
+
+  /** What a pass over the object of this name may send; `ready` is called when it is its turn, where that was not so. */
+  fare(who: string, ready: () => void): Fare {
+    return new Fare(this.#options.budget, who, ready);
+  }
+
+  /** The object of this name wants to send nothing any more. */
+  leave(who: string): void {
+    this.#options.budget.leave(who);
+  }
+
+  /** The same for one pass: it draws from its fare, and sends no write that was withdrawn meanwhile. */
+  within(fare: Fare, withdrawn: () => boolean): ServiceClient {
+    return new ServiceClient({ ...this.#options, fare, withdrawn });
   }
 
   async listEndpoints(projectID: string, signal: AbortSignal): Promise<Answer<Endpoint[]>> {
@@ -238,8 +246,7 @@ export class ServiceClient {
   async #sendNow(call: Call, signal: AbortSignal): Promise<Sent> {
     const { account, transport, budget, clock, beforeWrite, observe } = this.#options;
     const write = call.method !== "GET";
-    const beside = this.#options.inHand === undefined && !write && readBesideWork.includes(call.route);
-    const refused = await admission(this.#options, beside, signal);
+    const refused = await admission(this.#options, call, signal);
     if (refused !== undefined) return { kind: "failed", failure: refused };
     if (write) beforeWrite();
     const { method, route } = call;

@@ -1,20 +1,18 @@
-import type { ClusterClient } from "../cluster/client.ts";
-import { guardedPatch } from "../cluster/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
-import { annotations, finalizers } from "../resources/names.ts";
 import { createEndpoint } from "./act/create.ts";
 import { meaningOf } from "./act/failures.ts";
-import { type Hands, patched, release } from "./act/hands.ts";
+import type { Hands } from "./act/hands.ts";
 import { deleteEndpoint, patchEndpoint, restartEndpoint } from "./act/write.ts";
-import { createdProof } from "./observe/link.ts";
-import type { CreateMark } from "./observe/marks.ts";
-import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
+import { writeDown } from "./act/write-down.ts";
+import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { isWrite, type Step, type Write } from "./step.ts";
 
 type Acted = Exclude<Step, { step: "wait" | "hold" | "refuse" | "settled" }>;
 
 /** Carries out one step: at most one write to the service, sent once. Never sleeps, polls or resends. */
 export async function act(step: Acted, compute: Compute, hands: Hands): Promise<Outcome> {
+  // In this order, and neither is waited for: who has the turn and no budget would pass it on for ever.
+  if (asksService(step) && !hands.fare.affordable) return unaffordable(step, compute, hands);
   if (isWrite(step) && !hands.watcher.turn.take(compute.metadata.uid)) return queued(step, compute);
   switch (step.step) {
     case "create":
@@ -30,83 +28,59 @@ export async function act(step: Acted, compute: Compute, hands: Hands): Promise<
         restarted: step.value,
         notes: [{ type: "Normal", reason: "Restarted", message: `Restarted endpoint ${step.endpointID}.` }],
       });
-    case "link":
-      return link(step, compute, hands);
-    case "unmark":
-      return unchanged(
-        await patched(hands.cluster, guardedPatch(compute).removeAnnotation(annotations[step.mark]), compute),
-      );
-    case "remark":
-      return unchanged(await remark(step.mark, compute, hands.cluster));
     case "confirmGone":
       return confirmGone(step, compute, hands);
+    case "link":
+    case "unmark":
+    case "remark":
     case "release":
-      return release(step, compute, hands.cluster);
+      return writeDown(step, compute, hands.cluster);
   }
 }
 
-/** Puts back what somebody dropped, as it was: whoever comes next must know that a POST may have been sent. */
-function remark(mark: CreateMark, compute: Compute, cluster: ClusterClient): Promise<Compute> {
-  const patch = guardedPatch(compute, { resourceVersion: true })
-    .addFinalizer(finalizers.endpoint)
-    .setAnnotation(annotations.pendingCreate, JSON.stringify(mark));
-  return patched(cluster, patch, compute);
+function asksService(step: Acted): step is Write | ConfirmGone {
+  return isWrite(step) || step.step === "confirmGone";
 }
 
 /** How long to wait for the project's turn before asking again, in milliseconds; whoever waits is also woken. */
 const turnLookMs = 5000;
 
+const progressOf = { create: "Creating", patch: "Updating", restart: "Restarting", delete: "Deleting" } as const;
+
 /** Other writes of the project are under way; the service would refuse this one with 423. */
 function queued(write: Write, compute: Compute): Outcome {
-  const reason = { create: "Creating", patch: "Updating", restart: "Restarting", delete: "Deleting" } as const;
   const message = "Sent as soon as the other changes of the project that are under way are done.";
-  return shown(compute, reason[write.step], message, { lookInMs: turnLookMs });
+  return shown(compute, progressOf[write.step], message, { lookInMs: turnLookMs });
 }
 
-async function link(step: Extract<Step, { step: "link" }>, before: Compute, { cluster }: Hands): Promise<Outcome> {
-  const { endpointID } = step;
-  const compute = step.news === "none" ? before : await toBeBrought(before, cluster);
-  const patch = guardedPatch(compute, { resourceVersion: true })
-    .addFinalizer(finalizers.endpoint)
-    .setAnnotation(annotations.endpointID, endpointID);
-  if (step.keepsMark !== true) patch.removeAnnotation(annotations.pendingCreate);
-  const note = createdProof(compute.metadata.uid, endpointID);
-  if (step.proof === "created") patch.setAnnotation(annotations.createdEndpoint, note);
-  const { adopt } = compute.spec;
-  if (step.proof === "adopted" && adopt !== undefined && "branchPrimary" in adopt) {
-    patch.setAnnotation(annotations.adoptedEndpoint, note);
+/** How long a Compute that waits for the budget is left before it is looked at anyway, in milliseconds; it is woken. */
+const budgetLookMs = 60_000;
+/** A wait that is longer, in milliseconds, is worth a word. */
+const longWaitMs = 5000;
+
+/** The budget is spent, or the service asked for a pause. */
+function unaffordable(step: Write | ConfirmGone, compute: Compute, { fare }: Hands): Outcome {
+  const { closedForMs } = fare;
+  if (closedForMs > longWaitMs) {
+    const pause = "the service asked for a pause, and nothing is sent until it is over";
+    const { reason, message } = meaningOf({ kind: "rateLimited", message: pause }, "");
+    return shown(compute, reason, message, { lookInMs: closedForMs });
   }
-  return unchanged(await patched(cluster, patch, compute), undefined, linkNotes(step));
+  if (!isWrite(step) || fare.waitMs <= longWaitMs) return unchanged(compute, budgetLookMs);
+  const message =
+    "Sent as soon as spec.requestBudget of the ServiceConnection has room: other requests of the same key come first.";
+  return shown(compute, progressOf[step.step], message, { lookInMs: budgetLookMs });
 }
 
-/** Before an endpoint is taken over: it is still to be brought to the spec, whoever comes next. */
-function toBeBrought(compute: Compute, cluster: ClusterClient): Promise<Compute> {
-  const { status } = compute;
-  if (status.appliedGeneration === -1) return Promise.resolve(compute);
-  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus({ ...status, appliedGeneration: -1 });
-  return patched(cluster, patch, compute, { subresource: "status" });
-}
-
-function linkNotes({ news, endpointID }: Extract<Step, { step: "link" }>): Note[] {
-  switch (news) {
-    case "none":
-      return [];
-    case "adopted":
-      return [{ type: "Normal", reason: "Adopted", message: `Took over endpoint ${endpointID}.` }];
-    case "created":
-      return [
-        { type: "Normal", reason: "Created", message: `Created endpoint ${endpointID}; its reply had been lost.` },
-      ];
-  }
-}
+type ConfirmGone = Extract<Step, { step: "confirmGone" }>;
 
 /** The endpoint's own GET: 404 proves what the lists suggest. */
 async function confirmGone(
-  { endpointID, after }: Extract<Step, { step: "confirmGone" }>,
+  { endpointID, after }: ConfirmGone,
   compute: Compute,
-  { watcher, memory, signal, clock }: Hands,
+  { client, memory, signal, clock }: Hands,
 ): Promise<Outcome> {
-  const answer = await watcher.client.getEndpoint(compute.spec.projectID, endpointID, signal);
+  const answer = await client.getEndpoint(compute.spec.projectID, endpointID, signal);
   if (answer.kind === "notFound") {
     if (after === "deleted") memory.deleted = { endpointID, proved: true };
     else if (memory.missing !== undefined) memory.missing = { ...memory.missing, proved: true };

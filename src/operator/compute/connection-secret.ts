@@ -24,6 +24,8 @@ export interface SecretTools {
   cluster: ClusterClient;
   client: ServiceClient;
   signal: AbortSignal;
+  /** Whether the service may be asked now; else whoever asks is woken. */
+  affordable: () => boolean;
   /** Our connection Secrets as the watch has delivered them. */
   ours: (namespace: string) => readonly Secret[];
 }
@@ -32,6 +34,8 @@ export interface SecretTools {
 export type Binding =
   | { kind: "none" }
   | { kind: "bound"; name: string }
+  /** What it is made from is asked of the service when the budget allows. */
+  | { kind: "later" }
   | { kind: "failed"; reason: Reason; message: string };
 
 /** Keeps the Secret that `spec.connectionSecret` names: made, repaired, following a new host; others of ours removed. */
@@ -77,6 +81,7 @@ async function keepNamed(
   if (existing !== undefined && isIntact(existing, source) && !freshLookAsked(compute)) {
     return { kind: "bound", name: wanted.name };
   }
+  if (wanted.database !== undefined && !tools.affordable()) return { kind: "later" };
   const data = await dataFor(compute, endpoint, tools);
   if ("failure" in data) return failedBinding(data.failure, wanted.name);
   return existing === undefined

@@ -1,12 +1,12 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { ClusterClient } from "../cluster/client.ts";
 import type { Connections } from "../connection/connections.ts";
-import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { timestamp } from "../resources/conditions-of.ts";
 import { markerOf } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { remainsOf } from "./departed/remains.ts";
+import { type Errand, errandTo } from "./errand.ts";
 import type { Memory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { ownerOf } from "./observe/claims.ts";
@@ -35,7 +35,7 @@ interface Departed {
   last: Compute;
   memory: Memory;
   at: number;
-  watcher: ProjectWatcher | undefined;
+  errand: Errand | undefined;
   failures: number;
 }
 
@@ -45,6 +45,7 @@ const triedForMs = 3_600_000;
 const listAwaitedMs = 60_000;
 const brakedMs = 10_000;
 const turnMs = 5000;
+const budgetMs = 60_000;
 
 /**
  * Computes that vanished although our finalizer was to hold them: kubectl replace drops it, and a deletion before it
@@ -63,12 +64,12 @@ export class DepartedComputes {
     const { clock } = this.#options;
     const at = clock.monotonic();
     const metadata = { ...last.metadata, deletionTimestamp: timestamp(clock.now()) };
-    this.#departed.set(last.metadata.uid, { last: { ...last, metadata }, memory, at, watcher: undefined, failures: 0 });
+    this.#departed.set(last.metadata.uid, { last: { ...last, metadata }, memory, at, errand: undefined, failures: 0 });
   }
 
   /** It is there: the watch had lost sight of it. */
   back(uid: string): void {
-    this.#departed.get(uid)?.watcher?.leave(uid);
+    this.#departed.get(uid)?.errand?.watcher.leave(uid);
     this.#departed.delete(uid);
   }
 
@@ -87,7 +88,8 @@ export class DepartedComputes {
     try {
       return await this.#clearUp(departed, remains.endpointID);
     } finally {
-      departed.watcher?.turn.give(uid);
+      departed.errand?.fare.end();
+      departed.errand?.watcher.turn.give(uid);
     }
   }
 
@@ -102,30 +104,33 @@ export class DepartedComputes {
     const connection = connections.view(namespace, last.spec.connectionRef.name, last.spec.projectID);
     if (connection.kind !== "open") return this.#later(departed);
     const watcher = connection.session.project(last.spec.projectID);
-    if (departed.watcher !== watcher) departed.watcher?.leave(uid);
-    departed.watcher = watcher;
+    if (departed.errand?.watcher !== watcher) departed.errand?.watcher.leave(uid);
+    const errand = errandTo(watcher, uid, () => false);
+    departed.errand = errand;
     watcher.use(uid, endpointID);
     const listing = watcher.listedAfter(Math.max(at, memory.listsCountAfter), uid);
     if (listing === undefined) return watcher.failure === undefined ? listAwaitedMs : this.#later(departed);
     const index = indexOf(listing);
     const [left] = ours(index, last, endpointID);
-    if (left === undefined) return this.#absent(departed, endpointID, listing.startedAt, watcher);
+    if (left === undefined) return this.#absent(departed, endpointID, listing.startedAt, errand);
     const rivals = rivalsOf(last, claims);
     const owner = ownerOf(left, rivals, index);
     if (owner !== undefined) return this.#settled(departed);
-    return this.#delete(departed, left, watcher);
+    return this.#delete(departed, left, errand);
   }
 
-  async #delete(departed: Departed, { id }: Endpoint, watcher: ProjectWatcher): Promise<number | undefined> {
+  async #delete(departed: Departed, { id }: Endpoint, errand: Errand): Promise<number | undefined> {
     const { cluster, clock, mayDelete, uninstalling, signal, event } = this.#options;
     const { last, memory } = departed;
     const { uid } = last.metadata;
     const standing = await cluster.get(computeKind, last.metadata);
     if (standing?.metadata.uid === uid) return this.#later(departed);
     if (await uninstalling()) return this.#settled(departed);
-    if (!mayDelete(uid)) return brakedMs;
+    const { watcher, client, fare } = errand;
+    if (!fare.affordable) return budgetMs;
     if (!watcher.turn.take(uid)) return turnMs;
-    const answer = await watcher.client.deleteEndpoint(last.spec.projectID, id, signal);
+    if (!mayDelete(uid)) return brakedMs;
+    const answer = await client.deleteEndpoint(last.spec.projectID, id, signal);
     memory.listsCountAfter = clock.monotonic();
     if (answer.kind !== "ok" && answer.kind !== "notFound") return this.#later(departed);
     if (answer.kind === "ok") {
@@ -142,12 +147,13 @@ export class DepartedComputes {
     departed: Departed,
     endpointID: string | undefined,
     listedAt: number,
-    watcher: ProjectWatcher,
+    { client, fare }: Errand,
   ): Promise<number | undefined> {
     const { clock, createSettleMs, signal } = this.#options;
     const { last, memory } = departed;
     if (endpointID !== undefined && memory.proved !== undefined) {
-      const answer = await watcher.client.getEndpoint(last.spec.projectID, endpointID, signal);
+      if (!fare.affordable) return budgetMs;
+      const answer = await client.getEndpoint(last.spec.projectID, endpointID, signal);
       if (answer.kind === "ok") memory.listsCountAfter = clock.monotonic();
       if (answer.kind !== "notFound") return this.#later(departed);
       delete memory.proved;
@@ -165,7 +171,7 @@ export class DepartedComputes {
   #settled(departed: Departed, told?: string): undefined {
     const { uid } = departed.last.metadata;
     this.#departed.delete(uid);
-    departed.watcher?.leave(uid);
+    departed.errand?.watcher.leave(uid);
     if (told !== undefined) this.#options.event(departed.last, { type: "Warning", reason: "Released", message: told });
     this.#options.onSettled(departed.last);
   }

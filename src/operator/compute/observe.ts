@@ -2,6 +2,7 @@ import type { ConnectionView } from "../connection/connections.ts";
 import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Compute } from "../resources/compute.ts";
 import { meaningOf } from "./act/failures.ts";
+import type { Errand } from "./errand.ts";
 import type { Memory } from "./memory.ts";
 import type { Rivals } from "./observe/claims.ts";
 import { listFor } from "./observe/look.ts";
@@ -13,17 +14,19 @@ export async function observe(
   compute: Compute,
   memory: Memory,
   connection: ConnectionView,
-  watcher: ProjectWatcher | undefined,
+  errand: Errand | undefined,
   rivals: Rivals,
 ): Promise<Sight> {
   if (connection.kind === "closed") return { ...connection, kind: "blocked", projectGone: false };
-  if (connection.kind === "pending" || watcher === undefined) return { kind: "awaited" };
+  if (connection.kind === "pending" || errand === undefined) return { kind: "awaited" };
+  const { watcher, fare, client } = errand;
   const listing = watcher.listedAfter(memory.listsCountAfter, compute.metadata.uid);
   const { failure } = watcher;
   if (failure !== undefined) {
     const { reason, message } = meaningOf(failure, `list the endpoints of project ${compute.spec.projectID}`);
     const deleting = compute.metadata.deletionTimestamp !== undefined && failure.kind === "notFound";
-    const projectGone = deleting && (await connection.session.projectIsGone(compute.spec.projectID));
+    const asked = deleting && fare.affordable;
+    const projectGone = asked && (await connection.session.projectIsGone(compute.spec.projectID, client));
     return { kind: "blocked", reason, message, projectGone, through: connection.session.through };
   }
   if (listing === undefined) return { kind: "awaited" };
@@ -33,7 +36,8 @@ export async function observe(
   // Only a restart whose outcome is open, and a failure that may have been made good, need more than our own.
   const needed = restartMarkOf(compute) !== undefined || shownReason(compute) === "OperationFailed";
   if (!needed || link === undefined) return { kind: "listed", list };
-  const lookedUp = await watcher.operations.latest(link.endpoint.id);
+  if (!fare.affordable) return fare.closedForMs > 0 ? { kind: "listed", list } : { kind: "awaited" };
+  const lookedUp = await watcher.operations.latest(link.endpoint.id, client);
   return { kind: "listed", list: lookedUp === undefined ? list : { ...list, lookedUp } };
 }
 

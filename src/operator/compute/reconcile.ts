@@ -4,20 +4,21 @@ import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Secret } from "../connection/resolve.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { release } from "./act/hands.ts";
+import { writeDown } from "./act/write-down.ts";
 import { act } from "./act.ts";
-import { keepConnectionSecret } from "./connection-secret.ts";
+import { type BindTools, bind } from "./bind.ts";
 import { DepartedComputes, type DepartedOptions } from "./departed.ts";
+import { type Errand, errandTo } from "./errand.ts";
+import { lookAfter, renewLists } from "./looks.ts";
 import { type Memory, newMemory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { recordedID } from "./observe/link.ts";
 import { noteApplied, rivalsOf, takeNote } from "./observe/look.ts";
-import { annotation, freshLookAsked, type Sight, type View } from "./observe/view.ts";
+import { annotation, type View } from "./observe/view.ts";
 import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
 import { plan } from "./plan.ts";
-import { nextLook, reasons } from "./reasons.ts";
-import { endpointAfter, report } from "./report.ts";
+import { report } from "./report.ts";
 import type { Step } from "./step.ts";
 
 export interface ComputeReconcilerOptions {
@@ -53,10 +54,13 @@ export class ComputeReconciler {
   readonly #memories = new Map<string, Memory>();
   readonly #watchers = new Map<string, ProjectWatcher>();
   readonly #departed: DepartedComputes;
+  readonly #binding: BindTools;
 
   constructor(options: ComputeReconcilerOptions) {
     this.#options = options;
     this.#departed = new DepartedComputes(options);
+    const { cluster, signal, cache } = options;
+    this.#binding = { cluster, signal, ours: (namespace) => cache.connectionSecrets(namespace) };
   }
 
   /** Lists from before now count for nothing: something was lost sight of. */
@@ -117,28 +121,36 @@ export class ComputeReconciler {
     }
     if (memory.enteredAt !== undefined && now - memory.enteredAt < handOverMs)
       return memory.enteredAt + handOverMs - now;
+    const { namespace = "" } = compute.metadata;
+    const { connectionRef, projectID } = compute.spec;
+    const connection = this.#options.connections.view(namespace, connectionRef.name, projectID);
+    const watcher = this.#watch(compute, connection);
+    const errand = watcher && errandTo(watcher, uid, () => this.#isOutdated(compute));
     try {
-      return await this.#pass(compute, memory);
+      return await this.#pass(compute, memory, connection, errand);
     } finally {
-      this.#watchers.get(uid)?.turn.give(uid);
+      errand?.fare.end();
+      watcher?.turn.give(uid);
     }
   }
 
-  async #pass(compute: Compute, memory: Memory): Promise<number | undefined> {
-    const { clock, connections, claims, createSettleMs } = this.#options;
+  async #pass(
+    compute: Compute,
+    memory: Memory,
+    connection: ConnectionView,
+    errand: Errand | undefined,
+  ): Promise<number | undefined> {
+    const { clock, claims, createSettleMs } = this.#options;
     const now = clock.monotonic();
     memory.delivered.clear();
-    this.#renewLists(compute, memory, now);
-    const { namespace = "" } = compute.metadata;
-    const connection = connections.view(namespace, compute.spec.connectionRef.name, compute.spec.projectID);
-    const watcher = this.#watch(compute, connection);
+    renewLists(compute, memory, now);
     const rivals = rivalsOf(compute, claims);
-    const sight = await observe(compute, memory, connection, watcher, rivals);
+    const sight = await observe(compute, memory, connection, errand, rivals);
     if (sight.kind === "listed") takeNote(memory, compute, sight.list, now);
     const view: View = { compute, sight, rivals, memory, now, createSettleMs };
     const step = await this.#letGo(plan(view), compute);
-    const outcome = await this.#carryOut(step, compute, memory, watcher);
-    const whole = await this.#bind(outcome, sight, watcher);
+    const outcome = await this.#carryOut(step, compute, memory, errand);
+    const whole = await bind(outcome, sight, errand, this.#binding);
     const asked = annotation(compute, "reconcileRequestedAt");
     const reported = await report(whole.outcome, sight, whole.binding, this.#options, asked);
     noteApplied(memory, reported);
@@ -149,7 +161,7 @@ export class ComputeReconciler {
     const written = outcome.released || resourceVersion !== compute.metadata.resourceVersion;
     if (written && !memory.delivered.has(resourceVersion))
       memory.ownWrite = { resourceVersion, since: clock.monotonic() };
-    return this.#nextLook(whole.outcome, memory);
+    return lookAfter(whole.outcome, memory, clock.monotonic());
   }
 
   /** Once the CRD itself goes, no Compute waits any more to have its endpoint deleted: all are let go. */
@@ -159,21 +171,6 @@ export class ComputeReconciler {
     if (!(await this.#options.uninstalling())) return step;
     const message = "Whatever endpoint it has is kept: the CRD itself is being deleted.";
     return { step: "release", event: "Released", message };
-  }
-
-  /** A look that is due, or that a person asked for, wants a list from after that. */
-  #renewLists(compute: Compute, memory: Memory, now: number): void {
-    const { dueAt } = memory.looks;
-    if (dueAt !== undefined && now >= dueAt) {
-      memory.listsCountAfter = Math.max(memory.listsCountAfter, dueAt);
-      memory.looks.dueAt = undefined;
-    }
-    const asked = annotation(compute, "reconcileRequestedAt");
-    if (freshLookAsked(compute) && asked !== undefined && memory.freshLookFor !== asked) {
-      memory.freshLookFor = asked;
-      memory.listsCountAfter = now;
-      delete memory.held;
-    }
   }
 
   /** Joins the watcher of the Compute's project, and leaves the one before where that is another. */
@@ -191,7 +188,7 @@ export class ComputeReconciler {
     return watcher;
   }
 
-  async #carryOut(step: Step, compute: Compute, memory: Memory, watcher: ProjectWatcher | undefined): Promise<Outcome> {
+  async #carryOut(step: Step, compute: Compute, memory: Memory, errand: Errand | undefined): Promise<Outcome> {
     switch (step.step) {
       case "hold":
         return unchanged(compute, step.lookInMs);
@@ -205,74 +202,29 @@ export class ComputeReconciler {
         delete memory.held;
         return shown(compute, step.reason, step.message, { drift: step.drift, ...lookOf(step) });
       case "release":
-        return release(step, compute, this.#options.cluster);
+      case "link":
+      case "unmark":
+      case "remark":
+        return writeDown(step, compute, this.#options.cluster);
       case "create":
       case "patch":
       case "restart":
       case "restarted":
       case "delete":
-      case "link":
-      case "unmark":
-      case "remark":
       case "confirmGone": {
-        if (watcher === undefined) return unchanged(compute);
+        if (errand === undefined) return unchanged(compute);
         const { cluster, clock, signal, uninstalling } = this.#options;
         const mayDelete = () => this.#options.mayDelete(compute.metadata.uid);
-        return act(step, compute, { cluster, clock, memory, signal, mayDelete, uninstalling, watcher });
+        return act(step, compute, { cluster, clock, memory, signal, mayDelete, uninstalling, ...errand });
       }
     }
   }
 
-  /** The connection Secret of a Compute that has an endpoint; where it cannot be made, the Compute is not ready. */
-  async #bind(
-    outcome: Outcome,
-    sight: Sight,
-    watcher: ProjectWatcher | undefined,
-  ): Promise<{ outcome: Outcome; binding: string | undefined }> {
-    const { compute } = outcome;
-    const endpoint = endpointAfter(outcome, sight);
-    const before = compute.status.binding?.name;
-    const resting = compute.metadata.deletionTimestamp === undefined && annotation(compute, "paused") !== "true";
-    if (endpoint === undefined || watcher === undefined || !resting || outcome.released)
-      return { outcome, binding: before };
-    const { cluster, signal, cache } = this.#options;
-    const binding = await keepConnectionSecret(compute, endpoint, {
-      cluster,
-      signal,
-      client: watcher.client,
-      ours: (namespace) => cache.connectionSecrets(namespace),
-    });
-    switch (binding.kind) {
-      case "none":
-        return { outcome, binding: undefined };
-      case "bound":
-        return { outcome, binding: binding.name };
-      case "failed": {
-        const settled = outcome.verdict.kind === "shown" && reasons[outcome.verdict.reason].ready === "True";
-        const { reason, message } = binding;
-        return {
-          outcome: settled ? { ...outcome, verdict: { kind: "shown", reason, message } } : outcome,
-          binding: undefined,
-        };
-      }
-    }
-  }
-
-  /** When to look again: what a step asked for, else what its reason says; a look that is already due sooner stays. */
-  #nextLook({ verdict, lookInMs, released }: Outcome, memory: Memory): number | undefined {
-    if (released) return undefined;
-    const now = this.#options.clock.monotonic();
-    const { looks } = memory;
-    const due = looks.dueAt !== undefined && looks.dueAt > now ? looks.dueAt : undefined;
-    if (verdict.kind === "unchanged") {
-      looks.dueAt = lookInMs === undefined ? due : Math.min(due ?? Number.POSITIVE_INFINITY, now + lookInMs);
-    } else if (lookInMs !== undefined || looks.reason !== verdict.reason || due === undefined) {
-      if (looks.reason !== verdict.reason) memory.looks = { reason: verdict.reason, count: 0, dueAt: undefined };
-      const delay = lookInMs ?? nextLook(reasons[verdict.reason].look, memory.looks.count);
-      memory.looks.count += 1;
-      memory.looks.dueAt = delay === undefined ? undefined : now + delay;
-    }
-    return memory.looks.dueAt === undefined ? undefined : Math.max(1, memory.looks.dueAt - now);
+  /** Whether a write that was planned for this version is no longer wanted: it may have waited since. */
+  #isOutdated({ metadata }: Compute): boolean {
+    const newest = this.#options.cache.computeByUID(metadata.uid);
+    if (newest === undefined) return true;
+    return newest.metadata.generation !== metadata.generation || annotation(newest, "paused") === "true";
   }
 
   #memoryOf(uid: string): Memory {

@@ -15,8 +15,6 @@ const mostRemembered = 1000;
 export interface OperationsOptions {
   /** For polls, which no pass waits for. */
   client: ServiceClient;
-  /** For passes; left out: the same. */
-  passes?: ServiceClient;
   projectID: string;
   clock: Clock;
   signal: AbortSignal;
@@ -77,10 +75,10 @@ export class Operations {
    * An endpoint's latest operations, read anew, also those that are not ours; none where the service shows none,
    * `undefined` where they could not be read now.
    */
-  async latest(endpointID: string): Promise<Operation[] | undefined> {
-    const { client, passes = client, projectID, signal } = this.#options;
+  async latest(endpointID: string, client: ServiceClient): Promise<Operation[] | undefined> {
+    const { projectID, signal } = this.#options;
     if (!this.#supported) return [];
-    const answer = await passes.listOperations(projectID, signal);
+    const answer = await client.listOperations(projectID, signal);
     return answer.kind === "ok" ? answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID) : undefined;
   }
 

@@ -2,6 +2,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Failure } from "../client/answer.ts";
 import type { ServiceClient } from "../client/client.ts";
+import type { Fare } from "../client/fare.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { changesBetween } from "./list-changes.ts";
 import { ListPace } from "./list-pace.ts";
@@ -58,7 +59,6 @@ export class ProjectWatcher {
     const { client, projectID, clock, signal, wake } = options;
     this.operations = new Operations({
       client,
-      passes: this.client,
       projectID,
       clock,
       signal,
@@ -90,6 +90,11 @@ export class ProjectWatcher {
     return passing ? undefined : this.#failure;
   }
 
+  /** What a pass over this Compute may send; it is woken when its turn comes. */
+  fare(uid: string): Fare {
+    return this.client.fare(uid, () => this.#options.wake([uid]));
+  }
+
   /** A Compute uses this project, and is linked to this endpoint. */
   use(uid: string, endpointID: string | undefined): void {
     this.#users.set(uid, endpointID);
@@ -100,6 +105,7 @@ export class ProjectWatcher {
     this.#users.delete(uid);
     this.#waiting.delete(uid);
     this.turn.leave(uid);
+    this.client.leave(uid);
     if (this.#users.size > 0) return;
     this.#schedule();
     this.#options.onUnused?.();

@@ -2,10 +2,11 @@ import { scopedProjectOf } from "../../api/error.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Project } from "../../api/project.ts";
 import { type Account, accountThrough } from "../client/account.ts";
+import type { InHand } from "../client/admission.ts";
 import type { Failure } from "../client/answer.ts";
 import type { BudgetLimits, RequestBudget } from "../client/budget.ts";
 import type { Budgets } from "../client/budgets.ts";
-import { type InHand, type RequestObserver, ServiceClient } from "../client/client.ts";
+import { type RequestObserver, ServiceClient } from "../client/client.ts";
 import type { ServiceTransport } from "../client/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Health, healthShownBy, type KeyType, probeInterval } from "./health.ts";
@@ -169,8 +170,8 @@ export class Session {
   }
 
   /** Whether a project is proved to be gone. */
-  projectIsGone(projectID: string): Promise<boolean> {
-    const { client, signal } = this;
+  projectIsGone(projectID: string, client: ServiceClient): Promise<boolean> {
+    const { signal } = this;
     const organizationID = this.#options.account.organizationID ?? this.#owners.get(projectID);
     return projectIsGone(projectID, { client, signal, keyType: this.#keyType, organizationID });
   }

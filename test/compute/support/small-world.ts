@@ -87,12 +87,17 @@ export class SmallWorld implements AsyncDisposable {
       namespaces: [],
       selects: () => true,
       workers: 16,
-      allowedBaseURLs: ["http://service.test/api/v2"],
+      allowedBaseURLs: ["http://*.test/api/v2"],
       createSettleMs: 60_000,
       maxDeletesPerMinute: 60,
       budgetShare: 1,
       drainMs: 1000,
     }).run(this.#stop.signal);
+  }
+
+  /** Another service that connections may lead to. */
+  connect(name: string, branches: readonly string[]): ReturnType<Network["connect"]> {
+    return this.network.connect(name, newService({ branches, clock: this.clock, service: { timeScale } }));
   }
 
   send(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: unknown) {

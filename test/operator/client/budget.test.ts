@@ -107,3 +107,72 @@ describe("a request budget", () => {
     expect(sent).toHaveLength(4);
   });
 });
+
+describe("a reservation", () => {
+  function line(perMinute: number, burst: number) {
+    const { clock, budget, sent, ask } = budgetOf(perMinute, burst);
+    const ready: { at: number; who: string }[] = [];
+    const reserve = (who: string) => budget.reserve(who, () => ready.push({ at: clock.monotonic(), who }));
+    return { clock, budget, sent, ask, ready, reserve };
+  }
+
+  test("is granted at once where something is left, and then counts", async () => {
+    const { budget, ready, reserve } = line(60, 1);
+    expect([reserve("a"), reserve("a"), budget.available]).toEqual([true, false, 0]);
+    expect(ready).toEqual([]);
+  });
+
+  test("keeps the place in the line, among those who wait, and calls when it is its turn; asking again moves nobody", async () => {
+    const { clock, sent, ask, ready, reserve } = line(60, 1);
+    ask();
+    expect(reserve("a")).toBe(false);
+    ask();
+    expect([reserve("b"), reserve("a")]).toEqual([false, false]);
+    await clock.advance(3000);
+    expect(ready).toEqual([
+      { at: 1000, who: "a" },
+      { at: 3000, who: "b" },
+    ]);
+    expect(sent.map(({ at }) => at)).toEqual([0, 2000]);
+    expect([reserve("b"), reserve("a")]).toEqual([true, true]);
+  });
+
+  test("that nobody comes for within ten seconds, or that was left, goes to others", async () => {
+    const { clock, budget, sent, ask, ready, reserve } = line(1, 1);
+    ask();
+    reserve("a");
+    reserve("b");
+    ask();
+    await clock.advance(60_000);
+    expect(ready).toEqual([{ at: 60_000, who: "a" }]);
+    await clock.advance(10_000);
+    expect(ready.at(-1)).toEqual({ at: 70_000, who: "b" });
+    budget.leave("b");
+    await clock.advance(0);
+    expect(sent.at(-1)).toEqual({ at: 70_000, who: 1 });
+    reserve("c");
+    budget.leave("c");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("whose second request follows goes before all who stand in line", async () => {
+    const { clock, budget, sent, ask } = line(60, 1);
+    for (let n = 0; n < 3; n += 1) ask();
+    let at = 0;
+    void budget.takeNext(forever).then(() => {
+      at = clock.monotonic();
+    });
+    await clock.advance(3000);
+    expect([at, sent.map((one) => one.at)]).toEqual([1000, [0, 2000, 3000]]);
+  });
+
+  test("says about how long it will be", async () => {
+    const { budget, ask, reserve } = line(60, 1);
+    ask();
+    ask();
+    reserve("a");
+    expect(budget.waitOf("a")).toBe(2000);
+    budget.closeFor(5000);
+    expect(budget.waitOf("a")).toBe(7000);
+  });
+});

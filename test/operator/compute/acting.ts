@@ -2,6 +2,7 @@ import type { ServiceClientOptions } from "../../../src/operator/client/client.t
 import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
 import type { Hands } from "../../../src/operator/compute/act/hands.ts";
 import { act } from "../../../src/operator/compute/act.ts";
+import { errandTo } from "../../../src/operator/compute/errand.ts";
 import { newMemory } from "../../../src/operator/compute/memory.ts";
 import { plan } from "../../../src/operator/compute/plan.ts";
 import { ProjectWatcher } from "../../../src/operator/connection/project-watcher.ts";
@@ -27,6 +28,8 @@ export class Acting {
   readonly effects: string[] = [];
   readonly service = new ScriptedService();
   readonly hands: Hands;
+  /** Whether what is about to be sent is no longer wanted. */
+  withdrawn = false;
   answer: (what: string) => ServiceResponse | Promise<ServiceResponse> = () => refusal(500);
 
   constructor(hands: Partial<Hands> = {}, client: Partial<ServiceClientOptions> = {}) {
@@ -58,7 +61,8 @@ export class Acting {
     });
     const memory = newMemory(clock.monotonic());
     const granted = { mayDelete: () => true, uninstalling: () => Promise.resolve(false) };
-    this.hands = { cluster: this.cluster.client(), clock, watcher, memory, signal, ...granted, ...hands };
+    const errand = errandTo(watcher, "the pass", () => this.withdrawn);
+    this.hands = { cluster: this.cluster.client(), clock, ...errand, memory, signal, ...granted, ...hands };
   }
 
   /** Creates the Compute, its status and all: the API server gives it uid and generation. */
@@ -113,6 +117,7 @@ export class Acting {
     try {
       return await act(step, self, this.hands);
     } finally {
+      this.hands.fare.end();
       this.hands.watcher.turn.give(self.metadata.uid);
     }
   }

@@ -17,7 +17,7 @@ function setUp() {
     return json(200, { uri: `postgresql://app:p%40ss@${at}.aws.example.com/shop?sslmode=require` });
   });
   /** What the watch has not delivered yet. */
-  const state = { lagging: false };
+  const state = { lagging: false, affordable: true };
   const stored = (): Secret[] => {
     const { body } = cluster.server.handle({ method: "GET", path: secrets });
     return itemsOf(body);
@@ -27,6 +27,7 @@ function setUp() {
       cluster: cluster.client(),
       client: clientOf(service, cluster.clock),
       signal: new AbortController().signal,
+      affordable: () => state.affordable,
       ours: () => (state.lagging ? [] : stored().filter(({ metadata }) => metadata.labels !== undefined)),
     });
   const read = (name = "shop-db") => {

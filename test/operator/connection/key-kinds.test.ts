@@ -66,7 +66,7 @@ describe("a project is gone", () => {
     answers["/auth"] = () => json(200, { account_id: "acc", auth_method });
     const session = await probed();
     Object.assign(answers, { "/projects/shop": missing, ...more });
-    expect(await session.projectIsGone("shop")).toBe(gone);
+    expect(await session.projectIsGone("shop", session.client)).toBe(gone);
   });
 
   test("not where the person may no longer see the organization that it was seen to belong to", async () => {
@@ -77,8 +77,8 @@ describe("a project is gone", () => {
     const left = ({ query }: ServiceRequest) =>
       query?.["org_id"] === "org-a" ? refusal(404, "organization not found") : json(200, { projects: [] });
     Object.assign(answers, { "/projects/shop": missing, "/projects": left });
-    expect(await session.projectIsGone("shop")).toBe(false);
+    expect(await session.projectIsGone("shop", session.client)).toBe(false);
     answers["/projects"] = others;
-    expect(await session.projectIsGone("shop")).toBe(true);
+    expect(await session.projectIsGone("shop", session.client)).toBe(true);
   });
 });

@@ -10,14 +10,15 @@ function following(listed: Operation[] = []) {
   const state = { listed };
   const service = new ScriptedService(() => json(200, { operations: state.listed }));
   const changes: (string | undefined)[] = [];
+  const client = clientOf(service, clock);
   const operations = new Operations({
-    client: clientOf(service, clock),
+    client,
     projectID: "shop",
     clock,
     signal: new AbortController().signal,
     onChange: (endpointID) => changes.push(endpointID),
   });
-  return { clock, state, service, operations, changes, polls: () => service.count("/operations") };
+  return { clock, state, service, client, operations, changes, polls: () => service.count("/operations") };
 }
 
 describe("operations that a write of ours set off", () => {
@@ -88,7 +89,7 @@ describe("an operation of which nothing is heard", () => {
   test.each([404, 400, 403])(
     "at a service that refuses the call (%i) is left to the endpoint's state at once",
     async (status) => {
-      const { clock, service, operations, changes, polls } = following();
+      const { clock, service, client, operations, changes, polls } = following();
       service.script = () => refusal(status, "this route does not exist");
       operations.follow([operation()]);
       await clock.advance(300);
@@ -96,7 +97,7 @@ describe("an operation of which nothing is heard", () => {
       operations.follow([operation({ id: "op-2" })]);
       await clock.advance(60_000);
       expect([polls(), operations.of("ep-one")]).toEqual([1, []]);
-      expect(await operations.latest("ep-one")).toEqual([]);
+      expect(await operations.latest("ep-one", client)).toEqual([]);
     },
   );
 });
@@ -119,8 +120,11 @@ test("of operations that were given up the newest thousand are remembered, and n
 });
 
 test("the latest operations of an endpoint are read anew, whoever set them off", async () => {
-  const { operations } = following([operation({ id: "theirs" }), operation({ id: "other", endpoint_id: "ep-two" })]);
-  expect((await operations.latest("ep-one"))?.map(({ id }) => id)).toEqual(["theirs"]);
+  const { operations, client } = following([
+    operation({ id: "theirs" }),
+    operation({ id: "other", endpoint_id: "ep-two" }),
+  ]);
+  expect((await operations.latest("ep-one", client))?.map(({ id }) => id)).toEqual(["theirs"]);
 });
 
 test("operations that are over, told again and again by a large fleet, put no poll off", async () => {

@@ -18,10 +18,10 @@ type Create = Extract<Step, { step: "create" }>;
 
 /** Mark, POST, link: in this order, so that whoever comes after a crash knows that a POST may have been sent. */
 export async function createEndpoint(step: Create, compute: Compute, hands: Hands): Promise<Outcome> {
-  const { watcher, memory, clock, signal } = hands;
+  const { client, memory, clock, signal, watcher } = hands;
   const marked = await mark(step, compute, hands);
   const { listing: listed } = watcher;
-  const answer = await watcher.client.createEndpoint(compute.spec.projectID, { endpoint: step.attributes }, signal);
+  const answer = await client.createEndpoint(compute.spec.projectID, { endpoint: step.attributes }, signal);
   memory.listsCountAfter = clock.monotonic();
   // One that the list showed already was not made by this.
   const stoodBefore = ({ id }: Endpoint) => listed?.endpoints.some((one) => one.id === id) === true;

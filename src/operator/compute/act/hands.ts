@@ -1,19 +1,17 @@
 import type { ClusterClient } from "../../cluster/client.ts";
 import { guardedPatch } from "../../cluster/json-patch.ts";
-import type { ProjectWatcher } from "../../connection/project-watcher.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { finalizers } from "../../resources/names.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import type { Errand } from "../errand.ts";
 import type { Memory } from "../memory.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Step } from "../step.ts";
 
 /** All through which a step may have an effect. */
-export interface Hands {
+export interface Hands extends Errand {
   cluster: ClusterClient;
   clock: Clock;
-  /** Of the Compute's project; present wherever a list was planned from. */
-  watcher: ProjectWatcher;
   /** Written to by what was sent, so that the next plan knows how old a list may be. */
   memory: Memory;
   signal: AbortSignal;

@@ -18,10 +18,10 @@ export async function patchEndpoint(
   compute: Compute,
   hands: Hands,
 ): Promise<Outcome> {
-  const { watcher, memory, clock, signal } = hands;
+  const { watcher, client, memory, clock, signal } = hands;
   const { endpointID, attributes } = step;
   const { projectID } = compute.spec;
-  const answer = await watcher.client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
+  const answer = await client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
   memory.listsCountAfter = clock.monotonic();
   if (answer.kind !== "ok") return holdBack(step, answer, changing(compute, step), compute, hands);
   delete memory.held;
@@ -63,17 +63,17 @@ export async function restartEndpoint(
   compute: Compute,
   hands: Hands,
 ): Promise<Outcome> {
-  const { watcher, memory, clock, signal, cluster } = hands;
+  const { watcher, client, memory, clock, signal, cluster } = hands;
   const { endpointID, value } = step;
   const seen = watcher.listing?.endpoints.find(({ id }) => id === endpointID);
   const marked = await markRestart(
     value,
     seen?.started_at,
-    await watcher.operations.latest(endpointID),
+    await watcher.operations.latest(endpointID, client),
     compute,
     hands,
   );
-  const answer = await watcher.client.restartEndpoint(compute.spec.projectID, endpointID, signal);
+  const answer = await client.restartEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = clock.monotonic();
   if (answer.kind === "ok") {
     delete memory.held;
@@ -120,7 +120,7 @@ export async function deleteEndpoint(
   compute: Compute,
   hands: Hands,
 ): Promise<Outcome> {
-  const { watcher, memory, clock, signal } = hands;
+  const { watcher, client, memory, clock, signal } = hands;
   const { endpointID, why } = step;
   if (compute.metadata.deletionTimestamp !== undefined && (await hands.uninstalling())) {
     // That takes the operator away, and nothing that it looked after.
@@ -133,7 +133,7 @@ export async function deleteEndpoint(
     const notes: Note[] = told ? [] : [{ type: "Warning", reason: "Deleting", message }];
     return shown(compute, "Deleting", message, { lookInMs: 10_000, notes });
   }
-  const answer = await watcher.client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
+  const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = clock.monotonic();
   if (answer.kind !== "ok" && answer.kind !== "notFound")
     return holdBack(step, answer, `delete endpoint ${endpointID}`, compute, hands);

@@ -1,0 +1,70 @@
+import type { ClusterClient } from "../../cluster/client.ts";
+import { guardedPatch } from "../../cluster/json-patch.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { annotations, finalizers } from "../../resources/names.ts";
+import { createdProof } from "../observe/link.ts";
+import type { CreateMark } from "../observe/marks.ts";
+import { type Note, type Outcome, unchanged } from "../outcome.ts";
+import type { Step } from "../step.ts";
+import { patched, release } from "./hands.ts";
+
+/** The steps that are written into the Compute alone: the service is not asked. */
+export type WrittenDown = Extract<Step, { step: "link" | "unmark" | "remark" | "release" }>;
+
+export async function writeDown(step: WrittenDown, compute: Compute, cluster: ClusterClient): Promise<Outcome> {
+  switch (step.step) {
+    case "link":
+      return link(step, compute, cluster);
+    case "unmark":
+      return unchanged(await patched(cluster, guardedPatch(compute).removeAnnotation(annotations[step.mark]), compute));
+    case "remark":
+      return unchanged(await remark(step.mark, compute, cluster));
+    case "release":
+      return release(step, compute, cluster);
+  }
+}
+
+/** Puts back what somebody dropped, as it was: whoever comes next must know that a POST may have been sent. */
+function remark(mark: CreateMark, compute: Compute, cluster: ClusterClient): Promise<Compute> {
+  const patch = guardedPatch(compute, { resourceVersion: true })
+    .addFinalizer(finalizers.endpoint)
+    .setAnnotation(annotations.pendingCreate, JSON.stringify(mark));
+  return patched(cluster, patch, compute);
+}
+
+async function link(step: Extract<Step, { step: "link" }>, before: Compute, cluster: ClusterClient): Promise<Outcome> {
+  const { endpointID } = step;
+  const compute = step.news === "none" ? before : await toBeBrought(before, cluster);
+  const patch = guardedPatch(compute, { resourceVersion: true })
+    .addFinalizer(finalizers.endpoint)
+    .setAnnotation(annotations.endpointID, endpointID);
+  if (step.keepsMark !== true) patch.removeAnnotation(annotations.pendingCreate);
+  const note = createdProof(compute.metadata.uid, endpointID);
+  if (step.proof === "created") patch.setAnnotation(annotations.createdEndpoint, note);
+  const { adopt } = compute.spec;
+  if (step.proof === "adopted" && adopt !== undefined && "branchPrimary" in adopt) {
+    patch.setAnnotation(annotations.adoptedEndpoint, note);
+  }
+  return unchanged(await patched(cluster, patch, compute), undefined, linkNotes(step));
+}
+
+/** Before an endpoint is taken over: it is still to be brought to the spec, whoever comes next. */
+function toBeBrought(compute: Compute, cluster: ClusterClient): Promise<Compute> {
+  const { status } = compute;
+  if (status.appliedGeneration === -1) return Promise.resolve(compute);
+  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus({ ...status, appliedGeneration: -1 });
+  return patched(cluster, patch, compute, { subresource: "status" });
+}
+
+function linkNotes({ news, endpointID }: Extract<Step, { step: "link" }>): Note[] {
+  switch (news) {
+    case "none":
+      return [];
+    case "adopted":
+      return [{ type: "Normal", reason: "Adopted", message: `Took over endpoint ${endpointID}.` }];
+    case "created":
+      return [
+        { type: "Normal", reason: "Created", message: `Created endpoint ${endpointID}; its reply had been lost.` },
+      ];
+  }
+}
