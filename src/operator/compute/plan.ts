@@ -52,6 +52,8 @@ export function plan(view: View): Step {
 /** Nothing is sent to the service. Finalizer and link are put back all the same, or a deletion would not wait. */
 function whilePaused(view: View): Step {
   const { sight } = view;
+  // A list is on its way: what the endpoint does meanwhile is not unknown, but not looked at.
+  if (sight.kind === "awaited") return { step: "hold" };
   const list = sight.kind === "listed" && takenEndpoint(view, sight.list) === undefined ? sight.list : undefined;
   const message = 'Nothing is sent while the annotation compute-operator.dev/paused is "true". Remove it to go on.';
   const put = sight.kind === "blocked" ? putBack(view) : list && linkInOrder(view, list);

@@ -86,7 +86,8 @@ const nothingShown = {
 function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeStatus {
   const { endpoint } = seen;
   if (endpoint === undefined) {
-    const state: ComputeState = seen.absent ? absentState(outcome) : "Unknown";
+    const deleting = outcome.compute.metadata.deletionTimestamp !== undefined;
+    const state: ComputeState = seen.absent || deleting ? absentState(outcome) : "Unknown";
     // What was not looked at is not known to have changed.
     if (outcome.verdict.kind === "unchanged" && !seen.absent) return {};
     return {

@@ -55,6 +55,11 @@ export class Operations {
     return this.#inProgress().some(({ heardAt }) => now - heardAt < staleAfterMs);
   }
 
+  /** Whether an operation of this endpoint that we follow is in progress. */
+  isBusyWith(endpointID: string): boolean {
+    return this.#inProgress().some(({ operation }) => operation.endpoint_id === endpointID);
+  }
+
   /** Starts to follow operations, or goes on with those that a status remembers. */
   follow(operations: readonly Operation[]): void {
     let begun = false;

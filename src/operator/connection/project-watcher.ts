@@ -65,7 +65,8 @@ export class ProjectWatcher {
       onEnded: options.onOperationEnded,
       onChange: (endpointID) => {
         if (endpointID === undefined) this.turn.offer();
-        else wake(this.#usersOf(endpointID));
+        else if (this.operations.isBusyWith(endpointID)) wake(this.#usersOf(endpointID));
+        else this.#showAfresh(endpointID);
       },
     });
     this.turn = new WriteTurn({ wake, busy: () => this.operations.busy });
@@ -125,6 +126,12 @@ export class ProjectWatcher {
   stop(): void {
     this.#timer?.();
     this.operations.stop();
+  }
+
+  /** What was begun with an endpoint is over: whoever is linked to it is woken with a list that shows what came of it. */
+  #showAfresh(endpointID: string): void {
+    const now = this.#options.clock.monotonic();
+    for (const uid of this.#usersOf(endpointID)) this.listedAfter(now, uid);
   }
 
   #schedule(): void {

@@ -20,6 +20,8 @@ describe("the plan of a Compute that is to be", () => {
     const paused = compute({ linked: "ep-one", annotations: { paused: "true" }, spec: { disabled: true } });
     const seen = madeBy(paused, { disabled: false });
     expect(plan(view({ compute: paused, endpoints: [seen] }))).toMatchObject({ step: "wait", reason: "Paused" });
+    // Until a list is there the status stays as it is: the endpoint is not unknown.
+    expect(plan(view({ compute: paused, sight: { kind: "awaited" } }))).toEqual({ step: "hold" });
   });
 
   test("creates what is not there, with all that was set, the marker and what stood before", () => {

@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { SmallWorld } from "./support/small-world.ts";
+
+const place = { projectID: "shop", branchID: "br-0-a", scaleToZero: { enabled: false } };
+
+it.each([0, 20, 300, 1500])(
+  "a Compute that is paused %i ms after a restart was asked for shows what becomes of it, and never loses sight of it",
+  async (ms) => {
+    await using world = new SmallWorld([place.branchID], 1, { timeScale: 0.5 });
+    world.declare(0, place);
+    await world.settle(1);
+    world.annotate(0, "restartedAt", "now");
+    await world.clock.advance(ms);
+    world.annotate(0, "paused", "true");
+    const states = new Set<string | undefined>();
+    for (let look = 0; look < 800; look++) {
+      await world.clock.advance(25);
+      states.add(world.compute(0).status.state);
+    }
+    const { status } = world.compute(0);
+    expect([status.state, status.conditions?.[0]?.reason]).toEqual(["Active", "Paused"]);
+    expect(status.operations?.filter((one) => one.status !== "finished")).toEqual([]);
+    expect(status.restartedAt).toBe(world.writes.length > 1 ? "now" : undefined);
+    expect([...states]).not.toContain("Unknown");
+  },
+);
