@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { isReady } from "./support/scenario.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const connections = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections";
@@ -80,7 +81,7 @@ it("connections whose budget is spent keep no worker from the Computes of others
     await world.clock.advance(11_000);
     world.declare(one, { ...place, type: "read_only" });
     await world.clock.advance(5000);
-    expect([one, world.compute(one).status.state]).toEqual([one, "Active"]);
+    expect([one, isReady(world.compute(one))]).toEqual([one, true]);
   }
   // They come to it too, each in its turn.
   await world.clock.advance(600_000);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { said } from "./conditions/conditions.ts";
+import { isReady } from "./support/scenario.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const connections = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections";
@@ -7,12 +8,12 @@ const branch = { projectID: "shop", branchID: "br-0-a" };
 
 it("a loser hears at once when the winner's connection is led to another service", async () => {
   await using world = new SmallWorld([branch.branchID], 1);
-  // It came first, and has no key to get anywhere with.
-  const claims = world.send("GET", `${connections}/default`);
-  const spec = { ...claims.spec, apiKeySecretRef: { name: "nowhere" } };
-  const { resourceVersion: _, uid: __, ...metadata } = { ...claims.metadata, name: "other" };
-  world.send("POST", connections, { ...claims, metadata, spec });
+  const base = world.send("GET", `${connections}/default`);
+  const { resourceVersion: _, uid: __, ...metadata } = { ...base.metadata, name: "other" };
+  world.send("POST", connections, { ...base, metadata });
+  // It came first, and claims the branch though it is paused.
   world.declare(0, { ...branch, connectionRef: { name: "other" } });
+  world.annotate(0, "paused", "true");
   await world.clock.advance(5000);
   world.declare(1, branch);
   await world.clock.advance(120_000);
@@ -24,7 +25,7 @@ it("a loser hears at once when the winner's connection is led to another service
     spec: { ...other.spec, baseURL: "http://elsewhere.test/api/v2" },
   });
   await world.clock.advance(10_000);
-  expect(world.compute(1).status.state).toBe("Active");
+  expect(isReady(world.compute(1))).toBe(true);
 });
 
 it("a copy whose link is another's gets an endpoint of its own once the annotation is removed, as its message says", async () => {

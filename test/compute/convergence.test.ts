@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { SmallWorld } from "./support/small-world.ts";
-import { branchesOf, notMet, specPairs } from "./support/specs.ts";
+import { branchesOf, notMet, type Spec, specPairs } from "./support/specs.ts";
 
 const pairsInAll = 900;
 const perRun = 100;
@@ -17,12 +17,16 @@ it.each(Array.from({ length: pairsInAll / perRun }, (_, part) => part))(
     for (const [index, { from }] of pairs.entries()) world.declare(index, from);
     await world.settle(pairs.length);
     const ids = pairs.map((_, index) => world.compute(index).status.endpointID);
+    for (const [index, { from }] of pairs.entries()) if (drifts(from)) await drift(world, index, from);
+    await world.clock.advance(60_000);
     for (const [index, { to }] of pairs.entries()) world.declare(index, to);
     await world.settle(pairs.length);
-    for (const [index, { to }] of pairs.entries()) {
+    for (const [index, { from, to }] of pairs.entries()) {
       const { status } = world.compute(index);
-      const open = status.conditions?.[0]?.reason === "Drifted" ? [] : notMet(to, world.endpoint(status.endpointID));
-      expect({ index, id: status.endpointID, open }).toEqual({ index, id: ids[index], open: [] });
+      const open = notMet(to, world.endpoint(status.endpointID));
+      expect({ index, id: status.endpointID, open }).toEqual({ index, id: ids[index], open: leftAlone(from, to) });
+      const reason = status.conditions?.[0]?.reason;
+      expect({ index, drifted: reason === "Drifted" }).toEqual({ index, drifted: open.length > 0 });
     }
     await world.clock.advance(150_000);
     const revision = world.server.store.revision;
@@ -35,3 +39,22 @@ it.each(Array.from({ length: pairsInAll / perRun }, (_, part) => part))(
   },
   120_000,
 );
+
+/** Whether somebody else changes it before it is edited. */
+function drifts(from: Spec): boolean {
+  return from["driftPolicy"] === "Report" && from["passwordlessAccess"] !== undefined;
+}
+
+async function drift(world: SmallWorld, index: number, from: Spec): Promise<void> {
+  const body = { endpoint: { passwordless_access: from["passwordlessAccess"] !== true } };
+  world.console("PATCH", `/projects/shop/endpoints/${world.compute(index).status.endpointID}`, body);
+  // The change locks the project for a moment.
+  await world.clock.advance(10);
+}
+
+/** What differs from the edited spec for ever: `Report` leaves what others changed, and carries out what the user did. */
+function leftAlone(from: Spec, to: Spec): string[] {
+  const left =
+    drifts(from) && to["driftPolicy"] === "Report" && to["passwordlessAccess"] === from["passwordlessAccess"];
+  return left ? ["passwordlessAccess"] : [];
+}

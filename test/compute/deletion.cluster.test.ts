@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { jsonReply } from "../../src/service/http/message.ts";
 import { eventually } from "../support/eventually.ts";
-import { reasonsIn, said } from "./conditions/conditions.ts";
+import { conditions, inProgress, reasonsIn, said } from "./conditions/conditions.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
 import { Stage } from "./support/stage.ts";
@@ -161,6 +162,41 @@ describe.concurrent("a Compute is deleted", () => {
       expect(shop.endpoints).toEqual([]);
     },
   );
+
+  it("with a key that may not delete: it says so and what to do, is tried again, and Retain lets it go", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    const { status } = await shop.ready("db");
+    shop.host.instead = ({ method }) =>
+      method === "DELETE" ? jsonReply(403, { request_id: "r", code: "", message: "no right to delete" }) : undefined;
+    await remove(shop);
+    const refused = await shop.reason("db", "Forbidden");
+    expect(conditions(refused)).toEqual(inProgress("Forbidden"));
+    expect(refused.status.state).toBe("Deleting");
+    expect(said(refused)).toContain(`may not delete endpoint ${status.endpointID} (no right to delete)`);
+    expect(said(refused)).toMatch(/tried again by itself\. Or set spec\.deletionPolicy to Retain/);
+    expect(await shop.event("db", "Forbidden")).toBe(said(refused));
+    const deletes = () => shop.writes.filter((write) => write.startsWith("DELETE")).length;
+    await eventually("another try", () => (deletes() > 1 ? true : undefined));
+    await retain(shop);
+    await shop.gone("db");
+    expect(await shop.event("db", "Released")).toContain("deletionPolicy is Retain");
+    expect(shop.endpoints.map(({ id }) => id)).toEqual([status.endpointID]);
+    expect(deletes()).toBeLessThan(5);
+  });
+
+  it("with a key that gets the right to delete later: it goes by itself", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db");
+    await shop.ready("db");
+    shop.host.instead = ({ method }) =>
+      method === "DELETE" ? jsonReply(403, { request_id: "r", code: "", message: "no right to delete" }) : undefined;
+    await remove(shop);
+    await shop.reason("db", "Forbidden");
+    shop.host.instead = undefined;
+    await shop.gone("db");
+    expect(shop.endpoints).toEqual([]);
+  });
 
   it("whose connection was taken away by force: it says so, and Retain lets it go", async () => {
     const shop = await stage.scenario();

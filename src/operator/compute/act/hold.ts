@@ -7,17 +7,20 @@ import { identityOf, type Write } from "../step.ts";
 import { meaningOf } from "./failures.ts";
 import type { Hands } from "./hands.ts";
 
-/** A write that failed: says why, and remembers not to try the very same again too soon. */
+/** A write that failed: says why, and where it lasts the way out, and remembers not to try the very same again too soon. */
 export function holdBack(
   write: Write,
   failure: Failure,
   doing: string,
   compute: Compute,
   { memory, clock, watcher }: Hands,
+  wayOut?: string,
 ): Outcome {
   // It was not sent, and is planned anew for the key and the address that there are now.
   if (failure.kind === "superseded") return unchanged(compute, 1);
-  const { reason, message } = meaningOf(failure, doing);
+  const { reason, message: meaning } = meaningOf(failure, doing);
+  // What passes by itself needs no way out.
+  const message = wayOut === undefined || reasons[reason].look === "backoff" ? meaning : `${meaning} ${wayOut}`;
   const identity = identityOf(write, generationOf(compute));
   const { through } = watcher.client;
   const again = memory.held?.write === identity && memory.held.through === through;

@@ -115,6 +115,9 @@ async function markRestart(
   return patched(cluster, patch.setAnnotation(annotations.pendingRestart, JSON.stringify(mark)), compute);
 }
 
+/** What a person can do where an endpoint cannot be deleted. */
+const letGo = "Or set spec.deletionPolicy to Retain to let the Compute go and keep the endpoint.";
+
 export async function deleteEndpoint(
   step: Extract<Step, { step: "delete" }>,
   compute: Compute,
@@ -136,7 +139,7 @@ export async function deleteEndpoint(
   const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = clock.monotonic();
   if (answer.kind !== "ok" && answer.kind !== "notFound")
-    return holdBack(step, answer, `delete endpoint ${endpointID}`, compute, hands);
+    return holdBack(step, answer, `delete endpoint ${endpointID}`, compute, hands, letGo);
   delete memory.held;
   const before = memory.answeredDeletes.get(endpointID);
   memory.answeredDeletes.set(endpointID, {
