@@ -64,7 +64,7 @@ it("connections whose budget is spent keep no worker from the Computes of others
   await using world = new SmallWorld([place.branchID], 1);
   const poor = Array.from({ length: 20 }, (_, index) => `poor-${index}`);
   const base = world.send("GET", `${connections}/default`);
-  const { resourceVersion: _, uid: __, ...metadata } = base.metadata;
+  const { resourceVersion: _version, uid: _uid, ...metadata } = base.metadata;
   for (const name of poor) {
     world.connect(`${name}.test`, ["br-poor"]);
     const spec = { ...base.spec, baseURL: `http://${name}.test/api/v2`, requestBudget: { perMinute: 2, burst: 1 } };

@@ -6,7 +6,7 @@ import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/ope
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
 import { type Account, accountThrough } from "./account.ts";
 import { type AdmissionOptions, admission } from "./admission.ts";
-import { type Answer, type Failure, failureOf, withoutKey } from "./answer.ts";
+import { type Answer, type Failure, failureOf, mapped, placeOf, withoutKey } from "./answer.ts";
 import { Fare } from "./fare.ts";
 import { mostBytes, NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
 
@@ -293,14 +293,4 @@ function pathOf(route: string, ids: readonly string[]): string {
 /** Whether an answer tells of the endpoint that the request was about, where it named one. */
 function isAbout([, endpointID]: readonly string[], { id }: Endpoint): boolean {
   return endpointID === undefined || id === endpointID;
-}
-
-/** Where an answer makes no sense; names in it are the service's own and may be of any length. */
-function placeOf({ issues: [issue] }: z.ZodError): string {
-  if (issue === undefined || issue.path.length === 0) return "";
-  return ` at ${issue.path.join(".").slice(0, 200)}`;
-}
-
-function mapped<T, U>(answer: Answer<T>, map: (value: T) => U): Answer<U> {
-  return answer.kind === "ok" ? { ...answer, value: map(answer.value) } : answer;
 }

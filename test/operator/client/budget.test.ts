@@ -159,9 +159,10 @@ describe("a reservation", () => {
     const { clock, budget, sent, ask } = line(60, 1);
     for (let n = 0; n < 3; n += 1) ask();
     let at = 0;
-    void budget.takeNext(forever).then(() => {
+    void (async () => {
+      await budget.takeNext(forever);
       at = clock.monotonic();
-    });
+    })();
     await clock.advance(3000);
     expect([at, sent.map((one) => one.at)]).toEqual([1000, [0, 2000, 3000]]);
   });
