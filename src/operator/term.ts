@@ -110,6 +110,7 @@ export class Term {
           return [...caches.users.of(namespace, name), ...departed];
         },
       },
+      uninstalling: () => crdIsGoing(cluster),
       wakeUsers: (namespace, name) => this.#wakeUsersOf(namespace, name),
       event: term.event,
     });
@@ -135,6 +136,7 @@ export class Term {
     this.#pools = new PoolReconciler({
       cluster,
       clock,
+      selects: (pool) => options.selects(pool.metadata.labels),
       cache: {
         poolByUID: (uid) => caches.pools.byUid(uid),
         computesOf: (namespace) => caches.computes.within(namespace),

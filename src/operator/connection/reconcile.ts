@@ -1,24 +1,20 @@
 import type { ClusterClient } from "../cluster/client.ts";
+import { isNotFound } from "../cluster/errors.ts";
 import type { RecordEvent } from "../cluster/event-record.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import type { ResourceKind } from "../cluster/objects.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
-import { clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
+import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
 import { finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
-import {
-  type ServiceConnection,
-  type ServiceConnectionStatus,
-  type StatusProject,
-  serviceConnectionKind,
-} from "../resources/service-connection.ts";
+import { type ServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Connections } from "./connections.ts";
 import { type Leaving, leavingOf } from "./leaving.ts";
 import { type Resolved, type Secret, secretKind } from "./resolve.ts";
 import type { Session } from "./session.ts";
-import { verdictOn } from "./verdict.ts";
+import { isWhole, ownWord, statusOf } from "./status.ts";
 
 export interface ConnectionReconcilerOptions {
   cluster: ClusterClient;
@@ -32,19 +28,24 @@ export interface ConnectionReconcilerOptions {
     /** The Computes that name this connection. */
     usersOf(namespace: string, name: string): readonly Compute[];
   };
+  /** Asks the API server whether the CRD of Computes is being deleted, or gone. */
+  uninstalling: () => Promise<boolean>;
   /** Has the Computes that use this connection looked at again. */
   wakeUsers: (namespace: string, name: string) => void;
   event: RecordEvent;
 }
-
-/** How many projects a status names. */
-const mostProjects = 100;
 
 /** Keeps one ServiceConnection: its session, its finalizers while in use, its status. */
 export class ConnectionReconciler {
   readonly #options: ConnectionReconcilerOptions;
   /** What Computes were last told, by uid: they are woken when it changes. */
   readonly #told = new Map<string, { namespace: string; name: string; news: string }>();
+
+  /**
+   * What this process last said of each, by uid. Shards report on one connection and may see it differently: whoever
+   * answered the other's word with its own would never end.
+   */
+  readonly #said = new Map<string, string>();
 
   constructor(options: ConnectionReconcilerOptions) {
     this.#options = options;
@@ -57,11 +58,12 @@ export class ConnectionReconciler {
     if (connection === undefined) {
       connections.quit(uid);
       const told = this.#told.get(uid);
-      this.#told.delete(uid);
       if (told !== undefined) {
         await this.#releaseSecrets(told.namespace);
         this.#options.wakeUsers(told.namespace, told.name);
       }
+      this.#told.delete(uid);
+      this.#said.delete(uid);
       return undefined;
     }
     if ((await this.#protect(connection)) === "gone") {
@@ -96,6 +98,8 @@ export class ConnectionReconciler {
       const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
       if (secret !== undefined) await this.#addFinalizer(secretKind, secret);
     } else if (hasFinalizer(connection) && (await this.#provedUnused(connection))) {
+      // The Secret first: whoever comes after a crash in between finds the connection, and comes back here.
+      await this.#releaseSecrets(namespace, connection);
       await this.#removeFinalizer(serviceConnectionKind, connection);
       // One that was only waiting for that goes, and its watch event brings the rest.
       if (connection.metadata.deletionTimestamp !== undefined) return "gone";
@@ -104,12 +108,13 @@ export class ConnectionReconciler {
     return "stays";
   }
 
-  /** Lets go of the Secrets that no connection in use names any more. */
-  async #releaseSecrets(namespace: string): Promise<void> {
+  /** Lets go of the Secrets that no connection in use names any more; `leaving` needs none. */
+  async #releaseSecrets(namespace: string, leaving?: ServiceConnection): Promise<void> {
     const { cache } = this.#options;
     const needed = new Set(
       cache
         .connectionsOf(namespace)
+        .filter(({ metadata }) => metadata.uid !== leaving?.metadata.uid)
         .filter((connection) => this.#inUse(connection) || hasFinalizer(connection))
         .map(({ spec }) => spec.apiKeySecretRef.name),
     );
@@ -131,11 +136,16 @@ export class ConnectionReconciler {
   async #provedUnused({ metadata }: ServiceConnection): Promise<boolean> {
     const { namespace } = metadata;
     let token: string | undefined;
-    do {
-      const page = await this.#options.cluster.listPage(computeKind, { namespace, limit: 500, continue: token });
-      if (page.items.some((item) => connectionNameOf(item) === metadata.name)) return false;
-      token = page.continue;
-    } while (token !== undefined);
+    try {
+      do {
+        const page = await this.#options.cluster.listPage(computeKind, { namespace, limit: 500, continue: token });
+        if (page.items.some((item) => connectionNameOf(item) === metadata.name)) return false;
+        token = page.continue;
+      } while (token !== undefined);
+    } catch (error) {
+      // Where the CRD is gone, every Compute is.
+      if (!isNotFound(error) || !(await this.#options.uninstalling())) throw error;
+    }
     return true;
   }
 
@@ -156,10 +166,16 @@ export class ConnectionReconciler {
     const secret = cache.secret(latest.metadata.namespace ?? "", latest.spec.apiKeySecretRef.name);
     const leaving = leavingOf(latest, secret, this.#usersOf(latest));
     const status = statusOf(latest, resolved, session, leaving, timestamp(clock.now()));
-    if (sameJSON(status, latest.status)) return;
+    const { uid } = latest.metadata;
+    const word = ownWord(status, session);
+    if (sameJSON(status, latest.status) || (this.#said.get(uid) === word && isWhole(latest))) {
+      this.#said.set(uid, word);
+      return;
+    }
     await cluster.patch(serviceConnectionKind, latest.metadata, guardedPatch(latest).setStatus(status).ops(), {
       subresource: "status",
     });
+    this.#said.set(uid, word);
     this.#warn(leaving, latest, secret);
   }
 
@@ -188,48 +204,6 @@ export class ConnectionReconciler {
     this.#told.set(uid, { namespace, name, news });
     if (changed) this.#options.wakeUsers(namespace, name);
   }
-}
-
-function statusOf(
-  connection: ServiceConnection,
-  resolved: Resolved,
-  session: Session | undefined,
-  leaving: Leaving | undefined,
-  now: string,
-): ServiceConnectionStatus {
-  const { reason, message } = verdictOn(connection, resolved, session);
-  const observedGeneration = connection.metadata.generation ?? 0;
-  const ready = {
-    type: "Ready",
-    status: reason === "Authenticated" ? "True" : "False",
-    reason,
-    message: clippedMessage(leaving === undefined ? message : `${leaving.message} ${message}`),
-    observedGeneration,
-  };
-  const projects = session?.projects ?? undefined;
-  return {
-    observedGeneration,
-    conditions: datedConditions([ready], connection.status.conditions, now),
-    keyType: session?.keyType ?? "unknown",
-    projectCount: projects?.length ?? connection.status.projectCount,
-    projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
-  };
-}
-
-function projectOf({
-  id,
-  name,
-  region_id,
-  pg_version,
-  locked,
-}: NonNullable<Session["projects"]>[number]): StatusProject {
-  return {
-    id,
-    ...(name === undefined ? {} : { name }),
-    ...(region_id === undefined ? {} : { regionID: region_id }),
-    ...(pg_version === undefined ? {} : { pgVersion: pg_version }),
-    ...(locked === undefined ? {} : { locked }),
-  };
 }
 
 function hasFinalizer({ metadata }: KubeObject): boolean {

@@ -18,9 +18,14 @@ interface Trouble {
 /** A change that the API server refused is tried again after so many milliseconds: what was in the way wakes nobody. */
 const refusedAgainMs = 60_000;
 
+/** A pool that is known to have changed: the watch brings it, and wakes it, mostly sooner than this, in milliseconds. */
+const staleAgainMs = 5000;
+
 export interface PoolReconcilerOptions {
   cluster: ClusterClient;
   clock: Clock;
+  /** Whether this process takes care of the pool, by its selector. */
+  selects: (pool: ComputePool) => boolean;
   cache: {
     poolByUID(uid: string): ComputePool | undefined;
     computesOf(namespace: string): readonly Compute[];
@@ -42,9 +47,12 @@ export class PoolReconciler {
     const pool = cache.poolByUID(uid);
     // Of a pool that is being deleted the garbage collector deletes the members.
     if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return undefined;
+    if (!this.#options.selects(pool)) return undefined;
     const { namespace = "" } = pool.metadata;
     const members = membersOf(pool, cache.computesOf(namespace));
     const plan = planPool(pool, members, (name) => cache.compute(namespace, name));
+    const changes = plan.create.length + plan.update.length + plan.remove.length;
+    if (changes > 0 && !(await this.#isStill(pool))) return staleAgainMs;
     const refusal = await firstRefusal([
       ...plan.create.map((index) => () => this.#create(pool, index)),
       ...plan.update.map((member) => () => this.#update(pool, member)),
@@ -53,6 +61,13 @@ export class PoolReconciler {
     const conflict = plan.blocked === undefined ? undefined : ({ reason: "Conflict", message: plan.blocked } as const);
     await this.#report(pool, members, refusal ?? conflict);
     return refusal === undefined ? undefined : refusedAgainMs;
+  }
+
+  /** The watch of pools may lag behind that of Computes: of an old number, replicas would be deleted that are to be. */
+  async #isStill({ metadata }: ComputePool): Promise<boolean> {
+    const now = await this.#options.cluster.get(computePoolKind, metadata);
+    const same = now?.metadata.uid === metadata.uid && now.metadata.generation === metadata.generation;
+    return same && now.metadata.deletionTimestamp === undefined;
   }
 
   async #create(pool: ComputePool, index: number): Promise<void> {

@@ -32,7 +32,17 @@ function pooled(replicas: number) {
     return items.map((item) => read(parseCompute(item)));
   };
   const calm: (request: ClusterRequest) => boolean = () => false;
-  const world = { refuses: calm, pool, computes, pass };
+  const scale = (to: number) => {
+    const ops = [{ op: "replace", path: "/spec/replicas", value: to }];
+    const contentType = "application/json-patch+json";
+    cluster.server.handle({ method: "PATCH", path: `${root}/computepools/web`, body: ops, contentType });
+  };
+  /** `seen`: the pool as the cache has it, where that lags behind. */
+  const world: { refuses: typeof calm; seen?: ComputePool; selected: boolean } & Record<"pool", typeof pool> & {
+      computes: typeof computes;
+      pass: typeof pass;
+      scale: typeof scale;
+    } = { refuses: calm, selected: true, pool, computes, pass, scale };
   async function pass(): Promise<number | undefined> {
     const all = await computes();
     const inner = cluster.transport();
@@ -46,8 +56,9 @@ function pooled(replicas: number) {
     const reconciler = new PoolReconciler({
       cluster: new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 3000, signal: forever }),
       clock: cluster.clock,
+      selects: () => world.selected,
       cache: {
-        poolByUID: () => pool(),
+        poolByUID: () => world.seen ?? pool(),
         computesOf: () => all,
         compute: (_, name) => all.find(({ metadata }) => metadata.name === name),
       },
@@ -75,5 +86,27 @@ describe(`a ${computePoolKind.kind}`, () => {
     );
     expect(await pass()).toBeUndefined();
     expect(await computes()).toHaveLength(2);
+  });
+
+  test("deletes no replica of an old number: a cache may know the Computes better than the pool", async () => {
+    const world = pooled(1);
+    const { pool, computes, pass, scale } = world;
+    await pass();
+    const old = pool();
+    scale(3);
+    await pass();
+    expect(await computes()).toHaveLength(3);
+    world.seen = old;
+    expect(await pass()).toBe(5000);
+    expect(await computes()).toHaveLength(3);
+    expect((await computes()).every(({ metadata }) => metadata.deletionTimestamp === undefined)).toBe(true);
+  });
+
+  test("that another operator's selector selects is left to that one", async () => {
+    const world = pooled(2);
+    world.selected = false;
+    expect(await world.pass()).toBeUndefined();
+    expect(await world.computes()).toEqual([]);
+    expect(world.pool().status.conditions ?? []).toEqual([]);
   });
 });

@@ -1,0 +1,66 @@
+import { clippedMessage, conditionOf, datedConditions } from "../resources/conditions-of.ts";
+import type { ServiceConnection, ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
+import type { Leaving } from "./leaving.ts";
+import type { Resolved } from "./resolve.ts";
+import type { Session } from "./session.ts";
+import { verdictOn } from "./verdict.ts";
+
+/** How many projects a status names. */
+const mostProjects = 100;
+
+/** What the status of a connection is to say. */
+export function statusOf(
+  connection: ServiceConnection,
+  resolved: Resolved,
+  session: Session | undefined,
+  leaving: Leaving | undefined,
+  now: string,
+): ServiceConnectionStatus {
+  const { reason, message } = verdictOn(connection, resolved, session);
+  const observedGeneration = connection.metadata.generation ?? 0;
+  const ready = {
+    type: "Ready",
+    status: reason === "Authenticated" ? "True" : "False",
+    reason,
+    message: clippedMessage(leaving === undefined ? message : `${leaving.message} ${message}`),
+    observedGeneration,
+  };
+  const projects = session?.projects ?? undefined;
+  return {
+    observedGeneration,
+    conditions: datedConditions([ready], connection.status.conditions, now),
+    keyType: session?.keyType ?? "unknown",
+    projectCount: projects?.length ?? connection.status.projectCount,
+    projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
+  };
+}
+
+/** What a status says by this process's own knowledge, without what it only leaves as it stands, and without times. */
+export function ownWord(
+  { observedGeneration, conditions, keyType }: ServiceConnectionStatus,
+  session: Session | undefined,
+): string {
+  const said = conditions?.map(({ status, reason, message }) => [status, reason, message]);
+  return JSON.stringify([observedGeneration, said, keyType, session?.projects]);
+}
+
+/** Whether a status stands that speaks of the present spec: one that was wiped is written again. */
+export function isWhole({ status, metadata }: ServiceConnection): boolean {
+  return conditionOf(status, "Ready")?.observedGeneration === metadata.generation;
+}
+
+function projectOf({
+  id,
+  name,
+  region_id,
+  pg_version,
+  locked,
+}: NonNullable<Session["projects"]>[number]): StatusProject {
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    ...(region_id === undefined ? {} : { regionID: region_id }),
+    ...(pg_version === undefined ? {} : { pgVersion: pg_version }),
+    ...(locked === undefined ? {} : { locked }),
+  };
+}

@@ -1,0 +1,124 @@
+import { Budgets } from "../../../src/operator/client/budgets.ts";
+import { Connections } from "../../../src/operator/connection/connections.ts";
+import { ConnectionReconciler } from "../../../src/operator/connection/reconcile.ts";
+import type { Secret } from "../../../src/operator/connection/resolve.ts";
+import { parseCompute } from "../../../src/operator/resources/compute.ts";
+import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
+import { parseServiceConnection } from "../../../src/operator/resources/service-connection.ts";
+import { crdIsGoing } from "../../../src/operator/uninstalling.ts";
+import { json, ScriptedService } from "../../support/scripted-service.ts";
+import { MemoryCluster } from "../cluster/memory-cluster.ts";
+
+export const ours = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
+export const secrets = "/api/v1/namespaces/default/secrets";
+export const apiVersion = "compute-operator.dev/v1alpha1";
+
+/** A connection, its Secret and a Compute on an API server in memory; the cache is what the server has. */
+export function setUp(more: Record<string, unknown> = {}) {
+  const cluster = new MemoryCluster();
+  const { server, clock } = cluster;
+  for (const body of customResourceDefinitions()) {
+    server.handle({ method: "POST", path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body });
+  }
+  const post = (path: string, body: object) => server.handle({ method: "POST", path, body });
+  const remove = (path: string) => server.handle({ method: "DELETE", path });
+  post(secrets, { metadata: { name: "service" }, type: "compute-operator.dev/api-key", data: { "api-key": "a2V5" } });
+  const spec = { baseURL: "https://service.example.com/api/v2", apiKeySecretRef: { name: "service" }, ...more };
+  post(`${ours}/serviceconnections`, { apiVersion, kind: "ServiceConnection", metadata: { name: "default" }, spec });
+  const items = (path: string): unknown[] => {
+    const { body } = server.handle({ method: "GET", path });
+    return typeof body === "object" && body !== null && "items" in body && Array.isArray(body.items) ? body.items : [];
+  };
+  const read = <T>(
+    path: string,
+    parse: (raw: unknown) => { ok: true; value: T } | { ok: false; problem: string },
+  ): T[] =>
+    items(path).flatMap((raw) => {
+      const parsed = parse(raw);
+      return parsed.ok ? [parsed.value] : [];
+    });
+  const isSecret = (raw: unknown): raw is Secret => typeof raw === "object" && raw !== null && "metadata" in raw;
+  const stored = () => items(secrets).filter(isSecret);
+  const connectionsNow = () => read(`${ours}/serviceconnections`, parseServiceConnection);
+  const computesNow = () => read(`${ours}/computes`, parseCompute);
+  const service = new ScriptedService(({ path }) =>
+    path === "/auth"
+      ? json(200, { account_id: "acc", auth_method: "api_key_user" })
+      : json(200, { projects: [{ id: "shop", name: "shop" }, { id: "aaa" }] }),
+  );
+  const connections = new Connections({
+    cache: {
+      connection: (_, name) => connectionsNow().find(({ metadata }) => metadata.name === name),
+      secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
+    },
+    allowedBaseURLs: ["https://service.example.com/api/v2"],
+    budgetShare: 1,
+    transport: service,
+    budgets: new Budgets(clock),
+    clock,
+    beforeWrite: () => {},
+    signal: new AbortController().signal,
+    wake: () => {},
+    wakeConnections: () => {},
+  });
+  const woken: string[] = [];
+  const told: string[] = [];
+  const started = () =>
+    new ConnectionReconciler({
+      cluster: cluster.client(),
+      clock,
+      connections,
+      cache: {
+        connectionByUID: (uid) => connectionsNow().find(({ metadata }) => metadata.uid === uid),
+        connectionsOf: connectionsNow,
+        secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
+        secretsOf: stored,
+        usersOf: (_, name) => computesNow().filter((compute) => compute.spec.connectionRef.name === name),
+      },
+      uninstalling: () => crdIsGoing(cluster.client()),
+      wakeUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
+      event: ({ kind }, { metadata }, { reason, message }) =>
+        told.push(`${kind} ${metadata.name} ${reason}: ${message}`),
+    });
+  let reconciler = started();
+  const restart = () => {
+    reconciler = started();
+  };
+  const uid = connectionsNow()[0]?.metadata.uid ?? "";
+  const pass = async () => {
+    for (let n = 0; n < 3; n += 1) {
+      await reconciler.reconcile(uid);
+      await clock.settle();
+    }
+  };
+  const use = (name = "db", finalizers: string[] = []) =>
+    post(`${ours}/computes`, {
+      apiVersion,
+      kind: "Compute",
+      metadata: { name, finalizers },
+      spec: { projectID: "shop", branchID: "br-main" },
+    });
+  const finalizersOf = () => ({
+    connection: connectionsNow()[0]?.metadata.finalizers,
+    secret: stored()[0]?.metadata.finalizers,
+  });
+  return {
+    cluster,
+    service,
+    pass,
+    use,
+    restart,
+    remove,
+    woken,
+    told,
+    finalizersOf,
+    status: () => connectionsNow()[0]?.status,
+    stored,
+    connectionsNow,
+    setStatus: (status: object) => {
+      const path = `${ours}/serviceconnections/default/status`;
+      const body = [{ op: "add", path: "/status", value: status }];
+      server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+    },
+  };
+}

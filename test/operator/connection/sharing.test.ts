@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { refusal } from "../../support/scripted-service.ts";
+import { ours, setUp } from "./setting.ts";
+
+describe("the status of a connection that shards share", () => {
+  const at = { observedGeneration: 1, lastTransitionTime: "2026-01-01T00:00:00Z" };
+  const other = { type: "Ready", status: "False", reason: "Unreachable", message: "as another sees it", ...at };
+  const says = ({ status }: ReturnType<typeof setUp>) => conditionOf(status() ?? {}, "Ready")?.message;
+
+  test("is not written over where another shard sees the service differently: the two would never end", async () => {
+    const world = setUp();
+    await world.pass();
+    world.setStatus({ ...world.status(), conditions: [other] });
+    await world.pass();
+    expect(says(world)).toBe("as another sees it");
+  });
+
+  test("is written anew where it was wiped, and where what this one sees has changed", async () => {
+    const world = setUp();
+    await world.pass();
+    const before = says(world);
+    world.setStatus({});
+    await world.pass();
+    expect(says(world)).toBe(before);
+    world.setStatus({ ...world.status(), conditions: [other] });
+    world.service.script = () => refusal(401);
+    await world.cluster.clock.advance(700_000);
+    await world.pass();
+    expect(says(world)).toContain("The service refuses the API key");
+  });
+});
+
+test("a connection goes with the CRDs: where that of Computes is gone, nothing uses it any more", async () => {
+  const { pass, use, remove, connectionsNow, cluster } = setUp();
+  use();
+  await pass();
+  remove(`${ours}/serviceconnections/default`);
+  remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/computes.compute-operator.dev");
+  await cluster.clock.advance(1000);
+  await pass();
+  expect(connectionsNow()).toEqual([]);
+});
