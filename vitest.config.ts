@@ -19,6 +19,7 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["test/**/*.cluster.test.ts", "test/**/*.browser.test.ts"],
           testTimeout: 30_000,
+          hookTimeout: 120_000,
         },
       },
       { test: { name: "browser", include: ["test/**/*.browser.test.ts"], testTimeout: 300_000 } },
