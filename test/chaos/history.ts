@@ -1,4 +1,4 @@
-import { uidOfMarker } from "../simulation/world/computes.ts";
+import { markerOf, uidOfMarker } from "../simulation/world/computes.ts";
 import type { Evidence } from "./evidence.ts";
 
 /** Of a log: what an error says comes first, and its stack last. */
@@ -7,7 +7,8 @@ const longestLine = 500;
 /** Everything that is known of whom a complaint names, in its order: what to understand a failure from. */
 export function historyOf(complaint: string, { ledger, requests, books }: Evidence, logs: readonly string[]): string[] {
   const told = new Set(complaint.match(/ep-[a-z0-9-]+|k8s-[0-9a-f-]+|[a-z]+-(primary|replica|readers)-\d+/g) ?? []);
-  // An endpoint leads to its marker, and that to the endpoint's twins and to the Compute.
+  // A Compute leads to its markers, an endpoint to its marker, and that to the endpoint's twins and to the Compute.
+  for (const [uid, name] of books.made) if (told.has(name)) told.add(markerOf(uid));
   for (const { endpoint, name } of ledger) if (name !== null && told.has(endpoint)) told.add(name);
   for (const { endpoint, name } of ledger) if (name !== null && told.has(name)) told.add(endpoint);
   for (const name of told) {

@@ -6,7 +6,7 @@ import { Store } from "../../src/service/store/store.ts";
 const entry = z.object({
   /** Milliseconds since the epoch. */
   at: z.number(),
-  what: z.enum(["made", "changed", "deleted", "started"]),
+  what: z.enum(["made", "changed", "deleted", "started", "up"]),
   endpoint: z.string(),
   project: z.string(),
   branch: z.string(),
@@ -14,7 +14,10 @@ const entry = z.object({
   name: z.string().nullable(),
 });
 
-/** One thing that became of an endpoint. `started`: a start of it was set off, by its creation or by a restart. */
+/**
+ * One thing that became of an endpoint. `started`: a start of it was set off, by its creation or by a restart. `up`: it
+ * came up, after a start or with another size.
+ */
 export type Entry = z.infer<typeof entry>;
 
 /** What a change by somebody shows in; the rest of an endpoint changes by itself. */
@@ -48,6 +51,9 @@ export function plantLedger(file: string): void {
     ) STRICT;
     CREATE TRIGGER storm_made AFTER INSERT ON endpoints BEGIN ${write("made", "NEW")}; END;
     CREATE TRIGGER storm_changed AFTER UPDATE ON endpoints WHEN ${changed} BEGIN ${write("changed", "NEW")}; END;
+    CREATE TRIGGER storm_up AFTER UPDATE ON endpoints WHEN OLD.started_at IS NOT NEW.started_at BEGIN
+      ${write("up", "NEW")};
+    END;
     CREATE TRIGGER storm_deleted AFTER DELETE ON endpoints BEGIN ${write("deleted", "OLD")}; END;
     CREATE TRIGGER storm_started AFTER INSERT ON operations WHEN NEW.action = 'start_compute' BEGIN
       ${write("started", "one")} FROM endpoints AS one WHERE one.id = NEW.endpoint_id;

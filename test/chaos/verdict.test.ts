@@ -191,6 +191,11 @@ describe("the storm's verdict", () => {
     expect(verdict(evidence({ ledger: twice, requests: [sent("POST", "/ep-one/restart")] }))).toEqual([]);
   });
 
+  it("lets a change of size pass for the restart that was asked for before", () => {
+    const resized = [...ledger.slice(0, 2), entry(220, "up", "ep-one")];
+    expect(verdict(evidence({ ledger: resized }))).toEqual([]);
+  });
+
   const again = [
     ...ledger,
     entry(300, "deleted", "ep-one"),

@@ -105,7 +105,7 @@ function untouchedStrangers({ strangers, endpoints, ledger, requests }: Evidence
   return strangers.flatMap((before) => {
     const { id } = before;
     const after = endpoints.find((endpoint) => endpoint.id === id);
-    const events = ledger.filter(({ endpoint, what }) => endpoint === id && what !== "made");
+    const events = ledger.filter(({ endpoint, what }) => endpoint === id && what !== "made" && what !== "up");
     const sent = requests.filter(({ method, path }) => method !== "GET" && path.includes(`/${id}`));
     return [
       ...(after === undefined ? [`${id}, which is a stranger's, is gone`] : []),
@@ -144,7 +144,7 @@ function restarts(evidence: Evidence): string[] {
     const compute = computes.find(({ metadata }) => metadata.uid === uid);
     return [
       ...tooMany.map((at) => `${name} was restarted at ${timeOf(at)}, and nobody had asked for another`),
-      ...(compute === undefined ? [] : lastRestart(compute, times, values.at(-1)?.at ?? 0, evidence)),
+      ...(compute === undefined ? [] : lastRestart(compute, events, evidence)),
     ];
   });
 }
@@ -171,15 +171,16 @@ function lostRestarts({ requests }: Evidence, endpoints: ReadonlySet<string>): n
     .map(({ arrivedAt }) => performance.timeOrigin + arrivedAt);
 }
 
-/** The value that stands was carried out: a restart came after it was asked for. */
-function lastRestart(compute: KubeObject, times: readonly number[], askedAt: number, { books }: Evidence): string[] {
+/** The value that stands was carried out: the compute came up after it was asked for, if only with another size. */
+function lastRestart(compute: KubeObject, events: readonly Entry[], { books }: Evidence): string[] {
   const { name, uid } = compute.metadata;
   const wanted = annotationOf(compute, "restartedAt");
   const done = statusOf(compute)["restartedAt"];
-  const value = books.restarts.findLast((deed) => deed.uid === uid)?.value;
-  if (wanted !== value) return [`${name} was to be restarted for ${value}, and is to be for ${wanted}`];
+  const last = books.restarts.findLast((deed) => deed.uid === uid);
+  if (wanted !== last?.value) return [`${name} was to be restarted for ${last?.value}, and is to be for ${wanted}`];
   if (done !== wanted) return [`${name} was to be restarted for ${wanted}, and says ${String(done)}`];
-  return times.some((at) => at >= askedAt) ? [] : [`${name} says that it was restarted for ${wanted}, and was not`];
+  const came = events.some(({ what, at }) => (what === "started" || what === "up") && at >= (last?.at ?? 0));
+  return came ? [] : [`${name} says that it was restarted for ${wanted}, and was not`];
 }
 
 /** People ended with everything declared. */
