@@ -15,6 +15,7 @@ import {
 import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
+import { crdIsGoing } from "./uninstalling.ts";
 import { ConnectionUsers } from "./users.ts";
 
 export interface CachesOptions {
@@ -48,6 +49,7 @@ export class Caches {
 
   constructor(options: CachesOptions, listeners: Listeners) {
     const { namespaces, metrics, ...shared } = options;
+    const isUninstalled = () => crdIsGoing(options.client);
     const observer = {
       watchRestarted: (kind: string, cause: string) => metrics.watchRestarts.add({ kind, cause }),
       relisted: (kind: string, cause: string) => metrics.relists.add({ kind, cause }),
@@ -56,7 +58,7 @@ export class Caches {
       kind: ResourceKind<T>,
       onChange: (change: Change<T>) => void,
       more: Partial<ReflectorOptions<T>> = {},
-    ) => new Reflectors<T>(namespaces, { ...shared, observer, kind, onChange, ...more });
+    ) => new Reflectors<T>(namespaces, { ...shared, isUninstalled, observer, kind, onChange, ...more });
     const computeChanged = (change: Change<Compute>) => {
       this.users.change(change);
       listeners.compute(change);
@@ -81,16 +83,16 @@ export class Caches {
     await Promise.all(this.#all.map((reflectors) => reflectors.run(signal)));
   }
 
-  /** The kinds of which no complete list is in yet. */
+  /** The kinds of which no complete list is in. */
   unsynced(): string[] {
-    const all: [string, { hasSynced(): boolean }][] = [
+    const all: [string, { isServed(): boolean }][] = [
       ["Compute", this.computes],
       ["ServiceConnection", this.connections],
       ["ComputePool", this.pools],
       ["Secret", this.apiKeys],
       ["Secret", this.connectionSecrets],
     ];
-    return [...new Set(all.filter(([, reflectors]) => !reflectors.hasSynced()).map(([kind]) => kind))];
+    return [...new Set(all.filter(([, reflectors]) => !reflectors.isServed()).map(([kind]) => kind))];
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {

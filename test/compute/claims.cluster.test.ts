@@ -117,36 +117,3 @@ describe.concurrent("a restart", () => {
     expect(shop.writes).toEqual([create, `POST ${endpoints}/${status.endpointID}/restart`]);
   });
 });
-
-describe.concurrent("a service that shows no more than the specification", () => {
-  const strict = { service: { strictSpec: true, timeScale: 10 } };
-
-  it("has a Compute made, changed, restarted and deleted with one write each", async () => {
-    const shop = await stage.scenario(strict);
-    await shop.compute("db", { computeUnits: { min: 1, max: 1 } });
-    const { status } = await shop.ready("db");
-    await shop.edit("db", { computeUnits: { min: 2, max: 2 }, scaleToZero: { enabled: false } });
-    expect((await shop.ready("db")).status.size).toBe("2 CU");
-    await shop.annotate("db", "restartedAt", "now");
-    await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
-    await shop.cluster.delete("Compute", shop.namespace, "db");
-    await shop.gone("db");
-    const at = `${endpoints}/${status.endpointID}`;
-    expect(shop.writes).toEqual([create, `PATCH ${at}`, `POST ${at}/restart`, `DELETE ${at}`]);
-    expect(shop.endpoints).toEqual([]);
-  });
-
-  it("never gets a blind second POST after a lost reply: a person says which endpoint it is", async () => {
-    const shop = await stage.scenario(strict);
-    shop.faults({ kind: "drop-after", method: "POST", count: 1 });
-    await shop.compute("db", { type: "read_only" });
-    const unknown = await shop.until("db", "what it cannot know", (db) => said(db).includes("shows no names"));
-    expect(said(unknown)).toContain(shop.endpoints[0]?.id);
-    await shop.lists(12);
-    expect(shop.writes).toEqual([create]);
-    await shop.edit("db", { adopt: { endpointID: shop.endpoints[0]?.id } });
-    await shop.ready("db");
-    expect(shop.endpoints).toHaveLength(1);
-    expect(shop.writes).toEqual([create]);
-  });
-});

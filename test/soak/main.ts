@@ -38,7 +38,8 @@ async function soak(): Promise<number> {
   const { samples, requests } = await churn(stage, people);
 
   progress("faults are over: waiting for all to settle");
-  const count = await stage.settled();
+  await stage.faults(false);
+  const count = await settledWithHelp(stage, people);
   const after = await stage.atRest();
   const complaints = [...stage.problems, ...complaintsOf(samples, before.handles, after.handles)];
   if (after.writes > 0) complaints.push(`${after.writes} writes to the service while all was at rest`);
@@ -59,6 +60,27 @@ async function soak(): Promise<number> {
   if (output !== undefined) writeFileSync(output, report);
   console.log(report);
   return complaints.length === 0 ? 0 : 1;
+}
+
+/**
+ * Waits until all is well, with people at hand: an operation that failed at the service is tried again only by somebody
+ * who restarts the compute, as its condition says.
+ */
+async function settledWithHelp(stage: SoakStage, people: People) {
+  const helped = new Set<string>();
+  const settled = stage.settled();
+  const over = settled.then(
+    () => true,
+    () => true,
+  );
+  while (!(await Promise.race([over, sleep(2000, false)]))) {
+    for (const name of await stage.failed()) {
+      if (helped.has(name)) continue;
+      helped.add(name);
+      await people.tryAgain(name);
+    }
+  }
+  return settled;
 }
 
 /** Has people change things while the service fails now and then, and once or twice goes down, as the API server does. */

@@ -52,7 +52,7 @@ export class People {
       [30, ["resizes", () => this.#resize()]],
       [few ? 60 : many ? 0 : 15, ["creates", () => this.#create()]],
       [many ? 60 : few ? 0 : 15, ["deletes", () => this.#delete()]],
-      [10, ["restarts", () => this.#restart()]],
+      [10, ["restarts", () => this.#restart(this.#anyone().name)]],
       [8, ["moves", () => this.#move()]],
       [5, ["connection Secrets", () => this.#bind()]],
       [4, ["scaled pools", () => this.#scale()]],
@@ -63,7 +63,7 @@ export class People {
     ]);
     try {
       await how();
-      this.done.set(what, (this.done.get(what) ?? 0) + 1);
+      this.#count(what);
     } catch {
       this.refused += 1;
     }
@@ -118,9 +118,19 @@ export class People {
     return this.#change(member, { connectionSecret: Math.random() < 0.5 ? secret : undefined });
   }
 
-  async #restart(): Promise<void> {
+  /** Does as a Compute asks that says `OperationFailed`. */
+  async tryAgain(name: string): Promise<void> {
+    await this.#restart(name);
+    this.#count("restarts that a condition asked for");
+  }
+
+  #count(what: string): void {
+    this.done.set(what, (this.done.get(what) ?? 0) + 1);
+  }
+
+  async #restart(name: string): Promise<void> {
     const { cluster, namespace } = this.#options;
-    await cluster.modify("Compute", namespace, this.#anyone().name, ({ metadata }) => {
+    await cluster.modify("Compute", namespace, name, ({ metadata }) => {
       metadata.annotations = { ...metadata.annotations, "compute-operator.dev/restartedAt": `${Date.now()}` };
     });
   }

@@ -98,6 +98,14 @@ export class SoakStage implements AsyncDisposable {
     };
   }
 
+  /** The Computes whose condition asks for a restart. */
+  async failed(): Promise<string[]> {
+    const computes = await this.cluster.list("Compute", namespace);
+    return computes
+      .filter((compute) => readyOf(compute).reason === "OperationFailed")
+      .map(({ metadata }) => metadata.name);
+  }
+
   /** What the operator counts, each metric summed over its labels, and with them. */
   async metrics(): Promise<Map<string, number>> {
     const text = await (await fetch(`${this.installation.operator.url}/metrics`)).text();
@@ -106,7 +114,6 @@ export class SoakStage implements AsyncDisposable {
 
   /** Waits until every Compute is Ready as it is declared, and the service has one endpoint for each and no more. */
   async settled(): Promise<{ computes: number; endpoints: number }> {
-    await this.#putFaults([]);
     let waitsFor = "";
     return eventually(
       "the fleet to settle",

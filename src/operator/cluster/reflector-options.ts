@@ -26,6 +26,8 @@ export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
   onRelist?: (cause: RelistCause) => void;
   /** Makes a typed object of what came, `undefined` where it is odd: then it is skipped and what was known of it stays. */
   parse?: (raw: unknown) => T | undefined;
+  /** Asked where the kind is not served: whether it is being uninstalled, so that there is nothing of it. */
+  isUninstalled?: () => Promise<boolean>;
   observer?: ReflectorObserver;
   /** Objects per page of a list; 500 where left out. */
   pageSize?: number;

@@ -31,6 +31,7 @@ export class Reflector<T extends KubeObject> {
   readonly #store = new ObjectStore<T>();
   #synced = Promise.withResolvers<void>();
   #hasSynced = false;
+  #isServed = false;
   #lastHeardAt: number;
   /** Where the next watch goes on; `undefined` asks for a list. */
   #resourceVersion: string | undefined;
@@ -44,9 +45,14 @@ export class Reflector<T extends KubeObject> {
     this.#lastHeardAt = options.clock.monotonic();
   }
 
-  /** Whether the first complete list is in. */
+  /** Whether the first complete list is in, or nothing is left to be listed since the kind is being uninstalled. */
   hasSynced(): boolean {
     return this.#hasSynced;
+  }
+
+  /** Whether a complete list was read, and the kind is not known to be uninstalled since. */
+  isServed(): boolean {
+    return this.#isServed;
   }
 
   /** Resolves once `hasSynced`; rejects with the signal's reason when that aborts before. */
@@ -94,6 +100,7 @@ export class Reflector<T extends KubeObject> {
         else await this.#watch(this.#resourceVersion, signal);
       } catch (error) {
         if (signal.aborted) return;
+        if (isNotFound(error) && this.#resourceVersion === undefined) await this.#checkInstalled();
         this.#failures += 1;
         this.#note(error);
         const delay = delayOf(this.#options.backoff ?? retryBackoff, this.#failures, this.#options.random);
@@ -133,8 +140,16 @@ export class Reflector<T extends KubeObject> {
     this.#relistCause = this.#hasSynced ? cause : "start";
   }
 
+  /** Of a kind that is being uninstalled nothing is left: whoever starts only now must not wait for a list of it. */
+  async #checkInstalled(): Promise<void> {
+    const uninstalled = await this.#options.isUninstalled?.().catch(() => false);
+    if (uninstalled !== true || (this.#hasSynced && !this.#isServed)) return;
+    this.#isServed = false;
+    this.#replace([], []);
+  }
+
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, kind, clock, pageSize = 500, observer, onRelist } = this.#options;
+    const { client, kind, clock, pageSize = 500 } = this.#options;
     const startedAt = clock.monotonic();
     const { items, resourceVersion } = await listAll(client, kind, { ...this.#selection(), limit: pageSize }, signal);
     const objects: T[] = [];
@@ -144,11 +159,17 @@ export class Reflector<T extends KubeObject> {
       if (object !== undefined) objects.push(object);
       else unreadable.push(uidIn(item));
     }
-    const cause = this.#relistCause;
-    const changes = this.#store.replace(objects, unreadable);
     this.#resourceVersion = resourceVersion;
     this.#listedAt = startedAt;
     this.#lastHeardAt = clock.monotonic();
+    this.#isServed = true;
+    this.#replace(objects, unreadable);
+  }
+
+  #replace(objects: readonly T[], unreadable: readonly string[]): void {
+    const { kind, observer, onRelist } = this.#options;
+    const cause = this.#relistCause;
+    const changes = this.#store.replace(objects, unreadable);
     observer?.relisted?.(kind.kind, cause);
     this.#guard(() => onRelist?.(cause));
     this.#tell(changes);

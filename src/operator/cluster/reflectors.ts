@@ -21,6 +21,10 @@ export class Reflectors<T extends KubeObject> {
     return this.#reflectors.every((reflector) => reflector.hasSynced());
   }
 
+  isServed(): boolean {
+    return this.#reflectors.every((reflector) => reflector.isServed());
+  }
+
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.whenSynced(signal)));
   }

@@ -13,6 +13,7 @@ import { ownerOf } from "./observe/claims.ts";
 import type { EndpointIndex } from "./observe/link.ts";
 import { indexOf, rivalsOf } from "./observe/look.ts";
 import type { Note } from "./outcome.ts";
+import { goneAfterMs } from "./plan/lost.ts";
 import { nextLook } from "./reasons.ts";
 
 export interface DepartedOptions {
@@ -37,6 +38,8 @@ interface Departed {
   at: number;
   errand: Errand | undefined;
   failures: number;
+  /** When the first list without an endpoint that is known began. */
+  missingSince?: number;
 }
 
 /** After this long what could not be cleared up is left, and told, in milliseconds. */
@@ -152,9 +155,18 @@ export class DepartedComputes {
     const { clock, createSettleMs, signal } = this.#options;
     const { last, memory } = departed;
     if (endpointID !== undefined && memory.proved !== undefined) {
+      departed.missingSince ??= listedAt;
+      const stillToWait = departed.missingSince + goneAfterMs - listedAt;
+      if (stillToWait > 0) {
+        memory.listsCountAfter = Math.max(memory.listsCountAfter, listedAt);
+        return stillToWait;
+      }
       if (!fare.affordable) return budgetMs;
       const answer = await client.getEndpoint(last.spec.projectID, endpointID, signal);
-      if (answer.kind === "ok") memory.listsCountAfter = clock.monotonic();
+      if (answer.kind === "ok") {
+        memory.listsCountAfter = clock.monotonic();
+        delete departed.missingSince;
+      }
       if (answer.kind !== "notFound") return this.#later(departed);
       delete memory.proved;
     }

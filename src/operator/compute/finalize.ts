@@ -8,7 +8,7 @@ import { deleteDueInMs } from "./plan/deletes.ts";
 import { unrecorded } from "./plan/linked.ts";
 import { massLoss, stepOfProof } from "./plan/lost.ts";
 import { outcomeOfCreate } from "./plan/pending.ts";
-import type { Step } from "./step.ts";
+import { hold, type Step } from "./step.ts";
 
 /**
  * What a Compute that is being deleted still needs: its endpoint deleted and proved gone, if it is ours; else to be
@@ -32,7 +32,7 @@ export function planDeletion(view: View): Step {
   }
   switch (sight.kind) {
     case "awaited":
-      return { step: "hold" };
+      return hold(sight.lookInMs);
     case "blocked":
       if (sight.projectGone && !isSeenElsewhere(compute, sight.through)) {
         const message = `Project ${compute.spec.projectID} is gone, and its endpoints with it.`;

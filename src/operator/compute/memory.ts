@@ -15,7 +15,16 @@ export interface Memory {
   /** Versions that the watch delivered during the pass: a write's may come before its answer. */
   delivered: Set<string>;
   /** The mark of a create, and the first list since that lacks the endpoint. */
-  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number; mark?: CreateMark };
+  pendingCreate?: {
+    since: string;
+    seenAt: number;
+    firstListWithout?: number;
+    mark?: CreateMark;
+    /** Endpoints without a name that lists have shown meanwhile: since which list. */
+    nameless?: ReadonlyMap<string, number>;
+    /** Those of them that another Compute had meanwhile: whatever became of that since, they are not ours. */
+    others?: ReadonlySet<string>;
+  };
   /** The endpoint that was last proved ours: what kubectl replace drops of the proof is put back from here. */
   proved?: { endpointID: string; proof: Exclude<Proof, "none"> };
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */

@@ -5,9 +5,13 @@ import { meaningOf } from "./act/failures.ts";
 import type { Errand } from "./errand.ts";
 import type { Memory } from "./memory.ts";
 import type { Rivals } from "./observe/claims.ts";
+import { recordedID } from "./observe/link.ts";
 import { listFor } from "./observe/look.ts";
-import { restartMarkOf } from "./observe/marks.ts";
+import { createMarkOf, restartMarkOf } from "./observe/marks.ts";
 import { type Sight, shownReason } from "./observe/view.ts";
+
+/** A connection that is about to be ready comes with news; should they be missed, it is looked at again after so long. */
+const pendingLookMs = 10_000;
 
 /** Joins a Compute with its project's latest list that is new enough, or says why there is none. */
 export async function observe(
@@ -18,14 +22,14 @@ export async function observe(
   rivals: Rivals,
 ): Promise<Sight> {
   if (connection.kind === "closed") return { ...connection, kind: "blocked", projectGone: false };
-  if (connection.kind === "pending" || errand === undefined) return { kind: "awaited" };
+  if (connection.kind === "pending" || errand === undefined) return { kind: "awaited", lookInMs: pendingLookMs };
   const { watcher, fare, client } = errand;
   const listing = watcher.listedAfter(memory.listsCountAfter, compute.metadata.uid);
   const { failure } = watcher;
   if (failure !== undefined) {
     const { reason, message } = meaningOf(failure, `list the endpoints of project ${compute.spec.projectID}`);
     const deleting = compute.metadata.deletionTimestamp !== undefined && failure.kind === "notFound";
-    const asked = deleting && fare.affordable;
+    const asked = deleting && isKnownThrough(compute, connection.session.through) && fare.affordable;
     const projectGone = asked && (await connection.session.projectIsGone(compute.spec.projectID, client));
     return { kind: "blocked", reason, message, projectGone, through: connection.session.through };
   }
@@ -56,4 +60,14 @@ function resumeOperations({ status, spec }: Compute, { operations }: ProjectWatc
       ...(updatedAt === undefined ? {} : { updated_at: updatedAt }),
     })),
   );
+}
+
+/**
+ * Whether this base URL and key have shown the Compute's project before: a stranger's key, which never did, cannot tell
+ * that it is gone. Where there is nothing to lose, any may.
+ */
+function isKnownThrough(compute: Compute, through: string): boolean {
+  const mark = createMarkOf(compute);
+  if (recordedID(compute) === undefined && mark === undefined) return true;
+  return (compute.status.observedThrough ?? mark?.through) === through;
 }

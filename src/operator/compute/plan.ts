@@ -15,7 +15,7 @@ import { heir, lostEndpoint } from "./plan/lost.ts";
 import { pendingCreate } from "./plan/pending.ts";
 import type { Rule } from "./plan/rule.ts";
 import { settle } from "./plan/settle.ts";
-import { identityOf, isWrite, type Step } from "./step.ts";
+import { hold, identityOf, isWrite, type Step } from "./step.ts";
 
 /** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */
 const rules: readonly Rule[] = [
@@ -41,7 +41,7 @@ export function plan(view: View): Step {
   const { sight } = view;
   switch (sight.kind) {
     case "awaited":
-      return { step: "hold" };
+      return hold(sight.lookInMs);
     case "blocked":
       return putBack(view) ?? { step: "wait", reason: sight.reason, message: sight.message };
     case "listed":

@@ -146,7 +146,7 @@ export class ComputeReconciler {
     renewLists(compute, memory, now);
     const rivals = rivalsOf(compute, claims);
     const sight = await observe(compute, memory, connection, errand, rivals);
-    if (sight.kind === "listed") takeNote(memory, compute, sight.list, now);
+    if (sight.kind === "listed") takeNote(memory, compute, sight.list, rivals, now);
     const view: View = { compute, sight, rivals, memory, now, createSettleMs };
     const step = await this.#letGo(plan(view), compute);
     const outcome = await this.#carryOut(step, compute, memory, errand);

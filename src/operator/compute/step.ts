@@ -68,3 +68,8 @@ export function identityOf(write: Write, generation: number): string {
       return JSON.stringify(["delete", generation, write.endpointID]);
   }
 }
+
+/** Leaves everything as it is until there is news, or until then. */
+export function hold(lookInMs: number | undefined): Step {
+  return lookInMs === undefined ? { step: "hold" } : { step: "hold", lookInMs };
+}

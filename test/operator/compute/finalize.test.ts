@@ -166,7 +166,9 @@ describe("a deletion while a create is pending", () => {
   test("links the only newcomer first, where the service shows no names, to have it deleted then", () => {
     const self = pending();
     const list = { markers: "hidden" } as const;
-    expect(plan(view({ compute: self, endpoints: [endpoint()], list }))).toMatchObject({
+    const nameless = new Map([["ep-one", 0]]);
+    const memory = { pendingCreate: { since: "2026-01-01T00:00:00Z", seenAt: 0, nameless } };
+    expect(plan(view({ compute: self, endpoints: [endpoint()], list, memory }))).toMatchObject({
       step: "link",
       proof: "created",
     });

@@ -98,13 +98,53 @@ describe("where the service shows no names, a create whose outcome is not known"
   const there = (id: string, fields = {}) => endpoint({ id, type: "read_only", ...fields });
   const old = there("ep-old");
 
+  /** Lists have shown it for so long. */
+  const listedFor = (ms: number) => ({
+    pendingCreate: { since, seenAt: now - 60_000, nameless: new Map([["ep-new", now - 100 - ms]]) },
+  });
+
   test("is settled by the only newcomer", () => {
-    expect(plan(view({ compute: self, endpoints: [old, there("ep-new")], list }))).toEqual({
+    const endpoints = [old, there("ep-new")];
+    expect(plan(view({ compute: self, endpoints, list, memory: listedFor(10_000) }))).toEqual({
       step: "link",
       endpointID: "ep-new",
       proof: "created",
       news: "created",
     });
+  });
+
+  test("takes no newcomer that another Compute had meanwhile, though that has let it go", () => {
+    const endpoints = [old, there("ep-new")];
+    const memory = { pendingCreate: { ...listedFor(10_000).pendingCreate, others: new Set(["ep-new"]) } };
+    expect(plan(view({ compute: self, endpoints, list, memory }))).toMatchObject({ reason: "CreateUnknown" });
+  });
+
+  test("takes no newcomer before whoever was told of it had the time to note that", () => {
+    const endpoints = [old, there("ep-new")];
+    expect(plan(view({ compute: self, endpoints, list, memory: listedFor(4000) }))).toMatchObject({
+      step: "wait",
+      reason: "CreateUnknown",
+      lookInMs: 5900,
+    });
+  });
+
+  test("leaves the only newcomer to an older Compute that waits for one in the same place", () => {
+    const pendingOther = (created: string, branchID?: string) =>
+      compute({
+        uid: uidOf("b"),
+        created,
+        annotations: {
+          pendingCreate: createMark({ uid: uidOf("b"), ...(branchID === undefined ? {} : { branchID }) }),
+        },
+        spec: { type: "read_only" },
+      });
+    const stepBeside = (other: ReturnType<typeof compute>) => {
+      const endpoints = [old, there("ep-new")];
+      return plan(view({ compute: self, endpoints, list, memory: listedFor(10_000), others: [other] })).step;
+    };
+    expect(stepBeside(pendingOther("2025-12-31T00:00:00Z"))).toBe("wait");
+    expect(stepBeside(pendingOther("2026-01-02T00:00:00Z"))).toBe("link");
+    expect(stepBeside(pendingOther("2025-12-31T00:00:00Z", "br-other"))).toBe("link");
   });
 
   test.each([
@@ -149,6 +189,14 @@ describe("where the service shows no names, a create whose outcome is not known"
     const unknown = view({ compute: self, endpoints, list: { markers: "unknown" }, memory: seen(settleMs * 100) });
     expect(plan(unknown)).toMatchObject({ step: "wait", reason: "CreateUnknown" });
   });
+});
+
+test("a pending create whose finalizer a person took away gets it back at once, or a deletion would not wait", () => {
+  const bare = compute({ annotations: { pendingCreate }, guarded: false });
+  const step = { step: "remark", mark: { uid: uidOf("a"), branchID: "br-main" } };
+  expect(plan(view({ compute: bare }))).toMatchObject(step);
+  const sight = { kind: "blocked", reason: "Unauthorized", message: "no", projectGone: false } as const;
+  expect(plan(view({ compute: bare, sight }))).toMatchObject(step);
 });
 
 describe("a primary whose create was sent again", () => {

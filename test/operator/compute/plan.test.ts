@@ -9,6 +9,8 @@ const small = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 };
 describe("the plan of a Compute that is to be", () => {
   test("waits where nothing is seen yet", () => {
     expect(plan(view({ sight: { kind: "awaited" } }))).toEqual({ step: "hold" });
+    const pending = { kind: "awaited", lookInMs: 10_000 } as const;
+    expect(plan(view({ sight: pending }))).toEqual({ step: "hold", lookInMs: 10_000 });
   });
 
   test("says why nothing can be seen", () => {

@@ -81,6 +81,10 @@ export class ApiServer {
     return found;
   }
 
+  serves(group: string, plural: string): boolean {
+    return this.#resources.some((resource) => resource.group === group && resource.plural === plural);
+  }
+
   #answer(request: ClusterRequest, asOf: number | undefined): ClusterResponse {
     const route = this.#route(request.path);
     if (route.name === undefined) return this.#onCollection(request, route, asOf);

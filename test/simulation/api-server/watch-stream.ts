@@ -12,6 +12,7 @@ export class WatchStream implements AsyncIterator<WatchLine> {
   readonly #arrived: WatchLine[] = [];
   /** When the last line that is on its way arrives: no line overtakes another. */
   #lastDue = 0;
+  readonly #onTheWay: (() => void)[] = [];
   #end: End | undefined;
   #waiting: { resolve: (result: IteratorResult<WatchLine>) => void; reject: (error: unknown) => void } | undefined;
   #cancelIdle: Cancel;
@@ -57,8 +58,14 @@ export class WatchStream implements AsyncIterator<WatchLine> {
     const now = this.#clock.monotonic();
     const due = Math.max(now + delayMs, this.#lastDue);
     this.#lastDue = due;
-    if (due <= now) task();
-    else this.#clock.after(due - now, task);
+    this.#onTheWay.push(task);
+    // Of two that are due together the timers may ring in either order: each lets the first of those on the way in.
+    if (due <= now && this.#onTheWay.length === 1) this.#letIn();
+    else this.#clock.after(due - now, () => this.#letIn());
+  }
+
+  #letIn(): void {
+    this.#onTheWay.shift()?.();
   }
 
   #arrive(line: WatchLine, merge: boolean): void {

@@ -9,6 +9,9 @@ export type Action =
   | { do: "delete"; name: string }
   /** `kubectl scale`, which makes the ComputePool first where there is none. */
   | { do: "scale pool"; name: string; replicas: number; template: JsonObject }
+  | { do: "delete pool"; name: string }
+  /** The label by which two operators divide the Computes. */
+  | { do: "label"; name: string; shard: string | null }
   /** A person takes all finalizers away. */
   | { do: "drop finalizers"; name: string }
   | { do: "annotate"; name: string; key: "restartedAt" | "paused" | "reconcileRequestedAt"; value: string | null }
@@ -19,6 +22,14 @@ export type Action =
   | { do: "rotate key"; revokeAfterMs: number }
   /** The operator's key is revoked; a new one comes only later. */
   | { do: "revoke key"; mendAfterMs: number }
+  /** The Secret holds the key of an account that has no part in the projects, until a good one is made. */
+  | { do: "give a stranger's key"; mendAfterMs: number }
+  /** The connection leads to another service, which knows the projects and none of the endpoints, and back again. */
+  | { do: "edit base URL"; backAfterMs: number }
+  /** When it is gone, people make it anew with all that they had applied. */
+  | { do: "delete namespace" }
+  /** Of Computes, or of all three kinds; when they are gone, people install and apply everything again. */
+  | { do: "delete CRDs"; all: boolean }
   /** Somebody else changes an endpoint: the n-th there is, counted round. */
   | { do: "change endpoint"; nth: number; body: JsonObject }
   | { do: "delete endpoint"; nth: number }

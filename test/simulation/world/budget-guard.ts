@@ -8,7 +8,7 @@ export class BudgetGuard {
   readonly #clock: Clock;
   readonly #report: (promise: string, message: string) => void;
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
-  readonly #silentUntil = new Map<string, number>();
+  readonly #silent = new Map<string, { since: number; until: number }>();
 
   constructor(clock: Clock, report: (promise: string, message: string) => void) {
     this.#clock = clock;
@@ -22,8 +22,9 @@ export class BudgetGuard {
     this.#buckets.set(`${process} ${key}`, { tokens, at: now });
     if (tokens < -1)
       this.#report("budgets", `${process} sent more than ${perMinute} requests a minute and ${burst} at once`);
-    const until = this.#silentUntil.get(`${process} ${key}`) ?? 0;
-    if (now < until) {
+    const { since, until } = this.#silent.get(`${process} ${key}`) ?? { since: now, until: now };
+    // What leaves at the very moment had passed its check.
+    if (since < now && now < until) {
       this.#report(
         "budgets",
         `${process} sent a ${method} ${until - now} ms before the service's Retry-After was over`,
@@ -33,8 +34,10 @@ export class BudgetGuard {
 
   /** The service answered with a Retry-After. */
   toldToWait(process: string, key: string, ms: number): void {
-    const until = this.#clock.monotonic() + ms;
+    const now = this.#clock.monotonic();
     const budget = `${process} ${key}`;
-    this.#silentUntil.set(budget, Math.max(until, this.#silentUntil.get(budget) ?? 0));
+    const before = this.#silent.get(budget);
+    if (before === undefined || before.until <= now) this.#silent.set(budget, { since: now, until: now + ms });
+    else before.until = Math.max(before.until, now + ms);
   }
 }

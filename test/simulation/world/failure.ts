@@ -10,9 +10,14 @@ export function describeFailure(script: Script, { violations, history }: RunResu
   return [
     `seed ${script.seed} breaks a promise: ${broken.join("; ")}`,
     `replay it: npm run simulate -- --seed ${script.seed}`,
-    `${script.operators === 1 ? "one operator" : "two operators"}, faults until ${script.calmAtMs / 1000} s, then:`,
+    `${settingOf(script)}, faults until ${script.calmAtMs / 1000} s, then:`,
     ...script.actions.map(inWords),
     "what happened last:",
     ...history().slice(-40),
   ].join("\n");
+}
+
+function settingOf({ operators, shards, strictSpec }: Script): string {
+  const who = shards === true ? "two shards" : operators === 1 ? "one operator" : "two operators";
+  return strictSpec === true ? `${who}, a service that shows only what is specified` : who;
 }

@@ -21,6 +21,8 @@ export interface Scene {
   pools: readonly { uid: string; name: string; replicas: unknown }[];
   /** Uids of Computes whose endpoints may stand without them: retained, or let go by a person. */
   mayLeave: ReadonlySet<string>;
+  /** Whether the service shows names: where it does not, those given here are known to the judge alone. */
+  namesShown: boolean;
 }
 
 /** What is not as it should be: every Compute ready, or saying truly why not, and no endpoint left behind. */
@@ -50,7 +52,7 @@ function judge(compute: KubeObject, scene: Scene): string[] {
     isOwnMark(annotationOf(compute, mark), compute),
   );
   if (marks.length > 0) return [`${name} is ready and still carries the mark ${marks.join(", ")}`];
-  const differing = ready.reason === "Drifted" ? [] : differences(compute, endpoint);
+  const differing = ready.reason === "Drifted" ? [] : differences(compute, endpoint, scene.namesShown);
   return differing.map((field) => `${name} is ready and differs in ${field} (${said})`);
 }
 
@@ -111,27 +113,34 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints }:
 }
 
 /**
- * Whether nobody who sees only the lists can tell what became of a create: names tell nothing there, and an endpoint
- * of nobody's could be the one that was made; or nothing at all is shown to a key that the create was not sent with
- * (`keyChanged`).
+ * Whether nobody who sees only the lists can tell what became of a create: it was sent elsewhere; or names tell
+ * nothing, and none that was not another Compute's, or several, or where it is not known whether names are shown any, could be the endpoint made.
  */
-export function isUndecidable(compute: KubeObject, { computes, endpoints }: Scene, keyChanged: boolean): boolean {
+export function isUndecidable(
+  compute: KubeObject,
+  { computes, endpoints, namesShown }: Scene,
+  sentElsewhere: "key" | "service" | undefined,
+  wasOthers: (endpointID: string) => boolean,
+): boolean {
   const mark = createMarkOf(compute);
   if (mark === undefined) return false;
+  if (sentElsewhere === "service") return true;
   const { projectID, type } = specOf(compute);
   const listed = endpoints.filter((endpoint) => endpoint.projectId === projectID);
-  if (listed.length === 0) return keyChanged;
-  if (listed.some(({ name }) => uidOfMarker(name) !== undefined)) return false;
-  return listed.some(
+  if (listed.length === 0 && sentElsewhere === "key") return true;
+  if (namesShown && listed.some(({ name }) => uidOfMarker(name) !== undefined)) return false;
+  const candidates = listed.filter(
     ({ id, branchId, ...endpoint }) =>
-      branchId === mark.branchID &&
-      endpoint.type === type &&
-      !mark.before.includes(id) &&
-      computes.every((other) => other === compute || linkedID(other) !== id),
+      branchId === mark.branchID && endpoint.type === type && !mark.before.includes(id) && !wasOthers(id),
   );
+  const noted = computes.some((other) => {
+    const made = annotationOf(other, "created-endpoint") === `${other.metadata.uid}/${linkedID(other)}`;
+    return made && listed.some(({ id }) => id === linkedID(other));
+  });
+  return noted && !namesShown ? candidates.length !== 1 : candidates.length > 0;
 }
 
-function differences(compute: KubeObject, endpoint: StoredEndpoint): string[] {
+function differences(compute: KubeObject, endpoint: StoredEndpoint, namesShown: boolean): string[] {
   const spec = specOf(compute);
   const units = isJsonObject(spec["computeUnits"]) ? spec["computeUnits"] : {};
   const scale = isJsonObject(spec["scaleToZero"]) ? spec["scaleToZero"] : {};
@@ -142,8 +151,9 @@ function differences(compute: KubeObject, endpoint: StoredEndpoint): string[] {
     ["type", spec["type"], endpoint.type],
     ["computeUnits.min", units["min"], endpoint.minCu],
     ["computeUnits.max", units["max"], endpoint.maxCu],
-    ["scaleToZero", scale["enabled"] === false ? -1 : undefined, endpoint.suspendTimeoutSeconds],
-    ["scaleToZero.after", scale["after"] === "10m" ? 600 : undefined, endpoint.suspendTimeoutSeconds],
+    // Where the service does not show it, nobody sees what others make of it.
+    ["scaleToZero", namesShown && scale["enabled"] === false ? -1 : undefined, endpoint.suspendTimeoutSeconds],
+    ["scaleToZero.after", namesShown && scale["after"] === "10m" ? 600 : undefined, endpoint.suspendTimeoutSeconds],
     ["pooler.enabled", pooler["enabled"], endpoint.poolerEnabled],
     ["disabled", spec["disabled"], endpoint.disabled],
     ["passwordlessAccess", spec["passwordlessAccess"], endpoint.passwordlessAccess],

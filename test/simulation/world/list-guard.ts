@@ -12,14 +12,14 @@ export class ListGuard {
   }
 
   /** A complete list reached a process. */
-  listed(process: string, project: string, begunAt: number): void {
-    const key = `${process} ${project}`;
+  listed(process: string, service: string, project: string, begunAt: number): void {
+    const key = `${process} ${service} ${project}`;
     this.#listedAt.set(key, Math.max(begunAt, this.#listedAt.get(key) ?? 0));
   }
 
   sent(write: ServiceWrite): void {
-    const { process, project, kind } = write;
-    const listedAt = this.#listedAt.get(`${process} ${project}`);
+    const { process, service, project, kind } = write;
+    const listedAt = this.#listedAt.get(`${process} ${service} ${project}`);
     const last = this.#writes.findLast((other) => other.process === process && isSame(other, write));
     this.#writes.push(write);
     const what = `${kind} of ${write.endpointID ?? markOf(write)} by ${process}`;

@@ -3,6 +3,7 @@ import type { ClusterTransport } from "../../../src/operator/cluster/transport.t
 import { createOperator } from "../../../src/operator/operator.ts";
 import type { Random } from "../../../src/operator/runtime/clock.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
+import { labelSelector } from "../../../src/operator/selector.ts";
 import type { SimProcess } from "./process.ts";
 
 export interface OperatorHandle {
@@ -16,6 +17,8 @@ export interface StartOptions {
   random: Random;
   /** Whether it competes for a Lease, under the name of its process. */
   elect: boolean;
+  /** The label selector of the Computes that it takes care of; all where left out. */
+  selector?: string | undefined;
   createSettleMs: number;
   line: (line: string) => void;
   onEnd: (error: unknown) => void;
@@ -23,19 +26,19 @@ export interface StartOptions {
 
 /** Starts the operator's real code in a simulated process. */
 export function startOperator(options: StartOptions): OperatorHandle {
-  const { process, elect, createSettleMs, clusterTransport, serviceTransport, random } = options;
+  const { process, elect, selector = "", createSettleMs, clusterTransport, serviceTransport, random } = options;
   const stop = new AbortController();
   const log = createLogger({ level: "info", clock: process.clock, destination: { write: options.line } });
   const operator = createOperator(
     { clusterTransport, serviceTransport, clock: process.clock, random, log },
     {
       namespaces: [],
-      selects: () => true,
+      selects: labelSelector(selector),
       workers: 8,
-      allowedBaseURLs: ["https://service.test/api/v2"],
+      allowedBaseURLs: ["https://*.test/api/v2"],
       createSettleMs,
       maxDeletesPerMinute: 60,
-      budgetShare: 1,
+      budgetShare: selector === "" ? 1 : 0.5,
       drainMs: 5000,
       ...(elect ? { lease: { namespace: "default", name: "compute-operator", identity: process.name } } : {}),
     },

@@ -17,6 +17,10 @@ export function perform(world: World, action: Action): void {
       return people.delete(action.name);
     case "scale pool":
       return people.scalePool(action.name, action.replicas, action.template);
+    case "delete pool":
+      return people.deletePool(action.name);
+    case "label":
+      return people.label(action.name, action.shard);
     case "drop finalizers":
       return people.dropFinalizers(action.name);
     case "annotate":
@@ -34,6 +38,20 @@ export function perform(world: World, action: Action): void {
       host.revokeKeysBefore(undefined);
       clock.after(action.mendAfterMs, () => world.giveNewKey());
       return;
+    case "give a stranger's key":
+      world.giveStrangersKey();
+      clock.after(action.mendAfterMs, () => world.giveNewKey());
+      return;
+    case "edit base URL":
+      world.pointElsewhere();
+      clock.after(action.backAfterMs, () => world.pointBack());
+      return;
+    case "delete namespace":
+      people.deleteNamespace();
+      return world.comeBack();
+    case "delete CRDs":
+      world.uninstall(action.all);
+      return world.comeBack();
     case "change endpoint":
     case "delete endpoint": {
       const endpoint = nthEndpoint(action.nth);

@@ -1,229 +1,131 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
-import {
-  adopts,
-  annotationOf,
-  createMarkOf,
-  endpointFinalizer,
-  inUseFinalizer,
-  isDeleting,
-  isOurs,
-  linkedID,
-  markerOf,
-  specOf,
-  uidOfMarker,
-} from "./computes.ts";
+import { adopts, annotationOf, createMarkOf, isOurs, linkedID, markerOf, specOf, uidOfMarker } from "./computes.ts";
+import { DeletionGuard } from "./deletion-guard.ts";
 import { ListGuard } from "./list-guard.ts";
 import { type ClusterWrite, markOf, type ServiceWrite, type Violation } from "./records.ts";
+import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
+import type { Services } from "./services.ts";
+import { ShardGuard } from "./shard-guard.ts";
 
-/** How old a view may be on which an operator still acts in good faith: a slow watch, and a request on its way. */
-const goodFaithMs = 60_000;
-
-export interface PromisesOptions {
-  clock: Clock;
-  /** What stands at the service at this moment. */
-  endpoints: () => readonly StoredEndpoint[];
-}
+/** How long before a Compute's end its operator last looked for endpoints of it, at most. */
+const lastLookMs = 15_000;
 
 /** The promises that hold at every step, checked as each request leaves, arrives or changes something. */
 export class Promises {
   readonly violations: Violation[] = [];
-  readonly #options: PromisesOptions;
+  readonly register: Register;
+  readonly shards: ShardGuard;
+  readonly #clock: Clock;
+  readonly #services: Services;
+  readonly #namesShown: boolean;
+  /** When each operator process began. */
+  readonly #startedAt = new Map<string, number>();
   readonly #writes: ServiceWrite[] = [];
   readonly #restarts: RestartGuard;
   readonly #lists: ListGuard;
-  /** Every Compute that there is or was, as last seen, and until when it stood. */
-  readonly #known = new Map<string, { compute: KubeObject; until: number }>();
-  /** Which Computes ever claimed an endpoint by mark, adoption or annotation. */
-  readonly #claimed = new Map<string, Set<string>>();
-  /** When a Compute's deletionPolicy last became what it is. */
-  readonly #policySince = new Map<string, number>();
-  /** When the mark of a Compute's create was first set: one that kubectl replace dropped is put back as it was. */
-  readonly #markedAt = new Map<string, { since: unknown; at: number }>();
-  readonly #everToldToAdopt = new Set<string>();
-  /** Computes whose finalizer a person took away: what they leave behind is on that person. */
-  readonly letGoByPerson = new Set<string>();
-  readonly retained = new Set<string>();
+  readonly #deletions: DeletionGuard;
 
-  constructor(options: PromisesOptions) {
-    this.#options = options;
-    const report = (promise: string, message: string) => this.#broken(promise, message);
+  constructor({ clock, services, namesShown }: { clock: Clock; services: Services; namesShown: boolean }) {
+    this.#clock = clock;
+    this.#namesShown = namesShown;
+    this.#services = services;
+    this.register = new Register(clock);
+    const report = (promise: string, message: string) => this.report(promise, message);
+    this.shards = new ShardGuard({ clock, register: this.register }, report);
     this.#restarts = new RestartGuard(report);
     this.#lists = new ListGuard(report);
+    this.#deletions = new DeletionGuard({ clock, services, register: this.register }, report);
+  }
+
+  /** A process begins; `selector` where it takes care of some Computes only. */
+  started(process: string, selector: string | undefined): void {
+    this.#startedAt.set(process, this.#clock.monotonic());
+    if (selector !== undefined) this.shards.started(process, selector);
   }
 
   get writes(): readonly ServiceWrite[] {
     return this.#writes;
   }
 
-  /** A Compute changed, by whomever. */
-  computeChanged(before: KubeObject | undefined, after: KubeObject | undefined, byOperator: boolean): void {
-    const compute = after ?? before;
-    if (compute === undefined) return;
-    const { uid } = compute.metadata;
-    const now = this.#now();
-    if (specOf(compute)["adopt"] !== undefined) this.#everToldToAdopt.add(uid);
-    this.#known.set(uid, { compute, until: after === undefined ? now : Number.POSITIVE_INFINITY });
-    if (before === undefined || specOf(before)["deletionPolicy"] !== specOf(compute)["deletionPolicy"]) {
-      this.#policySince.set(uid, now);
-    }
-    const mark = createMarkOf(compute);
-    if (mark !== undefined && this.#markedAt.get(uid)?.since !== mark.since) {
-      this.#markedAt.set(uid, { since: mark.since, at: now });
-    }
-    const linked = linkedID(compute);
-    if (byOperator && after !== undefined) this.#checkAdoption(before, after);
-    if (linked !== undefined) this.#claim(linked, uid);
-    const dropped = hasFinalizer(before) && !hasFinalizer(after);
-    if (dropped && !byOperator) this.letGoByPerson.add(uid);
-    if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
+  report(promise: string, message: string): void {
+    this.violations.push({ promise, message, atMs: this.#clock.monotonic() });
   }
 
-  /** When the mark of a Compute's pending create was set. */
-  markedAt(uid: string): number | undefined {
-    return this.#markedAt.get(uid)?.at;
+  /** A Compute changed, by whomever. */
+  computeChanged(before: KubeObject | undefined, after: KubeObject | undefined, process: string | undefined): void {
+    if (process !== undefined && after !== undefined) this.#checkAdoption(before, after, process);
+    this.register.changed(before, after, process !== undefined);
   }
 
   sent(write: ServiceWrite): void {
     this.#writes.push(write);
     this.#lists.sent(write);
+    if (write.kind === "create") this.#checkCreate(write);
     const { target } = write;
     if (target === undefined) return;
-    const claimants = this.#claimants(target);
+    const claimants = this.register.claimantsOf(target);
     if (claimants.length === 0) {
-      this.#broken(
+      this.report(
         "no stranger's endpoint",
         `${write.kind} of ${target.id}, which no Compute owns, adopts or is linked to`,
       );
     }
-    if (write.kind === "delete") this.#checkDelete(target);
+    this.shards.sent(write, claimants);
+    if (write.kind === "delete") this.#deletions.sent(target);
     if (write.kind === "restart") this.#restarts.sent(write, claimants);
   }
 
   /** A complete list of a project's endpoints reached a process. */
-  listed(process: string, project: string, begunAt: number): void {
-    this.#lists.listed(process, project, begunAt);
+  listed(process: string, service: string, project: string, begunAt: number): void {
+    this.#lists.listed(process, service, project, begunAt);
   }
 
   carriedOut(write: ServiceWrite): void {
-    if (write.kind !== "create" || write.carriedOut?.status !== 201) return;
-    const made = this.#options.endpoints().find(({ id }) => id === write.endpointID);
+    if (write.kind !== "create" || write.carriedOut?.status !== 201 || write.endpointID === undefined) return;
+    const beside = this.#services.endpointsBeside(write.endpointID);
+    const made = beside.find(({ id }) => id === write.endpointID);
     const uid = uidOfMarker(made?.name);
     if (made === undefined || uid === undefined) {
-      this.#broken("never a stranger", `created ${write.endpointID} without the mark of a Compute`);
+      this.report("never a stranger", `created ${write.endpointID} without the mark of a Compute`);
       return;
     }
-    this.#claim(made.id, uid);
-    const twins = this.#options.endpoints().filter(({ name }) => name === made.name);
-    const held = this.#writes.some(
-      (other) => other.kind === "create" && other.beyondSettle && markOf(other) === made.name,
-    );
-    if (twins.length > 1 && !held) {
-      this.#broken(
-        "never twice",
-        `${twins.map(({ id }) => id).join(" and ")} were made for one Compute, ${this.#nameOf(uid)}`,
-      );
+    this.register.claim(made.id, uid);
+    const twins = beside.filter(({ name }) => name === made.name);
+    const tooLate = twins.some(({ id }) => this.#writes.some((one) => one.endpointID === id && wasMadeTooLate(one)));
+    if (twins.length > 1 && !tooLate && !this.#isForgotten(twins, uid)) {
+      const both = twins.map(({ id }) => id).join(" and ");
+      this.report("never twice", `${both} were made for one Compute, ${this.register.nameOf(uid)}`);
     }
+  }
+
+  /** Whether no name tells of the first one, a person dropped its mark, and the process that could put that back died. */
+  #isForgotten(twins: readonly StoredEndpoint[], uid: string): boolean {
+    const makers = new Set(
+      this.#writes.filter(({ endpointID }) => twins.some(({ id }) => id === endpointID)).map(({ process }) => process),
+    );
+    return !this.#namesShown && this.register.unmarked.has(uid) && makers.size === twins.length;
   }
 
   clusterWritten(write: ClusterWrite): void {
-    const { process, resource, before, after } = write;
     this.#restarts.clusterWritten(write);
-    if (before === undefined) return;
-    const kept = after?.metadata.finalizers ?? [];
-    const removed = (before.metadata.finalizers ?? []).filter((name) => !kept.includes(name));
-    const strange = removed.filter((name) => name !== endpointFinalizer && name !== inUseFinalizer);
-    if (strange.length > 0) {
-      this.#broken("finalizers", `${process} took ${strange.join(", ")} off ${resource} ${before.metadata.name}`);
-    }
-    if (!removed.includes(endpointFinalizer)) return;
-    if (!isDeleting(before)) {
-      this.#broken(
-        "finalizers",
-        `${process} dropped the finalizer of ${before.metadata.name}, which is not being deleted`,
-      );
-    } else if (specOf(before)["deletionPolicy"] !== "Retain") {
-      const left = this.#options.endpoints().filter(({ name }) => name === markerOf(before.metadata.uid));
-      for (const { id } of left) {
-        this.#broken("finalizers", `${process} let ${before.metadata.name} go while its endpoint ${id} stands`);
-      }
-    }
+    this.#deletions.clusterWritten(write);
+    this.shards.clusterWritten(write);
   }
 
-  /** An operator links a Compute only to what carries its mark, what it is told to adopt, and what it was linked to. */
-  #checkAdoption(before: KubeObject | undefined, after: KubeObject): void {
-    const { uid, name } = after.metadata;
-    const id = annotationOf(after, "endpoint-id");
-    if (id === undefined || id === (before && annotationOf(before, "endpoint-id"))) return;
-    const endpoint = this.#options.endpoints().find((one) => one.id === id);
-    if (endpoint === undefined || this.#claimed.get(id)?.has(uid) === true || isOurs(after, endpoint)) return;
-    if (this.#everToldToAdopt.has(uid)) return;
-    this.#broken("adoption", `${name} was linked to ${id}, which it was never told to adopt`);
-  }
-
-  #checkDelete(target: StoredEndpoint): void {
-    const known = this.#knownLately();
-    const maker = known.filter(({ compute }) => target.name === markerOf(compute.metadata.uid));
-    const owners = maker.length > 0 ? maker : known.filter(({ compute }) => hasAdopted(compute, target));
-    if (owners.length === 0) {
-      this.#broken("never another's", `delete of ${target.id}, which is linked by an annotation at most`);
-    }
-    // Of several that adopted one endpoint, the one that goes takes it along.
-    const leaving = owners.filter(({ compute, until }) => until < Number.POSITIVE_INFINITY || isDeleting(compute));
-    for (const { compute } of leaving.length > 0 ? leaving : owners) {
-      const { uid } = compute.metadata;
-      const twins = this.#options.endpoints().filter(({ name }) => name === markerOf(uid));
-      const living = this.#known.get(uid)?.until === Number.POSITIVE_INFINITY && !isDeleting(compute);
-      const linked = linkedID(compute);
-      const hasAnother = linked !== target.id && this.#options.endpoints().some(({ id }) => id === linked);
-      if (living && twins.length < 2 && !hasAnother) {
-        this.#broken("never lost", `delete of ${target.id} while its Compute ${compute.metadata.name} is to be`);
-      }
-      const since = this.#policySince.get(uid) ?? 0;
-      if (specOf(compute)["deletionPolicy"] === "Retain" && !living && this.#now() - since > goodFaithMs) {
-        this.#broken("never lost", `delete of ${target.id} though ${compute.metadata.name} says Retain`);
-      }
-    }
-  }
-
-  #claimants(target: StoredEndpoint): KubeObject[] {
-    const ever = this.#claimed.get(target.id) ?? new Set();
-    return this.#knownLately()
-      .filter(({ compute }) => isOurs(compute, target) || ever.has(compute.metadata.uid) || adopts(compute, target))
-      .map(({ compute }) => compute);
-  }
-
-  #knownLately(): { compute: KubeObject; until: number }[] {
-    const now = this.#now();
-    return [...this.#known.values()].filter(({ until }) => until + goodFaithMs >= now);
-  }
-
-  #claim(endpointID: string, uid: string): void {
-    const uids = this.#claimed.get(endpointID) ?? new Set<string>();
-    this.#claimed.set(endpointID, uids.add(uid));
-  }
-
-  #nameOf(uid: string): string {
-    return this.#known.get(uid)?.compute.metadata.name ?? uid;
-  }
-
-  #now(): number {
-    return this.#options.clock.monotonic();
-  }
-
-  #broken(promise: string, message: string): void {
-    this.violations.push({ promise, message, atMs: this.#now() });
-  }
-
-  /** Uids of Computes for which a create came in when the Compute was long gone: nobody could know of it. */
-  createdTooLate(): string[] {
-    return this.#writes
-      .filter(({ kind, beyondSettle, carriedOut }) => kind === "create" && beyondSettle && carriedOut?.status === 201)
-      .map((write) => uidOfMarker(markOf(write)))
-      .filter((uid) => uid !== undefined)
-      .filter((uid) => this.#known.get(uid)?.until !== Number.POSITIVE_INFINITY);
+  /**
+   * Uids of Computes for which a create came in when the Compute was gone: nobody could know of it. Nor while it stands,
+   * where the service shows no names (`unseen`).
+   */
+  createdTooLate({ unseen }: { unseen: boolean }): string[] {
+    return this.#writes.filter(wasMadeTooLate).flatMap((write) => {
+      const uid = uidOfMarker(this.#services.nameFor(write));
+      if (uid === undefined) return [];
+      const goneAt = this.register.get(uid)?.until ?? 0;
+      return unseen || (write.carriedOut?.at ?? 0) > goneAt - lastLookMs ? [uid] : [];
+    });
   }
 
   /** Drops what is of no use any more after so long: of writes that ended, and Computes that were gone, before that. */
@@ -232,28 +134,47 @@ export class Promises {
     this.#writes.splice(0, this.#writes.length, ...kept);
     this.#restarts.forget(before);
     this.#lists.forget(before);
-    for (const [uid, { until }] of this.#known) {
-      if (until >= before) continue;
-      this.#known.delete(uid);
-      this.#policySince.delete(uid);
-      this.#markedAt.delete(uid);
-      this.#everToldToAdopt.delete(uid);
-    }
-    const standing = new Set(this.#options.endpoints().map(({ id }) => id));
-    for (const id of this.#claimed.keys()) if (!standing.has(id)) this.#claimed.delete(id);
+    this.register.forget(before, new Set(this.#services.endpoints().map(({ id }) => id)));
   }
 
-  /** For the promises that others check. */
-  report(promise: string, message: string): void {
-    this.#broken(promise, message);
+  /** An operator links a Compute only to what carries its mark, what it is told to adopt, and what it was linked to. */
+  #checkAdoption(before: KubeObject | undefined, after: KubeObject, process: string): void {
+    const { uid, name } = after.metadata;
+    const id = annotationOf(after, "endpoint-id");
+    if (id === undefined || id === (before && annotationOf(before, "endpoint-id"))) return;
+    const endpoint = this.#services.endpoints().find((one) => one.id === id);
+    if (endpoint === undefined || this.register.hasClaimed(id, uid)) return;
+    const takenForOwn = before !== undefined && this.#isTakenForOwn(before, endpoint, process);
+    if (takenForOwn || isOurs(after, endpoint) || this.register.wasToldToAdopt(uid)) return;
+    this.report("adoption", `${name} was linked to ${id}, which it was never told to adopt`);
+  }
+
+  /** Whether no name tells that an endpoint was made for another Compute, and nobody knows any more, or knows yet. */
+  #isTakenForOwn(compute: KubeObject, { id, branchId, type, name = "" }: StoredEndpoint, process: string): boolean {
+    const maker = this.register.get(uidOfMarker(name) ?? "");
+    const taker = markerOf(compute.metadata.uid);
+    if (this.#namesShown || maker === undefined || name === taker) return false;
+    const forgotten = maker.until < (this.#startedAt.get(process) ?? 0);
+    if (linkedID(maker.compute) === id && !forgotten) return false;
+    const mark = createMarkOf(compute);
+    const fits = mark?.branchID === branchId && specOf(compute)["type"] === type;
+    if (fits) this.#services.swap(id, taker, name);
+    else if (adopts(compute, { id, branchId, type })) this.#services.rename(id, taker);
+    return fits;
+  }
+
+  /** What stands at another service is not made anew, however empty the one is that the connection was led to. */
+  #checkCreate(write: ServiceWrite): void {
+    const known = this.register.get(uidOfMarker(markOf(write)) ?? "");
+    const linked = known && linkedID(known.compute);
+    if (linked === undefined || known === undefined) return;
+    const elsewhere = this.#services.all.some((host) => host.endpoint(linked) !== undefined);
+    const asked = known.askedAt !== undefined && known.askedAt >= this.#services.firstEditedAt;
+    if (!elsewhere || asked || this.#services.at(write.service).endpoint(linked) !== undefined) return;
+    this.report("mass loss", `${known.compute.metadata.name} is made anew, and ${linked} stands at another service`);
   }
 }
 
-function hasFinalizer(compute: KubeObject | undefined): boolean {
-  return compute?.metadata.finalizers?.includes(endpointFinalizer) ?? false;
-}
-
-/** Whether a Compute took an endpoint over: a move since then does not undo that. */
-function hasAdopted(compute: KubeObject, target: StoredEndpoint): boolean {
-  return specOf(compute)["adopt"] !== undefined && linkedID(compute) === target.id;
+function wasMadeTooLate({ kind, beyondSettle, carriedOut }: ServiceWrite): boolean {
+  return kind === "create" && beyondSettle && carriedOut?.status === 201;
 }

@@ -7,6 +7,8 @@ export interface ServiceWrite {
   number: number;
   process: string;
   kind: "create" | "patch" | "delete" | "restart";
+  /** The base URL that it was sent to. */
+  service: string;
   project: string;
   /** Absent for a create until it is carried out. */
   endpointID: string | undefined;

@@ -1,10 +1,11 @@
+import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
-import { annotationOf, conditionOf } from "./computes.ts";
+import { annotationOf, conditionOf, markerOf } from "./computes.ts";
 import { noFaults } from "./fates.ts";
 import type { Gate } from "./gate.ts";
 import { complaints, isUndecidable, type Scene } from "./judge.ts";
 import { perform } from "./perform.ts";
-import type { Violation } from "./records.ts";
+import { markOf, type Violation } from "./records.ts";
 import type { Script } from "./script.ts";
 import { type Plant, World } from "./world.ts";
 
@@ -35,8 +36,7 @@ const quietForMs = 95_000;
 
 /** Plays a script to its end, lets everything come to rest, and tells which promises were broken on the way. */
 export async function play(script: Script, options: RunOptions = {}): Promise<RunResult> {
-  const { seed, operators, rates } = script;
-  const world = new World({ seed, operators, rates, ...options });
+  const world = new World({ ...script, ...options });
   try {
     world.start();
     for (const { atMs, action } of script.actions) {
@@ -73,7 +73,7 @@ export async function comeToRest(world: World): Promise<void> {
   while (clock.monotonic() < calmAt + restWithinMs) {
     await world.runUntil(clock.monotonic() + lookEveryMs);
     if (promises.violations.length > 0) return;
-    wrong = complaints(sceneOf(world));
+    wrong = complaintsOf(world);
     if (world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();
     const restedSince = Math.max(world.witness.lastWrite.at, serviceRestsFrom);
     if (wrong.length === 0 && clock.monotonic() - restedSince > seenWithinMs) break;
@@ -81,21 +81,38 @@ export async function comeToRest(world: World): Promise<void> {
   }
   for (const complaint of wrong) promises.report("all is well afterwards", complaint);
   const restedAt = clock.monotonic();
+  world.witness.atRest();
   await world.runUntil(restedAt + quietForMs);
   const { at, what } = world.witness.lastWrite;
   if (at > restedAt) {
     promises.report("quiet when settled", `${Math.round(at - restedAt)} ms after all was well: ${what()}`);
   }
-  for (const complaint of complaints(sceneOf(world))) promises.report("all stays well", complaint);
+  for (const complaint of complaintsOf(world)) promises.report("all stays well", complaint);
 }
 
-function sceneOf({ people, host, promises }: World): Scene {
+function sceneOf({ people, host, promises, services, strictSpec }: World): Scene {
+  const { register } = promises;
   return {
     computes: people.computes(),
     endpoints: host.allEndpoints(),
     pools: people.pools(),
-    mayLeave: new Set([...promises.letGoByPerson, ...promises.retained, ...promises.createdTooLate()]),
+    namesShown: !strictSpec,
+    mayLeave: new Set([
+      ...register.letGoByPerson,
+      ...register.retained,
+      ...register.uninstalled,
+      ...register.askedSince(services.firstEditedAt),
+      ...promises.createdTooLate({ unseen: strictSpec }),
+      // Where no name is shown, the note that a person dropped was all that told of it.
+      ...(strictSpec ? [...register.replaced, ...register.unmarked] : []),
+    ]),
   };
+}
+
+function complaintsOf(world: World): string[] {
+  const { awaited } = world.people;
+  const ending = awaited === undefined ? [] : [`${awaited} is still being deleted`];
+  return [...ending, ...complaints(sceneOf(world))];
 }
 
 /** What was down, paused or without a key comes back by itself; the last of it within a minute or so. */
@@ -113,9 +130,26 @@ function lendAHand(world: World, calmAt: number): void {
     const { name, uid } = compute.metadata;
     const reason = conditionOf(compute, "Ready")?.reason;
     if (reason === "MassLoss") people.annotate(name, "reconcileRequestedAt", `calm-${minutes}`);
-    const keyChanged = world.keyChangedAt > (world.promises.markedAt(uid) ?? Number.POSITIVE_INFINITY);
-    if (reason === "CreateUnknown" && isUndecidable(compute, scene, keyChanged)) {
-      people.annotate(name, "pending-create", null);
+    const wasOthers = (id: string) => world.promises.register.wasOthers(id, uid);
+    if (reason === "CreateUnknown" && isUndecidable(compute, scene, sentElsewhere(world, uid), wasOthers)) {
+      tellOutcome(world, compute);
     }
   }
+}
+
+/** Whether a pending create was sent, or may have been, with another key or to another service than the present one. */
+function sentElsewhere({ promises, services, keyChangedAt }: World, uid: string): "key" | "service" | undefined {
+  const markedAt = promises.register.get(uid)?.marked?.at ?? 0;
+  const sent = promises.writes.findLast((write) => write.kind === "create" && markOf(write) === markerOf(uid));
+  const last = sent !== undefined && sent.sentAt >= markedAt ? sent : undefined;
+  const away = last === undefined ? services.editedSince(markedAt - seenWithinMs) : last.service !== services.baseURL;
+  if (away) return "service";
+  return keyChangedAt > markedAt - seenWithinMs ? "key" : undefined;
+}
+
+/** A person who finds the endpoint at the service names it; else takes the mark away. */
+function tellOutcome({ people, host }: World, { metadata }: KubeObject): void {
+  const made = host.allEndpoints().find(({ name }) => name === markerOf(metadata.uid));
+  if (made === undefined) people.annotate(metadata.name, "pending-create", null);
+  else people.adopt(metadata.name, made.id);
 }

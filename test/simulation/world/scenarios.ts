@@ -20,6 +20,9 @@ const scenario = (...actions: [seconds: number, action: Action][]): Script => {
   return { seed: 1, operators: 1, rates: noFaults, actions: timed, calmAtMs: last + 5000 };
 };
 
+/** The same at a service that shows only what its specification shows. */
+const unnamed = (script: Script): Script => ({ ...script, strictSpec: true });
+
 const apply = (more: JsonObject = {}): Action => ({ do: "apply", name: "c0", spec: spec(more) });
 
 /** What an operator has to get right whenever it is interrupted: one thing after another, in fair weather. */
@@ -60,4 +63,25 @@ export const scenarios: Readonly<Record<string, Script>> = {
     [10, { do: "scale pool", name: "p", replicas: 3, template: spec() }],
     [20, { do: "scale pool", name: "p", replicas: 1, template: spec() }],
   ),
+  "creating a primary where no names are shown": unnamed(scenario([1, apply()])),
+  "creating a replica where no names are shown": unnamed(scenario([1, apply({ type: "read_only" })])),
+  "deleting a primary where no names are shown": unnamed(scenario([1, apply()], [10, { do: "delete", name: "c0" }])),
+  "deleting a replica where no names are shown": unnamed(
+    scenario([1, apply({ type: "read_only" })], [10, { do: "delete", name: "c0" }]),
+  ),
+  "deleting the namespace": scenario([1, apply({ type: "read_only" })], [10, { do: "delete namespace" }]),
+  "deleting the CRDs": scenario([1, apply({ adopt: { branchPrimary: true } })], [10, { do: "delete CRDs", all: true }]),
+  "leading the connection to another service and back": scenario(
+    [1, apply()],
+    [10, { do: "edit base URL", backAfterMs: 20_000 }],
+    [30, apply({ pooler: { enabled: true } })],
+  ),
+  "moving from one shard to the other": {
+    ...scenario(
+      [1, apply()],
+      [10, { do: "label", name: "c0", shard: "b" }],
+      [11, apply({ pooler: { enabled: true } })],
+    ),
+    shards: true,
+  },
 };

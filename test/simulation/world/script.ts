@@ -3,6 +3,7 @@ import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
 import { noFaults, type Rates } from "./fates.ts";
+import { withMore } from "./seldom.ts";
 import { branchesOf, projects } from "./service-host.ts";
 
 /** All that one seed decides about a run; the weather's own dice come from the same seed. */
@@ -10,6 +11,10 @@ export interface Script {
   seed: number;
   /** How many operator processes compete for the Lease; one leads without. */
   operators: 1 | 2;
+  /** Two operators divide the Computes by label instead, without a Lease. */
+  shards?: true;
+  /** The service shows and serves only what its specification shows. */
+  strictSpec?: true;
   rates: Rates;
   actions: readonly Timed[];
   /** When the last action is over and the faults stop. */
@@ -21,6 +26,11 @@ const sizes = [0.25, 0.5, 1, 2, 4] as const;
 
 /** Makes up a run: who does what when, and what goes wrong how often. */
 export function scriptOf(seed: number): Script {
+  return withMore(plainScriptOf(seed));
+}
+
+/** The same without what happens seldom: uninstalling, shards, another service, and the like. */
+export function plainScriptOf(seed: number): Script {
   const dice = new Dice(seededRandom(seed));
   const calmAtMs = dice.between(60_000, 240_000);
   const fleet = names.slice(0, dice.between(1, names.length + 1)).map((name) => newMember(dice, name));

@@ -17,6 +17,19 @@ export interface Reply {
 /** The key of the people who look after the service; the operator has keys of its own. */
 export const peoplesKey = "peoples-key";
 const consoleKey = "console-key";
+/** The key of an account that has no part in the projects. */
+export const strangersKey = "the-key-of-a-perfect-stranger";
+
+export interface HostOptions {
+  clock: Clock;
+  random: Random;
+  firstKey: string;
+  onError: (error: unknown) => void;
+  /** Shows and serves only what the specification shows. */
+  strictSpec?: boolean;
+  /** Has no endpoints, and takes any key. */
+  empty?: boolean;
+}
 
 export const projects = ["shiny-wind-000001", "quiet-moon-000002"] as const;
 export const branchesOf = (project: string): string[] =>
@@ -25,28 +38,49 @@ export const branchesOf = (project: string): string[] =>
 /** The real service, in this process, on in-memory SQLite, with what people do there and how it once looked. */
 export class ServiceHost {
   readonly service: Service;
+  /** Where keys are made, on the same store: the specification has a console for that, and no calls. */
+  readonly #console: Service;
+  readonly #options: HostOptions;
   readonly #clock: Clock;
+  /** The name that each create gave its endpoint, also where the service drops it: how the judge tells them apart. */
+  readonly #made = new Map<string, string>();
   /** Lists as they stood before each change, oldest first: what a lagging replica shows. */
   readonly #past: { until: number; project: string; reply: Reply }[] = [];
   /** Endpoints by project as they stand until the service's next change: the judge looks far more often than that. */
   readonly #standing = new Map<string, readonly StoredEndpoint[]>();
 
-  constructor(options: { clock: Clock; random: Random; firstKey: string; onError: (error: unknown) => void }) {
-    const { clock, random, firstKey, onError } = options;
+  constructor(options: HostOptions) {
+    const { clock, random, firstKey, onError, strictSpec = false, empty = false } = options;
+    this.#options = options;
     this.#clock = clock;
     const store = Store.open(":memory:");
     // Its own wall clock, in whole milliseconds, which nobody sets: only the cluster's machines have theirs stepped.
     const start = clock.now();
     const wall = { now: () => Math.floor(start + clock.monotonic()), after: clock.after.bind(clock) };
-    this.service = createService({ clock: wall, random, ids: seededIds(random), store, onError });
+    const ports = { clock: wall, random, ids: seededIds(random), store, onError };
+    this.service = createService({ ...ports, options: { strictSpec } });
+    this.#console = strictSpec ? createService(ports) : this.service;
     this.service.onChange(() => this.#standing.clear());
-    this.service.change((world, at) => plant(world, seedWith(firstKey), at));
+    this.service.change((world, at) =>
+      plant(world, empty ? withoutEndpoints(seedWith(firstKey)) : seedWith(firstKey), at),
+    );
   }
 
   /** Carries a request out and answers it. */
   request(method: string, path: string, key: string, body?: unknown): Reply {
     if (method !== "GET") this.#remember(path);
-    const reply = this.service.call({
+    return this.#call(this.service, method, path, this.#options.empty === true ? this.#options.firstKey : key, body);
+  }
+
+  /** An endpoint was made under this name. */
+  made(endpointID: string, name: string | undefined): void {
+    if (name === undefined) return;
+    this.#made.set(endpointID, name);
+    this.#standing.clear();
+  }
+
+  #call(service: Service, method: string, path: string, key: string, body?: unknown): Reply {
+    const reply = service.call({
       method,
       path: `/api/v2${path.split("?")[0] ?? ""}`,
       query: Object.fromEntries(new URLSearchParams(path.split("?")[1] ?? "")),
@@ -89,7 +123,7 @@ export class ServiceHost {
     this.service.settle();
     const known = this.#standing.get(project);
     if (known !== undefined) return known;
-    const endpoints = this.service.world.store.endpoints.list(project);
+    const endpoints = this.service.world.store.endpoints.list(project).map((endpoint) => this.#named(endpoint));
     this.#standing.set(project, endpoints);
     return endpoints;
   }
@@ -99,22 +133,32 @@ export class ServiceHost {
   }
 
   endpoint(id: string): StoredEndpoint | undefined {
-    return this.service.world.store.endpoints.byId(id);
+    const endpoint = this.service.world.store.endpoints.byId(id);
+    return endpoint && this.#named(endpoint);
+  }
+
+  #named(endpoint: StoredEndpoint): StoredEndpoint {
+    const name = this.#options.strictSpec === true ? this.#made.get(endpoint.id) : endpoint.name;
+    return name === endpoint.name ? endpoint : { ...endpoint, name };
   }
 
   /** Makes a key for the operator's account, in the console; answers its secret. */
   newKey(name: string): string {
-    const made: unknown = JSON.parse(this.request("POST", "/api_keys", consoleKey, { key_name: name }).text ?? "");
+    const made: unknown = JSON.parse(this.#inConsole("POST", "/api_keys", { key_name: name }).text ?? "");
     if (typeof made !== "object" || made === null || !("key" in made)) throw new Error("no key was made");
     return String(made.key);
   }
 
   /** Revokes every key made for the operator before the one of this name; all of them where none is named. */
   revokeKeysBefore(name: string | undefined): void {
-    const listed: unknown = JSON.parse(this.request("GET", "/api_keys", consoleKey).text ?? "[]");
+    const listed: unknown = JSON.parse(this.#inConsole("GET", "/api_keys").text ?? "[]");
     const keys = KeyList.parse(listed).filter((key) => key.name !== "console");
     const kept = name === undefined ? Number.POSITIVE_INFINITY : (keys.find((key) => key.name === name)?.id ?? 0);
-    for (const { id } of keys) if (id < kept) this.request("DELETE", `/api_keys/${id}`, consoleKey);
+    for (const { id } of keys) if (id < kept) this.#inConsole("DELETE", `/api_keys/${id}`);
+  }
+
+  #inConsole(method: string, path: string, body?: unknown): Reply {
+    return this.#call(this.#console, method, path, consoleKey, body);
   }
 
   close(): void {
@@ -148,6 +192,7 @@ function seedWith(firstKey: string): Seed {
           { name: "first", key: firstKey },
         ],
       },
+      { id: "acc-stranger", email: "stranger@example.com", apiKeys: [{ name: "stranger", key: strangersKey }] },
       { id: "acc-dev", email: "dev@example.com", plan: "scale", apiKeys: [{ name: "people", key: peoplesKey }] },
     ],
     organizations: [
@@ -169,4 +214,8 @@ function seedWith(firstKey: string): Seed {
   });
   seeds.set(firstKey, seed);
   return seed;
+}
+
+function withoutEndpoints(seed: Seed): Seed {
+  return { ...seed, projects: seed.projects.map((project) => ({ ...project, endpoints: [] })) };
 }

@@ -9,7 +9,8 @@ import type { ServiceFate, Weather } from "./fates.ts";
 import type { Gate } from "./gate.ts";
 import type { SimProcess } from "./process.ts";
 import type { ServiceWrite } from "./records.ts";
-import type { Reply, ServiceHost } from "./service-host.ts";
+import type { Reply } from "./service-host.ts";
+import type { Services } from "./services.ts";
 
 /** Hears of every request of an operator to the service. */
 export interface ServiceWitness {
@@ -31,7 +32,7 @@ export interface HeardAnswer {
 
 export interface ServicePortOptions {
   process: SimProcess;
-  host: ServiceHost;
+  services: Services;
   /** The world's, which goes on when the process does not. */
   clock: Clock;
   weather: Weather;
@@ -138,7 +139,8 @@ export class SimServiceTransport implements ServiceTransport {
   }
 
   #carryOut(request: ServiceRequest, write: ServiceWrite | undefined, fate: ServiceFate): Reply {
-    const { host, witness, clock } = this.#options;
+    const { services, witness, clock } = this.#options;
+    const host = services.at(request.baseURL);
     const key = request.key.authorization().replace(/^Bearer /, "");
     const query = new URLSearchParams(request.query).toString();
     const path = query === "" ? request.path : `${request.path}?${query}`;
@@ -146,7 +148,10 @@ export class SimServiceTransport implements ServiceTransport {
     const reply = host.request(request.method, path, key, request.body);
     if (write !== undefined) {
       write.carriedOut = { at: clock.monotonic(), status: reply.status };
-      if (write.kind === "create" && reply.status === 201) write.endpointID = createdID(reply);
+      if (write.kind === "create" && reply.status === 201) {
+        write.endpointID = createdID(reply);
+        host.made(write.endpointID ?? "", services.nameFor(write));
+      }
       witness.carriedOut(write);
     }
     return reply;

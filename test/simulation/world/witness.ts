@@ -9,13 +9,16 @@ import { KeyGuard } from "./key-guard.ts";
 import { LeaderGuard } from "./leader-guard.ts";
 import type { Promises } from "./promises.ts";
 import type { ServiceWrite } from "./records.ts";
-import type { ServiceHost } from "./service-host.ts";
 import type { HeardAnswer } from "./service-port.ts";
+import type { Services } from "./services.ts";
+
+/** Of one object, by all operators together: some thirty are usual in the worst weather. */
+const mostWritesAMinute = 150;
 
 export interface WitnessOptions {
   clock: Clock;
   server: ApiServer;
-  host: ServiceHost;
+  services: Services;
   promises: Promises;
   /** Computes as they stand in the cluster. */
   computes: () => readonly KubeObject[];
@@ -34,6 +37,10 @@ export class Witness {
   /** What happened, to be put into words only where somebody asks. */
   readonly #history: { at: number; what: () => string }[] = [];
   #writes = 0;
+  readonly #writesInMinute = new Map<string, number>();
+  #minute = 0;
+  /** Processes that wrote a connection since everything was at rest. */
+  readonly #hasSpoken = new Set<string>();
 
   constructor(options: WitnessOptions) {
     this.#options = options;
@@ -62,7 +69,7 @@ export class Witness {
   clusterChanged({ resource, object, previous, type }: Change, process: string | undefined): void {
     const { promises, clock } = this.#options;
     const after = type === "DELETED" ? undefined : object;
-    if (resource.plural === "computes") promises.computeChanged(previous, after, process !== undefined);
+    if (resource.plural === "computes") promises.computeChanged(previous, after, process);
     if (process === undefined || resource.plural === "leases") return;
     promises.clusterWritten({ process, at: clock.monotonic(), resource: resource.plural, before: previous, after });
     if (resource.plural !== "secrets" && this.keys.leakedIn(JSON.stringify(object))) {
@@ -71,8 +78,11 @@ export class Witness {
     if (resource.plural === "events") return;
     const what = () => `${process} changed ${resource.kind} ${object.metadata.name}: ${changedIn(previous, after)}`;
     this.note(what);
-    // What a connection is good for is read again every ten minutes, and may only then be known.
-    if (resource.plural !== "serviceconnections") this.lastWrite = { at: this.#now(), what };
+    this.#countWrites(process, object);
+    // What a connection is good for is read again every ten minutes, and may only then be known: that is one write.
+    if (resource.plural !== "serviceconnections" || this.#hasSpoken.has(process)) {
+      this.lastWrite = { at: this.#now(), what };
+    } else this.#hasSpoken.add(process);
   }
 
   clusterRequested(process: string, { method, path }: ClusterRequest): void {
@@ -83,7 +93,7 @@ export class Witness {
   /** A request to the service leaves; answers the record of a write, which is filled in as it goes on. */
   sent(process: string, request: ServiceRequest): ServiceWrite | undefined {
     this.steps += 1;
-    this.#budgets.sent(process, request.key.fingerprint(), request.method);
+    this.#budgets.sent(process, accountOf(request), request.method);
     const write = this.#recordOf(process, request);
     if (write === undefined) return undefined;
     const { method, path } = request;
@@ -102,23 +112,40 @@ export class Witness {
     this.#options.promises.carriedOut(write);
   }
 
-  heard(
-    process: string,
-    { method, path, key }: ServiceRequest,
-    { status, retryAfterMs, sentAt, own }: HeardAnswer,
-  ): void {
+  heard(process: string, request: ServiceRequest, { status, retryAfterMs, sentAt, own }: HeardAnswer): void {
+    const { method, path, baseURL } = request;
     const told = retryAfterMs !== undefined && (status === 429 || status === 503);
-    if (told) this.#budgets.toldToWait(process, key.fingerprint(), retryAfterMs);
+    if (told) this.#budgets.toldToWait(process, accountOf(request), retryAfterMs);
     const [, project] = /^\/projects\/([^/]+)\/endpoints$/.exec(path) ?? [];
     if (own && method === "GET" && status === 200 && project !== undefined)
-      this.#options.promises.listed(process, project, sentAt);
+      this.#options.promises.listed(process, baseURL, project, sentAt);
   }
 
   logged(process: string, line: string): void {
     if (this.keys.leakedIn(line)) this.#options.promises.report("keys stay secret", `${process} logged a key: ${line}`);
   }
 
-  #recordOf(process: string, { method, path, body }: ServiceRequest): ServiceWrite | undefined {
+  /** No operator writes one object again and again, as two that answer each other would. */
+  #countWrites(process: string, { kind, metadata: { uid, name } }: KubeObject): void {
+    const minute = Math.floor(this.#now() / 60_000);
+    if (minute !== this.#minute) this.#writesInMinute.clear();
+    this.#minute = minute;
+    const count = (this.#writesInMinute.get(uid) ?? 0) + 1;
+    this.#writesInMinute.set(uid, count);
+    if (count > mostWritesAMinute) {
+      this.#options.promises.report(
+        "no hot loop",
+        `${process} and others wrote ${kind} ${name} ${count} times in a minute`,
+      );
+    }
+  }
+
+  /** Everything is at rest: what is written from now on is noise. */
+  atRest(): void {
+    this.#hasSpoken.clear();
+  }
+
+  #recordOf(process: string, { method, baseURL, path, body }: ServiceRequest): ServiceWrite | undefined {
     const [, project, endpointID, restart] =
       /^\/projects\/([^/]+)\/endpoints(?:\/([^/]+))?(\/restart)?$/.exec(path) ?? [];
     if (method === "GET" || project === undefined) return undefined;
@@ -127,12 +154,13 @@ export class Witness {
       number: ++this.#writes,
       process,
       kind: kinds[method],
+      service: baseURL,
       project,
       endpointID,
       body,
       sentAt: this.#now(),
       computes: this.#options.computes(),
-      target: endpointID === undefined ? undefined : this.#options.host.endpoint(endpointID),
+      target: endpointID === undefined ? undefined : this.#options.services.at(baseURL).endpoint(endpointID),
       beyondSettle: false,
       carriedOut: undefined,
       heard: false,
@@ -143,6 +171,11 @@ export class Witness {
   #now(): number {
     return this.#options.clock.monotonic();
   }
+}
+
+/** Names base URL and key: what a budget and a pause belong to. */
+function accountOf({ baseURL, key }: ServiceRequest): string {
+  return `${baseURL} ${key.fingerprint()}`;
 }
 
 /** The members that differ between two versions of an object, two levels deep. */

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { parse } from "yaml";
 import type { ServiceTransport } from "../../../src/operator/client/transport.ts";
 import type { ClusterRequest, ClusterTransport } from "../../../src/operator/cluster/transport.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -10,11 +8,12 @@ import { SimClusterTransport } from "./cluster-port.ts";
 import { type Rates, Weather } from "./fates.ts";
 import { type Gate, openGate } from "./gate.ts";
 import { type OperatorHandle, startOperator } from "./operator.ts";
-import { People } from "./people.ts";
+import { otherServiceURL, People, serviceURL } from "./people.ts";
 import { SimProcess } from "./process.ts";
 import { Promises } from "./promises.ts";
-import { ServiceHost } from "./service-host.ts";
+import { ServiceHost, strangersKey } from "./service-host.ts";
 import { SimServiceTransport } from "./service-port.ts";
+import { Services } from "./services.ts";
 import { Witness } from "./witness.ts";
 
 /** Changes to the ports of an operator, by which a test plants a bug in it from outside. */
@@ -27,6 +26,8 @@ export interface WorldOptions {
   seed: number;
   /** One leads without an election; two compete for a Lease. */
   operators: 1 | 2;
+  shards?: true;
+  strictSpec?: true;
   rates: Rates;
   gate?: Gate;
   plant?: Plant;
@@ -37,23 +38,32 @@ export const createSettleMs = 60_000;
 const mostTasksASecond = 5000;
 const firstKey = "key-number-0-of-the-simulated-operator";
 
-const definitions: readonly unknown[] = ["computes", "serviceconnections", "computepools"].map((name) =>
-  parse(readFileSync(`crds/${name}.yaml`, "utf8")),
-);
+/** The label selectors of two operators that divide the Computes, as `deploy/overlays/two-shards` has them. */
+export const shards = { a: "compute-operator.dev/shard!=b", b: "compute-operator.dev/shard=b" } as const;
+type Shard = keyof typeof shards;
+
+/** How often people look whether what they deleted is gone, in milliseconds. */
+const lookForEndMs = 2000;
 
 /** The whole of it in one process, on one clock and one seed: cluster, service, operators, people and weather. */
 export class World {
   readonly clock = new VirtualClock();
   readonly server: ApiServer;
+  /** The service that connections are meant to lead to. */
   readonly host: ServiceHost;
+  readonly services = new Services(this.clock);
   readonly weather: Weather;
   readonly people: People;
   readonly promises: Promises;
   readonly witness: Witness;
   readonly #options: WorldOptions;
-  readonly #running = new Map<string, { process: SimProcess; operator: OperatorHandle; cut: () => void }>();
+  readonly #running = new Map<
+    string,
+    { process: SimProcess; operator: OperatorHandle; cut: () => void; shard: Shard | undefined }
+  >();
   #started = 0;
   #keysMade = 0;
+  #key = firstKey;
   /** When the operator was last given a key. */
   keyChangedAt = 0;
   #actor: string | undefined;
@@ -63,27 +73,28 @@ export class World {
     const { seed, rates } = options;
     const { clock } = this;
     this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x51ed), controllerManager: true });
-    for (const body of definitions) {
-      this.server.handle({ method: "POST", path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body });
-    }
-    this.host = new ServiceHost({
-      clock,
-      random: seededRandom(seed ^ 0x2c0f),
-      firstKey,
-      onError: (error) => this.promises.report("the service works", inWords(error)),
-    });
+    this.host = this.#newHost(seed ^ 0x2c0f, { strictSpec: options.strictSpec ?? false });
     this.weather = new Weather(seededRandom(seed ^ 0x7a3d), rates, createSettleMs);
     this.people = new People(this.server);
-    this.promises = new Promises({ clock, endpoints: () => this.host.allEndpoints() });
-    const { server, host, promises, people } = this;
-    this.witness = new Witness({ clock, server, host, promises, computes: () => people.computes() });
+    this.services.add(serviceURL, this.host);
+    const { server, services, people } = this;
+    this.promises = new Promises({ clock, services, namesShown: !this.strictSpec });
+    const { promises } = this;
+    this.witness = new Witness({ clock, server, services, promises, computes: () => people.computes() });
     this.witness.keys.add(firstKey);
+    this.witness.keys.add(strangersKey);
     this.server.store.subscribe((change) => this.witness.clusterChanged(change, this.#actor));
     this.people.settle(firstKey);
   }
 
+  get strictSpec(): boolean {
+    return this.#options.strictSpec === true;
+  }
+
   start(): void {
-    for (let index = 0; index < this.#options.operators; index++) this.#start();
+    if (this.#options.shards === true) {
+      for (const shard of ["a", "b"] as const) this.#start(shard);
+    } else for (let index = 0; index < this.#options.operators; index++) this.#start();
   }
 
   /** Lets time pass until `atMs`, or until a promise is broken. */
@@ -107,7 +118,7 @@ export class World {
     running.process.kill();
     running.cut();
     this.#running.delete(name);
-    this.clock.after(downMs, () => this.#start());
+    this.clock.after(downMs, () => this.#start(running.shard));
   }
 
   pause(ms: number, slept: boolean): void {
@@ -133,17 +144,70 @@ export class World {
     const name = `key-${++this.#keysMade}`;
     const key = this.host.newKey(name);
     this.witness.keys.add(key);
+    this.#setKey(key);
+    return name;
+  }
+
+  giveStrangersKey(): void {
+    this.#setKey(strangersKey);
+  }
+
+  #setKey(key: string): void {
+    this.#key = key;
     this.people.setKey(key);
     this.keyChangedAt = this.clock.monotonic();
-    return name;
+  }
+
+  /** The base URL of the connection is edited to a service that has none of the endpoints. */
+  pointElsewhere(): void {
+    if (!this.services.has(otherServiceURL)) {
+      this.services.add(otherServiceURL, this.#newHost(this.#options.seed ^ 0x1b77, { empty: true }));
+    }
+    this.#point(otherServiceURL);
+  }
+
+  pointBack(): void {
+    this.#point(serviceURL);
+  }
+
+  #point(baseURL: string): void {
+    this.services.lead(baseURL);
+    this.people.setBaseURL(baseURL);
+  }
+
+  uninstall(all: boolean): void {
+    this.promises.register.uninstallingSince ??= this.clock.monotonic();
+    this.people.deleteCRDs(all);
+  }
+
+  /** As soon as what is being deleted is gone, people make everything anew. */
+  comeBack(): void {
+    if (this.people.awaited !== undefined) {
+      this.clock.after(lookForEndMs, () => this.comeBack());
+      return;
+    }
+    this.promises.register.uninstallingSince = undefined;
+    this.cutWatches();
+    this.people.settle(this.#key);
+    this.people.setBaseURL(this.services.baseURL);
   }
 
   close(): void {
     for (const { process } of this.#running.values()) process.kill();
-    this.host.close();
+    this.services.close();
   }
 
-  #start(): void {
+  #newHost(seed: number, kind: { strictSpec?: boolean; empty?: boolean }): ServiceHost {
+    return new ServiceHost({
+      ...kind,
+      clock: this.clock,
+      random: seededRandom(seed),
+      firstKey,
+      onError: (error) => this.promises.report("the service works", inWords(error)),
+    });
+  }
+
+  #start(shard?: Shard): void {
     const process = new SimProcess(`operator-${++this.#started}`, this.clock);
     const { seed, plant = {}, operators } = this.#options;
     const { cluster, service, cut } = this.#portsOf(process);
@@ -153,6 +217,7 @@ export class World {
       serviceTransport: plant.service?.(service, process) ?? service,
       random: seededRandom(seed + this.#started * 7919),
       elect: operators > 1,
+      selector: shard === undefined ? undefined : shards[shard],
       createSettleMs,
       line: (line) => this.witness.logged(process.name, line),
       onEnd: (error) => {
@@ -160,11 +225,12 @@ export class World {
         this.promises.report("the operator keeps running", `${process.name} ended: ${inWords(error)}`);
       },
     });
-    this.#running.set(process.name, { process, operator, cut });
+    this.#running.set(process.name, { process, operator, cut, shard });
+    this.promises.started(process.name, shard === undefined ? undefined : shards[shard]);
   }
 
   #portsOf(process: SimProcess): { cluster: ClusterTransport; service: ServiceTransport; cut: () => void } {
-    const { clock, host, weather, witness, server } = this;
+    const { clock, weather, witness, server, services } = this;
     const { gate = openGate } = this.#options;
     const front = {
       store: server.store,
@@ -176,7 +242,7 @@ export class World {
     const calm = new InMemoryClusterTransport(front, clock);
     return {
       cluster: new SimClusterTransport({ process, inner, calm, gate, crash, witness }),
-      service: new SimServiceTransport({ process, host, clock, weather, gate, crash, createSettleMs, witness }),
+      service: new SimServiceTransport({ process, services, clock, weather, gate, crash, createSettleMs, witness }),
       cut: () => inner.cutWatches(),
     };
   }

@@ -126,7 +126,7 @@ function endsAt(self: Compute, holder: Compute, rivals: Rivals, endpoints: Endpo
   return false;
 }
 
-function olderFirst(a: Compute, b: Compute): number {
+export function olderFirst(a: Compute, b: Compute): number {
   const age = (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "");
   return age || (a.metadata.uid < b.metadata.uid ? -1 : 1);
 }

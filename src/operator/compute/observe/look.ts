@@ -7,7 +7,7 @@ import { annotations } from "../../resources/names.ts";
 import type { Memory } from "../memory.ts";
 import { compare } from "../plan/fields.ts";
 import type { ClaimIndex } from "./claim-index.ts";
-import { isOutsider, type Rivals } from "./claims.ts";
+import { isOutsider, ownerOf, type Rivals } from "./claims.ts";
 import { createdProof, EndpointIndex, linksOf, recordedID } from "./link.ts";
 import { createMarkOf, hasArrived } from "./marks.ts";
 import { generationOf, isGuarded, type List } from "./view.ts";
@@ -85,7 +85,7 @@ function isNameless(endpoint: Endpoint | undefined): boolean {
 }
 
 /** Remembers what a list newly tells: how long something has been missing, and whether a change has taken. */
-export function takeNote(memory: Memory, compute: Compute, list: List, now: number): void {
+export function takeNote(memory: Memory, compute: Compute, list: List, rivals: Rivals, now: number): void {
   const { link } = list.links;
   if (link !== undefined && link.proof !== "none") {
     memory.proved = { endpointID: link.endpoint.id, proof: link.proof };
@@ -94,7 +94,7 @@ export function takeNote(memory: Memory, compute: Compute, list: List, now: numb
     if (list.endpoints.byID(id) === undefined) memory.answeredDeletes.delete(id);
   }
   noteMissing(memory, list);
-  noteCreate(memory, compute, list, now);
+  noteCreate(memory, compute, list, rivals, now);
   notePatched(memory, compute, list);
 }
 
@@ -112,7 +112,8 @@ function noteMissing(memory: Memory, { links, startedAt }: List): void {
   }
 }
 
-function noteCreate(memory: Memory, compute: Compute, { links, startedAt }: List, now: number): void {
+function noteCreate(memory: Memory, compute: Compute, list: List, rivals: Rivals, now: number): void {
+  const { links, startedAt, markers, endpoints } = list;
   const mark = createMarkOf(compute);
   if (mark === undefined) {
     // Gone together with our finalizer, as by kubectl replace, it is put back; a person who means it takes it alone.
@@ -126,6 +127,15 @@ function noteCreate(memory: Memory, compute: Compute, { links, startedAt }: List
   if (memory.pendingCreate?.since !== mark.since) memory.pendingCreate = { since: mark.since, seenAt: now };
   memory.pendingCreate.mark = mark;
   memory.pendingCreate.firstListWithout ??= startedAt;
+  if (markers === "shown") return;
+  const known = memory.pendingCreate.nameless;
+  const nameless = endpoints.all.filter(isNameless);
+  memory.pendingCreate.nameless = new Map(nameless.map(({ id }) => [id, known?.get(id) ?? startedAt]));
+  const owned = nameless.filter((endpoint) => {
+    const owner = ownerOf(endpoint, rivals, endpoints);
+    return owner !== undefined && owner.metadata.uid !== compute.metadata.uid;
+  });
+  memory.pendingCreate.others = new Set([...(memory.pendingCreate.others ?? []), ...owned.map(({ id }) => id)]);
 }
 
 function notePatched(memory: Memory, compute: Compute, { links, operations, startedAt }: List): void {

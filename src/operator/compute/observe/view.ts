@@ -9,8 +9,8 @@ import type { EndpointIndex, Links } from "./link.ts";
 
 /** What can be seen of the service through the Compute's connection. */
 export type Sight =
-  /** Nothing yet, or nothing new enough: the Compute is woken when there is. */
-  | { kind: "awaited" }
+  /** Nothing yet, or nothing new enough: the Compute is woken when there is, and looks by itself where that is said. */
+  | { kind: "awaited"; lookInMs?: number }
   /** `through` names base URL and key, where there is a connection that could be asked. */
   | { kind: "blocked"; reason: Reason; message: string; projectGone: boolean; through?: string }
   | { kind: "listed"; list: List };

@@ -62,7 +62,7 @@ export function putBack(view: View): Step | undefined {
   if (endpointID !== undefined) {
     return { step: "link", endpointID, proof: proofBefore(view, endpointID), news: "none", keepsMark: true };
   }
-  const mark = createMarkOf(compute) === undefined ? memory.pendingCreate?.mark : undefined;
+  const mark = createMarkOf(compute) ?? memory.pendingCreate?.mark;
   return mark === undefined ? undefined : { step: "remark", mark };
 }
 

@@ -6,7 +6,7 @@ import { anotherMayArrive } from "./pending.ts";
 import type { Rule } from "./rule.ts";
 
 /** Lists this far apart, in milliseconds, must lack an endpoint before it is asked for by its id. */
-const goneAfterMs = 10_000;
+export const goneAfterMs = 10_000;
 
 /** More than this many, and more than half, of a project's endpoints gone at once are not believed. */
 const mostLost = 3;

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { sameService } from "../../resources/through.ts";
-import { ownerOf } from "../observe/claims.ts";
-import type { Proof } from "../observe/link.ts";
+import { olderFirst, ownerOf } from "../observe/claims.ts";
+import { linksOf, type Proof } from "../observe/link.ts";
 import { createMarkOf, hasArrived } from "../observe/marks.ts";
 import { isGuarded, type List, type View } from "../observe/view.ts";
 import type { Step } from "../step.ts";
@@ -14,11 +14,12 @@ import type { Rule } from "./rule.ts";
  */
 export const pendingCreate: Rule = (view, list) => {
   if (list.links.link !== undefined) return undefined;
-  const { pendingCreate: known } = view.memory;
-  if (createMarkOf(view.compute) === undefined) {
-    const dropped = isGuarded(view.compute) ? undefined : known?.mark;
+  const mark = createMarkOf(view.compute);
+  if (!isGuarded(view.compute)) {
+    const dropped = mark ?? view.memory.pendingCreate?.mark;
     return dropped === undefined ? undefined : { step: "remark", mark: dropped };
   }
+  if (mark === undefined) return undefined;
   const outcome = outcomeOfCreate(view, list);
   return outcome === "absent" ? undefined : outcome;
 };
@@ -45,7 +46,7 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
     return { step: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
   }
   if (list.markers === "hidden" && newcomers.length === 1 && only !== undefined) {
-    return { step: "link", endpointID: only.id, proof: "created", news: "created" };
+    return takeNewcomer(view, list, only);
   }
   if (list.markers === "hidden" || (list.markers === "unknown" && newcomers.length > 0)) {
     return { step: "wait", reason: "CreateUnknown", message: undecidable(newcomers) };
@@ -75,6 +76,35 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   };
 }
 
+/** A newcomer in the lists for so long, in milliseconds, is not that of a create whose answer is still being noted. */
+const notedWithinMs = 10_000;
+
+/**
+ * The only newcomer is taken for the one made, unless it may be another Compute's: of several that wait for one in the
+ * same place the oldest takes it, and none before whoever was told of it had the time to note that.
+ */
+function takeNewcomer(view: View, list: List, { id }: Endpoint): Step {
+  const { memory, now } = view;
+  const since = memory.pendingCreate?.nameless?.get(id) ?? list.startedAt;
+  const isNoted = list.startedAt - since >= notedWithinMs;
+  if (isNoted && isFirstInLine(view, list)) return { step: "link", endpointID: id, proof: "created", news: "created" };
+  return {
+    step: "wait",
+    reason: "CreateUnknown",
+    message: `A create was sent and its outcome is not known; this service shows no names. Endpoint ${id} is new, and is taken over as soon as it is sure that no other Compute made it.`,
+    lookInMs: Math.max(1000, since + notedWithinMs - now),
+  };
+}
+
+function isFirstInLine({ compute, rivals }: View, { endpoints }: List): boolean {
+  const branchID = createMarkOf(compute)?.branchID;
+  return rivals.inProject().every((other) => {
+    if (other.metadata.uid === compute.metadata.uid || other.spec.type !== compute.spec.type) return true;
+    const waits = createMarkOf(other)?.branchID === branchID && linksOf(other, endpoints).link === undefined;
+    return !waits || olderFirst(compute, other) < 0;
+  });
+}
+
 /**
  * Whether a list tells of the place where the create was sent. Another key of the same service sees the same project,
  * unless it is shown nothing at all there.
@@ -85,13 +115,14 @@ function throughTheSame(through: string | undefined, list: List): boolean {
 }
 
 /** Endpoints that could be the one made, where names do not tell: nobody's, of the same place, and not there before. */
-function unownedNewcomers({ compute, rivals }: View, list: List): Endpoint[] {
+function unownedNewcomers({ compute, rivals, memory }: View, list: List): Endpoint[] {
   const mark = createMarkOf(compute);
   if (mark === undefined) return [];
   const branchID = mark.branchID === "" ? compute.spec.branchID : mark.branchID;
   return list.endpoints.all.filter((endpoint) => {
     const placed = endpoint.branch_id === branchID && endpoint.type === compute.spec.type;
     if (!placed || endpoint.name !== undefined || mark.before.includes(endpoint.id)) return false;
+    if (memory.pendingCreate?.others?.has(endpoint.id) === true) return false;
     const owner = ownerOf(endpoint, rivals, list.endpoints);
     return owner === undefined || owner.metadata.uid === compute.metadata.uid;
   });

@@ -1,0 +1,124 @@
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import type { KubeObject } from "../api-server/objects.ts";
+import { endpointFinalizer, inUseFinalizer, isDeleting, linkedID, markerOf, specOf } from "./computes.ts";
+import type { ClusterWrite } from "./records.ts";
+import { goodFaithMs, type Known, type Register } from "./register.ts";
+import type { Services } from "./services.ts";
+
+/** What an operator cannot have seen yet when it lets something go: made or changed while its request was on the way. */
+const onTheWayMs = 15_000;
+
+/** Nothing is deleted that is to be, and nothing let go that is still needed. */
+export class DeletionGuard {
+  readonly #clock: Clock;
+  readonly #register: Register;
+  readonly #services: Services;
+  readonly #report: (promise: string, message: string) => void;
+
+  constructor(
+    { clock, register, services }: { clock: Clock; register: Register; services: Services },
+    report: (promise: string, message: string) => void,
+  ) {
+    this.#clock = clock;
+    this.#register = register;
+    this.#services = services;
+    this.#report = report;
+  }
+
+  /** A DELETE leaves for the service. */
+  sent(target: StoredEndpoint): void {
+    const known = this.#register.knownLately();
+    const maker = known.filter(({ compute }) => target.name === markerOf(compute.metadata.uid));
+    const owners = maker.length > 0 ? maker : known.filter(({ compute }) => hasAdopted(compute, target));
+    if (owners.length === 0) {
+      this.#report("never another's", `delete of ${target.id}, which is linked by an annotation at most`);
+    }
+    // Of several that adopted one endpoint, the one that goes takes it along.
+    const leaving = owners.filter(({ compute, until }) => until < Number.POSITIVE_INFINITY || isDeleting(compute));
+    for (const owner of leaving.length > 0 ? leaving : owners) this.#checkOwner(owner, target);
+  }
+
+  #checkOwner({ compute, policySince, deletingSince }: Known, target: StoredEndpoint): void {
+    const { uid, name } = compute.metadata;
+    const beside = this.#services.endpointsBeside(target.id);
+    const twins = beside.filter((endpoint) => endpoint.name === markerOf(uid));
+    const living = this.#register.isLiving(uid);
+    const linked = linkedID(compute);
+    const hasAnother = linked !== target.id && beside.some(({ id }) => id === linked);
+    if (living && twins.length < 2 && !hasAnother) {
+      this.#report("never lost", `delete of ${target.id} while its Compute ${name} is to be`);
+    }
+    if (specOf(compute)["deletionPolicy"] === "Retain" && !living && this.#ago(policySince) > goodFaithMs) {
+      this.#report("never lost", `delete of ${target.id} though ${name} says Retain`);
+    }
+    // One too many is deleted for a Compute that is to be, as far as its operator knows.
+    const surplus = twins.length > 1 && linked !== target.id && this.#ago(deletingSince ?? 0) < goodFaithMs;
+    if (this.#register.uninstalled.has(uid) && this.#wentWithDefinition(deletingSince) && !surplus) {
+      this.#report("uninstalling deletes nothing", `delete of ${target.id} while the CRD of ${name} is being deleted`);
+    }
+  }
+
+  /** Whether a Compute was deleted only because its definition was. */
+  #wentWithDefinition(deletingSince: number | undefined): boolean {
+    const { uninstallingSince } = this.#register;
+    return uninstallingSince !== undefined && deletingSince !== undefined && deletingSince >= uninstallingSince;
+  }
+
+  /** An operator changed something in the cluster. */
+  clusterWritten({ process, resource, before, after }: ClusterWrite): void {
+    if (before === undefined) return;
+    const kept = after?.metadata.finalizers ?? [];
+    const removed = (before.metadata.finalizers ?? []).filter((name) => !kept.includes(name));
+    const strange = removed.filter((name) => name !== endpointFinalizer && name !== inUseFinalizer);
+    if (strange.length > 0) {
+      this.#report("finalizers", `${process} took ${strange.join(", ")} off ${resource} ${before.metadata.name}`);
+    }
+    if (removed.includes(endpointFinalizer)) this.#checkLetGo(process, before);
+    if (removed.includes(inUseFinalizer)) this.#checkUnguarded(process, resource, before);
+  }
+
+  #checkLetGo(process: string, compute: KubeObject): void {
+    const { uid, name } = compute.metadata;
+    if (!isDeleting(compute)) {
+      this.#report("finalizers", `${process} dropped the finalizer of ${name}, which is not being deleted`);
+      return;
+    }
+    if (specOf(compute)["deletionPolicy"] === "Retain" || this.#register.uninstalled.has(uid)) return;
+    if (this.#register.replaced.has(uid)) return;
+    const own = this.#services.endpoints().filter((endpoint) => endpoint.name === markerOf(uid));
+    for (const { id } of own.filter((endpoint) => !this.#isGivenUp(endpoint, uid))) {
+      this.#report("finalizers", `${process} let ${name} go while its endpoint ${id} stands`);
+    }
+  }
+
+  /** Whether an endpoint stands at another service, and a person had its Compute go on without. */
+  #isGivenUp({ id }: StoredEndpoint, uid: string): boolean {
+    if (this.#services.isHere(id)) return false;
+    const askedAt = this.#register.get(uid)?.askedAt;
+    const asked = askedAt !== undefined && askedAt >= this.#services.firstEditedAt;
+    return asked || this.#register.unmarked.has(uid);
+  }
+
+  /** The connection and its Secret are needed as long as a Compute uses them. */
+  #checkUnguarded(process: string, resource: string, { metadata }: KubeObject): void {
+    const users = this.#register
+      .knownLately()
+      .filter(({ until, since }) => until === Number.POSITIVE_INFINITY && this.#ago(since) > onTheWayMs);
+    for (const { compute } of users) {
+      this.#report(
+        "finalizers",
+        `${process} let ${resource} ${metadata.name} go while ${compute.metadata.name} uses it`,
+      );
+    }
+  }
+
+  #ago(at: number): number {
+    return this.#clock.monotonic() - at;
+  }
+}
+
+/** Whether a Compute took an endpoint over: a move since then does not undo that. */
+function hasAdopted(compute: KubeObject, target: StoredEndpoint): boolean {
+  return specOf(compute)["adopt"] !== undefined && linkedID(compute) === target.id;
+}

@@ -1,0 +1,163 @@
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import type { KubeObject } from "../api-server/objects.ts";
+import {
+  adopts,
+  annotationOf,
+  createMarkOf,
+  endpointFinalizer,
+  isDeleting,
+  isOurs,
+  linkedID,
+  specOf,
+} from "./computes.ts";
+
+/** How old a view may be on which an operator still acts in good faith: a slow watch, and a request on its way. */
+export const goodFaithMs = 60_000;
+
+/** A Compute that there is or was, as last seen. Times on the monotonic clock, in milliseconds. */
+export interface Known {
+  compute: KubeObject;
+  since: number;
+  /** Infinite as long as it stands. */
+  until: number;
+  /** When its deletionPolicy last became what it is. */
+  policySince: number;
+  /** When somebody deleted it, whatever holds it since. */
+  deletingSince?: number;
+  /** When the mark of its create was first set: one that kubectl replace dropped is put back as it was. */
+  marked?: { since: unknown; at: number };
+  /** When a person last asked for a fresh look, as after a mass loss. */
+  askedAt?: number;
+  /** Its labels before the last change, and when that was. */
+  relabelled?: { before: Readonly<Record<string, string>>; at: number };
+}
+
+/** Everything that became of Computes: what a promise is held against. */
+export class Register {
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Known>();
+  /** Which Computes ever claimed an endpoint by mark, adoption or annotation. */
+  readonly #claimed = new Map<string, Set<string>>();
+  readonly #everToldToAdopt = new Set<string>();
+  /** Computes whose finalizer a person took away: what they leave behind is on that person. */
+  readonly letGoByPerson = new Set<string>();
+  readonly retained = new Set<string>();
+  /** Computes that a person replaced, which dropped the note of what they had made, and nobody put it back. */
+  readonly replaced = new Set<string>();
+  /** Computes from which a person took the mark of a create whose outcome was not known. */
+  readonly unmarked = new Set<string>();
+  /** Computes that were deleted because their definition was. */
+  readonly uninstalled = new Set<string>();
+  /** Since when the definition of Computes is being deleted. */
+  uninstallingSince: number | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get(uid: string): Known | undefined {
+    return this.#known.get(uid);
+  }
+
+  nameOf(uid: string): string {
+    return this.get(uid)?.compute.metadata.name ?? uid;
+  }
+
+  isLiving(uid: string): boolean {
+    const known = this.get(uid);
+    return known !== undefined && known.until === Number.POSITIVE_INFINITY && !isDeleting(known.compute);
+  }
+
+  /** Those that stand, or stood so lately that an operator may still believe it. */
+  knownLately(): Known[] {
+    const now = this.#clock.monotonic();
+    return [...this.#known.values()].filter(({ until }) => until + goodFaithMs >= now);
+  }
+
+  /** The Computes that could rightly send something for an endpoint. */
+  claimantsOf(target: StoredEndpoint): KubeObject[] {
+    return this.knownLately()
+      .map(({ compute }) => compute)
+      .filter(
+        (compute) =>
+          isOurs(compute, target) || this.hasClaimed(target.id, compute.metadata.uid) || adopts(compute, target),
+      );
+  }
+
+  claim(endpointID: string, uid: string): void {
+    const uids = this.#claimed.get(endpointID) ?? new Set<string>();
+    this.#claimed.set(endpointID, uids.add(uid));
+  }
+
+  hasClaimed(endpointID: string, uid: string): boolean {
+    return this.#claimed.get(endpointID)?.has(uid) === true;
+  }
+
+  /** Uids of Computes for which a person asked for a fresh look since then, and so accepted what was lost. */
+  askedSince(at: number): string[] {
+    return [...this.#known].flatMap(([uid, { askedAt }]) => (askedAt !== undefined && askedAt >= at ? [uid] : []));
+  }
+
+  /** Whether a Compute but this one is, or last was, linked to an endpoint. */
+  wasOthers(endpointID: string, uid: string): boolean {
+    return [...this.#known].some(([other, { compute }]) => other !== uid && linkedID(compute) === endpointID);
+  }
+
+  wasToldToAdopt(uid: string): boolean {
+    return this.#everToldToAdopt.has(uid);
+  }
+
+  /** A Compute changed, by whomever. */
+  changed(before: KubeObject | undefined, after: KubeObject | undefined, byOperator: boolean): void {
+    const compute = after ?? before;
+    if (compute === undefined) return;
+    const { uid } = compute.metadata;
+    if (specOf(compute)["adopt"] !== undefined) this.#everToldToAdopt.add(uid);
+    this.#known.set(uid, this.#followed(before, compute, after === undefined));
+    const linked = linkedID(compute);
+    if (linked !== undefined) this.claim(linked, uid);
+    if (hasFinalizer(before) && !hasFinalizer(after) && !byOperator) this.letGoByPerson.add(uid);
+    const [noted, note] = [before, compute].map((one) => one && annotationOf(one, "created-endpoint"));
+    if (note !== undefined) this.replaced.delete(uid);
+    else if (noted !== undefined && !byOperator) this.replaced.add(uid);
+    const wasPending = before !== undefined && linkedID(before) === undefined && createMarkOf(before) !== undefined;
+    if (wasPending && createMarkOf(compute) === undefined && !byOperator) this.unmarked.add(uid);
+    if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
+    if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);
+  }
+
+  /** Drops Computes that were gone before then, and claims to endpoints that do not stand any more. */
+  forget(before: number, standing: ReadonlySet<string>): void {
+    for (const [uid, { until }] of this.#known) {
+      if (until >= before) continue;
+      for (const facts of [this.#known, this.#everToldToAdopt, this.letGoByPerson, this.retained, this.unmarked])
+        facts.delete(uid);
+    }
+    for (const id of this.#claimed.keys()) if (!standing.has(id)) this.#claimed.delete(id);
+  }
+
+  #followed(before: KubeObject | undefined, compute: KubeObject, gone: boolean): Known {
+    const now = this.#clock.monotonic();
+    const last = this.get(compute.metadata.uid);
+    const known: Known = {
+      ...(last ?? { since: now, policySince: now }),
+      compute,
+      until: gone ? now : Number.POSITIVE_INFINITY,
+    };
+    if (before === undefined) return known;
+    if (specOf(before)["deletionPolicy"] !== specOf(compute)["deletionPolicy"]) known.policySince = now;
+    if (isDeleting(compute)) known.deletingSince ??= now;
+    const mark = createMarkOf(compute);
+    if (mark !== undefined && known.marked?.since !== mark.since) known.marked = { since: mark.since, at: now };
+    const asked = annotationOf(compute, "reconcileRequestedAt");
+    if (asked !== undefined && asked !== annotationOf(before, "reconcileRequestedAt")) known.askedAt = now;
+    const [labels, earlier] = [compute.metadata.labels ?? {}, before.metadata.labels ?? {}];
+    if (JSON.stringify(labels) !== JSON.stringify(earlier)) known.relabelled = { before: earlier, at: now };
+    return known;
+  }
+}
+
+export function hasFinalizer(compute: KubeObject | undefined): boolean {
+  return compute?.metadata.finalizers?.includes(endpointFinalizer) ?? false;
+}

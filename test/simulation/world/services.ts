@@ -1,0 +1,105 @@
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import { markOf, type ServiceWrite } from "./records.ts";
+import { goodFaithMs } from "./register.ts";
+import type { ServiceHost } from "./service-host.ts";
+
+/** The services that connections may lead to, and the one that they lead to now. */
+export class Services {
+  readonly #clock: Clock;
+  readonly #hosts = new Map<string, ServiceHost>();
+  #baseURL = "";
+  /** When people last led the connection to another, and first. */
+  #editedAt = Number.NEGATIVE_INFINITY;
+  #firstEditedAt = Number.POSITIVE_INFINITY;
+
+  readonly #swaps: { taker: string; maker: string; at: number }[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The base URL that people last gave the connection. */
+  get baseURL(): string {
+    return this.#baseURL;
+  }
+
+  get all(): ServiceHost[] {
+    return [...this.#hosts.values()];
+  }
+
+  has(baseURL: string): boolean {
+    return this.#hosts.has(baseURL);
+  }
+
+  add(baseURL: string, host: ServiceHost): void {
+    this.#hosts.set(baseURL, host);
+    if (this.#baseURL === "") this.#baseURL = baseURL;
+  }
+
+  at(baseURL: string): ServiceHost {
+    const host = this.#hosts.get(baseURL);
+    if (host === undefined) throw new Error(`no service is at ${baseURL}`);
+    return host;
+  }
+
+  /** People lead the connection to this one. */
+  lead(baseURL: string): void {
+    this.#baseURL = baseURL;
+    this.#editedAt = this.#clock.monotonic();
+    this.#firstEditedAt = Math.min(this.#firstEditedAt, this.#editedAt);
+  }
+
+  /** Whether people led the connection to another service since then. */
+  editedSince(at: number): boolean {
+    return this.#editedAt >= at;
+  }
+
+  /** When people first led the connection to another service. */
+  get firstEditedAt(): number {
+    return this.#firstEditedAt;
+  }
+
+  /** What stands at all of them, at this moment. */
+  endpoints(): StoredEndpoint[] {
+    return this.all.flatMap((host) => host.allEndpoints());
+  }
+
+  /** What stands at the service of an endpoint; at all of them where it stands nowhere. */
+  endpointsBeside(endpointID: string): StoredEndpoint[] {
+    const host = this.all.find((one) => one.endpoint(endpointID) !== undefined);
+    return host?.allEndpoints() ?? this.endpoints();
+  }
+
+  /** Whether an endpoint stands where the connection leads to, and has for so long that every operator knows. */
+  isHere(endpointID: string): boolean {
+    return (
+      !this.editedSince(this.#clock.monotonic() - goodFaithMs) &&
+      this.at(this.#baseURL).endpoint(endpointID) !== undefined
+    );
+  }
+
+  /** The name that a create gives its endpoint, unless another Compute has taken that for its own meanwhile. */
+  nameFor(write: Pick<ServiceWrite, "body" | "sentAt">): string | undefined {
+    const name = markOf(write);
+    return this.#swaps.findLast(({ taker, at }) => taker === name && write.sentAt <= at)?.maker ?? name;
+  }
+
+  /**
+   * Where no names are shown, one Compute took for its own what another's lost create had made: who gets which of two
+   * that are alike is all one, and what its own create makes is the other's.
+   */
+  swap(endpointID: string, taker: string, maker: string): void {
+    this.#swaps.push({ taker, maker, at: this.#clock.monotonic() });
+    this.rename(endpointID, taker);
+  }
+
+  /** From now on an endpoint counts as made by another. */
+  rename(endpointID: string, taker: string): void {
+    this.all.find((host) => host.endpoint(endpointID) !== undefined)?.made(endpointID, taker);
+  }
+
+  close(): void {
+    for (const host of this.all) host.close();
+  }
+}
