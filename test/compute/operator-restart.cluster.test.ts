@@ -74,7 +74,7 @@ it("a restart whose reply was lost together with the operator is found in the op
   await shop.compute("db");
   const { status } = await shop.ready("db");
   const restart = `POST ${endpoints}/${status.endpointID}/restart`;
-  shop.faults({ kind: "drop-after", method: "POST", count: 1 }, { kind: "503", method: "GET" });
+  shop.faults({ kind: "drop-after", method: "POST", count: 1 }, { kind: "503", method: "GET", route: endpoints });
   await shop.annotate("db", "restartedAt", "now");
   await shop.until("db", "the mark", ({ metadata }) =>
     Object.keys(metadata.annotations ?? {}).includes("compute-operator.dev/pending-restart"),

@@ -41,6 +41,9 @@ export const deadlines = { write: 4500, read: 9000 } as const;
 /** How many pages of projects are read at most: 400 each. */
 const mostProjectPages = 50;
 
+/** How many operations of a project are listed at most. */
+export const operationsListed = 100;
+
 /** The service's calls, typed. Sends each write exactly once; draws every request from the budget. */
 export class ServiceClient {
   readonly #options: ServiceClientOptions;
@@ -114,9 +117,9 @@ export class ServiceClient {
     return this.#write("POST", "/projects/{p}/endpoints/{e}/restart", [projectID, id], undefined, signal);
   }
 
-  /** The newest operations of a project, a hundred at most. */
+  /** The newest operations of a project. */
   async listOperations(projectID: string, signal: AbortSignal): Promise<Answer<Operation[]>> {
-    const query = { limit: "100" };
+    const query = { limit: String(operationsListed) };
     const answer = await this.#read("/projects/{p}/operations", [projectID], OperationsAnswer, signal, query);
     return mapped(answer, ({ operations }) => operations.map((one) => withoutKey(one, this.#hiding)));
   }

@@ -24,6 +24,7 @@ export async function act(step: Acted, compute: Compute, hands: Hands): Promise<
     case "delete":
       return deleteEndpoint(step, compute, hands);
     case "restarted":
+      hands.memory.restarted = step.value;
       return shown(compute, "Restarting", `Endpoint ${step.endpointID} was restarted.`, {
         restarted: step.value,
         notes: [{ type: "Normal", reason: "Restarted", message: `Restarted endpoint ${step.endpointID}.` }],

@@ -49,7 +49,7 @@ export interface Memory {
   held?: { write: string; through?: string; reason: Reason; message: string; until: number; failures: number };
   /** How often in a row one reason was looked at, and when the next look is due. */
   looks: { reason: string; count: number; dueAt: number | undefined };
-  /** The value of `restartedAt` whose restart the service accepted: not to be sent again, should the status be lost. */
+  /** The value of `restartedAt` that was last carried out: not to be sent again, should the status be lost. */
   restarted?: string;
   /** Our finalizer was taken off. */
   released?: true;

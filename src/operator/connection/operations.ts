@@ -1,6 +1,6 @@
 import type { Operation } from "../../api/operation.ts";
 import { operationOutcome } from "../../api/operation.ts";
-import type { ServiceClient } from "../client/client.ts";
+import { operationsListed, type ServiceClient } from "../client/client.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 
 /** Polls of followed operations: the first after `firstMs`, each later one `factor` times later, `mostMs` at most. */
@@ -77,14 +77,17 @@ export class Operations {
   }
 
   /**
-   * An endpoint's latest operations, read anew, also those that are not ours; none where the service shows none,
-   * `undefined` where they could not be read now.
+   * An endpoint's latest operations, read anew, also those that are not ours; `undefined` where it is not known what
+   * they are.
    */
   async latest(endpointID: string, client: ServiceClient): Promise<Operation[] | undefined> {
     const { projectID, signal } = this.#options;
-    if (!this.#supported) return [];
+    if (!this.#supported) return undefined;
     const answer = await client.listOperations(projectID, signal);
-    return answer.kind === "ok" ? answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID) : undefined;
+    if (answer.kind !== "ok") return undefined;
+    const own = answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID);
+    // Of a busy project the newest may hold none of it, though it has some.
+    return own.length === 0 && answer.value.length >= operationsListed ? undefined : own;
   }
 
   stop(): void {

@@ -237,6 +237,21 @@ describe("a restart", () => {
     expect(outcome).toMatchObject({ restarted: "now", verdict: { reason: "Restarting" } });
   });
 
+  const over = { status: "finished", created_at: "2026-01-01T08:00:00Z", updated_at: "2026-01-01T08:00:01Z" };
+  const later = { ...over, updated_at: "2026-01-01T08:00:02Z" };
+  test.each([
+    ["there was none", [], ""],
+    ["all were over", [over, later, over], later.updated_at],
+    ["one was under way", [over, { ...later, status: "running" }], undefined],
+    ["one has no time", [over, { ...over, updated_at: undefined }], undefined],
+  ])("notes since when no operation was under way: %s", async (_, operations, restedSince) => {
+    const { acting, self, seen } = standing({}, asked);
+    acting.answer = (what) =>
+      what.startsWith("GET") ? json(200, { operations: operations.map(operation) }) : refusal(502);
+    await acting.pass(self, seen());
+    expect(restartMarkOf(acting.compute())?.restedSince).toBe(restedSince);
+  });
+
   test("without answer keeps its mark; one that was refused loses it", async () => {
     for (const [answer, kept] of [
       [() => refusal(502), true],

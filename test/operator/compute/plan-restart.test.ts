@@ -14,6 +14,7 @@ function restarting(fields: ComputeFields = {}, mark?: object): ReturnType<typeo
     since: before,
     value: "second",
     newestOperation: before,
+    restedSince: before,
     startedAt: before,
     ...mark,
   });
@@ -96,6 +97,17 @@ describe("a restart that was marked and of which no answer came", () => {
 
   test("counts as carried out where the compute has started since", () => {
     expect(planned(marked, { started_at: after })).toEqual(done);
+    const never = { newestOperation: "", restedSince: "", startedAt: undefined };
+    expect(planned(restarting({}, never), { started_at: after })).toEqual(done);
+  });
+
+  test.each([
+    ["another operation was under way when it was marked, or may have been", { restedSince: undefined }, after],
+    ["the start was over before, though the last list did not show it yet", { restedSince: after }, after],
+    ["the start was over before, by times that are not equally fine", { restedSince: "2026-01-01T10:00:05.9Z" }, after],
+    ["the service's times cannot be read", { restedSince: "some day" }, after],
+  ])("is not taken for another's start, and is sent once more, where %s", (_, mark, started_at) => {
+    expect(planned(restarting({}, mark), { started_at })).toEqual(send);
   });
 
   test.each([

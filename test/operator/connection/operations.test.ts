@@ -97,7 +97,7 @@ describe("an operation of which nothing is heard", () => {
       operations.follow([operation({ id: "op-2" })]);
       await clock.advance(60_000);
       expect([polls(), operations.of("ep-one")]).toEqual([1, []]);
-      expect(await operations.latest("ep-one", client)).toEqual([]);
+      expect(await operations.latest("ep-one", client)).toBeUndefined();
     },
   );
 });
@@ -125,6 +125,15 @@ test("the latest operations of an endpoint are read anew, whoever set them off",
     operation({ id: "other", endpoint_id: "ep-two" }),
   ]);
   expect((await operations.latest("ep-one", client))?.map(({ id }) => id)).toEqual(["theirs"]);
+});
+
+test("where the newest operations of a project are all of other endpoints, it is not known what an endpoint's are", async () => {
+  const others = (count: number) =>
+    Array.from({ length: count }, (_, n) => operation({ id: `op-${n}`, endpoint_id: "ep-two" }));
+  const { state, operations, client } = following(others(99));
+  expect(await operations.latest("ep-one", client)).toEqual([]);
+  state.listed = others(100);
+  expect(await operations.latest("ep-one", client)).toBeUndefined();
 });
 
 test("operations that are over, told again and again by a large fleet, put no poll off", async () => {

@@ -1,4 +1,4 @@
-import type { Operation } from "../../../api/operation.ts";
+import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import { guardedPatch } from "../../cluster/json-patch.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf, timestamp } from "../../resources/conditions-of.ts";
@@ -90,6 +90,7 @@ export async function restartEndpoint(
   // A compute that does not run is as good as restarted: its next start is a fresh one.
   const resting = seen?.current_state === "idle" || seen?.disabled === true;
   if (answer.kind === "refused" && resting) {
+    memory.restarted = value;
     return { ...unchanged(marked), restarted: value, notes: [] };
   }
   const unmarked = await patched(cluster, guardedPatch(marked).removeAnnotation(annotations.pendingRestart), marked);
@@ -103,16 +104,26 @@ async function markRestart(
   compute: Compute,
   { cluster, clock }: Hands,
 ): Promise<Compute> {
-  const newest = operations?.reduce((latest, { created_at = "" }) => (created_at > latest ? created_at : latest), "");
   const mark: RestartMark = {
     uid: compute.metadata.uid,
     since: timestamp(clock.now()),
     value,
-    ...(newest === undefined ? {} : { newestOperation: newest }),
+    ...timesOf(operations),
     ...(startedAt === undefined ? {} : { startedAt }),
   };
   const patch = guardedPatch(compute, { resourceVersion: true });
   return patched(cluster, patch.setAnnotation(annotations.pendingRestart, JSON.stringify(mark)), compute);
+}
+
+/** What is known of an endpoint's operations before a restart, by the service's own clock. */
+function timesOf(operations: readonly Operation[] | undefined): Pick<RestartMark, "newestOperation" | "restedSince"> {
+  if (operations === undefined) return {};
+  const newest = (times: readonly string[]) => times.reduce((latest, time) => (time > latest ? time : latest), "");
+  const newestOperation = newest(operations.map(({ created_at }) => created_at ?? ""));
+  const ends = operations.flatMap(({ status, updated_at }) =>
+    updated_at === undefined || operationOutcome(status) === "in-progress" ? [] : [updated_at],
+  );
+  return ends.length < operations.length ? { newestOperation } : { newestOperation, restedSince: newest(ends) };
 }
 
 /** What a person can do where an endpoint cannot be deleted. */

@@ -30,7 +30,9 @@ export interface RestartMark {
   value: string;
   /** When the newest operation of the endpoint before was created; empty: it had none; absent: they could not be read. */
   newestOperation?: string;
-  /** The endpoint's `started_at` before. */
+  /** When the last of them was over; empty: it had none; absent: one was under way, or it is not known. */
+  restedSince?: string;
+  /** The endpoint's `started_at` in the last list before. */
   startedAt?: string;
 }
 
@@ -59,12 +61,14 @@ export function restartMarkOf({ metadata }: Compute): RestartMark | undefined {
   const mark = parsed(metadata.annotations?.[annotations.pendingRestart], metadata.uid);
   if (mark === undefined) return undefined;
   const newestOperation = text(mark.newestOperation);
+  const restedSince = text(mark.restedSince);
   const startedAt = text(mark.startedAt);
   return {
     uid: metadata.uid,
     since: text(mark.since) ?? "",
     value: text(mark.value) ?? "",
     ...(newestOperation === undefined ? {} : { newestOperation }),
+    ...(restedSince === undefined ? {} : { restedSince }),
     ...(startedAt === undefined ? {} : { startedAt }),
   };
 }

@@ -276,13 +276,19 @@ export const restart: Rule = ({ compute, memory }, list) => {
   return { step: "restart", endpointID: endpoint.id, value: asked };
 };
 
-/** Whether a marked restart shows: a suspend and a start created since, or the compute started at another time. */
+/** Whether a marked restart shows: a suspend and a start created since, or the compute started anew since. */
 function wasRestarted(mark: RestartMark, endpoint: Endpoint, operations: readonly Operation[]): boolean {
-  if (endpoint.started_at !== undefined && endpoint.started_at !== mark.startedAt) return true;
+  if (hasStartedSince(mark, endpoint)) return true;
   const { newestOperation } = mark;
   // What was there before is not known: any of these may be older than the mark.
   if (newestOperation === undefined) return false;
   const newer = operations.filter(({ created_at }) => (created_at ?? "") > newestOperation);
   const has = (action: string) => newer.some((operation) => operation.action === action);
   return has("suspend_compute") && has("start_compute");
+}
+
+/** Another start may have been under way at the mark, or over and not yet listed: only what came after all that counts. */
+function hasStartedSince({ startedAt, restedSince }: RestartMark, { started_at }: Endpoint): boolean {
+  if (started_at === undefined || started_at === startedAt || restedSince === undefined) return false;
+  return restedSince === "" || Date.parse(started_at) > Date.parse(restedSince);
 }

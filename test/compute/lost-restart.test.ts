@@ -1,0 +1,66 @@
+import { expect, it } from "vitest";
+import type { Fault } from "../../src/service/http/faults.ts";
+import { SmallWorld } from "./support/small-world.ts";
+import type { Spec } from "./support/specs.ts";
+
+const place = { projectID: "shop", branchID: "br-0-a" };
+
+/** One Compute, as it stands some time after it was made, and a service at life's speed. */
+async function standing(spec: Partial<Spec> = { scaleToZero: { enabled: false } }): Promise<SmallWorld> {
+  const world = new SmallWorld([place.branchID], 1, { timeScale: 1 });
+  world.declare(0, { ...place, ...spec });
+  await world.settle(1);
+  await world.clock.advance(120_000);
+  return world;
+}
+
+function restartByAnother(world: SmallWorld): void {
+  world.console("POST", `/projects/shop/endpoints/${world.compute(0).status.endpointID}/restart`);
+}
+
+/** Asks for a restart and waits until the Compute says that it was carried out. */
+async function restart(world: SmallWorld, value: string, fault?: Fault["kind"]): Promise<void> {
+  const route = "/projects/{project_id}/endpoints/{endpoint_id}/restart";
+  world.host.service.setFaults(fault === undefined ? [] : [{ method: "POST", route, kind: fault, count: 1 }]);
+  world.annotate(0, "restartedAt", value);
+  await world.clock.advance(60_000);
+  expect(world.compute(0).status.restartedAt).toBe(value);
+}
+
+/** The service's answers to the operator's restarts; undefined: none was heard. */
+function answers(world: SmallWorld): (number | undefined)[] {
+  return world.host.calls.filter(({ path }) => path.endsWith("/restart")).map(({ status }) => status);
+}
+
+it("a restart that never arrived is not taken for done because another, under way when it was sent, has ended", async () => {
+  await using world = await standing();
+  restartByAnother(world);
+  await world.clock.advance(100);
+  expect(world.endpoints[0]?.pending_state).toBe("active");
+  await restart(world, "now", "drop-before");
+  expect(answers(world)).toEqual([undefined, 200]);
+});
+
+it("a restart that never arrived is not taken for done because of another before it that no list had shown yet", async () => {
+  await using world = await standing();
+  restartByAnother(world);
+  await world.clock.advance(2000);
+  expect(world.endpoints[0]?.pending_state).toBeUndefined();
+  await restart(world, "now", "drop-before");
+  expect(answers(world)).toEqual([undefined, 200]);
+});
+
+it("a restart of an idle compute whose reply was lost shows in its start, and is not sent again", async () => {
+  await using world = await standing({ scaleToZero: { enabled: true, after: "60s" } });
+  expect(world.endpoints[0]?.current_state).toBe("idle");
+  await restart(world, "now", "drop-after");
+  expect(answers(world)).toEqual([undefined]);
+});
+
+it("a value that was carried out before another, whose reply was lost, asks for a restart again", async () => {
+  await using world = await standing();
+  await restart(world, "one");
+  await restart(world, "two", "drop-after");
+  await restart(world, "one");
+  expect(answers(world)).toEqual([200, undefined, 200]);
+});
