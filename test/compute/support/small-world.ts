@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
-import { createOperator } from "../../../src/operator/operator.ts";
+import { createOperator, type Operator } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import type { Random } from "../../../src/operator/runtime/clock.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
@@ -11,6 +11,7 @@ import { ApiServer } from "../../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
+import type { Raw } from "./cluster.ts";
 import { keySecret, manifest } from "./manifests.ts";
 import { Network } from "./network.ts";
 import { isReady } from "./scenario.ts";
@@ -29,6 +30,7 @@ export class SmallWorld implements AsyncDisposable {
   readonly #random: Random;
   readonly #weather: ClusterWeather;
   #stop = new AbortController();
+  #operator: Operator | undefined;
   #running: Promise<void>;
   readonly #branches: readonly string[];
   readonly host: ReturnType<Network["connect"]>;
@@ -83,7 +85,7 @@ export class SmallWorld implements AsyncDisposable {
       random: this.#random,
       log: silentLogger,
     };
-    return createOperator(ports, {
+    this.#operator = createOperator(ports, {
       namespaces: [],
       selects: () => true,
       workers: 16,
@@ -92,7 +94,8 @@ export class SmallWorld implements AsyncDisposable {
       maxDeletesPerMinute: 60,
       budgetShare: 1,
       drainMs: 1000,
-    }).run(this.#stop.signal);
+    });
+    return this.#operator.run(this.#stop.signal);
   }
 
   /** Another service that connections may lead to. */
@@ -118,6 +121,13 @@ export class SmallWorld implements AsyncDisposable {
     const parsed = parseCompute(this.send("GET", `${api}/computes/db-${index}`));
     if (!parsed.ok) throw new Error(parsed.problem);
     return parsed.value;
+  }
+
+  /** The connection Secrets that the Compute of this number owns. */
+  secretsOf(index: number): Raw[] {
+    const { uid } = this.compute(index).metadata;
+    const { items }: { items: Raw[] } = this.send("GET", "/api/v1/namespaces/default/secrets");
+    return items.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid) === true);
   }
 
   /** `kubectl replace`: what the manifest does not say is dropped, finalizer and annotations among it. */
@@ -175,6 +185,30 @@ export class SmallWorld implements AsyncDisposable {
     for (let waited = 0; !settled() && waited < 600; waited++) await this.clock.advance(1000);
     const open = Array.from({ length: count }, (_, index) => this.compute(index)).filter((one) => !isReady(one));
     if (open.length > 0) throw new Error(`these do not settle: ${JSON.stringify(open)}`);
+  }
+
+  /** How many passes over Computes have ended, of the operator that runs now. */
+  async passes(): Promise<number> {
+    const text = (await this.#operator?.metrics.text()) ?? "";
+    const lines = text.matchAll(/^compute_operator_reconcile_total\{kind="compute",.*\} (\d+)$/gm);
+    return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  /** Has every Compute of the connection looked at once more, by a change of it that touches none of them. */
+  lookAgain(): void {
+    const path = `${api}/serviceconnections/default`;
+    const connection = this.send("GET", path);
+    const allowedProjects = connection.spec.allowedProjects?.length === 1 ? ["shop", "another"] : ["shop"];
+    this.send("PUT", path, { ...connection, spec: { ...connection.spec, allowedProjects } });
+  }
+
+  /** The versions of all Computes, Secrets and events that there are. */
+  get versions(): string[] {
+    const paths = [`${api}/computes`, "/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/events"];
+    return paths.flatMap((path) => {
+      const { items }: { items: Raw[] } = this.send("GET", path);
+      return items.map(({ metadata }) => `${path}/${metadata.name} ${metadata.resourceVersion}`);
+    });
   }
 
   /** What the operator did at the service. */

@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { parse } from "yaml";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
-import { parseCompute } from "../../../src/operator/resources/compute.ts";
+import { type ComputeStatus, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { secondsOf } from "../../../src/operator/resources/duration.ts";
+import type { Raw } from "./cluster.ts";
 import { manifest } from "./manifests.ts";
 
 /** A node of the CRD's schema, as far as specs are made from it. */
@@ -26,14 +27,17 @@ export interface Pair {
 }
 
 /** Fields whose values have to make sense to the service, or have tests of their own. `undefined`: left out. */
-function chosen(branches: readonly string[], type: unknown): Record<string, fc.Arbitrary<unknown> | undefined> {
+function chosen(index: number, type: unknown): Record<string, fc.Arbitrary<unknown> | undefined> {
+  const name = `details-${index}`;
+  const database = { database: "neondb", role: "neondb_owner" };
   return {
     "spec.projectID": fc.constant("shop"),
     "spec.connectionRef": fc.constant({ name: "default" }),
-    "spec.branchID": fc.constantFrom(...branches),
+    "spec.branchID": fc.constantFrom(...branchesOf(index)),
     "spec.type": fc.constant(type),
-    "spec.adopt": undefined,
-    "spec.connectionSecret": undefined,
+    // Where there is no primary yet, one is made.
+    "spec.adopt": type === "read_write" ? fc.constant({ branchPrimary: true }) : undefined,
+    "spec.connectionSecret": fc.constantFrom({ name }, { name: `${name}-too` }, { name, ...database }),
     "spec.pooler.mode": fc.constant("transaction"),
     "spec.scaleToZero.after": fc.constantFrom("60s", "5m", "300s", "1h30m", "168h"),
   };
@@ -44,7 +48,7 @@ export function specPairs(count: number, seed: number): Pair[] {
   const { spec } = schemaOf();
   return Array.from({ length: count }, (_, index) => {
     const type = index % 3 === 0 ? "read_only" : "read_write";
-    const fixed = chosen(branchesOf(index), type);
+    const fixed = chosen(index, type);
     const valid = arbitraryOf(spec, "spec", fixed).filter((made) => parseCompute(whole(made)).ok);
     const [from, to] = fc.sample(valid, { numRuns: 2, seed: seed + index });
     return { from: asSpec(from), to: asSpec(to) };
@@ -122,4 +126,29 @@ export function notMet(spec: Spec, endpoint: Endpoint): string[] {
     ]),
   ];
   return wanted.filter(([, ours, theirs]) => ours !== undefined && ours !== theirs).map(([field]) => field);
+}
+
+/** The name of the connection Secret that a spec asks for, and the names in the URIs that it is to hold. */
+export function secretWanted(spec: Spec): { name: string; paths: string[] } | undefined {
+  const wanted = spec["connectionSecret"];
+  if (wanted === undefined) return undefined;
+  const { name, database } = asSpec(wanted);
+  return { name: String(name), paths: database === undefined ? [] : [`/${String(database)}`, `/${String(database)}`] };
+}
+
+/** The same of a Secret that was written, checked against the hosts of its Compute. */
+export function secretFound(
+  { metadata, data = {} }: Raw,
+  { host, poolerHost }: ComputeStatus,
+): { name: string; paths: string[] } {
+  const text = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
+  const uris = ["uri", "pooled-uri"]
+    .map(text)
+    .filter((uri) => uri !== "")
+    .map((uri) => new URL(uri));
+  const hosts = [text("host"), text("pooled-host"), ...uris.map(({ hostname }) => hostname)];
+  const expected = [host, poolerHost];
+  if (hosts.some((one, index) => one !== expected[index % 2]))
+    throw new Error(`${metadata.name} holds ${hosts.join(", ")}`);
+  return { name: metadata.name, paths: uris.map(({ pathname }) => pathname) };
 }

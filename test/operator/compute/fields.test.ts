@@ -63,6 +63,9 @@ describe("plain fields", () => {
       { disabled: false, passwordlessAccess: true },
       { disabled: false, passwordless_access: true },
     ],
+    // As a service shows them that holds them in fewer digits.
+    [{ computeUnits: { min: 0.25, max: 2 } }, { autoscaling_limit_min_cu: 0.2500001, autoscaling_limit_max_cu: 1.999 }],
+    [{ scaleToZero: { enabled: true, after: "90s" } }, { suspend_timeout_seconds: 89.9999 }],
     [{ pooler: { enabled: false, mode: "transaction" } }, { pooler_enabled: false, pooler_mode: "transaction" }],
   ])("%j are the same as %j", (spec, seen) => {
     expect(compared(spec, seen)).toEqual(nothing);

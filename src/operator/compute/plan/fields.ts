@@ -81,7 +81,15 @@ function plain<T extends string | number | boolean>(
   send: (value: T) => Attributes,
 ): Field | undefined {
   if (ours === undefined) return undefined;
-  return { field, ours: String(ours), theirs: theirs?.toString(), equal: ours === theirs, send: send(ours) };
+  return { field, ours: String(ours), theirs: theirs?.toString(), equal: isSame(ours, theirs), send: send(ours) };
+}
+
+/** Sizes lie a quarter of a compute unit apart, and times whole seconds: what is nearer than this is the service's rounding. */
+const rounding = 0.01;
+
+function isSame(ours: unknown, theirs: unknown): boolean {
+  if (typeof ours !== "number" || typeof theirs !== "number") return ours === theirs;
+  return Math.abs(ours - theirs) < rounding;
 }
 
 /** The service's 0 stands for its default of 300 seconds, and -1 for never. */
@@ -92,7 +100,7 @@ function scaleToZero(ours: ComputeSpec["scaleToZero"], theirs: number | undefine
   const field = ours.enabled && after !== undefined ? "scaleToZero.after" : "scaleToZero.enabled";
   const shown = theirs === undefined ? undefined : suspendAfterSeconds(theirs);
   // Enabled without a time leaves the time to the service: any will do.
-  const equal = ours.enabled ? (after === undefined ? shown !== undefined : shown === after) : shown === undefined;
+  const equal = ours.enabled ? (after === undefined ? shown !== undefined : isSame(after, shown)) : shown === undefined;
   return {
     field,
     ours: inWords(ours.enabled ? (after ?? "enabled") : undefined),
