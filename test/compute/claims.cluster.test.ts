@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { conditions, inProgress, said, showing, stalled } from "./conditions/conditions.ts";
 import { isReady } from "./support/scenario.ts";
-import { main, preview, project, staging } from "./support/seeded-service.ts";
+import { main, memberKey, preview, project, staging } from "./support/seeded-service.ts";
 import { Stage } from "./support/stage.ts";
 
 let stage: Stage;
@@ -17,6 +17,8 @@ describe.concurrent("one owner at all times", () => {
   it("of two in different namespaces that want one branch: the older, and the other is told who", async () => {
     const shop = await stage.scenario();
     const elsewhere = await shop.addNamespace();
+    // They reach the one project with keys of different people.
+    await shop.setKey(memberKey, elsewhere);
     await shop.compute("db");
     const first = await shop.ready("db");
     await shop.computeIn(elsewhere, "db", {});
@@ -70,7 +72,12 @@ describe.concurrent("a move", () => {
     await Promise.all([shop.edit("first", { branchID: preview }), shop.edit("second", { branchID: main })]);
     const swap = (name: string) =>
       shop.until(name, "the swap", (one) => said(one).includes("want each other's branch"));
-    await Promise.all([swap("first"), swap("second")]);
+    for (const one of await Promise.all([swap("first"), swap("second")])) {
+      expect(conditions(one)).toEqual(stalled("Conflict"));
+      // Whose edit came first was told who has the branch, before the other wanted its own.
+      const other = one.metadata.name === "first" ? "second" : "first";
+      expect(await shop.event(one.metadata.name, "Conflict")).toContain(`Compute ${shop.namespace}/${other}`);
+    }
     expect(shop.writes).toEqual([create, create]);
     await shop.edit("first", { branchID: staging });
     await Promise.all([shop.ready("first"), shop.ready("second")]);

@@ -22,7 +22,11 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     expect(conditions(creating)).toEqual(inProgress("Creating"));
     expect(creating.status).toMatchObject({ state: "Creating", observedGeneration: 1, appliedGeneration: 1 });
     expect(creating.status.operations).toMatchObject([{ action: "start_compute", status: "running" }]);
-    expect(said(creating)).toContain(creating.status.endpointID);
+    expect(said(creating)).toBe(
+      `Endpoint ${creating.status.endpointID} was created and is being started by the service.`,
+    );
+    expect(await shop.event("db", "Creating")).toBe(said(creating));
+    expect(await shop.event("db", "Created")).toContain(creating.status.endpointID);
     expect(reasonsIn(shop.history("db"))).toEqual(["Creating", "Active"]);
     expect(shop.writes).toEqual([`POST ${endpoints}`]);
   });
@@ -35,6 +39,8 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     const updating = await shop.reason("db", "Updating");
     expect(conditions(updating)).toEqual(inProgress("Updating"));
     expect(updating.status).toMatchObject({ state: "Updating", observedGeneration: 2 });
+    expect(said(updating)).toMatch(`A change of endpoint ${status.endpointID} was accepted and is being carried out`);
+    expect(await shop.event("db", "Updating")).toBe(said(updating));
     const after = await shop.ready("db");
     expect(after.status).toMatchObject({ size: "1–4 CU", appliedGeneration: 2, host: status.host });
     expect(await shop.event("db", "Patched")).toContain("computeUnits.max");
@@ -52,11 +58,13 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     const moving = await shop.reason("db", "Moving");
     expect(conditions(moving)).toEqual(inProgress("Moving"));
     expect(moving.status.state).toBe("Moving");
+    expect(said(moving)).toBe(`Endpoint ${status.endpointID} is being moved to another branch by the service.`);
+    expect(await shop.event("db", "Moving")).toBe(said(moving));
     const after = await shop.ready("db");
     expect(after.status).toMatchObject({ branchID: preview, host: status.host });
     expect(await shop.event("db", "Moved")).toContain(preview);
     expect(shop.endpoints).toHaveLength(1);
-    expect(shop.writes).toHaveLength(2);
+    expect(shop.writes).toEqual([`POST ${endpoints}`, `PATCH ${endpoints}/${status.endpointID}`]);
   });
 
   it("Restarting, once per new value of the annotation", async () => {
@@ -68,6 +76,8 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     const restarting = await shop.reason("db", "Restarting");
     expect(conditions(restarting)).toEqual(sameSpec("Restarting"));
     expect(restarting.status.state).toBe("Restarting");
+    expect(said(restarting)).toBe(`Endpoint ${status.endpointID} is being restarted by the service.`);
+    expect(await shop.event("db", "Restarting")).toBe(said(restarting));
     await shop.ready("db");
     const after = await shop.until("db", "the restart", (db) => db.status.restartedAt === "today");
     expect(await shop.event("db", "Restarted")).toContain(status.endpointID);
@@ -91,9 +101,10 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     await shop.annotate("db", "paused", undefined);
     const starting = await shop.reason("db", "Starting");
     expect(conditions(starting)).toEqual(sameSpec("Starting"));
-    expect(said(starting)).toContain(status.endpointID);
+    expect(said(starting)).toBe(`Endpoint ${status.endpointID} is being started by the service.`);
+    expect(await shop.event("db", "Starting")).toBe(said(starting));
     await shop.ready("db");
-    expect(shop.writes).toHaveLength(2);
+    expect(shop.writes).toEqual([`POST ${endpoints}`, `POST ${endpoints}/${status.endpointID}/restart`]);
   });
 
   it("Deleting, until the endpoint is proved to be gone", async () => {
@@ -105,6 +116,10 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     const deleting = showing(shop.history("db"), "Deleting");
     expect(conditions(deleting)).toEqual(inProgress("Deleting"));
     expect(deleting.status.state).toBe("Deleting");
+    expect(said(deleting)).toMatch(
+      `Endpoint ${status.endpointID} was deleted; the Compute goes as soon as that is confirmed`,
+    );
+    expect(await shop.event("db", "Deleting")).toBe(said(deleting));
     expect(await shop.event("db", "Deleted")).toContain(status.endpointID);
     expect(shop.endpoints).toEqual([]);
     expect(shop.writes).toEqual([`POST ${endpoints}`, `DELETE ${endpoints}/${status.endpointID}`]);

@@ -17,6 +17,8 @@ describe.concurrent("a Compute at rest shows", () => {
     await shop.compute("db", { computeUnits: { min: 0.25, max: 2 } });
     const db = await shop.ready("db");
     expect(conditions(db)).toEqual(settled("Active"));
+    expect(said(db)).toBe("The compute is as declared.");
+    expect(await shop.event("db", "Active")).toBe(said(db));
     expect(db.status).toMatchObject({ state: "Active", size: "0.25–2 CU", endpointID: shop.endpoints[0]?.id });
     expect(await shop.event("db", "Created")).toContain(shop.endpoints[0]?.id);
     await shop.lists(2);
@@ -32,6 +34,7 @@ describe.concurrent("a Compute at rest shows", () => {
     shop.console("POST", `${endpoints}/${status.endpointID}/suspend`);
     const idle = await shop.reason("db", "Idle");
     expect(conditions(idle)).toEqual(settled("Idle"));
+    expect(said(idle)).toBe("The compute is as declared and suspended: the first connection wakes it.");
     expect(idle.status.state).toBe("Idle");
     shop.console("POST", `/_connect/${status.endpointID}`);
     await shop.reason("db", "Active");
@@ -48,6 +51,8 @@ describe.concurrent("a Compute at rest shows", () => {
     await shop.edit("db", { disabled: true });
     const disabled = await shop.reason("db", "Disabled");
     expect(conditions(disabled)).toEqual(settled("Disabled"));
+    expect(said(disabled)).toBe("The compute is as declared: it takes no connections.");
+    expect(await shop.event("db", "Disabled")).toBe(said(disabled));
     expect(disabled.status).toMatchObject({ state: "Disabled", disabled: true });
     await shop.edit("db", { disabled: false });
     const open = await shop.ready("db");
@@ -107,7 +112,10 @@ describe.concurrent("a Compute at rest shows", () => {
         .at(-1)
         ?.status.conditions?.map((one) => one.observedGeneration),
     ).toEqual([1, 1]);
-    expect(await shop.event("db", "Paused")).toContain("Nothing is sent");
+    expect(said(paused)).toMatch(
+      /^Nothing is sent while the annotation compute-operator\.dev\/paused is "true"\. Remove it/,
+    );
+    expect(await shop.event("db", "Paused")).toBe(said(paused));
     expect(shop.writes).toHaveLength(1);
 
     await shop.annotate("db", "paused", undefined);

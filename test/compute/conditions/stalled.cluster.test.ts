@@ -190,7 +190,9 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     await shop.lists(4);
     expect(shop.writes).toEqual([]);
     await Promise.all(names.map((name) => shop.annotate(name, "reconcileRequestedAt", "it is true")));
-    await Promise.all(names.map((name) => shop.until(name, "rest", (db) => db.status.state === "Active")));
+    await Promise.all(
+      names.map((name) => shop.until(name, "rest", (db) => db.status.state === "Active" && isReady(db))),
+    );
     expect(shop.endpoints).toHaveLength(5);
     expect(shop.writes.filter((write) => write === create)).toHaveLength(5);
   });

@@ -58,6 +58,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
       const unavailable = await shop.reason("db", "ServiceUnavailable");
       expect(conditions(unavailable)).toEqual(inProgress("ServiceUnavailable"));
       expect(unavailable.status).toMatchObject({ state: "Unknown", endpointID: before.status.endpointID });
+      expect(said(unavailable)).toMatch(/^The service is not available: .+\. It is tried again by itself\.$/);
       expect(await shop.event("db", "ServiceUnavailable")).toBe(said(unavailable));
       shop.clearCalls();
       await shop.lists(2);
@@ -134,9 +135,34 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
       /may not create the endpoint on branch \S+ \(this key may only read\).*another key/,
     );
     expect(await shop.event("db", "Forbidden")).toBe(said(forbidden));
+    const tried = shop.writes.length;
+    expect(tried).toBeLessThan(4);
     shop.host.instead = undefined;
     await shop.ready("db");
     expect(shop.endpoints).toHaveLength(1);
+    expect(shop.writes.every((write) => write === create)).toBe(true);
+    expect(shop.calls.filter(({ method, status }) => method === "POST" && status === 201)).toHaveLength(1);
+  });
+
+  it("Forbidden, where the key is for another project, until there is one for this", async () => {
+    const shop = await stage.scenario();
+    const wanted = { project: { name: "other", org_id: "org-shop" } };
+    const { project: other }: { project: { id: string } } = shop.console("POST", "/projects", wanted);
+    const { key }: { key: string } = shop.console("POST", "/organizations/org-shop/api_keys", {
+      key_name: "scoped",
+      project_id: other.id,
+    });
+    await shop.setKey(key);
+    await shop.compute("db");
+    const forbidden = await shop.reason("db", "Forbidden");
+    expect(conditions(forbidden)).toEqual(inProgress("Forbidden"));
+    expect(forbidden.status.state).toBe("Unknown");
+    expect(said(forbidden)).toMatch(/not allowed to perform actions outside the project.*another key/);
+    expect(await shop.event("db", "Forbidden")).toBe(said(forbidden));
+    expect(shop.writes).toEqual([]);
+    await shop.setKey("org-key");
+    await shop.ready("db");
+    expect(shop.writes).toEqual([create]);
   });
 
   it("ConnectionNotFound, until there is a connection of that name", async () => {
@@ -205,6 +231,9 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     const lost = await shop.reason("db", "EndpointLost");
     expect(conditions(lost)).toEqual(inProgress("EndpointLost"));
     expect(lost.status.state).toBe("Lost");
+    expect(said(lost)).toBe(
+      `Endpoint ${before.status.endpointID} was deleted behind our back. Another is being created, with new connection details.`,
+    );
     expect(await shop.event("db", "EndpointLost")).toBe(said(lost));
     const after = await shop.ready("db");
     expect(after.status.host).not.toBe(before.status.host);
