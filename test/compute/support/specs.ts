@@ -129,11 +129,10 @@ export function notMet(spec: Spec, endpoint: Endpoint): string[] {
 }
 
 /** The name of the connection Secret that a spec asks for, and the names in the URIs that it is to hold. */
-export function secretWanted(spec: Spec): { name: string; paths: string[] } | undefined {
-  const wanted = spec["connectionSecret"];
-  if (wanted === undefined) return undefined;
-  const { name, database } = asSpec(wanted);
-  return { name: String(name), paths: database === undefined ? [] : [`/${String(database)}`, `/${String(database)}`] };
+export function secretWanted(spec: Spec): { name: unknown; paths: string[] } | undefined {
+  if (spec["connectionSecret"] === undefined) return undefined;
+  const { name, database } = asSpec(spec["connectionSecret"]);
+  return { name, paths: typeof database === "string" ? [`/${database}`, `/${database}`] : [] };
 }
 
 /** The same of a Secret that was written, checked against the hosts of its Compute. */
