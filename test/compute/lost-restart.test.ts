@@ -1,13 +1,17 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Fault } from "../../src/service/http/faults.ts";
+import type { ServiceOptions } from "../../src/service/options.ts";
 import { SmallWorld } from "./support/small-world.ts";
 import type { Spec } from "./support/specs.ts";
 
 const place = { projectID: "shop", branchID: "br-0-a" };
 
 /** One Compute, as it stands some time after it was made, and a service at life's speed. */
-async function standing(spec: Partial<Spec> = { scaleToZero: { enabled: false } }): Promise<SmallWorld> {
-  const world = new SmallWorld([place.branchID], 1, { timeScale: 1 });
+async function standing(
+  spec: Partial<Spec> = { scaleToZero: { enabled: false } },
+  service: Partial<ServiceOptions> = {},
+): Promise<SmallWorld> {
+  const world = new SmallWorld([place.branchID], 1, { timeScale: 1, ...service });
   world.declare(0, { ...place, ...spec });
   await world.settle(1);
   await world.clock.advance(120_000);
@@ -63,4 +67,45 @@ it("a value that was carried out before another, whose reply was lost, asks for 
   await restart(world, "two", "drop-after");
   await restart(world, "one");
   expect(answers(world)).toEqual([200, undefined, 200]);
+});
+
+describe("a restart that the service refuses", () => {
+  const refusing = (world: SmallWorld) => {
+    const body = JSON.stringify({ code: "", message: "no restart now" });
+    world.host.instead = ({ path }) => (path.endsWith("/restart") ? { status: 400, headers: {}, body } : undefined);
+  };
+
+  it("counts as done where the compute is idle, also where the last list shows it running", async () => {
+    await using world = await standing();
+    world.console("POST", `/projects/shop/endpoints/${world.compute(0).status.endpointID}/suspend`);
+    await world.clock.advance(2000);
+    expect(world.endpoints[0]?.current_state).toBe("idle");
+    refusing(world);
+    await restart(world, "now");
+    expect(answers(world)).toEqual([400]);
+  });
+
+  it("counts as done where the list shows it idle, at a service that shows no endpoint by itself", async () => {
+    await using world = await standing({}, { strictSpec: true });
+    await world.clock.advance(300_000);
+    expect(world.compute(0).status.currentState).toBe("idle");
+    refusing(world);
+    await restart(world, "now");
+    expect(answers(world)).toEqual([400]);
+  });
+
+  it("does not count as done where the compute runs, though the last list shows it idle", async () => {
+    await using world = await standing({ scaleToZero: { enabled: true, after: "60s" } });
+    expect(world.compute(0).status.currentState).toBe("idle");
+    world.console("POST", `/projects/shop/endpoints/${world.compute(0).status.endpointID}/start`);
+    await world.clock.advance(2000);
+    refusing(world);
+    world.annotate(0, "restartedAt", "now");
+    await world.clock.advance(10_000);
+    expect(world.compute(0).status.restartedAt).toBeUndefined();
+    world.host.instead = undefined;
+    await world.clock.advance(120_000);
+    expect(world.compute(0).status.restartedAt).toBe("now");
+    expect(answers(world)).toEqual([400, 200]);
+  });
 });

@@ -1,3 +1,4 @@
+import type { Endpoint } from "../../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import { guardedPatch } from "../../cluster/json-patch.ts";
 import type { Compute } from "../../resources/compute.ts";
@@ -88,13 +89,25 @@ export async function restartEndpoint(
   }
   if (answer.kind === "ambiguous") return holdBack(step, answer, `restart endpoint ${endpointID}`, marked, hands);
   // A compute that does not run is as good as restarted: its next start is a fresh one.
-  const resting = seen?.current_state === "idle" || seen?.disabled === true;
-  if (answer.kind === "refused" && resting) {
+  if (answer.kind === "refused" && (await rests(endpointID, seen, compute, hands))) {
     memory.restarted = value;
     return { ...unchanged(marked), restarted: value, notes: [] };
   }
   const unmarked = await patched(cluster, guardedPatch(marked).removeAnnotation(annotations.pendingRestart), marked);
   return holdBack(step, answer, `restart endpoint ${endpointID}`, unmarked, hands);
+}
+
+/** Whether a compute does not run: asked now, for it may have woken since the list. Some services show lists alone. */
+async function rests(
+  endpointID: string,
+  listed: Endpoint | undefined,
+  { spec }: Compute,
+  { client, signal }: Hands,
+): Promise<boolean> {
+  const answer = await client.getEndpoint(spec.projectID, endpointID, signal);
+  const endpoint = answer.kind === "ok" ? answer.value : answer.kind === "notFound" ? listed : undefined;
+  if (endpoint === undefined) return false;
+  return endpoint.disabled === true || (endpoint.current_state === "idle" && endpoint.pending_state !== "active");
 }
 
 async function markRestart(
