@@ -4,7 +4,7 @@ import type { Action, Timed } from "./world/actions.ts";
 import { noFaults } from "./world/fates.ts";
 import type { Violation } from "./world/records.ts";
 import { play, type RunOptions } from "./world/run.ts";
-import { plainScriptOf, type Script } from "./world/script.ts";
+import { plainScriptOf, type Script, scriptOf } from "./world/script.ts";
 
 // What the simulation once found, as the shortest histories that showed it.
 
@@ -110,6 +110,13 @@ describe("once broken", () => {
     [545, "a primary that was sent twice leaves no second one behind when it is deleted"],
   ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(plainScriptOf(seed))).violations).toEqual([]);
+  });
+
+  it.each([
+    [3261, "a shard that has not heard of it yet does not take the guard off a Secret that another has just set"],
+    [3564, "an edit of the maximum is sent with the minimum, which had drifted beyond it"],
+  ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
+    expect((await play(scriptOf(seed))).violations).toEqual([]);
   });
 
   it("a mark that kubectl replace drops is put back while the create may yet land", async () => {

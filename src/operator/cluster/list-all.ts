@@ -9,13 +9,13 @@ export async function listAll<T extends KubeObject>(
   client: ClusterClient,
   kind: ResourceKind<T>,
   selection: ListSelection & { limit: number },
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<{ items: unknown[]; resourceVersion: string }> {
   const items: unknown[] = [];
   let token: string | undefined;
   for (;;) {
-    const page = await client.listPage(kind, { ...selection, continue: token }, { signal });
-    signal.throwIfAborted();
+    const page = await client.listPage(kind, { ...selection, continue: token }, signal && { signal });
+    signal?.throwIfAborted();
     for (const item of page.items) items.push(item);
     if (page.continue === undefined) return { items, resourceVersion: page.resourceVersion };
     token = page.continue;

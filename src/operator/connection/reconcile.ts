@@ -2,13 +2,18 @@ import type { ClusterClient } from "../cluster/client.ts";
 import { isNotFound } from "../cluster/errors.ts";
 import type { RecordEvent } from "../cluster/event-record.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
+import { listAll } from "../cluster/list-all.ts";
 import type { ResourceKind } from "../cluster/objects.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
 import { finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
-import { type ServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
+import {
+  parseServiceConnection,
+  type ServiceConnection,
+  serviceConnectionKind,
+} from "../resources/service-connection.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Connections } from "./connections.ts";
 import { type Leaving, leavingOf } from "./leaving.ts";
@@ -118,10 +123,29 @@ export class ConnectionReconciler {
         .filter((connection) => this.#inUse(connection) || hasFinalizer(connection))
         .map(({ spec }) => spec.apiKeySecretRef.name),
     );
-    const released = cache.secretsOf(namespace).filter((secret) => hasFinalizer(secret));
-    for (const secret of released) {
-      if (!needed.has(secret.metadata.name)) await this.#removeFinalizer(secretKind, secret);
+    const unneeded = cache
+      .secretsOf(namespace)
+      .filter((secret) => hasFinalizer(secret) && !needed.has(secret.metadata.name));
+    if (unneeded.length === 0) return;
+    // A connection is guarded before its Secret, perhaps by another shard and just now: the cache may show only the latter.
+    const guarded = await this.#guardedSecrets(namespace, leaving);
+    for (const secret of unneeded) {
+      if (!guarded.has(secret.metadata.name)) await this.#removeFinalizer(secretKind, secret);
     }
+  }
+
+  /** The Secrets of the connections that are in use as the API server has it, but for one that is leaving. */
+  async #guardedSecrets(namespace: string, leaving: ServiceConnection | undefined): Promise<Set<string>> {
+    const items = await this.#listed(serviceConnectionKind, namespace);
+    const guarded = new Set<string>();
+    for (const item of items) {
+      const parsed = parseServiceConnection(item);
+      // One that cannot be read may name any of them.
+      if (!parsed.ok) return new Set(this.#options.cache.secretsOf(namespace).map(({ metadata }) => metadata.name));
+      const { metadata, spec } = parsed.value;
+      if (hasFinalizer(parsed.value) && metadata.uid !== leaving?.metadata.uid) guarded.add(spec.apiKeySecretRef.name);
+    }
+    return guarded;
   }
 
   #inUse(connection: ServiceConnection): boolean {
@@ -134,19 +158,19 @@ export class ConnectionReconciler {
 
   /** The cache may lag behind a Compute that was just made: the API server is asked before the guard is dropped. */
   async #provedUnused({ metadata }: ServiceConnection): Promise<boolean> {
-    const { namespace } = metadata;
-    let token: string | undefined;
+    const computes = await this.#listed(computeKind, metadata.namespace ?? "");
+    return !computes.some((item) => connectionNameOf(item) === metadata.name);
+  }
+
+  /** All of a kind in a namespace, from the API server itself. Where the CRDs are gone, all of that is. */
+  async #listed(kind: ResourceKind, namespace: string): Promise<unknown[]> {
+    const { cluster, uninstalling } = this.#options;
     try {
-      do {
-        const page = await this.#options.cluster.listPage(computeKind, { namespace, limit: 500, continue: token });
-        if (page.items.some((item) => connectionNameOf(item) === metadata.name)) return false;
-        token = page.continue;
-      } while (token !== undefined);
+      return (await listAll(cluster, kind, { namespace, limit: 500 })).items;
     } catch (error) {
-      // Where the CRD is gone, every Compute is.
-      if (!isNotFound(error) || !(await this.#options.uninstalling())) throw error;
+      if (!isNotFound(error) || !(await uninstalling())) throw error;
+      return [];
     }
-    return true;
   }
 
   async #addFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {

@@ -64,6 +64,16 @@ describe("drift", () => {
     });
   });
 
+  test("in one end of the size ends with Report when the user edits the other, since the service checks them together", () => {
+    const both = [{ field: "computeUnits.min", ours: "1", theirs: "4" }, ...drift];
+    const edited = { generation: 2, status: { appliedGeneration: 1, drift: both } };
+    const seen = { autoscaling_limit_min_cu: 4 };
+    expect(planned({ ...edited, spec: { ...report, computeUnits: { min: 1, max: 1 } } }, seen)).toMatchObject({
+      step: "patch",
+      attributes: { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 },
+    });
+  });
+
   test("with Report is not confused with a person's edit, for the generation last applied is remembered", () => {
     expect(planned({ generation: 2, status: { appliedGeneration: 1 }, spec: report })).toMatchObject({ step: "patch" });
     expect(planned({ generation: 2, status: { appliedGeneration: 2 }, spec: report })).toMatchObject({

@@ -86,6 +86,16 @@ describe("the finalizers of connection and Secret", () => {
     await pass();
     expect([none(finalizersOf().connection), none(finalizersOf().secret)]).toEqual([[], []]);
   });
+
+  test("stay on the Secret where the cache does not show yet that another shard has guarded its connection", async () => {
+    const { pass, use, lag, connectionsNow, finalizersOf } = setUp();
+    const before = connectionsNow();
+    use();
+    await pass();
+    lag(before);
+    await pass();
+    expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
+  });
 });
 
 describe("a deletion that waits", () => {

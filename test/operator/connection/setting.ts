@@ -4,7 +4,7 @@ import { ConnectionReconciler } from "../../../src/operator/connection/reconcile
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import { parseCompute } from "../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
-import { parseServiceConnection } from "../../../src/operator/resources/service-connection.ts";
+import { parseServiceConnection, type ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { crdIsGoing } from "../../../src/operator/uninstalling.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
 import { MemoryCluster } from "../cluster/memory-cluster.ts";
@@ -61,6 +61,8 @@ export function setUp(more: Record<string, unknown> = {}) {
     wake: () => {},
     wakeConnections: () => {},
   });
+  /** What the cache still shows of the connections; what the server has where it does not lag. */
+  let shown: readonly ServiceConnection[] | undefined;
   const woken: string[] = [];
   const told: string[] = [];
   const started = () =>
@@ -69,11 +71,12 @@ export function setUp(more: Record<string, unknown> = {}) {
       clock,
       connections,
       cache: {
-        connectionByUID: (uid) => connectionsNow().find(({ metadata }) => metadata.uid === uid),
-        connectionsOf: connectionsNow,
+        connectionByUID: (uid) => (shown ?? connectionsNow()).find(({ metadata }) => metadata.uid === uid),
+        connectionsOf: () => shown ?? connectionsNow(),
         secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
         secretsOf: stored,
-        usersOf: (_, name) => computesNow().filter((compute) => compute.spec.connectionRef.name === name),
+        usersOf: (_, name) =>
+          (shown === undefined ? computesNow() : []).filter((compute) => compute.spec.connectionRef.name === name),
       },
       uninstalling: () => crdIsGoing(cluster.client()),
       wakeUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
@@ -112,6 +115,9 @@ export function setUp(more: Record<string, unknown> = {}) {
     woken,
     told,
     finalizersOf,
+    lag: (from: readonly ServiceConnection[]) => {
+      shown = from;
+    },
     status: () => connectionsNow()[0]?.status,
     stored,
     connectionsNow,

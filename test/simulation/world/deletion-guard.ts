@@ -14,15 +14,22 @@ export class DeletionGuard {
   readonly #clock: Clock;
   readonly #register: Register;
   readonly #services: Services;
+  readonly #unseen: (endpointID: string) => boolean;
   readonly #report: (promise: string, message: string) => void;
 
   constructor(
-    { clock, register, services }: { clock: Clock; register: Register; services: Services },
+    {
+      clock,
+      register,
+      services,
+      unseen,
+    }: { clock: Clock; register: Register; services: Services; unseen: (endpointID: string) => boolean },
     report: (promise: string, message: string) => void,
   ) {
     this.#clock = clock;
     this.#register = register;
     this.#services = services;
+    this.#unseen = unseen;
     this.#report = report;
   }
 
@@ -87,7 +94,7 @@ export class DeletionGuard {
     if (specOf(compute)["deletionPolicy"] === "Retain" || this.#register.uninstalled.has(uid)) return;
     if (this.#register.replaced.has(uid)) return;
     const own = this.#services.endpoints().filter((endpoint) => endpoint.name === markerOf(uid));
-    for (const { id } of own.filter((endpoint) => !this.#isGivenUp(endpoint, uid))) {
+    for (const { id } of own.filter((endpoint) => !this.#isGivenUp(endpoint, uid) && !this.#unseen(endpoint.id))) {
       this.#report("finalizers", `${process} let ${name} go while its endpoint ${id} stands`);
     }
   }

@@ -37,7 +37,8 @@ export class Promises {
     this.shards = new ShardGuard({ clock, register: this.register }, report);
     this.#restarts = new RestartGuard(report);
     this.#lists = new ListGuard(report);
-    this.#deletions = new DeletionGuard({ clock, services, register: this.register }, report);
+    const unseen = (endpointID: string) => this.#arrivedUnseen(endpointID);
+    this.#deletions = new DeletionGuard({ clock, services, register: this.register, unseen }, report);
   }
 
   /** A process begins; `selector` where it takes care of some Computes only. */
@@ -101,12 +102,12 @@ export class Promises {
     }
   }
 
-  /** Whether no name tells of the first one, a person dropped its mark, and the process that could put that back died. */
+  /** Whether a person dropped the mark of the first one, and the process that could put it back died. */
   #isForgotten(twins: readonly StoredEndpoint[], uid: string): boolean {
     const makers = new Set(
       this.#writes.filter(({ endpointID }) => twins.some(({ id }) => id === endpointID)).map(({ process }) => process),
     );
-    return !this.#namesShown && this.register.unmarked.has(uid) && makers.size === twins.length;
+    return this.register.unmarked.has(uid) && makers.size === twins.length;
   }
 
   clusterWritten(write: ClusterWrite): void {
@@ -126,6 +127,13 @@ export class Promises {
       const goneAt = this.register.get(uid)?.until ?? 0;
       return unseen || (write.carriedOut?.at ?? 0) > goneAt - lastLookMs ? [uid] : [];
     });
+  }
+
+  /** Whether an endpoint was made so late that its Compute's last look did not show it, or that nothing shows whose it is. */
+  #arrivedUnseen(endpointID: string): boolean {
+    const late = this.#writes.find((write) => write.endpointID === endpointID && wasMadeTooLate(write));
+    if (late === undefined) return false;
+    return !this.#namesShown || (late.carriedOut?.at ?? 0) > this.#clock.monotonic() - lastLookMs;
   }
 
   /** Drops what is of no use any more after so long: of writes that ended, and Computes that were gone, before that. */

@@ -97,6 +97,7 @@ function sceneOf({ people, host, promises, services, strictSpec }: World): Scene
     endpoints: host.allEndpoints(),
     pools: people.pools(),
     namesShown: !strictSpec,
+    unmarked: register.unmarked,
     mayLeave: new Set([
       ...register.letGoByPerson,
       ...register.retained,

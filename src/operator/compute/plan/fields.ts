@@ -47,6 +47,12 @@ export function attributesOf(spec: ComputeSpec): Attributes {
   return attributes;
 }
 
+/** The service holds minimum and maximum against each other: where one of them is sent, both are. */
+export function withBothEnds<T extends Difference>(sent: readonly T[], all: readonly T[]): readonly T[] {
+  const isSize = ({ field }: Difference) => field.startsWith("computeUnits.");
+  return all.filter((difference) => sent.includes(difference) || (isSize(difference) && sent.some(isSize)));
+}
+
 /** One body for several fields. */
 export function merged(parts: readonly Attributes[]): Attributes {
   const whole: Attributes = {};

@@ -7,7 +7,7 @@ import { annotation, generationOf, isGuarded, type List, shownReason, type View,
 import { isProgress, nextLook, type Progress } from "../reasons.ts";
 import type { Step } from "../step.ts";
 import { deleteDueInMs } from "./deletes.ts";
-import { type Attributes, type Comparison, compare, type Difference, merged } from "./fields.ts";
+import { type Attributes, type Comparison, compare, type Difference, merged, withBothEnds } from "./fields.ts";
 import { anotherMayArrive } from "./pending.ts";
 import type { Rule } from "./rule.ts";
 
@@ -125,7 +125,8 @@ export const changes: Rule = (view, list) => {
   if (link === undefined) return undefined;
   const comparison = compare(view.compute.spec, link.endpoint);
   const { edited, drift } = since(view);
-  const differences = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, view));
+  const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, view));
+  const differences = withBothEnds(edits, comparison.differences);
   const unechoed = edited ? comparison.unechoed : [];
   if (differences.length === 0 && unechoed.length === 0) return undefined;
   const refused =
