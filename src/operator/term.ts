@@ -217,9 +217,14 @@ export class Term {
     this.#wake("connection", uidsOf(this.#options.caches.connections.within(object.metadata.namespace ?? "")));
   }
 
-  connectionSecretChanged({ object }: Change<Secret>): void {
-    const owner = object.metadata.labels?.[labels.compute];
+  connectionSecretChanged({ type, object }: Change<Secret>): void {
+    const { labels: labelled, namespace = "", name } = object.metadata;
+    const owner = labelled?.[labels.compute];
     if (owner !== undefined) this.#wake("compute", [owner]);
+    if (type !== "deleted") return;
+    // It stood in the way of whoever names it too, such as one that was restored from a backup under another uid.
+    const waiting = this.#options.caches.computes.within(namespace);
+    this.#wake("compute", uidsOf(waiting.filter(({ spec }) => spec.connectionSecret?.name === name)));
   }
 
   /** A complete list of Computes came in. */

@@ -108,3 +108,30 @@ describe("a field that is taken out of the manifest", () => {
     expect(world.compute(0).status.conditions?.[0]).toMatchObject({ status: "True", reason: "Disabled" });
   });
 });
+
+describe("an edit that comes just after the endpoint was deleted elsewhere", () => {
+  it.each<[string, (world: SmallWorld) => void]>([
+    ["change", (world) => world.edit(0, { computeUnits: { min: 2, max: 2 } })],
+    ["restart", (world) => world.annotate(0, "restartedAt", "now")],
+  ])(
+    "of a %s says what the service answered, and another is made: nobody is sent to look at the project's id",
+    async (doing, edit) => {
+      await using world = new SmallWorld([place.branchID], 1);
+      world.declare(0, place);
+      await world.settle(1);
+      const { endpointID } = world.compute(0).status;
+      world.console("DELETE", `/projects/shop/endpoints/${endpointID}`);
+      edit(world);
+      await world.clock.advance(2000);
+      expect(reasonOf(world)).toBe("ServiceUnavailable");
+      expect(said(world.compute(0))).toBe(
+        `The service could not ${doing} endpoint ${endpointID}, which it lists: endpoint not found. It is looked at afresh before anything else is sent.`,
+      );
+      await world.clock.advance(60_000);
+      await world.settle(1);
+      expect(world.events("EndpointLost")).toHaveLength(1);
+      expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
+      expect(world.writes.filter((write) => write === create)).toHaveLength(2);
+    },
+  );
+});

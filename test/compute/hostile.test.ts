@@ -54,11 +54,14 @@ describe("a key that is exchanged for one of another account", () => {
     world.remove(0);
     await world.clock.advance(600_000);
     expect(world.isGone(0)).toBe(false);
-    expect(said(world.compute(0))).toMatch(/project shop is not found through the present base URL and key/);
+    const { endpointID } = world.compute(0).status;
+    expect(said(world.compute(0))).toMatch(`Deletion waits, for endpoint ${endpointID} is still to be deleted:`);
+    expect(said(world.compute(0))).toMatch(/not found.*Or set spec\.deletionPolicy to Retain/);
 
-    world.annotate(0, "reconcileRequestedAt", "it is true");
+    world.edit(0, { deletionPolicy: "Retain" });
     await world.clock.advance(60_000);
     expect(world.isGone(0)).toBe(true);
+    expect(world.writes).toEqual([create]);
   });
 });
 
@@ -87,26 +90,33 @@ describe("a service that says an endpoint is not there, and lists it still", () 
 });
 
 describe("a tenant whose key does not reach a project", () => {
-  it("keeps nobody from its branches and endpoints, though its Compute names them and is older", async () => {
-    await using world = new SmallWorld([branch.branchID], 1);
-    const data = { "api-key": Buffer.from("mallory").toString("base64") };
-    const secret = world.send("GET", `${secrets}/service-api-key`);
-    world.send("POST", secrets, { ...secret, metadata: { name: "mallory" }, data });
-    const { apiVersion, kind, spec } = world.send("GET", `${connections}/default`);
-    const own = { ...spec, apiKeySecretRef: { name: "mallory" } };
-    world.send("POST", connections, { apiVersion, kind, metadata: { name: "mallory" }, spec: own });
-    world.host.instead = ({ authorization, path }) => {
-      if (authorization !== "Bearer mallory") return undefined;
-      if (path === "/auth") return person;
-      return path === "/projects" ? reply(200, { projects: [] }) : refusal(404, "project not found");
-    };
-    world.declare(0, { ...branch, connectionRef: { name: "mallory" } });
-    await world.clock.advance(60_000);
-    expect(reason(world, 0)).toBe("ProjectNotFound");
-    world.declare(1, branch);
-    await world.clock.advance(60_000);
-    expect(world.compute(1).status.state).toMatch(/Active|Idle/);
-  });
+  it.each([
+    ["shows it no such project", "ProjectNotFound", refusal(404, "project not found")],
+    ["refuses its key", "Unauthorized", refusal(401, "supplied credentials do not pass authentication")],
+    ["never hears of it, for it has none", "ConnectionNotReady", undefined],
+  ])(
+    "keeps nobody from its branches and endpoints, though it is older, where the service %s",
+    async (_, told, answer) => {
+      await using world = new SmallWorld([branch.branchID], 1);
+      const data = { "api-key": Buffer.from("mallory").toString("base64") };
+      const secret = world.send("GET", `${secrets}/service-api-key`);
+      if (answer !== undefined) world.send("POST", secrets, { ...secret, metadata: { name: "mallory" }, data });
+      const { apiVersion, kind, spec } = world.send("GET", `${connections}/default`);
+      const own = { ...spec, apiKeySecretRef: { name: "mallory" } };
+      world.send("POST", connections, { apiVersion, kind, metadata: { name: "mallory" }, spec: own });
+      world.host.instead = ({ authorization, path }) => {
+        if (authorization !== "Bearer mallory") return undefined;
+        if (told === "ProjectNotFound" && path === "/auth") return person;
+        return told === "ProjectNotFound" && path === "/projects" ? reply(200, { projects: [] }) : answer;
+      };
+      world.declare(0, { ...branch, connectionRef: { name: "mallory" } });
+      await world.clock.advance(60_000);
+      expect(reason(world, 0)).toBe(told);
+      world.declare(1, branch);
+      await world.clock.advance(60_000);
+      expect(world.compute(1).status.state).toMatch(/Active|Idle/);
+    },
+  );
 });
 
 describe("a service that repeats the key it refuses", () => {

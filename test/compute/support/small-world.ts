@@ -117,6 +117,11 @@ export class SmallWorld implements AsyncDisposable {
     else this.send("PUT", path, { ...this.send("GET", path), spec });
   }
 
+  /** Changes fields of a spec, also of a Compute that is being deleted. */
+  edit(index: number, spec: Spec): void {
+    this.declare(index, { ...this.compute(index).spec, ...spec });
+  }
+
   compute(index: number): Compute {
     const parsed = parseCompute(this.send("GET", `${api}/computes/db-${index}`));
     if (!parsed.ok) throw new Error(parsed.problem);

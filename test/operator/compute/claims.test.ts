@@ -29,7 +29,7 @@ describe("of those that want to be the primary of one free branch", () => {
     expect(plan(view({ compute: self, others: [other({ uid: uidOf("A") })] }))).toMatchObject(conflict());
   });
 
-  test.each(["ProjectNotFound", "Forbidden"])(
+  test.each(["ProjectNotFound", "Forbidden", "Unauthorized", "ConnectionNotReady"])(
     "one that was told %s does not count, through a key of its own: it has no business there",
     (shows) => {
       const squatter = other({ created: older, shows, status: { observedThrough: undefined } });

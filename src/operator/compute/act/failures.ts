@@ -76,6 +76,13 @@ function notFound(said: string, doing: string): { reason: Reason; message: strin
       message: `The service could not ${doing}: ${said}. Create the branch, or name another in spec.branchID.`,
     };
   }
+  if (/endpoint/i.test(said)) {
+    // A list showed it just now: it went since, which only further lists can prove, or the service contradicts itself.
+    return {
+      reason: "ServiceUnavailable",
+      message: `The service could not ${doing}, which it lists: ${said}. It is looked at afresh before anything else is sent.`,
+    };
+  }
   return {
     reason: "ProjectNotFound",
     message: `The service could not ${doing}: ${said}. Check spec.projectID, and that baseURL and key of the connection lead to that project.`,

@@ -13,13 +13,15 @@ export interface Rivals {
   inProject(): readonly Compute[];
 }
 
+/** What a Compute is told whose connection does not lead to its project. */
+const outside: readonly (string | undefined)[] = ["ProjectNotFound", "Forbidden", "Unauthorized", "ConnectionNotReady"];
+
 /**
- * Whether the service has told a Compute that its key does not reach the project, and it never saw anything there: it
- * claims nothing, or anybody could keep others from their branches by naming them.
+ * Whether a Compute was told that its connection does not reach the project, and it never saw anything there: it claims
+ * nothing, or anybody could keep others from their branches by naming them, with no key at all.
  */
 export function isOutsider({ status }: Compute): boolean {
-  const reason = conditionOf(status, "Ready")?.reason;
-  return status.observedThrough === undefined && (reason === "ProjectNotFound" || reason === "Forbidden");
+  return status.observedThrough === undefined && outside.includes(conditionOf(status, "Ready")?.reason);
 }
 
 /** Who holds what a Compute wants. */

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { SmallWorld } from "./support/small-world.ts";
+
+const place = { projectID: "shop", branchID: "br-0-a", scaleToZero: { enabled: false } };
+const connection = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";
+const sized = (cu: number) => ({ ...place, computeUnits: { min: cu, max: cu } });
+const patches = (world: SmallWorld) => world.host.calls.filter(({ method }) => method === "PATCH");
+
+function refreshEvery(world: SmallWorld, refreshInterval: string): void {
+  const object = world.send("GET", connection);
+  world.send("PUT", connection, { ...object, spec: { ...object.spec, refreshInterval } });
+}
+
+describe("what somebody else changed at the service", () => {
+  it("is put back with one PATCH and one event that names the fields, was and is", async () => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.declare(0, { ...sized(1), passwordlessAccess: true });
+    await world.settle(1);
+    const theirs = { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4, passwordless_access: false };
+    world.console("PATCH", `/projects/shop/endpoints/${world.compute(0).status.endpointID}`, { endpoint: theirs });
+    await world.clock.advance(120_000);
+    const ours = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1, passwordless_access: true };
+    expect(patches(world).map(({ body }) => body)).toEqual([{ endpoint: ours }]);
+    expect(world.events("DriftCorrected")).toEqual([
+      "Put back what was changed at the service: computeUnits.min (was 2, now 1), computeUnits.max (was 4, now 1), passwordlessAccess (was false, now true).",
+    ]);
+  });
+
+  it("is seen at once where a fresh look is asked for, and says that it was looked", async () => {
+    await using world = new SmallWorld([place.branchID], 1);
+    refreshEvery(world, "24h");
+    world.declare(0, sized(1));
+    await world.settle(1);
+    await world.clock.advance(60_000);
+    const theirs = { autoscaling_limit_max_cu: 4 };
+    world.console("PATCH", `/projects/shop/endpoints/${world.compute(0).status.endpointID}`, { endpoint: theirs });
+    await world.clock.advance(3_600_000);
+    expect(patches(world)).toEqual([]);
+    world.annotate(0, "reconcileRequestedAt", "now");
+    await world.clock.advance(2000);
+    expect(world.compute(0).status).toMatchObject({ lastHandledReconcileAt: "now", size: "1 CU" });
+    expect(patches(world)).toHaveLength(1);
+  });
+});
+
+describe("the projects that a key reaches", () => {
+  it("are read every ten minutes, and not in between", async () => {
+    await using world = new SmallWorld([place.branchID], 1);
+    await world.clock.advance(60_000);
+    const asked = () => world.host.calls.filter(({ path }) => path === "/auth" || path === "/projects").length;
+    const before = asked();
+    world.console("POST", "/projects", { project: { name: "another", org_id: "org-shop" } });
+    await world.clock.advance(530_000);
+    expect([asked(), world.send("GET", connection).status.projectCount]).toEqual([before, 1]);
+    await world.clock.advance(30_000);
+    expect(world.send("GET", connection).status.projectCount).toBe(2);
+    expect(asked()).toBeGreaterThan(before);
+  });
+});
