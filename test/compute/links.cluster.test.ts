@@ -72,6 +72,20 @@ describe.concurrent("the link to an endpoint", () => {
     expect(shop.writes).toHaveLength(2);
   });
 
+  it("is made only where there is room to note it: annotations that are full are told, and nothing is sent", async () => {
+    const shop = await stage.scenario();
+    const full = { "example.com/notes": "x".repeat(262_000) };
+    await shop.computeIn(shop.namespace, "db", {}, { annotations: full });
+    const told = await shop.until("db", "Rejected", ({ status }) => status.conditions?.[0]?.reason === "Rejected");
+    expect(said(told)).toMatch(/refuses what has to be noted on this Compute: .*annotations.*Too long/);
+    expect(shop.writes).toEqual([]);
+    await shop.cluster.modify("Compute", shop.namespace, "db", ({ metadata }) => {
+      metadata.annotations = {};
+    });
+    await shop.ready("db");
+    expect(shop.writes).toEqual([create]);
+  });
+
   it("that was copied with the manifest into another namespace is a Conflict, and deletes nothing", async () => {
     const shop = await stage.scenario();
     await shop.compute("db");

@@ -4,6 +4,7 @@ import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Secret } from "../connection/resolve.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { refusalOfNote } from "./act/failures.ts";
 import { writeDown } from "./act/write-down.ts";
 import { act } from "./act.ts";
 import { type BindTools, bind } from "./bind.ts";
@@ -47,6 +48,9 @@ const handOverMs = 60_000;
 
 /** How long to wait for the watch to deliver a write of ours before the API server is asked, in milliseconds. */
 const deliveryMs = 5000;
+
+/** What the API server would not take is offered to it again, in milliseconds: nothing tells when it will. */
+const noteAgainMs = 30_000;
 
 /** One pass over one Compute: observe, plan, act, report. */
 export class ComputeReconciler {
@@ -149,7 +153,11 @@ export class ComputeReconciler {
     if (sight.kind === "listed") takeNote(memory, compute, sight.list, rivals, now);
     const view: View = { compute, sight, rivals, memory, now, createSettleMs };
     const step = await this.#letGo(plan(view), compute);
-    const outcome = await this.#carryOut(step, compute, memory, errand);
+    const outcome = await this.#carryOut(step, compute, memory, errand).catch((error: unknown) => {
+      const refusal = refusalOfNote(error);
+      if (refusal === undefined) throw error;
+      return shown(compute, refusal.reason, refusal.message, { lookInMs: noteAgainMs });
+    });
     const whole = await bind(outcome, sight, errand, this.#binding);
     const asked = annotation(compute, "reconcileRequestedAt");
     const reported = await report(whole.outcome, sight, whole.binding, this.#options, asked);

@@ -1,13 +1,13 @@
-import type { ClusterClient } from "../cluster/client.ts";
+import type { ClusterClient, ListSelection } from "../cluster/client.ts";
 import { isNotFound } from "../cluster/errors.ts";
 import type { RecordEvent } from "../cluster/event-record.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import { listAll } from "../cluster/list-all.ts";
-import type { ResourceKind } from "../cluster/objects.ts";
+import { isObjectOf, type ResourceKind } from "../cluster/objects.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
-import { finalizers } from "../resources/names.ts";
+import { API_KEY_SECRET_TYPE, finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
 import {
   parseServiceConnection,
@@ -123,15 +123,20 @@ export class ConnectionReconciler {
         .filter((connection) => this.#inUse(connection) || hasFinalizer(connection))
         .map(({ spec }) => spec.apiKeySecretRef.name),
     );
-    const unneeded = cache
-      .secretsOf(namespace)
-      .filter((secret) => hasFinalizer(secret) && !needed.has(secret.metadata.name));
+    // Once the connection is gone nobody comes back for a guard that the cache does not show yet.
+    const secrets = leaving === undefined ? cache.secretsOf(namespace) : await this.#secretsNow(namespace);
+    const unneeded = secrets.filter((secret) => hasFinalizer(secret) && !needed.has(secret.metadata.name));
     if (unneeded.length === 0) return;
     // A connection is guarded before its Secret, perhaps by another shard and just now: the cache may show only the latter.
     const guarded = await this.#guardedSecrets(namespace, leaving);
     for (const secret of unneeded) {
       if (!guarded.has(secret.metadata.name)) await this.#removeFinalizer(secretKind, secret);
     }
+  }
+
+  async #secretsNow(namespace: string): Promise<Secret[]> {
+    const items = await this.#listed(secretKind, namespace, { fieldSelector: `type=${API_KEY_SECRET_TYPE}` });
+    return items.filter((item) => isObjectOf(secretKind, item));
   }
 
   /** The Secrets of the connections that are in use as the API server has it, but for one that is leaving. */
@@ -163,10 +168,10 @@ export class ConnectionReconciler {
   }
 
   /** All of a kind in a namespace, from the API server itself. Where the CRDs are gone, all of that is. */
-  async #listed(kind: ResourceKind, namespace: string): Promise<unknown[]> {
+  async #listed(kind: ResourceKind, namespace: string, only: ListSelection = {}): Promise<unknown[]> {
     const { cluster, uninstalling } = this.#options;
     try {
-      return (await listAll(cluster, kind, { namespace, limit: 500 })).items;
+      return (await listAll(cluster, kind, { ...only, namespace, limit: 500 })).items;
     } catch (error) {
       if (!isNotFound(error) || !(await uninstalling())) throw error;
       return [];

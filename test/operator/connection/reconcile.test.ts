@@ -92,9 +92,21 @@ describe("the finalizers of connection and Secret", () => {
     const before = connectionsNow();
     use();
     await pass();
-    lag(before);
+    lag({ connections: before });
     await pass();
     expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
+  });
+
+  test("fall from the Secret too where the cache does not show yet that it has one", async () => {
+    const { pass, use, lag, remove, stored, connectionsNow } = setUp();
+    const before = stored();
+    use();
+    await pass();
+    for (const path of [`${ours}/computes/db`, `${secrets}/service`, `${ours}/serviceconnections/default`])
+      remove(path);
+    lag({ secrets: before });
+    await pass();
+    expect([stored().length, connectionsNow().length]).toEqual([0, 0]);
   });
 });
 

@@ -61,8 +61,8 @@ export function setUp(more: Record<string, unknown> = {}) {
     wake: () => {},
     wakeConnections: () => {},
   });
-  /** What the cache still shows of the connections; what the server has where it does not lag. */
-  let shown: readonly ServiceConnection[] | undefined;
+  /** What the cache still shows; what the server has where it does not lag. */
+  let old: { connections?: readonly ServiceConnection[]; secrets?: readonly Secret[] } = {};
   const woken: string[] = [];
   const told: string[] = [];
   const started = () =>
@@ -71,12 +71,14 @@ export function setUp(more: Record<string, unknown> = {}) {
       clock,
       connections,
       cache: {
-        connectionByUID: (uid) => (shown ?? connectionsNow()).find(({ metadata }) => metadata.uid === uid),
-        connectionsOf: () => shown ?? connectionsNow(),
+        connectionByUID: (uid) => (old.connections ?? connectionsNow()).find(({ metadata }) => metadata.uid === uid),
+        connectionsOf: () => old.connections ?? connectionsNow(),
         secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
-        secretsOf: stored,
+        secretsOf: () => old.secrets ?? stored(),
         usersOf: (_, name) =>
-          (shown === undefined ? computesNow() : []).filter((compute) => compute.spec.connectionRef.name === name),
+          (old.connections === undefined ? computesNow() : []).filter(
+            (compute) => compute.spec.connectionRef.name === name,
+          ),
       },
       uninstalling: () => crdIsGoing(cluster.client()),
       wakeUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
@@ -115,8 +117,8 @@ export function setUp(more: Record<string, unknown> = {}) {
     woken,
     told,
     finalizersOf,
-    lag: (from: readonly ServiceConnection[]) => {
-      shown = from;
+    lag: (shown: typeof old) => {
+      old = shown;
     },
     status: () => connectionsNow()[0]?.status,
     stored,
