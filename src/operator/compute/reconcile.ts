@@ -50,7 +50,7 @@ const handOverMs = 60_000;
 const deliveryMs = 5000;
 
 /** What the API server would not take is offered to it again, in milliseconds: nothing tells when it will. */
-const noteAgainMs = 30_000;
+const noteAgainMs = 10_000;
 
 /** One pass over one Compute: observe, plan, act, report. */
 export class ComputeReconciler {

@@ -1,6 +1,6 @@
 import { errorCodes } from "../../../api/error.ts";
 import type { Failure } from "../../client/answer.ts";
-import { ClusterError, isTestFailed } from "../../cluster/errors.ts";
+import { isRefusal } from "../../cluster/errors.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Reason } from "../reasons.ts";
 
@@ -95,10 +95,9 @@ function notFound(said: string, doing: string): { reason: Reason; message: strin
  * as large as they may be, or a policy of the cluster refuses it; `undefined` where the pass is just to be repeated.
  */
 export function refusalOfNote(error: unknown): { reason: Reason; message: string } | undefined {
-  if (!(error instanceof ClusterError) || isTestFailed(error)) return undefined;
-  if (error.status !== 400 && error.status !== 413 && error.status !== 422) return undefined;
+  if (!isRefusal(error)) return undefined;
   return {
-    reason: "Rejected",
-    message: `The Kubernetes API server refuses what has to be noted on this Compute: ${error.message}. Until that is noted, nothing is sent to the service. Make room in its annotations, or change the policy that refuses it. It is tried again by itself.`,
+    reason: error.status === 403 ? "Forbidden" : "Rejected",
+    message: `The Kubernetes API server refuses what has to be noted on this Compute: ${error.message}. Until that is noted, nothing is sent to the service. Make room in its annotations, or let the operator's patch pass. It is tried again by itself.`,
   };
 }
