@@ -65,6 +65,17 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     plant: () => ({ cluster: (inner) => patching(inner, (ops) => ops.map(withoutRestartedAt)) }),
     breaks: /restart once/,
   },
+  "a restart that is taken for done and was never sent": {
+    plant: () => ({
+      service: (inner) =>
+        sending((request, options) =>
+          request.path.endsWith("/restart")
+            ? Promise.resolve(answer(200, { operations: [] }))
+            : inner.send(request, options),
+        ),
+    }),
+    breaks: /restarted as it says/,
+  },
   "a Retry-After that is not heeded": {
     plant: () => ({ service: deafToRetryAfter }),
     breaks: /budgets/,

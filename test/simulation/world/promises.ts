@@ -35,7 +35,7 @@ export class Promises {
     this.register = new Register(clock);
     const report = (promise: string, message: string) => this.report(promise, message);
     this.shards = new ShardGuard({ clock, register: this.register }, report);
-    this.#restarts = new RestartGuard(report);
+    this.#restarts = new RestartGuard({ clock, services }, report);
     this.#lists = new ListGuard(report);
     const unseen = (endpointID: string) => this.#arrivedUnseen(endpointID);
     this.#deletions = new DeletionGuard({ clock, services, register: this.register, unseen }, report);
@@ -58,6 +58,7 @@ export class Promises {
   /** A Compute changed, by whomever. */
   computeChanged(before: KubeObject | undefined, after: KubeObject | undefined, process: string | undefined): void {
     if (process !== undefined && after !== undefined) this.#checkAdoption(before, after, process);
+    if (after !== undefined) this.#restarts.computeChanged(before, after);
     this.register.changed(before, after, process !== undefined);
   }
 

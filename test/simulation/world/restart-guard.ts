@@ -1,14 +1,34 @@
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { annotationOf, conditionOf, statusOf } from "./computes.ts";
 import type { ClusterWrite, ServiceWrite } from "./records.ts";
+import type { Services } from "./services.ts";
 
-/** A restart once per value; again only where the reply to the one before was lost. */
+/** A restart once per value, again only where the reply to the one before was lost; and done when it is said to be. */
 export class RestartGuard {
+  readonly #clock: Clock;
+  readonly #services: Services;
   readonly #report: (promise: string, message: string) => void;
   readonly #sent: { uid: string; value: string; write: ServiceWrite }[] = [];
+  /** When each value was first asked for. */
+  #asked: { uid: string; value: string; at: number }[] = [];
 
-  constructor(report: (promise: string, message: string) => void) {
+  constructor(
+    { clock, services }: { clock: Clock; services: Services },
+    report: (promise: string, message: string) => void,
+  ) {
+    this.#clock = clock;
+    this.#services = services;
     this.#report = report;
+  }
+
+  /** A Compute changed, by whomever. */
+  computeChanged(before: KubeObject | undefined, after: KubeObject): void {
+    const { uid } = after.metadata;
+    const value = annotationOf(after, "restartedAt");
+    if (value === undefined || (before !== undefined && annotationOf(before, "restartedAt") === value)) return;
+    if (this.#asked.some((one) => one.uid === uid && one.value === value)) return;
+    this.#asked.push({ uid, value, at: this.#clock.monotonic() });
   }
 
   /** A restart leaves; `claimants` are the Computes whose endpoint it could be. */
@@ -24,6 +44,7 @@ export class RestartGuard {
   clusterWritten({ process, resource, before, after }: ClusterWrite): void {
     if (resource !== "computes" || before === undefined || after === undefined) return;
     if (JSON.stringify(statusOf(before)) === JSON.stringify(statusOf(after))) return;
+    this.#checkDone(before, after);
     const asked = annotationOf(after, "restartedAt");
     if (asked === undefined || statusOf(after)["restartedAt"] === asked) return;
     if (conditionOf(after, "Ready")?.reason !== "Restarting" || isUnderWay(after)) return;
@@ -37,6 +58,22 @@ export class RestartGuard {
   forget(before: number): void {
     const kept = this.#sent.filter(({ write }) => write.sentAt >= before);
     this.#sent.splice(0, this.#sent.length, ...kept);
+    this.#asked = this.#asked.filter(({ at }) => at >= before);
+  }
+
+  /** What a Compute newly says was restarted was started after that was asked for: it need not have been our request. */
+  #checkDone(before: KubeObject, after: KubeObject): void {
+    const { uid, name } = after.metadata;
+    const { restartedAt, endpointID } = statusOf(after);
+    const asked = this.#asked.find((one) => one.uid === uid && one.value === restartedAt);
+    // What stands there at the first look was asked of nobody.
+    const first = Number(statusOf(before)["observedGeneration"] ?? -1) < 0;
+    if (asked === undefined || first || statusOf(before)["restartedAt"] === restartedAt) return;
+    const carriedOut = this.#sent.some(
+      ({ write, ...one }) => one.uid === uid && one.value === restartedAt && write.carriedOut?.status === 200,
+    );
+    if (carriedOut || this.#services.startsAfresh(String(endpointID), asked.at)) return;
+    this.#report("restarted as it says", `${name} says that it was restarted for ${asked.value}, and was not`);
   }
 
   #count(write: ServiceWrite, { metadata: { uid, name } }: KubeObject, value: string): void {

@@ -137,6 +137,17 @@ export class ServiceHost {
     return endpoint && this.#named(endpoint);
   }
 
+  /** Whether a start of an endpoint was set off in these last milliseconds, or is yet to come. */
+  startsAfresh(id: string, withinMs: number): boolean {
+    const { store, clock } = this.service.world;
+    const endpoint = store.endpoints.byId(id);
+    if (endpoint === undefined) return false;
+    if (endpoint.disabled || (endpoint.currentState === "idle" && endpoint.pendingState === undefined)) return true;
+    return store.operations
+      .page(endpoint.projectId, { beforeSeq: undefined, limit: 1000 })
+      .some((one) => one.endpointId === id && one.effect === "start" && one.createdAt >= clock.now() - withinMs - 1);
+  }
+
   #named(endpoint: StoredEndpoint): StoredEndpoint {
     const name = this.#options.strictSpec === true ? this.#made.get(endpoint.id) : endpoint.name;
     return name === endpoint.name ? endpoint : { ...endpoint, name };

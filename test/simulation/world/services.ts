@@ -79,6 +79,13 @@ export class Services {
     );
   }
 
+  /** Whether a start of an endpoint was set off since then, or is yet to come. */
+  startsAfresh(endpointID: string, since: number): boolean {
+    const age = this.#clock.monotonic() - since;
+    const hosts = this.all.filter((host) => host.endpoint(endpointID) !== undefined);
+    return hosts.length === 0 || hosts.some((host) => host.startsAfresh(endpointID, age));
+  }
+
   /** The name that a create gives its endpoint, unless another Compute has taken that for its own meanwhile. */
   nameFor(write: Pick<ServiceWrite, "body" | "sentAt">): string | undefined {
     const name = markOf(write);
