@@ -57,3 +57,29 @@ describe("the projects that a key reaches", () => {
     expect(asked()).toBeGreaterThan(before);
   });
 });
+
+describe("operations of which the service tells no end", () => {
+  it.each([
+    ["for it has no call for that", { strictSpec: true }, undefined],
+    ["for its list never shows them", {}, JSON.stringify({ operations: [], pagination: {} })],
+  ])("are of unknown outcome once the endpoint is at rest, %s, and nobody goes on asking", async (_, service, body) => {
+    await using world = new SmallWorld([place.branchID], 1, service);
+    if (body !== undefined) {
+      world.host.instead = ({ method, path }) =>
+        method === "GET" && path.endsWith("/operations") ? { status: 200, headers: {}, body } : undefined;
+    }
+    world.declare(0, sized(1));
+    await world.settle(1);
+    await world.clock.advance(300_000);
+    const asked = () => world.host.calls.filter(({ path }) => path.endsWith("/operations")).length;
+    const before = asked();
+    expect(world.compute(0).status.operations).toMatchObject([{ action: "start_compute", status: "unknown" }]);
+    await world.restart();
+    await world.clock.advance(300_000);
+    expect(world.compute(0).status).toMatchObject({ state: "Active", operations: [{ status: "unknown" }] });
+    expect(asked()).toBe(before);
+    world.declare(0, sized(2));
+    await world.settle(1);
+    expect(world.compute(0).status.operations).toMatchObject([{ action: "apply_config", status: "unknown" }, {}]);
+  });
+});

@@ -1,6 +1,7 @@
 import type { ConnectionView } from "../connection/connections.ts";
 import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Compute } from "../resources/compute.ts";
+import { untold } from "../resources/compute-status.ts";
 import { meaningOf } from "./act/failures.ts";
 import type { Errand } from "./errand.ts";
 import type { Memory } from "./memory.ts";
@@ -49,8 +50,9 @@ export async function observe(
 function resumeOperations({ status, spec }: Compute, { operations }: ProjectWatcher): void {
   const { endpointID } = status;
   if (endpointID === undefined || status.operations === undefined) return;
+  const told = status.operations.filter((operation) => operation.status !== untold);
   operations.follow(
-    status.operations.map(({ id, action, status: state, createdAt, updatedAt }) => ({
+    told.map(({ id, action, status: state, createdAt, updatedAt }) => ({
       id,
       action,
       status: state,

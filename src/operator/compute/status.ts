@@ -8,7 +8,7 @@ import {
   vCPU,
 } from "../../api/compute-units.ts";
 import type { Endpoint } from "../../api/endpoint.ts";
-import type { Operation } from "../../api/operation.ts";
+import { type Operation, operationOutcome } from "../../api/operation.ts";
 import type {
   Capacity,
   Compute,
@@ -17,6 +17,7 @@ import type {
   Condition,
   StatusOperation,
 } from "../resources/compute.ts";
+import { untold } from "../resources/compute-status.ts";
 import { clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
 import { annotation, freshLookAsked, generationOf, shownReason } from "./observe/view.ts";
@@ -231,7 +232,8 @@ function operationsAfter(
   id: string,
 ): StatusOperation[] | undefined {
   const known = new Map<string, StatusOperation>();
-  if (before.endpointID === id) for (const operation of before.operations ?? []) known.set(operation.id, operation);
+  const remembered = before.endpointID === id ? (before.operations ?? []) : [];
+  for (const operation of remembered) known.set(operation.id, isAtRest(outcome) ? ended(operation) : operation);
   for (const operation of [...outcome.operations, ...seen.operations]) {
     known.set(operation.id, statusOperation(operation, known.get(operation.id)));
   }
@@ -239,6 +241,15 @@ function operationsAfter(
     (a, b) => (b.createdAt ?? "").localeCompare(a.createdAt ?? "") || a.id.localeCompare(b.id),
   );
   return nonEmpty(newestFirst.slice(0, mostOperations));
+}
+
+/** Whether nothing is under way: what the service told of last as running it has said no more of. */
+function isAtRest({ verdict }: Outcome): boolean {
+  return verdict.kind === "shown" && reasons[verdict.reason].ready === "True";
+}
+
+function ended(operation: StatusOperation): StatusOperation {
+  return operationOutcome(operation.status) === "in-progress" ? { ...operation, status: untold } : operation;
 }
 
 /** What the service no longer says of an operation stays as it was. */

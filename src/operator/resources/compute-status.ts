@@ -31,11 +31,18 @@ const capacity = z.object({
 const operation = z.object({
   id: z.string().describe("The service's id of the operation."),
   action: z.string().describe("What is done, for example start_compute."),
-  status: z.string().describe("How far it is, for example scheduling, running, finished or failed."),
+  status: z
+    .string()
+    .describe(
+      "How far it is, for example scheduling, running, finished or failed; unknown where the service does not tell what became of it.",
+    ),
   failuresCount: z.number().optional().describe("How many attempts have failed."),
   createdAt: z.string().optional().describe("When it was asked for (RFC 3339)."),
   updatedAt: z.string().optional().describe("When the service last changed it (RFC 3339)."),
 });
+
+/** The status of an operation whose end the service does not tell, while the endpoint shows that nothing is under way. */
+export const untold = "unknown";
 
 const drift = z.object({
   field: z.string().describe("Field of the spec, for example computeUnits."),

@@ -174,6 +174,16 @@ describe("operations", () => {
     ]);
   });
 
+  test("of which the service told no end are of unknown outcome once nothing is under way, and no sooner", () => {
+    const begun = after({ ...shown(self, "Updating", ""), operations: [at(1), at(2, { status: "finished" })] });
+    expect(begun.status.operations?.map(({ status }) => status)).toEqual(["finished", "running"]);
+    const settled = after(active(begun));
+    expect(settled.status.operations?.map(({ status }) => status)).toEqual(["finished", "unknown"]);
+    expect(nextStatus(active(settled), seen())).toBeUndefined();
+    const told = { ...active(settled), operations: [at(1, { status: "failed" })] };
+    expect(statusAfter(told).operations?.map(({ status }) => status)).toEqual(["finished", "failed"]);
+  });
+
   test("of a former endpoint are not shown with the new one", () => {
     const first = after(active(), { operations: [at(1)] });
     expect(statusAfter(active(first), { endpoint: full({ id: "ep-two" }) })).not.toHaveProperty("operations");
