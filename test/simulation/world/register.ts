@@ -127,12 +127,14 @@ export class Register {
     if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);
   }
 
-  /** Drops Computes that were gone before then, and claims to endpoints that do not stand any more. */
+  /**
+   * Drops Computes that were gone before then, and claims to endpoints that do not stand any more. Which were retained or
+   * let go stays known: what they left behind stands on.
+   */
   forget(before: number, standing: ReadonlySet<string>): void {
     for (const [uid, { until }] of this.#known) {
       if (until >= before) continue;
-      for (const facts of [this.#known, this.#everToldToAdopt, this.letGoByPerson, this.retained, this.unmarked])
-        facts.delete(uid);
+      for (const facts of [this.#known, this.#everToldToAdopt, this.unmarked]) facts.delete(uid);
     }
     for (const id of this.#claimed.keys()) if (!standing.has(id)) this.#claimed.delete(id);
   }
