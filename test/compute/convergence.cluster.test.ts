@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { branchesOf, notMet, specPairs } from "./support/specs.ts";
+import { sameJSON } from "../../src/operator/resources/equal.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Scenario } from "./support/scenario.ts";
+import { project } from "./support/seeded-service.ts";
+import { branchesOf, notMet, secretFound, secretWanted, specPairs } from "./support/specs.ts";
 import { Stage } from "./support/stage.ts";
 
 let stage: Stage;
@@ -12,9 +16,24 @@ const seed = 20_260_105;
 const perService = 20;
 const quick = { timeScale: 100 };
 
+/** The scenarios of all parts, whose Computes stay as they are: what comes after looks at them again and again. */
+const settled: Scenario[] = [];
+const numbers = Array.from({ length: perService }, (_, index) => index);
+
+/** How many passes over Computes have ended. */
+async function passes(): Promise<number> {
+  const lines = (await stage.scrape()).matchAll(/^compute_operator_reconcile_total\{kind="compute",.*\} (\d+)$/gm);
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** The versions of all events and connection Secrets. */
+async function versionsBeside({ cluster, namespace }: Scenario): Promise<string[]> {
+  const objects = await Promise.all([cluster.list("Event", namespace), cluster.list("Secret", namespace)]);
+  return objects.flat().map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
+}
+
 describe.concurrent("from any valid spec to any other", () => {
   it.each([0, 1, 2, 3, 4])("100 Computes settle on the real control plane: part %i", async (part) => {
-    const numbers = Array.from({ length: perService }, (_, index) => index);
     const pairs = specPairs(perService, seed + 1000 * part);
     const shop = await stage.scenario({ branches: numbers.flatMap(branchesOf), service: quick });
     await Promise.all(pairs.map(({ from }, index) => shop.compute(`db-${index}`, from)));
@@ -38,27 +57,57 @@ describe.concurrent("from any valid spec to any other", () => {
       const open = notMet(to, shop.endpoint(status.endpointID));
       expect({ name, open }).toEqual({ name, open: [] });
       expect(status.endpointID).toBe(before[index]?.status.endpointID);
+      const wanted = secretWanted(to);
+      expect({ name, bound: status.binding?.name }).toEqual({ name, bound: wanted?.name });
+      if (wanted === undefined) continue;
+      const secret = await shop.cluster.get("Secret", shop.namespace, String(wanted.name));
+      expect(secretFound(secret, status)).toEqual(wanted);
     }
     expect(shop.writes.length).toBeLessThanOrEqual(perService * 2);
+    settled.push(shop);
   });
+});
 
-  it("a settled Compute that is looked at 100 times more writes nothing, here or there", async () => {
-    const shop = await stage.scenario();
-    await shop.compute("db", { computeUnits: { min: 1, max: 2 }, scaleToZero: { enabled: false } });
-    await shop.ready("db");
-    await shop.lists(2);
-    const writes = shop.writes.length;
-    const versions = shop.history("db").length;
-    let last = "";
+describe("settled Computes", () => {
+  it("are looked at 100 times more, all 100 of them, and nothing is written, here or there", async () => {
+    expect(settled).toHaveLength(5);
+    await Promise.all(settled.map((shop) => shop.lists(2)));
+    const writes = settled.map((shop) => shop.writes.length);
+    const versions = settled.map((shop) => numbers.map((index) => shop.history(`db-${index}`).length));
+    // Events are written one after the other, and what was begun is told of for a while.
+    let beside = await Promise.all(settled.map(versionsBeside));
+    await eventually(
+      "the last event",
+      async () => {
+        const before = beside;
+        beside = await Promise.all(settled.map(versionsBeside));
+        return sameJSON(before, beside) || undefined;
+      },
+      { everyMs: 2000 },
+    );
+    const passedBefore = await passes();
     for (let look = 1; look <= 100; look++) {
-      const touched = await shop.cluster.modify("Compute", shop.namespace, "db", ({ metadata }) => {
-        metadata.labels = { look: String(look) };
-      });
-      last = touched.metadata.resourceVersion ?? "";
+      // A change of its connection that touches none of them has each looked at.
+      const allowedProjects = look % 2 === 0 ? [project] : [project, "another"];
+      await Promise.all(settled.map((shop) => shop.editConnection({ allowedProjects })));
+      await eventually(
+        `look ${look} at all`,
+        async () => ((await passes()) - passedBefore >= 100 * look ? true : undefined),
+        { everyMs: 5 },
+      );
     }
-    await shop.until("db", "the last touch", ({ metadata }) => metadata.resourceVersion === last);
-    await shop.lists(3);
-    expect(shop.history("db").length - versions).toBe(100);
-    expect(shop.writes).toHaveLength(writes);
+    expect((await passes()) - passedBefore).toBeGreaterThanOrEqual(100 * 100);
+    await Promise.all(settled.map((shop) => shop.lists(2)));
+    expect(settled.map((shop) => shop.writes.length)).toEqual(writes);
+    expect(await Promise.all(settled.map(versionsBeside))).toEqual(beside);
+    for (const [part, shop] of settled.entries()) {
+      for (const index of numbers) {
+        const since = shop.history(`db-${index}`).slice((versions[part]?.[index] ?? 0) - 1);
+        // The service suspends what nobody uses: that alone is shown, once.
+        const shown = since.map(({ status }) => status.state);
+        expect(shown.slice(1).filter((state, at) => state === shown[at])).toEqual([]);
+        expect(shown.slice(1).every((state) => state === "Idle")).toBe(true);
+      }
+    }
   });
 });
