@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
-import { createOperator, type Operator } from "../../../src/operator/operator.ts";
+import { createOperator, type Operator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import type { Random } from "../../../src/operator/runtime/clock.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
@@ -29,19 +29,22 @@ export class SmallWorld implements AsyncDisposable {
   readonly server: ApiServer;
   readonly #random: Random;
   readonly #weather: ClusterWeather;
+  readonly #settings: Partial<OperatorSettings>;
   #stop = new AbortController();
   #operator: Operator | undefined;
   #running: Promise<void>;
   readonly #branches: readonly string[];
   readonly host: ReturnType<Network["connect"]>;
 
-  /** `seed` is of all random numbers, `weather` lies between operator and API server. */
+  /** `seed` is of all random numbers, `weather` lies between operator and API server, `settings` are the operator's. */
   constructor(
     branches: readonly string[],
     seed: number,
     service: Partial<ServiceOptions> = {},
     weather: ClusterWeather = calm,
+    settings: Partial<OperatorSettings> = {},
   ) {
+    this.#settings = settings;
     const { clock } = this;
     this.#weather = weather;
     const random = seededRandom(seed);
@@ -94,6 +97,7 @@ export class SmallWorld implements AsyncDisposable {
       maxDeletesPerMinute: 60,
       budgetShare: 1,
       drainMs: 1000,
+      ...this.#settings,
     });
     return this.#operator.run(this.#stop.signal);
   }
@@ -140,6 +144,13 @@ export class SmallWorld implements AsyncDisposable {
     const { resourceVersion } = this.compute(index).metadata;
     const { metadata, ...object } = manifest(`db-${index}`, spec);
     this.send("PUT", `${api}/computes/db-${index}`, { ...object, metadata: { ...metadata, resourceVersion } });
+  }
+
+  /** Gives a Compute this label and no other. */
+  label(index: number, name: string, value: string): void {
+    const path = `${api}/computes/db-${index}`;
+    const object = this.send("GET", path);
+    this.send("PUT", path, { ...object, metadata: { ...object.metadata, labels: { [name]: value } } });
   }
 
   /** Sets an annotation of ours, or with undefined takes it away. */
