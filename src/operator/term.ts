@@ -185,7 +185,7 @@ export class Term {
     const woken = this.#claims.change(change);
     if (type === "deleted") this.#computes.gone(object);
     else {
-      this.#computes.delivered(object);
+      this.#computes.delivered(object, previous);
       if (previous !== undefined && !selects(previous.metadata.labels) && selects(object.metadata.labels)) {
         this.#computes.entered(uid);
       }

@@ -22,8 +22,8 @@ export interface Memory {
     mark?: CreateMark;
     /** Endpoints without a name that lists have shown meanwhile: since which list. */
     nameless?: ReadonlyMap<string, number>;
-    /** Those of them that another Compute had meanwhile: whatever became of that since, they are not ours. */
-    others?: ReadonlySet<string>;
+    /** Endpoints that another Compute had meanwhile: whatever became of that since, they are not ours. */
+    others?: Set<string>;
   };
   /** The endpoint that was last proved ours: what kubectl replace drops of the proof is put back from here. */
   proved?: { endpointID: string; proof: Exclude<Proof, "none"> };

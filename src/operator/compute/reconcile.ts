@@ -14,7 +14,7 @@ import { lookAfter, renewLists } from "./looks.ts";
 import { type Memory, newMemory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { recordedID } from "./observe/link.ts";
-import { noteApplied, rivalsOf, takeNote } from "./observe/look.ts";
+import { noteApplied, noteOthers, rivalsOf, takeNote } from "./observe/look.ts";
 import { annotation, type View } from "./observe/view.ts";
 import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
@@ -79,16 +79,26 @@ export class ComputeReconciler {
   }
 
   /** The watch delivered this version; what is newer than our own last write ends the wait for it. */
-  delivered({ metadata }: Compute): void {
-    const memory = this.#memories.get(metadata.uid);
-    memory?.delivered.add(metadata.resourceVersion);
-    if (memory?.ownWrite?.resourceVersion === metadata.resourceVersion) delete memory.ownWrite;
+  delivered(compute: Compute, previous: Compute | undefined): void {
+    const { uid, resourceVersion } = compute.metadata;
+    const memory = this.#memories.get(uid);
+    memory?.delivered.add(resourceVersion);
+    if (memory?.ownWrite?.resourceVersion === resourceVersion) delete memory.ownWrite;
+    const left = previous && recordedID(previous);
+    if (left !== undefined && left !== recordedID(compute)) this.#noteLeft(left);
   }
 
   /** The watch says that it is gone. */
   gone(last: Compute): void {
     const memory = this.#memories.get(last.metadata.uid);
     if (memory !== undefined) this.#departed.gone(last, memory);
+    const left = recordedID(last);
+    if (left !== undefined) this.#noteLeft(left);
+  }
+
+  /** An endpoint that a Compute had is not what another's create made, whatever becomes of that Compute. */
+  #noteLeft(endpointID: string): void {
+    for (const memory of this.#memories.values()) noteOthers(memory, endpointID);
   }
 
   /** Computes that are gone and need their connection for what they left. */

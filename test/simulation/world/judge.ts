@@ -129,11 +129,19 @@ export function isUndecidable(
   if (sentElsewhere === "service") return true;
   const { projectID, type } = specOf(compute);
   const listed = endpoints.filter((endpoint) => endpoint.projectId === projectID);
+  const isTaken = (id: string) =>
+    computes.some(
+      (other) => other !== compute && listed.some((endpoint) => endpoint.id === id && adopts(other, endpoint)),
+    );
   if (listed.length === 0 && sentElsewhere === "key") return true;
   if (namesShown && listed.some(({ name }) => uidOfMarker(name) !== undefined)) return false;
   const candidates = listed.filter(
     ({ id, branchId, ...endpoint }) =>
-      branchId === mark.branchID && endpoint.type === type && !mark.before.includes(id) && !wasOthers(id),
+      branchId === mark.branchID &&
+      endpoint.type === type &&
+      !mark.before.includes(id) &&
+      !wasOthers(id) &&
+      !isTaken(id),
   );
   const noted = computes.some((other) => {
     const made = annotationOf(other, "created-endpoint") === `${other.metadata.uid}/${linkedID(other)}`;

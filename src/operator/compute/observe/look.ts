@@ -131,11 +131,17 @@ function noteCreate(memory: Memory, compute: Compute, list: List, rivals: Rivals
   const known = memory.pendingCreate.nameless;
   const nameless = endpoints.all.filter(isNameless);
   memory.pendingCreate.nameless = new Map(nameless.map(({ id }) => [id, known?.get(id) ?? startedAt]));
-  const owned = nameless.filter((endpoint) => {
+  for (const endpoint of nameless) {
     const owner = ownerOf(endpoint, rivals, endpoints);
-    return owner !== undefined && owner.metadata.uid !== compute.metadata.uid;
-  });
-  memory.pendingCreate.others = new Set([...(memory.pendingCreate.others ?? []), ...owned.map(({ id }) => id)]);
+    if (owner !== undefined && owner.metadata.uid !== compute.metadata.uid) noteOthers(memory, endpoint.id);
+  }
+}
+
+/** What another Compute has, or had, is not what our create made. */
+export function noteOthers({ pendingCreate }: Memory, endpointID: string): void {
+  if (pendingCreate === undefined) return;
+  pendingCreate.others ??= new Set();
+  pendingCreate.others.add(endpointID);
 }
 
 function notePatched(memory: Memory, compute: Compute, { links, operations, startedAt }: List): void {

@@ -1,9 +1,10 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import type { Compute } from "../../resources/compute.ts";
 import { sameService } from "../../resources/through.ts";
 import { olderFirst, ownerOf } from "../observe/claims.ts";
 import { linksOf, type Proof } from "../observe/link.ts";
 import { createMarkOf, hasArrived } from "../observe/marks.ts";
-import { isGuarded, type List, type View } from "../observe/view.ts";
+import { isGuarded, type List, type View, who } from "../observe/view.ts";
 import type { Step } from "../step.ts";
 import type { Rule } from "./rule.ts";
 
@@ -87,21 +88,24 @@ function takeNewcomer(view: View, list: List, { id }: Endpoint): Step {
   const { memory, now } = view;
   const since = memory.pendingCreate?.nameless?.get(id) ?? list.startedAt;
   const isNoted = list.startedAt - since >= notedWithinMs;
-  if (isNoted && isFirstInLine(view, list)) return { step: "link", endpointID: id, proof: "created", news: "created" };
+  const first = firstInLine(view, list);
+  if (isNoted && first === undefined) return { step: "link", endpointID: id, proof: "created", news: "created" };
+  const ahead = first === undefined ? "" : ` First ${who(first)}, which is older, has to find out about its own.`;
   return {
     step: "wait",
     reason: "CreateUnknown",
-    message: `A create was sent and its outcome is not known; this service shows no names. Endpoint ${id} is new, and is taken over as soon as it is sure that no other Compute made it.`,
+    message: `A create was sent and its outcome is not known; this service shows no names. Endpoint ${id} is new, and is taken over as soon as it is sure that no other Compute made it.${ahead}`,
     lookInMs: Math.max(1000, since + notedWithinMs - now),
   };
 }
 
-function isFirstInLine({ compute, rivals }: View, { endpoints }: List): boolean {
+/** The older Compute that waits for an endpoint in the same place; `undefined` where this one is next. */
+function firstInLine({ compute, rivals }: View, { endpoints }: List): Compute | undefined {
   const branchID = createMarkOf(compute)?.branchID;
-  return rivals.inProject().every((other) => {
-    if (other.metadata.uid === compute.metadata.uid || other.spec.type !== compute.spec.type) return true;
+  return rivals.inProject().find((other) => {
+    if (other.metadata.uid === compute.metadata.uid || other.spec.type !== compute.spec.type) return false;
     const waits = createMarkOf(other)?.branchID === branchID && linksOf(other, endpoints).link === undefined;
-    return !waits || olderFirst(compute, other) < 0;
+    return waits && olderFirst(compute, other) > 0;
   });
 }
 
