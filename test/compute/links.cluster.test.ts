@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { kubectl } from "../control-plane/cluster.ts";
+import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
 import { manifest } from "./support/manifests.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
@@ -83,6 +84,37 @@ describe.concurrent("the link to an endpoint", () => {
       metadata.annotations = {};
     });
     await shop.ready("db");
+    expect(shop.writes).toEqual([create]);
+  });
+
+  it("outlives a restore together with the connection Secret, which names a former uid: it is removed and made anew", async () => {
+    const shop = await stage.scenario();
+    await shop.compute("db", { connectionSecret: { name: "details" } });
+    const before = await shop.ready("db");
+    const { kind, metadata, spec } = await shop.cluster.get("Compute", shop.namespace, "db");
+    const secret = await shop.cluster.get("Secret", shop.namespace, "details");
+    await shop.edit("db", { deletionPolicy: "Retain" });
+    await shop.cluster.delete("Compute", shop.namespace, "db");
+    await shop.gone("db");
+    await shop.cluster.delete("Secret", shop.namespace, "details");
+    const { labels = {}, annotations = {}, ownerReferences = [] } = secret.metadata;
+    const restored = { name: "details", labels, annotations, ownerReferences };
+    await shop.cluster.create("Secret", shop.namespace, { ...secret, metadata: restored });
+    await shop.compute("db", spec, { annotations: metadata.annotations ?? {} });
+    const former = ownerReferences[0]?.uid;
+    // The garbage collector of a control plane that was only just started does not know the kind yet.
+    await eventually(
+      "another Secret",
+      async () => {
+        const found = await shop.cluster.find("Secret", shop.namespace, "details");
+        return found !== undefined && found.metadata.ownerReferences?.[0]?.uid !== former ? true : undefined;
+      },
+      { timeoutMs: 90_000 },
+    );
+    const after = await shop.ready("db");
+    expect(after.status).toMatchObject({ endpointID: before.status.endpointID, binding: { name: "details" } });
+    const owner = [{ kind, name: "db", uid: after.metadata.uid }];
+    expect((await shop.cluster.get("Secret", shop.namespace, "details")).metadata.ownerReferences).toMatchObject(owner);
     expect(shop.writes).toEqual([create]);
   });
 
