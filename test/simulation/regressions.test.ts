@@ -141,6 +141,11 @@ describe("once broken", () => {
   it.each([
     [3261, "a shard that has not heard of it yet does not take the guard off a Secret that another has just set"],
     [12_085, "what a Compute retained is not taken for another's create that nobody could look for meanwhile"],
+    [14_417, "a Secret keeps its guard while Computes use a connection made anew that the cache does not show yet"],
+    [
+      14_730,
+      "where no names are shown, a connection led back to its service finds by their note what Computes made there",
+    ],
     [3564, "an edit of the maximum is sent with the minimum, which had drifted beyond it"],
   ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);

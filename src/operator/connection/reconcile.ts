@@ -127,10 +127,10 @@ export class ConnectionReconciler {
     const secrets = leaving === undefined ? cache.secretsOf(namespace) : await this.#secretsNow(namespace);
     const unneeded = secrets.filter((secret) => hasFinalizer(secret) && !needed.has(secret.metadata.name));
     if (unneeded.length === 0) return;
-    // A connection is guarded before its Secret, perhaps by another shard and just now: the cache may show only the latter.
-    const guarded = await this.#guardedSecrets(namespace, leaving);
+    // The cache may lag behind a connection that was just made, or that another shard has just guarded.
+    const inUse = await this.#secretsInUse(namespace, leaving);
     for (const secret of unneeded) {
-      if (!guarded.has(secret.metadata.name)) await this.#removeFinalizer(secretKind, secret);
+      if (!inUse.has(secret.metadata.name)) await this.#removeFinalizer(secretKind, secret);
     }
   }
 
@@ -140,17 +140,19 @@ export class ConnectionReconciler {
   }
 
   /** The Secrets of the connections that are in use as the API server has it, but for one that is leaving. */
-  async #guardedSecrets(namespace: string, leaving: ServiceConnection | undefined): Promise<Set<string>> {
-    const items = await this.#listed(serviceConnectionKind, namespace);
-    const guarded = new Set<string>();
-    for (const item of items) {
+  async #secretsInUse(namespace: string, leaving: ServiceConnection | undefined): Promise<Set<string>> {
+    const connections = await this.#listed(serviceConnectionKind, namespace);
+    const named = new Set((await this.#listed(computeKind, namespace)).map(connectionNameOf));
+    const inUse = new Set<string>();
+    for (const item of connections) {
       const parsed = parseServiceConnection(item);
       // One that cannot be read may name any of them.
       if (!parsed.ok) return new Set(this.#options.cache.secretsOf(namespace).map(({ metadata }) => metadata.name));
       const { metadata, spec } = parsed.value;
-      if (hasFinalizer(parsed.value) && metadata.uid !== leaving?.metadata.uid) guarded.add(spec.apiKeySecretRef.name);
+      if (metadata.uid === leaving?.metadata.uid) continue;
+      if (hasFinalizer(parsed.value) || named.has(metadata.name)) inUse.add(spec.apiKeySecretRef.name);
     }
-    return guarded;
+    return inUse;
   }
 
   #inUse(connection: ServiceConnection): boolean {

@@ -173,3 +173,13 @@ describe("finalizer and link", () => {
     expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ step: "settled" });
   });
 });
+
+test("an endpoint that only a note proves ours takes the place of one that is gone, as one that carries our name does", () => {
+  const self = compute({ linked: "ep-away", annotations: { createdEndpoint: createdNote("ep-one") } });
+  const { link, missing, heirs } = linksOf(self, new EndpointIndex([endpoint(), endpoint({ id: "ep-other" })]));
+  expect({ link, missing, heirs: heirs.map(({ id }) => id) }).toEqual({
+    link: undefined,
+    missing: "ep-away",
+    heirs: ["ep-one"],
+  });
+});

@@ -21,9 +21,9 @@ export interface Links {
   link: Link | undefined;
   /** The endpoint that we are linked to and that the list lacks. */
   missing: string | undefined;
-  /** More endpoints that carry our marker: ours, and too many. */
+  /** More endpoints that this object made: ours, and too many. */
   surplus: readonly Endpoint[];
-  /** Endpoints that carry our marker while the linked one is missing: the first takes its place if that is gone. */
+  /** Endpoints that this object made while the linked one is missing: the first takes its place if that is gone. */
   heirs: readonly Endpoint[];
 }
 
@@ -73,7 +73,7 @@ export function createdProof(uid: string, endpointID: string): string {
 
 export function linksOf(compute: Compute, endpoints: EndpointIndex): Links {
   const recorded = recordedID(compute);
-  const marked = endpoints.named(markerOf(compute.metadata.uid)).toSorted(oldestFirst);
+  const marked = ownAmong(endpoints, compute);
   const known = recorded === undefined ? undefined : endpoints.byID(recorded);
   if (recorded !== undefined && known === undefined && !isProvedGone(recorded, compute, marked)) {
     return { link: undefined, missing: recorded, surplus: [], heirs: marked };
@@ -88,6 +88,16 @@ export function linksOf(compute: Compute, endpoints: EndpointIndex): Links {
   };
 }
 
+/** The endpoints that this very object made: by their name or, where that is not shown, by its note. Oldest first. */
+function ownAmong(endpoints: EndpointIndex, { metadata }: Compute): readonly Endpoint[] {
+  const named = endpoints.named(markerOf(metadata.uid));
+  const note = metadata.annotations?.[annotations.createdEndpoint] ?? "";
+  const prefix = createdProof(metadata.uid, "");
+  const noted = note.startsWith(prefix) ? endpoints.byID(note.slice(prefix.length)) : undefined;
+  const own = noted === undefined || named.includes(noted) ? named : [...named, noted];
+  return own.toSorted(oldestFirst);
+}
+
 /** A list that lacks the recorded endpoint may lag: without a proof that it is gone no other takes its place. */
 function isProvedGone(recorded: string, compute: Compute, marked: readonly Endpoint[]): boolean {
   // Proved before another was made in its place; or the annotation was written by hand over what the status has.
@@ -96,7 +106,7 @@ function isProvedGone(recorded: string, compute: Compute, marked: readonly Endpo
   return first !== undefined && first.id === compute.status.endpointID;
 }
 
-/** Of several with our marker the one that the status knows, else the oldest. */
+/** Of several that are ours the one that the status knows, else the oldest. */
 function firstOf(marked: readonly Endpoint[], { status }: Compute): Endpoint | undefined {
   return marked.find(({ id }) => id === status.endpointID) ?? marked[0];
 }
