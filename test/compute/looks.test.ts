@@ -21,6 +21,7 @@ describe("what somebody else changed at the service", () => {
     await world.clock.advance(120_000);
     const ours = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1, passwordless_access: true };
     expect(patches(world).map(({ body }) => body)).toEqual([{ endpoint: ours }]);
+    expect(world.timesTold("DriftCorrected")).toBe(1);
     expect(world.events("DriftCorrected")).toEqual([
       "Put back what was changed at the service: computeUnits.min (was 2, now 1), computeUnits.max (was 4, now 1), passwordlessAccess (was false, now true).",
     ]);

@@ -186,6 +186,15 @@ export class SmallWorld implements AsyncDisposable {
     return items.filter((event) => event.reason === reason).map(({ message }) => message);
   }
 
+  /** How often an event with this reason was told: one that repeats is counted, not written again. */
+  timesTold(reason: string): number {
+    const { items }: { items: { reason: string; count?: number }[] } = this.send(
+      "GET",
+      "/api/v1/namespaces/default/events",
+    );
+    return items.filter((event) => event.reason === reason).reduce((sum, { count = 1 }) => sum + count, 0);
+  }
+
   /** `kubectl delete --wait=false`. */
   remove(index: number): void {
     this.send("DELETE", `${api}/computes/db-${index}`);

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { calm } from "../simulation/api-server/faults.ts";
+import { SmallWorld } from "./support/small-world.ts";
+
+const place = { projectID: "shop", branchID: "br-0-a" };
+const replica = { ...place, type: "read_only" };
+const create = "POST /projects/shop/endpoints";
+
+describe("a create that hangs somewhere while its connection dies", () => {
+  it.each([1, 5, 20, 50])(
+    "and lands %i s later is the only one, however many lists lack it before",
+    async (seconds) => {
+      await using world = new SmallWorld([place.branchID], 1);
+      world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
+      world.declare(0, replica);
+      await world.clock.advance(seconds * 1000);
+      const [sent] = world.host.calls.filter(({ method }) => method === "POST");
+      const lists = world.host.calls.filter(({ path }) => path.endsWith("/endpoints")).length;
+      world.console("POST", "/projects/shop/endpoints", sent?.body);
+      await world.clock.advance(300_000);
+      await world.settle(1);
+      expect(lists).toBeGreaterThan(1);
+      expect(world.writes).toEqual([create]);
+      expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
+    },
+  );
+
+  it("and lands after --create-settle too, when another was made: it is found by its name and deleted", async () => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
+    world.declare(0, replica);
+    await world.clock.advance(5000);
+    const [sent] = world.host.calls.filter(({ method }) => method === "POST");
+    await world.clock.advance(150_000);
+    await world.settle(1);
+    const { endpointID } = world.compute(0).status;
+    const { endpoint } = world.console("POST", "/projects/shop/endpoints", sent?.body);
+    await world.clock.advance(120_000);
+    expect(world.writes).toEqual([create, create, `DELETE /projects/shop/endpoints/${endpoint.id}`]);
+    expect(world.endpoints.map(({ id }) => id)).toEqual([endpointID]);
+  });
+});
+
+it("a watch that is seconds behind our own writes makes nothing happen twice, and leaves no mark behind", async () => {
+  const slow = {
+    ...calm,
+    line: (path: string) => ({ kind: "delivered" as const, delayMs: path.includes("/computes") ? 3000 : 0 }),
+  };
+  await using world = new SmallWorld([place.branchID, "br-0-b"], 1, {}, slow);
+  world.declare(0, { ...place, computeUnits: { min: 1, max: 1 } });
+  await world.settle(1);
+  await world.clock.advance(30_000);
+  world.edit(0, { computeUnits: { min: 2, max: 2 }, branchID: "br-0-b" });
+  await world.clock.advance(30_000);
+  await world.settle(1);
+  world.annotate(0, "restartedAt", "now");
+  await world.clock.advance(60_000);
+  const at = `/projects/shop/endpoints/${world.compute(0).status.endpointID}`;
+  expect(world.writes).toEqual([create, `PATCH ${at}`, `POST ${at}/restart`]);
+  expect(["Created", "Moved", "Restarted"].map((reason) => world.timesTold(reason))).toEqual([1, 1, 1]);
+  const { annotations } = world.compute(0).metadata;
+  expect(Object.keys(annotations ?? {}).filter((name) => name.includes("pending"))).toEqual([]);
+  expect(world.compute(0).status).toMatchObject({ restartedAt: "now", branchID: "br-0-b", size: "2 CU" });
+});
