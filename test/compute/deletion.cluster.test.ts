@@ -216,11 +216,18 @@ describe.concurrent("a Compute is deleted", () => {
 });
 
 describe.concurrent("kubectl delete namespace", () => {
-  it("ends by itself, with every compute deleted at the service", async () => {
+  it("ends by itself, a pool in it too, with every compute deleted at the service and none made anew", async () => {
     const shop = await stage.scenario();
     const names = ["db", "replica-1", "replica-2"];
     await shop.compute("db", { connectionSecret: { name: "shop-db" } });
     await Promise.all(names.slice(1).map((name) => shop.compute(name, { type: "read_only" })));
+    await shop.cluster.create("ComputePool", shop.namespace, {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ComputePool",
+      metadata: { name: "readers" },
+      spec: { replicas: 2, template: { projectID: project, branchID: preview } },
+    });
+    names.push("readers-0", "readers-1");
     await Promise.all(names.map((name) => shop.ready(name)));
     await shop.cluster.deleteNamespace(shop.namespace);
     await Promise.all(names.map((name) => shop.gone(name)));
@@ -228,7 +235,8 @@ describe.concurrent("kubectl delete namespace", () => {
     await eventually("the namespace's end", async () =>
       (await shop.cluster.namespaceExists(shop.namespace)) ? undefined : true,
     );
-    expect(shop.writes.filter((write) => write.startsWith("DELETE"))).toHaveLength(3);
+    expect(shop.writes.filter((write) => write.startsWith("POST"))).toHaveLength(5);
+    expect(shop.writes.filter((write) => write.startsWith("DELETE"))).toHaveLength(5);
   });
 });
 

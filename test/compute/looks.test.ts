@@ -59,6 +59,14 @@ describe("the projects that a key reaches", () => {
   });
 });
 
+it("of a key at a service without /auth it is said that its kind is not known, and all goes on", async () => {
+  await using world = new SmallWorld([place.branchID], 1, { strictSpec: true });
+  world.declare(0, place);
+  await world.settle(1);
+  const { keyType, conditions, projectCount } = world.send("GET", connection).status;
+  expect([keyType, projectCount, conditions[0].reason]).toEqual(["unknown", 1, "Authenticated"]);
+});
+
 describe("operations of which the service tells no end", () => {
   it.each([
     ["for it has no call for that", { strictSpec: true }, undefined],

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type Look, nextLook, reasons } from "../../../src/operator/compute/reasons.ts";
 
@@ -43,6 +44,14 @@ test("reason → Ready, Synced, Reconciling, Stalled, next look", () => {
     Paused              kept  kept  - refresh
     "
   `);
+});
+
+test("each is brought about on the real control plane by a test that begins with its name", () => {
+  const directory = "test/compute/conditions";
+  const files = readdirSync(directory).filter((name) => name.endsWith(".cluster.test.ts"));
+  const text = files.map((name) => readFileSync(`${directory}/${name}`, "utf8")).join("\n");
+  const named = [...text.matchAll(/^ +(?:it\(|\)\(\n +|it\.each\(.*\)\(\n +)"([A-Za-z]+)/gm)].map(([, name]) => name);
+  expect(Object.keys(reasons).filter((reason) => !named.includes(reason))).toEqual([]);
 });
 
 test("no reason has a Compute both going on and stuck, and none that is ready is either", () => {
