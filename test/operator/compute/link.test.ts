@@ -156,10 +156,9 @@ describe("finalizer and link", () => {
       const sight = { kind: "blocked", reason: "Unauthorized", message: "", projectGone: false } as const;
       const mark = { uid: uidOf("a"), since: "", branchID: "br-main", through: "here", before: [] };
       const pendingCreate = { since: "", seenAt: 0, mark };
-      expect(plan(view({ compute: compute(dropped), sight, memory: known("marker") }))).toEqual({
-        ...put,
-        keepsMark: true,
-      });
+      expect(plan(view({ compute: compute(dropped), sight, memory: known("marker") }))).toEqual(put);
+      const pending = { ...known("marker"), pendingCreate };
+      expect(plan(view({ compute: compute(dropped), sight, memory: pending }))).toEqual({ ...put, keepsMark: mark });
       expect(plan(view({ compute: compute({ guarded: false }), sight, memory: { pendingCreate } }))).toEqual({
         step: "remark",
         mark,

@@ -37,7 +37,10 @@ export class DeletionGuard {
   sent(target: StoredEndpoint): void {
     const known = this.#register.knownLately();
     const maker = known.filter(({ compute }) => target.name === markerOf(compute.metadata.uid));
-    const owners = maker.length > 0 ? maker : known.filter(({ compute }) => hasAdopted(compute, target));
+    const adopters = known.filter(({ compute }) => hasAdopted(compute, target));
+    // What is left behind belongs to whoever took it over since.
+    const standing = (ones: readonly Known[]) => ones.filter(({ until }) => until === Number.POSITIVE_INFINITY);
+    const owners = [standing(maker), standing(adopters), maker, adopters].find((ones) => ones.length > 0) ?? [];
     if (owners.length === 0) {
       this.#report("never another's", `delete of ${target.id}, which is linked by an annotation at most`);
     }

@@ -38,7 +38,8 @@ async function link(step: Extract<Step, { step: "link" }>, before: Compute, clus
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
     .setAnnotation(annotations.endpointID, endpointID);
-  if (step.keepsMark !== true) patch.removeAnnotation(annotations.pendingCreate);
+  if (step.keepsMark === undefined) patch.removeAnnotation(annotations.pendingCreate);
+  else patch.setAnnotation(annotations.pendingCreate, JSON.stringify(step.keepsMark));
   const note = createdProof(compute.metadata.uid, endpointID);
   if (step.proof === "created") patch.setAnnotation(annotations.createdEndpoint, note);
   const { adopt } = compute.spec;

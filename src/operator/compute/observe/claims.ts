@@ -110,9 +110,12 @@ function isMarkedBy(owner: Compute, endpoint: Endpoint): boolean {
   return uidOfMarker(endpoint.name ?? "") === owner.metadata.uid;
 }
 
-/** Whether the holder of a branch is to give it up. */
-function isLeaving({ metadata, spec }: Compute, branchID: string): boolean {
-  return metadata.deletionTimestamp !== undefined || spec.branchID !== branchID;
+/** Whether the holder of a branch is to give it up: what is reported as drift stays where it is. */
+function isLeaving({ metadata, spec, status }: Compute, branchID: string): boolean {
+  if (metadata.deletionTimestamp !== undefined) return true;
+  const isCurrent = status.observedGeneration === metadata.generation;
+  const stays = isCurrent && conditionOf(status, "Ready")?.reason === "Drifted";
+  return spec.branchID !== branchID && !(stays && status.drift?.some(({ field }) => field === "branchID") === true);
 }
 
 /** Whether the chain of "waits for the branch of" that begins at `holder` leads back to `self`. */

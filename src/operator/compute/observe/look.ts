@@ -117,7 +117,9 @@ function noteCreate(memory: Memory, compute: Compute, list: List, rivals: Rivals
   const mark = createMarkOf(compute);
   if (mark === undefined) {
     // Gone together with our finalizer, as by kubectl replace, it is put back; a person who means it takes it alone.
-    if (isGuarded(compute) || links.link !== undefined) delete memory.pendingCreate;
+    const dropped = memory.pendingCreate?.mark;
+    const settled = dropped === undefined || (links.link !== undefined && hasArrived(dropped, links.link.proof));
+    if (isGuarded(compute) || settled) delete memory.pendingCreate;
     return;
   }
   if (links.link !== undefined && hasArrived(mark, links.link.proof)) {

@@ -5,7 +5,7 @@ import { createMarkOf } from "../observe/marks.ts";
 import { type List, type View, who } from "../observe/view.ts";
 import type { Step } from "../step.ts";
 import { attributesOf } from "./fields.ts";
-import { anotherMayArrive } from "./pending.ts";
+import { markToKeep } from "./pending.ts";
 import type { Rule } from "./rule.ts";
 
 /** `spec.adopt`, read only while nothing is linked. Nothing is written to a target that does not fit. */
@@ -24,8 +24,7 @@ export const adoption: Rule = (view, list) => {
 };
 
 function link(view: View, { id }: Endpoint): Step {
-  const keepsMark = anotherMayArrive(view, "adopted");
-  return { step: "link", endpointID: id, proof: "adopted", news: "adopted", ...(keepsMark ? { keepsMark } : {}) };
+  return { step: "link", endpointID: id, proof: "adopted", news: "adopted", ...markToKeep(view, "adopted") };
 }
 
 function misfit({ compute: { spec } }: View, target: Endpoint): Step | undefined {

@@ -8,7 +8,7 @@ import { isProgress, nextLook, type Progress } from "../reasons.ts";
 import type { Step } from "../step.ts";
 import { deleteDueInMs } from "./deletes.ts";
 import { type Attributes, type Comparison, compare, type Difference, merged, withBothEnds } from "./fields.ts";
-import { anotherMayArrive } from "./pending.ts";
+import { anotherMayArrive, markToKeep, pendingMark } from "./pending.ts";
 import type { Rule } from "./rule.ts";
 
 /** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
@@ -39,15 +39,15 @@ export const linkInOrder: Rule = (view, { links }) => {
   const proof = links.link.proof === "none" ? proofBefore(view, endpoint.id) : links.link.proof;
   const recorded = annotation(compute, "endpointID") === endpoint.id;
   const pending = createMarkOf(compute) !== undefined;
-  const keepsMark = anotherMayArrive(view, proof);
-  if (recorded && isGuarded(compute) && (!pending || keepsMark)) return undefined;
+  const kept = markToKeep(view, proof);
+  if (recorded && isGuarded(compute) && (!pending || kept.keepsMark !== undefined)) return undefined;
   const created = pending && recordedID(compute) !== endpoint.id;
   return {
     step: "link",
     endpointID: endpoint.id,
     proof,
     news: created ? "created" : "none",
-    ...(keepsMark ? { keepsMark } : {}),
+    ...kept,
   };
 };
 
@@ -56,13 +56,14 @@ export const linkInOrder: Rule = (view, { links }) => {
  * not checked here: it is what the status has, and nothing is concluded from it.
  */
 export function putBack(view: View): Step | undefined {
-  const { compute, memory } = view;
+  const { compute } = view;
   if (isGuarded(compute)) return undefined;
   const endpointID = recordedID(compute);
+  const mark = pendingMark(view);
   if (endpointID !== undefined) {
-    return { step: "link", endpointID, proof: proofBefore(view, endpointID), news: "none", keepsMark: true };
+    const kept = mark === undefined ? {} : { keepsMark: mark };
+    return { step: "link", endpointID, proof: proofBefore(view, endpointID), news: "none", ...kept };
   }
-  const mark = createMarkOf(compute) ?? memory.pendingCreate?.mark;
   return mark === undefined ? undefined : { step: "remark", mark };
 }
 

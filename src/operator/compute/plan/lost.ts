@@ -1,8 +1,9 @@
+import { proofOf } from "../observe/link.ts";
 import { createMarkOf } from "../observe/marks.ts";
 import { type List, lossConfirmed, shownReason, type View } from "../observe/view.ts";
 import { nextLook } from "../reasons.ts";
 import type { Step } from "../step.ts";
-import { anotherMayArrive } from "./pending.ts";
+import { markToKeep } from "./pending.ts";
 import type { Rule } from "./rule.ts";
 
 /** Lists this far apart, in milliseconds, must lack an endpoint before it is asked for by its id. */
@@ -16,9 +17,9 @@ export const heir: Rule = (view, list) => {
   const { heirs, missing } = list.links;
   const [next] = heirs;
   if (next === undefined || missing === undefined) return undefined;
-  const keepsMark = anotherMayArrive(view, "marker");
-  const link = { step: "link", endpointID: next.id, proof: "marker", news: "created" } as const;
-  return stepOfProof(view, list, missing) ?? { ...link, ...(keepsMark ? { keepsMark } : {}) };
+  const proof = proofOf(view.compute, next);
+  const link = { step: "link", endpointID: next.id, proof, news: "created" } as const;
+  return stepOfProof(view, list, missing) ?? { ...link, ...markToKeep(view, proof) };
 };
 
 /**

@@ -3,7 +3,7 @@ import type { Compute } from "../../resources/compute.ts";
 import { sameService } from "../../resources/through.ts";
 import { olderFirst, ownerOf } from "../observe/claims.ts";
 import { linksOf, type Proof } from "../observe/link.ts";
-import { createMarkOf, hasArrived } from "../observe/marks.ts";
+import { type CreateMark, createMarkOf, hasArrived } from "../observe/marks.ts";
 import { isGuarded, type List, type View, who } from "../observe/view.ts";
 import type { Step } from "../step.ts";
 import type { Rule } from "./rule.ts";
@@ -15,15 +15,23 @@ import type { Rule } from "./rule.ts";
  */
 export const pendingCreate: Rule = (view, list) => {
   if (list.links.link !== undefined) return undefined;
-  const mark = createMarkOf(view.compute);
-  if (!isGuarded(view.compute)) {
-    const dropped = mark ?? view.memory.pendingCreate?.mark;
-    return dropped === undefined ? undefined : { step: "remark", mark: dropped };
-  }
+  const mark = pendingMark(view);
   if (mark === undefined) return undefined;
+  if (!isGuarded(view.compute)) return { step: "remark", mark };
   const outcome = outcomeOfCreate(view, list);
   return outcome === "absent" ? undefined : outcome;
 };
+
+/** The mark of a create that is not settled, also where kubectl replace dropped it together with our finalizer. */
+export function pendingMark({ compute, memory }: View): CreateMark | undefined {
+  return createMarkOf(compute) ?? (isGuarded(compute) ? undefined : memory.pendingCreate?.mark);
+}
+
+/** The mark that stays although the Compute has its endpoint. */
+export function markToKeep(view: View, proof: Proof): { keepsMark?: CreateMark } {
+  const mark = anotherMayArrive(view, proof) ? pendingMark(view) : undefined;
+  return mark === undefined ? {} : { keepsMark: mark };
+}
 
 /** Whether the Compute has its endpoint, and another may yet arrive from a POST that was given up. */
 export function anotherMayArrive(view: View, proof: Proof): boolean {
@@ -31,35 +39,36 @@ export function anotherMayArrive(view: View, proof: Proof): boolean {
 }
 
 /** For how many milliseconds another may yet arrive; 0 where none can. */
-export function mayArriveForMs({ compute, memory, now, createSettleMs }: View, proof: Proof): number {
-  const mark = createMarkOf(compute);
+export function mayArriveForMs(view: View, proof: Proof): number {
+  const { memory, now, createSettleMs } = view;
+  const mark = pendingMark(view);
   if (mark === undefined || hasArrived(mark, proof)) return 0;
   return Math.max(0, (memory.pendingCreate?.seenAt ?? now) + createSettleMs - now);
 }
 
 /** Finds out what became of a POST: a step that says so, or `absent` where it is proved to have made nothing. */
 export function outcomeOfCreate(view: View, list: List): Step | "absent" {
+  const { compute, memory, createSettleMs, now } = view;
+  const mark = createMarkOf(compute);
   const newcomers = unownedNewcomers(view, list);
   const [only] = newcomers;
-  const { adopt } = view.compute.spec;
+  const { adopt } = compute.spec;
   const named = newcomers.find(({ id }) => adopt !== undefined && "endpointID" in adopt && adopt.endpointID === id);
   if (list.markers !== "shown" && named !== undefined) {
     return { step: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
   }
-  if (list.markers === "hidden" && newcomers.length === 1 && only !== undefined) {
-    return takeNewcomer(view, list, only);
-  }
-  if (list.markers === "hidden" || (list.markers === "unknown" && newcomers.length > 0)) {
-    return { step: "wait", reason: "CreateUnknown", message: undecidable(newcomers) };
-  }
-  const { compute, memory, createSettleMs, now } = view;
-  const mark = createMarkOf(compute);
   if (!throughTheSame(mark?.through, list)) {
     return {
       step: "wait",
       reason: "CreateUnknown",
       message: `A create was sent through another base URL or key, its outcome is not known, and its endpoint is not listed here. Look for k8s-${compute.metadata.uid} there; then remove the annotation compute-operator.dev/pending-create.`,
     };
+  }
+  if (list.markers === "hidden" && newcomers.length === 1 && only !== undefined) {
+    return takeNewcomer(view, list, only);
+  }
+  if (list.markers === "hidden" || (list.markers === "unknown" && newcomers.length > 0)) {
+    return { step: "wait", reason: "CreateUnknown", message: undecidable(newcomers) };
   }
   const deleting = compute.metadata.deletionTimestamp !== undefined;
   // Only on the branch of that POST a second primary is refused.
