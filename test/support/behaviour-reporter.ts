@@ -5,7 +5,10 @@ import { behavioursIn, unproved } from "./behaviour.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** Fails a run that does not bear out docs/service-behaviour.md: each test that the page names must exist and pass. */
+/** The pages that name the tests that prove what they say. */
+const pages = ["service-behaviour.md", "attacks.md"] as const;
+
+/** Fails a run that does not bear out one of these pages: each test that it names must exist and pass. */
 export class BehaviourReporter implements Reporter {
   #vitest: Vitest | undefined;
 
@@ -22,9 +25,11 @@ export class BehaviourReporter implements Reporter {
         new Map([...module.children.allTests()].map((test) => [test.fullName, test.result().state === "passed"])),
       ]),
     );
-    const problems = unproved(behavioursIn(readFileSync(join(root, "docs", "service-behaviour.md"), "utf8")), ran);
-    if (problems.length === 0) return;
-    console.error(`docs/service-behaviour.md is not borne out:\n  ${problems.join("\n  ")}`);
-    process.exitCode = 1;
+    for (const page of pages) {
+      const problems = unproved(behavioursIn(readFileSync(join(root, "docs", page), "utf8")), ran);
+      if (problems.length === 0) continue;
+      console.error(`docs/${page} is not borne out:\n  ${problems.join("\n  ")}`);
+      process.exitCode = 1;
+    }
   }
 }
