@@ -152,6 +152,11 @@ describe("once broken", () => {
       "a primary that was sent twice keeps its mark while another may land, also where kubectl replace drops it",
     ],
     [18_266, "a branch is not waited for that its holder stays on, reported as drift"],
+    [20_267, "a restart is not sent before it is known what operations there were"],
+    [
+      21_133,
+      "a leader that has only heard of a mark, and seen no list yet, puts it back where kubectl replace drops it",
+    ],
     [3564, "an edit of the maximum is sent with the minimum, which had drifted beyond it"],
   ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);

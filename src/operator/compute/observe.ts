@@ -42,8 +42,8 @@ export async function observe(
   const needed = restartMarkOf(compute) !== undefined || shownReason(compute) === "OperationFailed";
   if (!needed || link === undefined) return { kind: "listed", list };
   if (!fare.affordable) return fare.closedForMs > 0 ? { kind: "listed", list } : { kind: "awaited" };
-  const lookedUp = await watcher.operations.latest(link.endpoint.id, client);
-  return { kind: "listed", list: lookedUp === undefined ? list : { ...list, lookedUp } };
+  const latest = await watcher.operations.latest(link.endpoint.id, client);
+  return { kind: "listed", list: latest.kind === "told" ? { ...list, lookedUp: latest.operations } : list };
 }
 
 /** Operations that ran when an earlier process stopped are followed to their end. */

@@ -14,7 +14,7 @@ import { lookAfter, renewLists } from "./looks.ts";
 import { type Memory, newMemory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { recordedID } from "./observe/link.ts";
-import { noteApplied, noteOthers, rivalsOf, takeNote } from "./observe/look.ts";
+import { noteApplied, noteMark, noteOthers, rivalsOf, takeNote } from "./observe/look.ts";
 import { annotation, type View } from "./observe/view.ts";
 import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
@@ -158,6 +158,7 @@ export class ComputeReconciler {
     const now = clock.monotonic();
     memory.delivered.clear();
     renewLists(compute, memory, now);
+    noteMark(memory, compute, now);
     const rivals = rivalsOf(compute, claims);
     const sight = await observe(compute, memory, connection, errand, rivals);
     if (sight.kind === "listed") takeNote(memory, compute, sight.list, rivals, now);

@@ -1,7 +1,14 @@
 import type { Operation } from "../../api/operation.ts";
 import { operationOutcome } from "../../api/operation.ts";
+import type { Failure } from "../client/answer.ts";
 import { operationsListed, type ServiceClient } from "../client/client.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
+
+/** What is known of an endpoint's latest operations; `untold`: the service does not show them. */
+export type Latest =
+  | { kind: "told"; operations: readonly Operation[] }
+  | { kind: "untold" }
+  | { kind: "failed"; failure: Failure };
 
 /** Polls of followed operations: the first after `firstMs`, each later one `factor` times later, `mostMs` at most. */
 const polling = { firstMs: 300, factor: 1.5, mostMs: 5000 } as const;
@@ -76,18 +83,16 @@ export class Operations {
     this.#schedule();
   }
 
-  /**
-   * An endpoint's latest operations, read anew, also those that are not ours; `undefined` where it is not known what
-   * they are.
-   */
-  async latest(endpointID: string, client: ServiceClient): Promise<Operation[] | undefined> {
+  /** An endpoint's latest operations, read anew, also those that are not ours. */
+  async latest(endpointID: string, client: ServiceClient): Promise<Latest> {
     const { projectID, signal } = this.#options;
-    if (!this.#supported) return undefined;
+    if (!this.#supported) return { kind: "untold" };
     const answer = await client.listOperations(projectID, signal);
-    if (answer.kind !== "ok") return undefined;
-    const own = answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID);
+    if (answer.kind !== "ok") return isNoCall(answer) ? { kind: "untold" } : { kind: "failed", failure: answer };
+    const operations = answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID);
     // Of a busy project the newest may hold none of it, though it has some.
-    return own.length === 0 && answer.value.length >= operationsListed ? undefined : own;
+    const cutShort = operations.length === 0 && answer.value.length >= operationsListed;
+    return cutShort ? { kind: "untold" } : { kind: "told", operations };
   }
 
   stop(): void {
@@ -110,8 +115,8 @@ export class Operations {
     const { client, projectID, signal, onChange } = this.#options;
     try {
       const answer = await client.listOperations(projectID, signal);
-      if (answer.kind === "notFound" || answer.kind === "refused" || answer.kind === "forbidden") {
-        // The service has no such call: what is in progress shows in the endpoints' states alone.
+      if (answer.kind !== "ok" && isNoCall(answer)) {
+        // What is in progress shows in the endpoints' states alone.
         this.#supported = false;
         this.#dropInProgress();
         onChange(undefined);
@@ -165,6 +170,11 @@ export class Operations {
       if (operationOutcome(operation.status) !== "in-progress") this.#known.delete(id);
     }
   }
+}
+
+/** Whether the service has no such call, or not for this key. */
+function isNoCall({ kind }: Failure): boolean {
+  return kind === "notFound" || kind === "refused" || kind === "forbidden";
 }
 
 function newestFirst(a: Operation, b: Operation): number {

@@ -70,7 +70,10 @@ describe("a deletion", () => {
 });
 
 describe("a restart", () => {
-  test("that could not learn what came before says so in its mark", async () => {
+  test.each([
+    [404, "that cannot learn what came before, since the service does not show it, says so in its mark", true],
+    [503, "is not sent before it is known what came before", false],
+  ])("at a service that answers %i %s", async (status, _, marked) => {
     const acting = new Acting();
     const self = acting.stored({
       metadata: {
@@ -79,10 +82,11 @@ describe("a restart", () => {
       },
       status: { observedGeneration: 1, appliedGeneration: 1, observedThrough: "here", endpointID: "ep-one" },
     });
-    acting.answer = (what) => (what.startsWith("GET") ? refusal(503) : Promise.reject(new NoAnswer("reset")));
+    acting.answer = (what) => (what.startsWith("GET") ? refusal(status) : Promise.reject(new NoAnswer("reset")));
     await acting.pass(self, { endpoints: [madeBy(self)] });
-    expect(restartMarkOf(acting.compute())).toMatchObject({ value: "now" });
+    expect(restartMarkOf(acting.compute())?.value).toBe(marked ? "now" : undefined);
     expect(restartMarkOf(acting.compute())?.newestOperation).toBeUndefined();
+    expect(acting.effects.some((effect) => effect.startsWith("POST"))).toBe(marked);
   });
 });
 

@@ -97,7 +97,7 @@ describe("an operation of which nothing is heard", () => {
       operations.follow([operation({ id: "op-2" })]);
       await clock.advance(60_000);
       expect([polls(), operations.of("ep-one")]).toEqual([1, []]);
-      expect(await operations.latest("ep-one", client)).toBeUndefined();
+      expect(await operations.latest("ep-one", client)).toEqual({ kind: "untold" });
     },
   );
 });
@@ -124,16 +124,22 @@ test("the latest operations of an endpoint are read anew, whoever set them off",
     operation({ id: "theirs" }),
     operation({ id: "other", endpoint_id: "ep-two" }),
   ]);
-  expect((await operations.latest("ep-one", client))?.map(({ id }) => id)).toEqual(["theirs"]);
+  expect(await operations.latest("ep-one", client)).toMatchObject({ kind: "told", operations: [{ id: "theirs" }] });
+});
+
+test("that the latest operations could not be read just now is told apart from a service that shows none", async () => {
+  const { service, operations, client } = following([]);
+  service.script = () => refusal(503, "later");
+  expect(await operations.latest("ep-one", client)).toMatchObject({ kind: "failed", failure: { kind: "unavailable" } });
 });
 
 test("where the newest operations of a project are all of other endpoints, it is not known what an endpoint's are", async () => {
   const others = (count: number) =>
     Array.from({ length: count }, (_, n) => operation({ id: `op-${n}`, endpoint_id: "ep-two" }));
   const { state, operations, client } = following(others(99));
-  expect(await operations.latest("ep-one", client)).toEqual([]);
+  expect(await operations.latest("ep-one", client)).toEqual({ kind: "told", operations: [] });
   state.listed = others(100);
-  expect(await operations.latest("ep-one", client)).toBeUndefined();
+  expect(await operations.latest("ep-one", client)).toEqual({ kind: "untold" });
 });
 
 test("operations that are over, told again and again by a large fleet, put no poll off", async () => {

@@ -14,6 +14,8 @@ export class DeletionGuard {
   readonly #clock: Clock;
   readonly #register: Register;
   readonly #services: Services;
+  /** When each process was last stopped, and for how long. */
+  readonly #stops = new Map<string, { until: number; ms: number }>();
   readonly #unseen: (endpointID: string) => boolean;
   readonly #report: (promise: string, message: string) => void;
 
@@ -33,10 +35,15 @@ export class DeletionGuard {
     this.#report = report;
   }
 
+  woken(process: string, stoppedMs: number): void {
+    this.#stops.set(process, { until: this.#clock.monotonic(), ms: stoppedMs });
+  }
+
   /** A DELETE leaves for the service. */
   sent(target: StoredEndpoint): void {
     const known = this.#register.knownLately();
-    const maker = known.filter(({ compute }) => target.name === markerOf(compute.metadata.uid));
+    const made = this.#register.makerOf(target);
+    const maker = made === undefined ? [] : [made];
     const adopters = known.filter(({ compute }) => hasAdopted(compute, target));
     // What is left behind belongs to whoever took it over since.
     const standing = (ones: readonly Known[]) => ones.filter(({ until }) => until === Number.POSITIVE_INFINITY);
@@ -112,9 +119,11 @@ export class DeletionGuard {
 
   /** The connection and its Secret are needed as long as a Compute uses them. */
   #checkUnguarded(process: string, resource: string, { metadata }: KubeObject): void {
+    const stop = this.#stops.get(process);
+    const stoppedMs = stop !== undefined && this.#ago(stop.until) < onTheWayMs ? stop.ms : 0;
     const users = this.#register
       .knownLately()
-      .filter(({ until, since }) => until === Number.POSITIVE_INFINITY && this.#ago(since) > onTheWayMs);
+      .filter(({ until, since }) => until === Number.POSITIVE_INFINITY && this.#ago(since) > onTheWayMs + stoppedMs);
     for (const { compute } of users) {
       this.#report(
         "finalizers",

@@ -47,6 +47,11 @@ export class Promises {
     if (selector !== undefined) this.shards.started(process, selector);
   }
 
+  /** A process that was stopped goes on where it was. */
+  woken(process: string, stoppedMs: number): void {
+    this.#deletions.woken(process, stoppedMs);
+  }
+
   get writes(): readonly ServiceWrite[] {
     return this.#writes;
   }
@@ -69,7 +74,9 @@ export class Promises {
     const { target } = write;
     if (target === undefined) return;
     const claimants = this.register.claimantsOf(target);
-    if (claimants.length === 0) {
+    // What a Compute left that went without its finalizer may be deleted whenever the service is back.
+    const leftBehind = write.kind === "delete" && this.register.makerOf(target) !== undefined;
+    if (claimants.length === 0 && !leftBehind) {
       this.report(
         "no stranger's endpoint",
         `${write.kind} of ${target.id}, which no Compute owns, adopts or is linked to`,

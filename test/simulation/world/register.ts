@@ -10,6 +10,7 @@ import {
   isOurs,
   linkedID,
   specOf,
+  uidOfMarker,
 } from "./computes.ts";
 
 /** How old a view may be on which an operator still acts in good faith: a slow watch, and a request on its way. */
@@ -58,6 +59,11 @@ export class Register {
 
   get(uid: string): Known | undefined {
     return this.#known.get(uid);
+  }
+
+  /** The Compute that an endpoint was made for, however long that has been gone. */
+  makerOf({ name }: StoredEndpoint): Known | undefined {
+    return this.get(uidOfMarker(name) ?? "");
   }
 
   nameOf(uid: string): string {

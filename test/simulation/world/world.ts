@@ -126,7 +126,10 @@ export class World {
     const process = name === undefined ? undefined : this.#running.get(name)?.process;
     if (process === undefined) return;
     process.pause();
-    this.clock.after(ms, () => process.resume(slept));
+    this.clock.after(ms, () => {
+      this.promises.woken(process.name, ms);
+      process.resume(slept);
+    });
   }
 
   cutWatches(): void {

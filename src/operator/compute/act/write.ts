@@ -67,13 +67,19 @@ export async function restartEndpoint(
   const { watcher, client, memory, clock, signal, cluster } = hands;
   const { endpointID, value } = step;
   const seen = watcher.listing?.endpoints.find(({ id }) => id === endpointID);
-  const marked = await markRestart(
-    value,
-    seen?.started_at,
-    await watcher.operations.latest(endpointID, client),
-    compute,
-    hands,
-  );
+  const latest = await watcher.operations.latest(endpointID, client);
+  // Without them a restart whose reply is lost could not be told from one that was never sent.
+  if (latest.kind === "failed") {
+    return holdBack(
+      step,
+      latest.failure,
+      `list the operations of endpoint ${endpointID} before its restart`,
+      compute,
+      hands,
+    );
+  }
+  const before = latest.kind === "told" ? latest.operations : undefined;
+  const marked = await markRestart(value, seen?.started_at, before, compute, hands);
   const answer = await client.restartEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = clock.monotonic();
   if (answer.kind === "ok") {

@@ -126,17 +126,26 @@ function noteCreate(memory: Memory, compute: Compute, list: List, rivals: Rivals
     delete memory.pendingCreate;
     return;
   }
-  if (memory.pendingCreate?.since !== mark.since) memory.pendingCreate = { since: mark.since, seenAt: now };
-  memory.pendingCreate.mark = mark;
-  memory.pendingCreate.firstListWithout ??= startedAt;
+  noteMark(memory, compute, now);
+  const pending = memory.pendingCreate;
+  if (pending === undefined) return;
+  pending.firstListWithout ??= startedAt;
   if (markers === "shown") return;
-  const known = memory.pendingCreate.nameless;
+  const known = pending.nameless;
   const nameless = endpoints.all.filter(isNameless);
-  memory.pendingCreate.nameless = new Map(nameless.map(({ id }) => [id, known?.get(id) ?? startedAt]));
+  pending.nameless = new Map(nameless.map(({ id }) => [id, known?.get(id) ?? startedAt]));
   for (const endpoint of nameless) {
     const owner = ownerOf(endpoint, rivals, endpoints);
     if (owner !== undefined && owner.metadata.uid !== compute.metadata.uid) noteOthers(memory, endpoint.id);
   }
+}
+
+/** Remembers the mark of a create, should somebody drop it, and since when this process has known it. */
+export function noteMark(memory: Memory, compute: Compute, now: number): void {
+  const mark = createMarkOf(compute);
+  if (mark === undefined) return;
+  if (memory.pendingCreate?.since !== mark.since) memory.pendingCreate = { since: mark.since, seenAt: now };
+  memory.pendingCreate.mark = mark;
 }
 
 /** What another Compute has, or had, is not what our create made. */
