@@ -157,6 +157,7 @@ describe("once broken", () => {
       21_133,
       "a leader that has only heard of a mark, and seen no list yet, puts it back where kubectl replace drops it",
     ],
+    [24_136, "a shard remembers a mark from the moment a Compute enters it, before it may write"],
     [3564, "an edit of the maximum is sent with the minimum, which had drifted beyond it"],
   ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);

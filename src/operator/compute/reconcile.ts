@@ -127,6 +127,7 @@ export class ComputeReconciler {
     const memory = this.#memoryOf(uid);
     const { clock } = this.#options;
     const now = clock.monotonic();
+    noteMark(memory, compute, now);
     if (memory.ownWrite !== undefined) {
       const waited = now - memory.ownWrite.since;
       if (waited < deliveryMs) return deliveryMs - waited;
@@ -158,7 +159,6 @@ export class ComputeReconciler {
     const now = clock.monotonic();
     memory.delivered.clear();
     renewLists(compute, memory, now);
-    noteMark(memory, compute, now);
     const rivals = rivalsOf(compute, claims);
     const sight = await observe(compute, memory, connection, errand, rivals);
     if (sight.kind === "listed") takeNote(memory, compute, sight.list, rivals, now);
