@@ -15,7 +15,7 @@ import { type Memory, newMemory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { recordedID } from "./observe/link.ts";
 import { noteApplied, noteMark, noteOthers, rivalsOf, takeNote } from "./observe/look.ts";
-import { annotation, type View } from "./observe/view.ts";
+import { annotation, isGuarded, type View } from "./observe/view.ts";
 import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
 import { plan } from "./plan.ts";
@@ -84,6 +84,10 @@ export class ComputeReconciler {
     const memory = this.#memories.get(uid);
     memory?.delivered.add(resourceVersion);
     if (memory?.ownWrite?.resourceVersion === resourceVersion) delete memory.ownWrite;
+    // Dropped before a pass saw it, as where a Compute enters a shard and is replaced in one go.
+    if (previous !== undefined && !isGuarded(compute) && this.#options.selects(compute)) {
+      noteMark(this.#memoryOf(uid), previous, this.#options.clock.monotonic());
+    }
     const left = previous && recordedID(previous);
     if (left !== undefined && left !== recordedID(compute)) this.#noteLeft(left);
   }
