@@ -10,12 +10,20 @@ export function readyTooSoon(histories: readonly (readonly Compute[])[]): string
   });
 }
 
-/** As `kubectl wait --for=condition=Ready` and kstatus read it. */
+/**
+ * As any tool reads it: `kubectl wait --for=condition=Ready` goes by the condition's generation alone; kstatus, and with
+ * it Flux, by the status's, and by Reconciling and Stalled.
+ */
 function countsAsReady({ metadata, status }: Compute): boolean {
-  const ready = status.conditions?.find(({ type }) => type === "Ready");
+  const is = (type: string) => status.conditions?.find((condition) => condition.type === type);
+  const ready = is("Ready");
+  if (ready?.status !== "True") return false;
   const current = (generation: number | undefined) =>
     generation === undefined || generation >= (metadata.generation ?? 0);
-  return ready?.status === "True" && current(ready.observedGeneration) && current(status.observedGeneration);
+  const byKubectl = current(ready.observedGeneration ?? status.observedGeneration);
+  const held = [is("Reconciling"), is("Stalled")].some((condition) => condition?.status === "True");
+  const byKstatus = current(status.observedGeneration) && !held && metadata.deletionTimestamp === undefined;
+  return byKubectl || byKstatus;
 }
 
 function notCarriedOut({ metadata, spec, status }: Compute): string | undefined {
