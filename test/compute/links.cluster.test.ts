@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { kubectl } from "../control-plane/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
-import { manifest } from "./support/manifests.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
 import { Stage } from "./support/stage.ts";
 
@@ -36,10 +34,8 @@ describe.concurrent("the link to an endpoint", () => {
     const shop = await stage.scenario();
     await shop.compute("db");
     const before = await shop.ready("db");
-    await kubectl(["--namespace", shop.namespace, "replace", "-f", "-"], { input: JSON.stringify(manifest("db")) });
-    const after = await shop.until("db", "its link", ({ metadata }) => {
-      return metadata.resourceVersion !== before.metadata.resourceVersion && metadata.finalizers !== undefined;
-    });
+    await shop.replace("db");
+    const after = await shop.until("db", "its link", ({ metadata }) => metadata.finalizers !== undefined);
     expect(after.metadata.annotations).toMatchObject(linkedTo(before.status.endpointID));
     await shop.cluster.delete("Compute", shop.namespace, "db");
     await shop.gone("db");

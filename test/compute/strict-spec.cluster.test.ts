@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { kubectl } from "../control-plane/cluster.ts";
 import { conditions, said, settled, showing, stalled } from "./conditions/conditions.ts";
-import { manifest } from "./support/manifests.ts";
 import { isReady, type Scenario } from "./support/scenario.ts";
 import { main, preview, project, staging } from "./support/seeded-service.ts";
 import { Stage } from "./support/stage.ts";
@@ -186,7 +184,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     };
     await shop.cluster.modify("Compute", shop.namespace, "db", wipe, true);
     await shop.until("db", "its status", (db) => db.status.endpointID === status.endpointID && isReady(db));
-    await kubectl(["--namespace", shop.namespace, "replace", "-f", "-"], { input: JSON.stringify(manifest("db")) });
+    await shop.replace("db");
     const back = await shop.until("db", "its finalizer", ({ metadata }) => metadata.finalizers !== undefined);
     expect(back.metadata.annotations).toMatchObject({
       "compute-operator.dev/endpoint-id": status.endpointID,

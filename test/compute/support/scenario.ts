@@ -3,6 +3,7 @@ import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import type { Fault } from "../../../src/service/http/faults.ts";
 import type { Service } from "../../../src/service/service.ts";
+import { kubectl } from "../../control-plane/cluster.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { Cluster, Raw } from "./cluster.ts";
 import { keySecret, manifest } from "./manifests.ts";
@@ -158,6 +159,17 @@ export class Scenario {
       };
     });
     await this.#seen(this.namespace, name, annotated);
+  }
+
+  /** `kubectl replace` with the bare manifest; resolves when what tests go by no longer shows what was before. */
+  async replace(name: string): Promise<void> {
+    const input = JSON.stringify(manifest(name));
+    const replaced = kubectl(["--namespace", this.namespace, "replace", "-f", "-"], { input });
+    await this.#seen(
+      this.namespace,
+      name,
+      replaced.then(() => this.cluster.get("Compute", this.namespace, name)),
+    );
   }
 
   async setKey(key: string, namespace = this.namespace): Promise<void> {
