@@ -158,6 +158,7 @@ describe("once broken", () => {
       "a leader that has only heard of a mark, and seen no list yet, puts it back where kubectl replace drops it",
     ],
     [24_136, "a shard remembers a mark from the moment a Compute enters it, before it may write"],
+    [26_773, "a copy sends nothing to an endpoint that was deleted for its original since the last list"],
     [3564, "an edit of the maximum is sent with the minimum, which had drifted beyond it"],
   ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);

@@ -123,7 +123,7 @@ export class DepartedComputes {
   }
 
   async #delete(departed: Departed, { id }: Endpoint, errand: Errand): Promise<number | undefined> {
-    const { cluster, clock, mayDelete, uninstalling, signal, event } = this.#options;
+    const { cluster, mayDelete, uninstalling, signal, event } = this.#options;
     const { last, memory } = departed;
     const { uid } = last.metadata;
     const standing = await cluster.get(computeKind, last.metadata);
@@ -134,7 +134,7 @@ export class DepartedComputes {
     if (!watcher.turn.take(uid)) return turnMs;
     if (!mayDelete(uid)) return brakedMs;
     const answer = await client.deleteEndpoint(last.spec.projectID, id, signal);
-    memory.listsCountAfter = clock.monotonic();
+    memory.listsCountAfter = watcher.wrote(id);
     if (answer.kind !== "ok" && answer.kind !== "notFound") return this.#later(departed);
     if (answer.kind === "ok") {
       watcher.operations.follow(answer.value.operations);

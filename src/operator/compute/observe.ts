@@ -25,7 +25,9 @@ export async function observe(
   if (connection.kind === "closed") return { ...connection, kind: "blocked", projectGone: false };
   if (connection.kind === "pending" || errand === undefined) return { kind: "awaited", lookInMs: pendingLookMs };
   const { watcher, fare, client } = errand;
-  const listing = watcher.listedAfter(memory.listsCountAfter, compute.metadata.uid);
+  // What another Compute with the same link wrote counts too, as that of which this one is a copy.
+  const writtenAt = watcher.writtenAt(recordedID(compute));
+  const listing = watcher.listedAfter(Math.max(memory.listsCountAfter, writtenAt), compute.metadata.uid);
   const { failure } = watcher;
   if (failure !== undefined) {
     const { reason, message } = meaningOf(failure, `list the endpoints of project ${compute.spec.projectID}`);

@@ -45,6 +45,8 @@ export class ProjectWatcher {
   /** Which endpoint each Compute that uses this project is linked to. */
   readonly #users = new Map<string, string | undefined>();
   readonly #waiting = new Set<string>();
+  /** When a write to each endpoint last ended, as long as no list was begun since. */
+  readonly #written = new Map<string, number>();
   #listing: Listing | undefined;
   #failure: Failure | undefined;
   #failures = 0;
@@ -123,6 +125,18 @@ export class ProjectWatcher {
     return undefined;
   }
 
+  /** A write to this endpoint has ended, now: no list that was begun before counts for it any more. */
+  wrote(endpointID: string): number {
+    const now = this.#options.clock.monotonic();
+    this.#written.set(endpointID, now);
+    return now;
+  }
+
+  /** When the last write to an endpoint ended that lists must be newer than. */
+  writtenAt(endpointID: string | undefined): number {
+    return this.#written.get(endpointID ?? "") ?? Number.NEGATIVE_INFINITY;
+  }
+
   stop(): void {
     this.#timer?.();
     this.operations.stop();
@@ -165,6 +179,7 @@ export class ProjectWatcher {
         this.#failure = undefined;
         this.#failures = 0;
         this.#listing = { endpoints: answer.value, startedAt, endedAt: clock.monotonic() };
+        for (const [id, at] of this.#written) if (at < startedAt) this.#written.delete(id);
         this.#options.onListed?.(projectID, this.#listing);
         wake(failedBefore === undefined ? this.#concerned(before?.endpoints, answer.value) : this.#everyone());
       } else {

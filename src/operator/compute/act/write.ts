@@ -23,7 +23,7 @@ export async function patchEndpoint(
   const { endpointID, attributes } = step;
   const { projectID } = compute.spec;
   const answer = await client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
-  memory.listsCountAfter = clock.monotonic();
+  memory.listsCountAfter = watcher.wrote(endpointID);
   if (answer.kind !== "ok") return holdBack(step, answer, changing(compute, step), compute, hands);
   delete memory.held;
   const generation = generationOf(compute);
@@ -64,7 +64,7 @@ export async function restartEndpoint(
   compute: Compute,
   hands: Hands,
 ): Promise<Outcome> {
-  const { watcher, client, memory, clock, signal, cluster } = hands;
+  const { watcher, client, memory, signal, cluster } = hands;
   const { endpointID, value } = step;
   const seen = watcher.listing?.endpoints.find(({ id }) => id === endpointID);
   const latest = await watcher.operations.latest(endpointID, client);
@@ -81,7 +81,7 @@ export async function restartEndpoint(
   const before = latest.kind === "told" ? latest.operations : undefined;
   const marked = await markRestart(value, seen?.started_at, before, compute, hands);
   const answer = await client.restartEndpoint(compute.spec.projectID, endpointID, signal);
-  memory.listsCountAfter = clock.monotonic();
+  memory.listsCountAfter = watcher.wrote(endpointID);
   if (answer.kind === "ok") {
     delete memory.held;
     memory.restarted = value;
@@ -167,7 +167,7 @@ export async function deleteEndpoint(
     return shown(compute, "Deleting", message, { lookInMs: 10_000, notes });
   }
   const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
-  memory.listsCountAfter = clock.monotonic();
+  memory.listsCountAfter = watcher.wrote(endpointID);
   if (answer.kind !== "ok" && answer.kind !== "notFound")
     return holdBack(step, answer, `delete endpoint ${endpointID}`, compute, hands, letGo);
   delete memory.held;
