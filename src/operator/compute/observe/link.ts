@@ -2,7 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { couldBeEndpointId } from "../../../api/ids.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { annotations, markerOf } from "../../resources/names.ts";
-import { createMarkOf } from "./marks.ts";
+import { type CreateMark, createMarkOf } from "./marks.ts";
 
 /**
  * What makes an endpoint ours. `marker`: it carries our name. `created`: this very object made it, where the service
@@ -69,6 +69,11 @@ export function recordedID({ metadata, status }: Compute): string | undefined {
 /** The note, bound to one object and so of no use to a copy, that proves an endpoint its own. */
 export function createdProof(uid: string, endpointID: string): string {
   return `${uid}/${endpointID}`;
+}
+
+/** Whether the endpoint that a Compute is linked to is what the only POST made: nothing more can come of it. */
+export function hasArrived(mark: CreateMark, proof: Proof): boolean {
+  return mark.resent !== true && (proof === "marker" || proof === "created");
 }
 
 export function linksOf(compute: Compute, endpoints: EndpointIndex): Links {

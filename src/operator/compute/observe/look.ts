@@ -8,8 +8,8 @@ import type { Memory } from "../memory.ts";
 import { compare } from "../plan/fields.ts";
 import type { ClaimIndex } from "./claim-index.ts";
 import { isOutsider, ownerOf, type Rivals } from "./claims.ts";
-import { createdProof, EndpointIndex, linksOf, recordedID } from "./link.ts";
-import { createMarkOf, hasArrived } from "./marks.ts";
+import { createdProof, EndpointIndex, hasArrived, linksOf, recordedID } from "./link.ts";
+import { createMarkOf } from "./marks.ts";
 import { generationOf, isGuarded, type List } from "./view.ts";
 
 const indexes = new WeakMap<Listing, EndpointIndex>();

@@ -1,6 +1,5 @@
 import type { Compute } from "../../resources/compute.ts";
 import { annotations } from "../../resources/names.ts";
-import type { Proof } from "./link.ts";
 
 /**
  * Written before an endpoint is created and taken away when the outcome is known: whoever finds it knows that a POST
@@ -34,11 +33,6 @@ export interface RestartMark {
   restedSince?: string;
   /** The endpoint's `started_at` in the last list before. */
   startedAt?: string;
-}
-
-/** Whether the endpoint that a Compute is linked to is what the only POST made: nothing more can come of it. */
-export function hasArrived(mark: CreateMark, proof: Proof): boolean {
-  return mark.resent !== true && (proof === "marker" || proof === "created");
 }
 
 export function createMarkOf({ metadata }: Compute): CreateMark | undefined {
