@@ -10,6 +10,7 @@ import {
   isOurs,
   linkedID,
   specOf,
+  statusOf,
   uidOfMarker,
 } from "./computes.ts";
 
@@ -46,7 +47,7 @@ export class Register {
   readonly retained = new Set<string>();
   /** Computes that a person replaced, which dropped the note of what they had made, and nobody put it back. */
   readonly replaced = new Set<string>();
-  /** Computes from which a person took the mark of a create whose outcome was not known. */
+  /** Computes from which a person took what alone told of their endpoint: the mark of its create, or the link. */
   readonly unmarked = new Set<string>();
   /** Computes that were deleted because their definition was. */
   readonly uninstalled = new Set<string>();
@@ -127,8 +128,7 @@ export class Register {
     const [noted, note] = [before, compute].map((one) => one && annotationOf(one, "created-endpoint"));
     if (note !== undefined) this.replaced.delete(uid);
     else if (noted !== undefined && !byOperator) this.replaced.add(uid);
-    const wasPending = before !== undefined && linkedID(before) === undefined && createMarkOf(before) !== undefined;
-    if (wasPending && createMarkOf(compute) === undefined && !byOperator) this.unmarked.add(uid);
+    if (before !== undefined && isNotedAlone(before) && !isNotedAlone(compute) && !byOperator) this.unmarked.add(uid);
     if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
     if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);
   }
@@ -164,6 +164,12 @@ export class Register {
     if (JSON.stringify(labels) !== JSON.stringify(earlier)) known.relabelled = { before: earlier, at: now };
     return known;
   }
+}
+
+/** Whether only an annotation tells of the endpoint that a Compute has, or may have. */
+function isNotedAlone(compute: KubeObject): boolean {
+  if (linkedID(compute) === undefined) return createMarkOf(compute) !== undefined;
+  return statusOf(compute)["endpointID"] === undefined && annotationOf(compute, "endpoint-id") !== undefined;
 }
 
 export function hasFinalizer(compute: KubeObject | undefined): boolean {
