@@ -116,13 +116,13 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints, n
 
 /**
  * Whether nobody who sees only the lists can tell what became of a create: it was sent elsewhere; or names tell
- * nothing, and none that was not another Compute's, or several, or where it is not known whether names are shown any, could be the endpoint made.
+ * nothing, and none that is not another Compute's, or several, or where it is not known whether names are shown any, could be the endpoint made.
  */
 export function isUndecidable(
   compute: KubeObject,
   { computes, endpoints, namesShown }: Scene,
   sentElsewhere: "key" | "service" | undefined,
-  wasOthers: (endpointID: string) => boolean,
+  isOthers: (endpointID: string) => boolean,
 ): boolean {
   const mark = createMarkOf(compute);
   if (mark === undefined) return false;
@@ -140,7 +140,7 @@ export function isUndecidable(
       branchId === mark.branchID &&
       endpoint.type === type &&
       !mark.before.includes(id) &&
-      !wasOthers(id) &&
+      !isOthers(id) &&
       !isTaken(id),
   );
   const noted = computes.some((other) => {

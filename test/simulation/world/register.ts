@@ -106,9 +106,12 @@ export class Register {
     return [...this.#known].flatMap(([uid, { askedAt }]) => (askedAt !== undefined && askedAt >= at ? [uid] : []));
   }
 
-  /** Whether a Compute but this one is, or last was, linked to an endpoint. */
-  wasOthers(endpointID: string, uid: string): boolean {
-    return [...this.#known].some(([other, { compute }]) => other !== uid && linkedID(compute) === endpointID);
+  /** Whether a Compute but this one is linked to an endpoint; of one that is gone a new leader knows nothing. */
+  isOthers(endpointID: string, uid: string): boolean {
+    return [...this.#known].some(
+      ([other, { compute, until }]) =>
+        other !== uid && until === Number.POSITIVE_INFINITY && linkedID(compute) === endpointID,
+    );
   }
 
   wasToldToAdopt(uid: string): boolean {

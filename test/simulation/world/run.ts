@@ -131,8 +131,8 @@ function lendAHand(world: World, calmAt: number): void {
     const { name, uid } = compute.metadata;
     const reason = conditionOf(compute, "Ready")?.reason;
     if (reason === "MassLoss") people.annotate(name, "reconcileRequestedAt", `calm-${minutes}`);
-    const wasOthers = (id: string) => world.promises.register.wasOthers(id, uid);
-    if (reason === "CreateUnknown" && isUndecidable(compute, scene, sentElsewhere(world, uid), wasOthers)) {
+    const isOthers = (id: string) => world.promises.register.isOthers(id, uid);
+    if (reason === "CreateUnknown" && isUndecidable(compute, scene, sentElsewhere(world, uid), isOthers)) {
       tellOutcome(world, compute);
     }
   }
