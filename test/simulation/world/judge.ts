@@ -129,10 +129,11 @@ export function isUndecidable(
   if (sentElsewhere === "service") return true;
   const { projectID, type } = specOf(compute);
   const listed = endpoints.filter((endpoint) => endpoint.projectId === projectID);
-  const isTaken = (id: string) =>
-    computes.some(
-      (other) => other !== compute && listed.some((endpoint) => endpoint.id === id && adopts(other, endpoint)),
-    );
+  // Another takes over what stands on the branch, and this one does not.
+  const isTaken = (id: string) => {
+    const adopters = computes.filter((other) => listed.some((one) => one.id === id && adopts(other, one)));
+    return adopters.length > 0 && !adopters.includes(compute);
+  };
   if (listed.length === 0 && sentElsewhere === "key") return true;
   if (namesShown && listed.some(({ name }) => uidOfMarker(name) !== undefined)) return false;
   const candidates = listed.filter(
