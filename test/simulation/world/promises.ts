@@ -110,12 +110,13 @@ export class Promises {
     }
   }
 
-  /** Whether a person dropped the mark of the first one, and the process that could put it back died. */
+  /** Whether a person dropped what told of the first one, and the process that could put it back died. */
   #isForgotten(twins: readonly StoredEndpoint[], uid: string): boolean {
     const makers = new Set(
       this.#writes.filter(({ endpointID }) => twins.some(({ id }) => id === endpointID)).map(({ process }) => process),
     );
-    return this.register.unmarked.has(uid) && makers.size === twins.length;
+    const noteDropped = !this.#namesShown && this.register.replaced.has(uid);
+    return noteDropped || (this.register.unmarked.has(uid) && makers.size === twins.length);
   }
 
   clusterWritten(write: ClusterWrite): void {

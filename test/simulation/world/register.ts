@@ -106,11 +106,11 @@ export class Register {
     return [...this.#known].flatMap(([uid, { askedAt }]) => (askedAt !== undefined && askedAt >= at ? [uid] : []));
   }
 
-  /** Whether a Compute but this one is linked to an endpoint; of one that is gone a new leader knows nothing. */
-  isOthers(endpointID: string, uid: string): boolean {
+  /** Whether a Compute but this one is linked to an endpoint or, where `gone` counts too, last was. */
+  isOthers(endpointID: string, uid: string, { gone }: { gone: boolean }): boolean {
     return [...this.#known].some(
       ([other, { compute, until }]) =>
-        other !== uid && until === Number.POSITIVE_INFINITY && linkedID(compute) === endpointID,
+        other !== uid && (gone || until === Number.POSITIVE_INFINITY) && linkedID(compute) === endpointID,
     );
   }
 

@@ -131,10 +131,13 @@ function lendAHand(world: World, calmAt: number): void {
     const { name, uid } = compute.metadata;
     const reason = conditionOf(compute, "Ready")?.reason;
     if (reason === "MassLoss") people.annotate(name, "reconcileRequestedAt", `calm-${minutes}`);
-    const isOthers = (id: string) => world.promises.register.isOthers(id, uid);
-    if (reason === "CreateUnknown" && isUndecidable(compute, scene, sentElsewhere(world, uid), isOthers)) {
-      tellOutcome(world, compute);
-    }
+    if (reason !== "CreateUnknown") continue;
+    // What Computes that are gone had, an operator knows that was there, and a new leader does not.
+    const undecidable = [true, false].some((gone) => {
+      const isOthers = (id: string) => world.promises.register.isOthers(id, uid, { gone });
+      return isUndecidable(compute, scene, sentElsewhere(world, uid), isOthers);
+    });
+    if (undecidable) tellOutcome(world, compute);
   }
 }
 

@@ -50,10 +50,12 @@ export function mayArriveForMs(view: View, proof: Proof): number {
 export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   const { compute, memory, createSettleMs, now } = view;
   const mark = createMarkOf(compute);
-  const newcomers = unownedNewcomers(view, list);
+  const unowned = unownedEndpoints(view, list);
+  const newcomers = unowned.filter((endpoint) => mayBeNew(view, endpoint));
   const [only] = newcomers;
   const { adopt } = compute.spec;
-  const named = newcomers.find(({ id }) => adopt !== undefined && "endpointID" in adopt && adopt.endpointID === id);
+  // A person who names one knows what the lists do not tell.
+  const named = unowned.find(({ id }) => adopt !== undefined && "endpointID" in adopt && adopt.endpointID === id);
   if (list.markers !== "shown" && named !== undefined) {
     return { step: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
   }
@@ -127,18 +129,29 @@ function throughTheSame(through: string | undefined, list: List): boolean {
   return sameService(through, list.through) && list.endpoints.all.length > 0;
 }
 
-/** Endpoints that could be the one made, where names do not tell: nobody's, of the same place, and not there before. */
-function unownedNewcomers({ compute, rivals, memory }: View, list: List): Endpoint[] {
+/** Endpoints that names do not tell of: nobody's, of this type, and on the branch of the create or of the spec. */
+function unownedEndpoints({ compute, rivals }: View, list: List): Endpoint[] {
   const mark = createMarkOf(compute);
   if (mark === undefined) return [];
-  const branchID = mark.branchID === "" ? compute.spec.branchID : mark.branchID;
+  const branches = [branchOf(mark, compute), compute.spec.branchID];
   return list.endpoints.all.filter((endpoint) => {
-    const placed = endpoint.branch_id === branchID && endpoint.type === compute.spec.type;
-    if (!placed || endpoint.name !== undefined || mark.before.includes(endpoint.id)) return false;
-    if (memory.pendingCreate?.others?.has(endpoint.id) === true) return false;
+    const placed = branches.includes(endpoint.branch_id) && endpoint.type === compute.spec.type;
+    if (!placed || endpoint.name !== undefined) return false;
     const owner = ownerOf(endpoint, rivals, list.endpoints);
     return owner === undefined || owner.metadata.uid === compute.metadata.uid;
   });
+}
+
+/** Whether an endpoint stands where the create was to make one, was not there before, and was no other Compute's since. */
+function mayBeNew({ compute, memory }: View, { id, branch_id }: Endpoint): boolean {
+  const mark = createMarkOf(compute);
+  if (mark === undefined || branch_id !== branchOf(mark, compute)) return false;
+  return !mark.before.includes(id) && memory.pendingCreate?.others?.has(id) !== true;
+}
+
+/** Of the create; a mark that does not say was made for the branch of the spec. */
+function branchOf({ branchID }: CreateMark, { spec }: Compute): string {
+  return branchID === "" ? spec.branchID : branchID;
 }
 
 function undecidable(newcomers: readonly Endpoint[]): string {
