@@ -48,6 +48,9 @@ function slope(points: readonly (readonly [number, number])[]): number {
   return spread === 0 || points.length < 2 ? 0 : together / spread;
 }
 
+/** By how many each may differ: a connection or two stay open for the next request, or do not, and are no leak. */
+const leeway: Readonly<Record<keyof Handles, number>> = { descriptors: 2, handles: 0, watches: 0 };
+
 /** What the figures complain of: nothing, where memory is flat and nothing is held open that was not before. */
 export function complaintsOf(samples: readonly Sample[], before: Handles, after: Handles): string[] {
   const complaints: string[] = [];
@@ -57,7 +60,8 @@ export function complaintsOf(samples: readonly Sample[], before: Handles, after:
     complaints.push(`the heap grows by ${growth.toFixed(1)} MB an hour; ${mostHeapGrowth} are allowed`);
   }
   for (const [what, was] of entriesOf(before)) {
-    if (after[what] !== was) complaints.push(`${was} ${what} at the start, ${after[what]} at the end`);
+    if (Math.abs(after[what] - was) > leeway[what])
+      complaints.push(`${was} ${what} at the start, ${after[what]} at the end`);
   }
   return complaints;
 }
