@@ -254,21 +254,21 @@ export class Scenario {
 
   async #empty(namespace: string): Promise<void> {
     if (!(await this.cluster.namespaceExists(namespace))) return;
-    await this.cluster.deleteNamespace(namespace).catch(() => undefined);
     for (const kind of ["ComputePool", "Compute", "ServiceConnection", "Secret"] as const) {
       // In this order, so that no pool makes what was just taken away.
       const objects = await this.cluster.list(kind, namespace);
-      await Promise.all(
-        objects
-          .filter(({ metadata }) => metadata.finalizers !== undefined)
-          .map(async ({ metadata }) => {
-            const free = (object: Raw) => {
-              delete object.metadata.finalizers;
-            };
-            await this.cluster.modify(kind, namespace, metadata.name, free).catch(() => undefined);
-          }),
-      );
+      await Promise.all(objects.map(({ metadata: { name } }) => this.#remove(kind, namespace, name)));
     }
+    await this.cluster.deleteNamespace(namespace).catch(() => undefined);
+  }
+
+  /** Deleted before it is set free: no operator of another test can guard it again then, and its namespace goes. */
+  async #remove(kind: "ComputePool" | "Compute" | "ServiceConnection" | "Secret", namespace: string, name: string) {
+    const free = (object: Raw) => {
+      delete object.metadata.finalizers;
+    };
+    await this.cluster.delete(kind, namespace, name).catch(() => undefined);
+    await this.cluster.modify(kind, namespace, name, free).catch(() => undefined);
   }
 }
 
