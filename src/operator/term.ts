@@ -163,7 +163,8 @@ export class Term {
   async run(signal: AbortSignal): Promise<void> {
     const { caches, clock, options } = this.#options;
     for (const compute of caches.computes.list()) this.#claims.set(compute);
-    this.#wake("connection", uidsOf(caches.connections.list()));
+    const orphans = caches.apiKeys.list().filter((secret) => this.#connectionReconciler.mayBeOrphan(secret));
+    this.#wake("connection", uidsOf([...caches.connections.list(), ...orphans]));
     this.#wake("compute", uidsOf(caches.computes.list()));
     this.#wake("pool", uidsOf(caches.pools.list()));
     let drained = () => {};
@@ -201,6 +202,7 @@ export class Term {
 
   connectionChanged({ type, object, previous }: Change<ServiceConnection>): void {
     const { uid, name, namespace = "" } = object.metadata;
+    this.#connectionReconciler.seen(object);
     this.#wake("connection", [uid]);
     this.#wakeUsersOf(namespace, name);
     if (type === "updated" && previous.spec.baseURL === object.spec.baseURL) return;
@@ -214,7 +216,9 @@ export class Term {
   }
 
   apiKeyChanged({ object }: Change<Secret>): void {
-    this.#wake("connection", uidsOf(this.#options.caches.connections.within(object.metadata.namespace ?? "")));
+    const { uid, namespace = "" } = object.metadata;
+    this.#wake("connection", uidsOf(this.#options.caches.connections.within(namespace)));
+    if (this.#connectionReconciler.mayBeOrphan(object)) this.#wake("connection", [uid]);
   }
 
   connectionSecretChanged({ type, object }: Change<Secret>): void {

@@ -160,6 +160,10 @@ describe("once broken", () => {
     [24_136, "a shard remembers a mark from the moment a Compute enters it, before it may write"],
     [26_773, "a copy sends nothing to an endpoint that was deleted for its original since the last list"],
     [49_091, "where no names are shown a person may name an endpoint that stood before the create"],
+    [
+      1368,
+      "the guard of a Secret whose connection went with its CRD is found also where the cache does not show it yet",
+    ],
     [3564, "an edit of the maximum is sent with the minimum, which had drifted beyond it"],
   ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);

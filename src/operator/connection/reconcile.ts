@@ -56,6 +56,22 @@ export class ConnectionReconciler {
     this.#options = options;
   }
 
+  /** The watch brought one: should it be gone before a pass looks at it, what it guarded is known all the same. */
+  seen({ metadata: { uid, name, namespace = "" } }: ServiceConnection): void {
+    if (!this.#told.has(uid)) this.#told.set(uid, { namespace, name, news: "" });
+  }
+
+  /**
+   * Whether a Secret is being deleted and still guarded: then a pass over its uid lets it go, should the connection that
+   * it was guarded for be gone without a word.
+   */
+  mayBeOrphan(secret: Secret): boolean {
+    const { uid, name, namespace = "", deletionTimestamp } = secret.metadata;
+    const may = deletionTimestamp !== undefined && hasFinalizer(secret);
+    if (may) this.#told.set(uid, { namespace, name, news: "" });
+    return may;
+  }
+
   /** Answers with the milliseconds until the next look, where one is due without a change. */
   async reconcile(uid: string): Promise<number | undefined> {
     const { cache, connections } = this.#options;
@@ -64,7 +80,7 @@ export class ConnectionReconciler {
       connections.quit(uid);
       const told = this.#told.get(uid);
       if (told !== undefined) {
-        await this.#releaseSecrets(told.namespace);
+        await this.#releaseSecrets(told.namespace, { gone: uid });
         this.#options.wakeUsers(told.namespace, told.name);
       }
       this.#told.delete(uid);
@@ -104,7 +120,7 @@ export class ConnectionReconciler {
       if (secret !== undefined) await this.#addFinalizer(secretKind, secret);
     } else if (hasFinalizer(connection) && (await this.#provedUnused(connection))) {
       // The Secret first: whoever comes after a crash in between finds the connection, and comes back here.
-      await this.#releaseSecrets(namespace, connection);
+      await this.#releaseSecrets(namespace, { gone: connection.metadata.uid });
       await this.#removeFinalizer(serviceConnectionKind, connection);
       // One that was only waiting for that goes, and its watch event brings the rest.
       if (connection.metadata.deletionTimestamp !== undefined) return "gone";
@@ -113,22 +129,22 @@ export class ConnectionReconciler {
     return "stays";
   }
 
-  /** Lets go of the Secrets that no connection in use names any more; `leaving` needs none. */
-  async #releaseSecrets(namespace: string, leaving?: ServiceConnection): Promise<void> {
+  /** Lets go of the Secrets that no connection in use names any more; one that is gone, or about to go, needs none. */
+  async #releaseSecrets(namespace: string, { gone }: { gone?: string } = {}): Promise<void> {
     const { cache } = this.#options;
     const needed = new Set(
       cache
         .connectionsOf(namespace)
-        .filter(({ metadata }) => metadata.uid !== leaving?.metadata.uid)
+        .filter(({ metadata }) => metadata.uid !== gone)
         .filter((connection) => this.#inUse(connection) || hasFinalizer(connection))
         .map(({ spec }) => spec.apiKeySecretRef.name),
     );
     // Once the connection is gone nobody comes back for a guard that the cache does not show yet.
-    const secrets = leaving === undefined ? cache.secretsOf(namespace) : await this.#secretsNow(namespace);
+    const secrets = gone === undefined ? cache.secretsOf(namespace) : await this.#secretsNow(namespace);
     const unneeded = secrets.filter((secret) => hasFinalizer(secret) && !needed.has(secret.metadata.name));
     if (unneeded.length === 0) return;
     // The cache may lag behind a connection that was just made, or that another shard has just guarded.
-    const inUse = await this.#secretsInUse(namespace, leaving);
+    const inUse = await this.#secretsInUse(namespace, gone);
     for (const secret of unneeded) {
       if (!inUse.has(secret.metadata.name)) await this.#removeFinalizer(secretKind, secret);
     }
@@ -139,8 +155,8 @@ export class ConnectionReconciler {
     return items.filter((item) => isObjectOf(secretKind, item));
   }
 
-  /** The Secrets of the connections that are in use as the API server has it, but for one that is leaving. */
-  async #secretsInUse(namespace: string, leaving: ServiceConnection | undefined): Promise<Set<string>> {
+  /** The Secrets of the connections that are in use as the API server has it, but for one that goes. */
+  async #secretsInUse(namespace: string, gone: string | undefined): Promise<Set<string>> {
     const connections = await this.#listed(serviceConnectionKind, namespace);
     const named = new Set((await this.#listed(computeKind, namespace)).map(connectionNameOf));
     const inUse = new Set<string>();
@@ -149,7 +165,7 @@ export class ConnectionReconciler {
       // One that cannot be read may name any of them.
       if (!parsed.ok) return new Set(this.#options.cache.secretsOf(namespace).map(({ metadata }) => metadata.name));
       const { metadata, spec } = parsed.value;
-      if (metadata.uid === leaving?.metadata.uid) continue;
+      if (metadata.uid === gone) continue;
       if (hasFinalizer(parsed.value) || named.has(metadata.name)) inUse.add(spec.apiKeySecretRef.name);
     }
     return inUse;
