@@ -105,10 +105,8 @@ export class Term {
         connectionsOf: (namespace) => caches.connections.within(namespace),
         secret: (namespace, name) => caches.apiKeys.get(namespace, name),
         secretsOf: (namespace) => caches.apiKeys.within(namespace),
-        usersOf: (namespace, name) => {
-          const departed = this.#computes.departed.filter((compute) => names(compute, namespace, name));
-          return [...caches.users.of(namespace, name), ...departed];
-        },
+        usersOf: (namespace, name) => caches.users.of(namespace, name),
+        departedFrom: (namespace, name) => this.#computes.departed.filter((compute) => names(compute, namespace, name)),
       },
       uninstalling: () => crdIsGoing(cluster),
       wakeUsers: (namespace, name) => this.#wakeUsersOf(namespace, name),

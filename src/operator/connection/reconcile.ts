@@ -32,6 +32,8 @@ export interface ConnectionReconcilerOptions {
     secretsOf(namespace: string): readonly Secret[];
     /** The Computes that name this connection. */
     usersOf(namespace: string, name: string): readonly Compute[];
+    /** Those that are gone and left something behind that is still to be deleted through it. */
+    departedFrom(namespace: string, name: string): readonly Compute[];
   };
   /** Asks the API server whether the CRD of Computes is being deleted, or gone. */
   uninstalling: () => Promise<boolean>;
@@ -115,9 +117,15 @@ export class ConnectionReconciler {
     const { cache } = this.#options;
     const namespace = connection.metadata.namespace ?? "";
     if (this.#inUse(connection)) {
-      await this.#addFinalizer(serviceConnectionKind, connection);
       const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
-      if (secret !== undefined) await this.#addFinalizer(secretKind, secret);
+      const isGuarded = hasFinalizer(connection) && (secret === undefined || hasFinalizer(secret));
+      // The cache may lag behind the last user's end too: another shard would take off what is set here, again and again.
+      if (!isGuarded && !(await this.#provedUnused(connection))) {
+        await this.#addFinalizer(serviceConnectionKind, connection);
+        if (secret !== undefined) await this.#addFinalizer(secretKind, secret);
+      }
+    } else if (this.#departedFrom(connection).length > 0) {
+      // Kept for them, and not set anew: another shard knows nothing of them, and would take it off again.
     } else if (hasFinalizer(connection) && (await this.#provedUnused(connection))) {
       // The Secret first: whoever comes after a crash in between finds the connection, and comes back here.
       await this.#releaseSecrets(namespace, { gone: connection.metadata.uid });
@@ -175,6 +183,10 @@ export class ConnectionReconciler {
     return this.#usersOf(connection).length > 0;
   }
 
+  #departedFrom({ metadata }: ServiceConnection): readonly Compute[] {
+    return this.#options.cache.departedFrom(metadata.namespace ?? "", metadata.name);
+  }
+
   #usersOf({ metadata }: ServiceConnection): readonly Compute[] {
     return this.#options.cache.usersOf(metadata.namespace ?? "", metadata.name);
   }
@@ -211,7 +223,7 @@ export class ConnectionReconciler {
     const { clock, cluster, cache } = this.#options;
     const latest = cache.connectionByUID(connection.metadata.uid) ?? connection;
     const secret = cache.secret(latest.metadata.namespace ?? "", latest.spec.apiKeySecretRef.name);
-    const leaving = leavingOf(latest, secret, this.#usersOf(latest));
+    const leaving = leavingOf(latest, secret, [...this.#usersOf(latest), ...this.#departedFrom(latest)]);
     const status = statusOf(latest, resolved, session, leaving, timestamp(clock.now()));
     const { uid } = latest.metadata;
     const word = ownWord(status, session);

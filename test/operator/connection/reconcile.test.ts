@@ -97,6 +97,19 @@ describe("the finalizers of connection and Secret", () => {
     expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
   });
 
+  test("are kept for what a Compute that is gone left behind, and not set anew where another shard took them off", async () => {
+    const { pass, use, remove, departed, computesNow, unguard, finalizersOf } = setUp();
+    use();
+    await pass();
+    departed.push(...computesNow());
+    remove(`${ours}/computes/db`);
+    await pass();
+    expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
+    unguard();
+    await pass();
+    expect(none(finalizersOf().connection)).toEqual([]);
+  });
+
   test("fall from the Secret too where the cache does not show yet that it has one", async () => {
     const { pass, use, lag, remove, stored, connectionsNow } = setUp();
     const before = stored();

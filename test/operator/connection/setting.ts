@@ -2,7 +2,7 @@ import { Budgets } from "../../../src/operator/client/budgets.ts";
 import { Connections } from "../../../src/operator/connection/connections.ts";
 import { ConnectionReconciler } from "../../../src/operator/connection/reconcile.ts";
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
-import { parseCompute } from "../../../src/operator/resources/compute.ts";
+import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { crdIsGoing } from "../../../src/operator/uninstalling.ts";
@@ -61,6 +61,8 @@ export function setUp(more: Record<string, unknown> = {}) {
     wake: () => {},
     wakeConnections: () => {},
   });
+  /** Computes that are gone and left something behind. */
+  const departed: Compute[] = [];
   /** What the cache still shows; what the server has where it does not lag. */
   let old: { connections?: readonly ServiceConnection[]; secrets?: readonly Secret[] } = {};
   const woken: string[] = [];
@@ -75,6 +77,7 @@ export function setUp(more: Record<string, unknown> = {}) {
         connectionsOf: () => old.connections ?? connectionsNow(),
         secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
         secretsOf: () => old.secrets ?? stored(),
+        departedFrom: () => departed,
         usersOf: (_, name) =>
           (old.connections === undefined ? computesNow() : []).filter(
             (compute) => compute.spec.connectionRef.name === name,
@@ -117,12 +120,19 @@ export function setUp(more: Record<string, unknown> = {}) {
     woken,
     told,
     finalizersOf,
+    departed,
+    computesNow,
     lag: (shown: typeof old) => {
       old = shown;
     },
     status: () => connectionsNow()[0]?.status,
     stored,
     connectionsNow,
+    unguard: () => {
+      const body = [{ op: "remove", path: "/metadata/finalizers" }];
+      const path = `${ours}/serviceconnections/default`;
+      server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+    },
     setStatus: (status: object) => {
       const path = `${ours}/serviceconnections/default/status`;
       const body = [{ op: "add", path: "/status", value: status }];
