@@ -252,6 +252,18 @@ describe("a restart", () => {
     expect(restartMarkOf(acting.compute())?.restedSince).toBe(restedSince);
   });
 
+  test("that was refused, and of which it could not be asked whether the compute rests, is looked at again soon", async () => {
+    const { acting, self, seen } = standing({}, asked);
+    acting.answer = (what) => {
+      if (what.startsWith("POST")) return refusal(409);
+      return what.includes("operations") ? json(200, { operations: [] }) : refusal(503);
+    };
+    expect(await acting.pass(self, seen())).toMatchObject({
+      verdict: { reason: "ServiceUnavailable" },
+      lookInMs: 1000,
+    });
+  });
+
   test("without answer keeps its mark; one that was refused loses it", async () => {
     for (const [answer, kept] of [
       [() => refusal(502), true],

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../../api/operation.ts";
+import type { Failure } from "../../client/answer.ts";
 import { guardedPatch } from "../../cluster/json-patch.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf, timestamp } from "../../resources/conditions-of.ts";
@@ -94,24 +95,27 @@ export async function restartEndpoint(
     });
   }
   if (answer.kind === "ambiguous") return holdBack(step, answer, `restart endpoint ${endpointID}`, marked, hands);
+  const resting = answer.kind === "refused" ? await doesRest(endpointID, seen, compute, hands) : false;
   // A compute that does not run is as good as restarted: its next start is a fresh one.
-  if (answer.kind === "refused" && (await rests(endpointID, seen, compute, hands))) {
+  if (resting === true) {
     memory.restarted = value;
     return { ...unchanged(marked), restarted: value, notes: [] };
   }
   const unmarked = await patched(cluster, guardedPatch(marked).removeAnnotation(annotations.pendingRestart), marked);
-  return holdBack(step, answer, `restart endpoint ${endpointID}`, unmarked, hands);
+  // Where that could not be asked just now, it is soon, and not only when a refusal is tried again.
+  return holdBack(step, resting === false ? answer : resting, `restart endpoint ${endpointID}`, unmarked, hands);
 }
 
 /** Whether a compute does not run: asked now, for it may have woken since the list. Some services show lists alone. */
-async function rests(
+async function doesRest(
   endpointID: string,
   listed: Endpoint | undefined,
   { spec }: Compute,
   { client, signal }: Hands,
-): Promise<boolean> {
+): Promise<boolean | Failure> {
   const answer = await client.getEndpoint(spec.projectID, endpointID, signal);
-  const endpoint = answer.kind === "ok" ? answer.value : answer.kind === "notFound" ? listed : undefined;
+  if (answer.kind !== "ok" && answer.kind !== "notFound") return answer;
+  const endpoint = answer.kind === "ok" ? answer.value : listed;
   if (endpoint === undefined) return false;
   return endpoint.disabled === true || (endpoint.current_state === "idle" && endpoint.pending_state !== "active");
 }
