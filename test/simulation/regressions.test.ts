@@ -165,6 +165,7 @@ describe("once broken", () => {
       "the guard of a Secret whose connection went with its CRD is found also where the cache does not show it yet",
     ],
     [57_139, "two shards do not fight over the guard that one of them keeps for what it has still to delete"],
+    [67_172, "a replica that came and went unseen, with its CRD, is made anew"],
     [3564, "an edit of the maximum is sent with the minimum, which had drifted beyond it"],
   ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);

@@ -33,6 +33,9 @@ export interface PoolReconcilerOptions {
   };
 }
 
+/** A change comes back by the watch; a replica that came and went unseen, as with its CRD, is missed after so long. */
+const unseenAgainMs = 10_000;
+
 /** Keeps the read replicas of one ComputePool: as many as declared, each with the template. */
 export class PoolReconciler {
   readonly #options: PoolReconcilerOptions;
@@ -41,7 +44,7 @@ export class PoolReconciler {
     this.#options = options;
   }
 
-  /** Answers with the milliseconds until the next try where the API server refused a change of a member. */
+  /** Answers with the milliseconds until the next look, where one is due without news. */
   async reconcile(uid: string): Promise<number | undefined> {
     const { cache } = this.#options;
     const pool = cache.poolByUID(uid);
@@ -60,7 +63,8 @@ export class PoolReconciler {
     ]);
     const conflict = plan.blocked === undefined ? undefined : ({ reason: "Conflict", message: plan.blocked } as const);
     await this.#report(pool, members, refusal ?? conflict);
-    return refusal === undefined ? undefined : refusedAgainMs;
+    if (refusal !== undefined) return refusedAgainMs;
+    return changes > 0 ? unseenAgainMs : undefined;
   }
 
   /** The watch of pools may lag behind that of Computes: of an old number, replicas would be deleted that are to be. */

@@ -84,8 +84,9 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect(pool().status.conditions).toContainEqual(
       expect.objectContaining({ type: "Stalled", status: "True", reason: "Rejected" }),
     );
-    expect(await pass()).toBeUndefined();
+    expect(await pass()).toBe(10_000);
     expect(await computes()).toHaveLength(2);
+    expect(await pass()).toBeUndefined();
   });
 
   test("deletes no replica of an old number: a cache may know the Computes better than the pool", async () => {
