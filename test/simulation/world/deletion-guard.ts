@@ -16,7 +16,8 @@ export class DeletionGuard {
   readonly #services: Services;
   /** When each process was last stopped, and for how long. */
   readonly #stops = new Map<string, { until: number; ms: number }>();
-  readonly #unseen: (endpointID: string) => boolean;
+  /** Whether nobody could know that an endpoint is a Compute's. */
+  readonly #unseen: (endpointID: string, uid: string) => boolean;
   readonly #report: (promise: string, message: string) => void;
 
   constructor(
@@ -25,7 +26,7 @@ export class DeletionGuard {
       register,
       services,
       unseen,
-    }: { clock: Clock; register: Register; services: Services; unseen: (endpointID: string) => boolean },
+    }: { clock: Clock; register: Register; services: Services; unseen: (endpointID: string, uid: string) => boolean },
     report: (promise: string, message: string) => void,
   ) {
     this.#clock = clock;
@@ -104,7 +105,7 @@ export class DeletionGuard {
     if (specOf(compute)["deletionPolicy"] === "Retain" || this.#register.uninstalled.has(uid)) return;
     if (this.#register.replaced.has(uid)) return;
     const own = this.#services.endpoints().filter((endpoint) => endpoint.name === markerOf(uid));
-    for (const { id } of own.filter((endpoint) => !this.#isGivenUp(endpoint, uid) && !this.#unseen(endpoint.id))) {
+    for (const { id } of own.filter((endpoint) => !this.#isGivenUp(endpoint, uid) && !this.#unseen(endpoint.id, uid))) {
       this.#report("finalizers", `${process} let ${name} go while its endpoint ${id} stands`);
     }
   }

@@ -37,7 +37,8 @@ export class Promises {
     this.shards = new ShardGuard({ clock, register: this.register }, report);
     this.#restarts = new RestartGuard({ clock, services }, report);
     this.#lists = new ListGuard(report);
-    const unseen = (endpointID: string) => this.#arrivedUnseen(endpointID);
+    const unseen = (endpointID: string, uid: string) =>
+      this.#arrivedUnseen(endpointID) || (!this.#namesShown && this.register.unmarked.has(uid));
     this.#deletions = new DeletionGuard({ clock, services, register: this.register, unseen }, report);
   }
 

@@ -47,6 +47,8 @@ export class Register {
   readonly retained = new Set<string>();
   /** Computes that a person replaced, which dropped the note of what they had made, and nobody put it back. */
   readonly replaced = new Set<string>();
+  /** Which note that was. */
+  readonly #dropped = new Map<string, string>();
   /** Computes from which a person took what alone told of their endpoint: the mark of its create, or the link. */
   readonly unmarked = new Set<string>();
   /** Computes that were deleted because their definition was. */
@@ -129,8 +131,11 @@ export class Register {
     if (linked !== undefined) this.claim(linked, uid);
     if (hasFinalizer(before) && !hasFinalizer(after) && !byOperator) this.letGoByPerson.add(uid);
     const [noted, note] = [before, compute].map((one) => one && annotationOf(one, "created-endpoint"));
-    if (note !== undefined) this.replaced.delete(uid);
-    else if (noted !== undefined && !byOperator) this.replaced.add(uid);
+    if (note !== undefined && this.#dropped.get(uid) === note) this.replaced.delete(uid);
+    else if (note === undefined && noted !== undefined && !byOperator) {
+      this.replaced.add(uid);
+      this.#dropped.set(uid, noted);
+    }
     if (before !== undefined && isNotedAlone(before) && !isNotedAlone(compute) && !byOperator) this.unmarked.add(uid);
     if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
     if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
-import { annotationOf, conditionOf, markerOf } from "./computes.ts";
+import { annotationOf, conditionOf, markerOf, specOf } from "./computes.ts";
 import { noFaults } from "./fates.ts";
 import type { Gate } from "./gate.ts";
 import { complaints, isUndecidable, type Scene } from "./judge.ts";
@@ -152,8 +152,11 @@ function sentElsewhere({ promises, services, keyChangedAt }: World, uid: string)
 }
 
 /** A person who finds the endpoint at the service names it; else takes the mark away. */
-function tellOutcome({ people, host }: World, { metadata }: KubeObject): void {
-  const made = host.allEndpoints().find(({ name }) => name === markerOf(metadata.uid));
+function tellOutcome({ people, host }: World, compute: KubeObject): void {
+  const { metadata } = compute;
+  const own = host.allEndpoints().filter(({ name }) => name === markerOf(metadata.uid));
+  // Of several, the one that is where the Compute is to be: no other can be named.
+  const made = own.find(({ branchId }) => branchId === specOf(compute)["branchID"]) ?? own[0];
   if (made === undefined) people.annotate(metadata.name, "pending-create", null);
   else people.adopt(metadata.name, made.id);
 }
