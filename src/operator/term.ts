@@ -161,7 +161,7 @@ export class Term {
   async run(signal: AbortSignal): Promise<void> {
     const { caches, clock, options } = this.#options;
     for (const compute of caches.computes.list()) this.#claims.set(compute);
-    const orphans = caches.apiKeys.list().filter((secret) => this.#connectionReconciler.mayBeOrphan(secret));
+    const orphans = caches.apiKeys.list().filter((secret) => this.#connectionReconciler.secretSeen(secret));
     this.#wake("connection", uidsOf([...caches.connections.list(), ...orphans]));
     this.#wake("compute", uidsOf(caches.computes.list()));
     this.#wake("pool", uidsOf(caches.pools.list()));
@@ -216,7 +216,7 @@ export class Term {
   apiKeyChanged({ object }: Change<Secret>): void {
     const { uid, namespace = "" } = object.metadata;
     this.#wake("connection", uidsOf(this.#options.caches.connections.within(namespace)));
-    if (this.#connectionReconciler.mayBeOrphan(object)) this.#wake("connection", [uid]);
+    if (this.#connectionReconciler.secretSeen(object)) this.#wake("connection", [uid]);
   }
 
   connectionSecretChanged({ type, object }: Change<Secret>): void {

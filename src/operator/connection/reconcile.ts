@@ -64,14 +64,14 @@ export class ConnectionReconciler {
   }
 
   /**
-   * Whether a Secret is being deleted and still guarded: then a pass over its uid lets it go, should the connection that
-   * it was guarded for be gone without a word.
+   * The watch brought a Secret: answers whether a pass over its uid is due. One that is being deleted and still guarded is
+   * let go by that, should the connection that it was guarded for be gone without a word.
    */
-  mayBeOrphan(secret: Secret): boolean {
+  secretSeen(secret: Secret): boolean {
     const { uid, name, namespace = "", deletionTimestamp } = secret.metadata;
-    const may = deletionTimestamp !== undefined && hasFinalizer(secret);
-    if (may) this.#told.set(uid, { namespace, name, news: "" });
-    return may;
+    if (deletionTimestamp === undefined || !hasFinalizer(secret)) return false;
+    this.#told.set(uid, { namespace, name, news: "" });
+    return true;
   }
 
   /** Answers with the milliseconds until the next look, where one is due without a change. */
@@ -124,9 +124,7 @@ export class ConnectionReconciler {
         await this.#addFinalizer(serviceConnectionKind, connection);
         if (secret !== undefined) await this.#addFinalizer(secretKind, secret);
       }
-    } else if (this.#departedFrom(connection).length > 0) {
-      // Kept for them, and not set anew: another shard knows nothing of them, and would take it off again.
-    } else if (hasFinalizer(connection) && (await this.#provedUnused(connection))) {
+    } else if (hasFinalizer(connection) && !this.#isKept(connection) && (await this.#provedUnused(connection))) {
       // The Secret first: whoever comes after a crash in between finds the connection, and comes back here.
       await this.#releaseSecrets(namespace, { gone: connection.metadata.uid });
       await this.#removeFinalizer(serviceConnectionKind, connection);
@@ -181,6 +179,11 @@ export class ConnectionReconciler {
 
   #inUse(connection: ServiceConnection): boolean {
     return this.#usersOf(connection).length > 0;
+  }
+
+  /** For what has departed the guard stays, and is not set anew: another shard, knowing nothing of it, takes it off. */
+  #isKept(connection: ServiceConnection): boolean {
+    return this.#departedFrom(connection).length > 0;
   }
 
   #departedFrom({ metadata }: ServiceConnection): readonly Compute[] {
