@@ -1,6 +1,6 @@
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
-import { annotationOf, conditionOf, markerOf, specOf } from "./computes.ts";
+import { annotationOf, conditionOf, createMarkOf, markerOf, specOf } from "./computes.ts";
 import { noFaults } from "./fates.ts";
 import type { Gate } from "./gate.ts";
 import { complaints, isUndecidable, type Scene } from "./judge.ts";
@@ -155,8 +155,9 @@ function sentElsewhere({ promises, services, keyChangedAt }: World, uid: string)
 function tellOutcome({ people, host }: World, compute: KubeObject): void {
   const { metadata } = compute;
   const own = host.allEndpoints().filter(({ name }) => name === markerOf(metadata.uid));
-  // Of several, the one that is where the Compute is to be: no other can be named.
-  const made = own.find(({ branchId }) => branchId === specOf(compute)["branchID"]) ?? own[0];
+  // Where the Compute is to be, or else where the create was sent: none elsewhere can be named.
+  const places = [specOf(compute)["branchID"], createMarkOf(compute)?.branchID];
+  const [made] = places.flatMap((place) => own.filter(({ branchId }) => branchId === place));
   if (made === undefined) people.annotate(metadata.name, "pending-create", null);
   else people.adopt(metadata.name, made.id);
 }

@@ -94,10 +94,12 @@ export class Services {
 
   /**
    * Where no names are shown, one Compute took for its own what another's lost create had made: who gets which of two
-   * that are alike is all one, and what its own create makes is the other's.
+   * that are alike is all one, and what its own create made, or is yet to make, is the other's.
    */
   swap(endpointID: string, taker: string, maker: string): void {
     this.#swaps.push({ taker, maker, at: this.#clock.monotonic() });
+    const made = this.endpointsBeside(endpointID).filter(({ name }) => name === taker);
+    for (const { id } of made) this.rename(id, maker);
     this.rename(endpointID, taker);
   }
 
