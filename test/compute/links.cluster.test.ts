@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
-import { Stage } from "./support/stage.ts";
+import { useStage } from "./support/use-stage.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 const create = `POST ${endpoints}`;
@@ -16,7 +12,7 @@ const linkedTo = (id: string | undefined) => ({ "compute-operator.dev/endpoint-i
 
 describe.concurrent("the link to an endpoint", () => {
   it("outlives a wiped status, which is rebuilt", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const before = await shop.ready("db");
     const wipe = (object: { status?: Record<string, unknown> }) => {
@@ -31,7 +27,7 @@ describe.concurrent("the link to an endpoint", () => {
   });
 
   it("outlives kubectl replace, which drops finalizer and annotations: both are put back", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const before = await shop.ready("db");
     await shop.replace("db");
@@ -43,7 +39,7 @@ describe.concurrent("the link to an endpoint", () => {
   });
 
   it("outlives a restore from a backup into a new namespace, where the uid is another: nothing is made or lost", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { computeUnits: { min: 1, max: 2 } });
     const before = await shop.ready("db");
     const backup = await shop.cluster.get("Compute", shop.namespace, "db");
@@ -70,7 +66,7 @@ describe.concurrent("the link to an endpoint", () => {
   });
 
   it("is made only where there is room to note it: annotations that are full are told, and nothing is sent", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const full = { "example.com/notes": "x".repeat(262_000) };
     await shop.computeIn(shop.namespace, "db", {}, { annotations: full });
     const told = await shop.until("db", "Rejected", ({ status }) => status.conditions?.[0]?.reason === "Rejected");
@@ -84,7 +80,7 @@ describe.concurrent("the link to an endpoint", () => {
   });
 
   it("outlives a restore together with the connection Secret, which names a former uid: it is removed and made anew", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: { name: "details" } });
     const before = await shop.ready("db");
     const { kind, metadata, spec } = await shop.cluster.get("Compute", shop.namespace, "db");
@@ -92,7 +88,7 @@ describe.concurrent("the link to an endpoint", () => {
     await shop.edit("db", { deletionPolicy: "Retain" });
     await shop.cluster.delete("Compute", shop.namespace, "db");
     await shop.gone("db");
-    await shop.cluster.delete("Secret", shop.namespace, "details");
+    await shop.cluster.clear("Secret", shop.namespace, "details");
     const { labels = {}, annotations = {}, ownerReferences = [] } = secret.metadata;
     const restored = { name: "details", labels, annotations, ownerReferences };
     await shop.cluster.create("Secret", shop.namespace, { ...secret, metadata: restored });
@@ -115,7 +111,7 @@ describe.concurrent("the link to an endpoint", () => {
   });
 
   it("that was copied with the manifest into another namespace is a Conflict, and deletes nothing", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const original = await shop.ready("db");
     const elsewhere = await shop.addNamespace();
@@ -130,7 +126,7 @@ describe.concurrent("the link to an endpoint", () => {
   });
 
   it("that was copied in the same namespace under another name deletes nothing either", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const original = await shop.ready("db");
     await shop.compute("copy", { branchID: preview }, { annotations: linkedTo(original.status.endpointID) });
@@ -141,7 +137,7 @@ describe.concurrent("the link to an endpoint", () => {
   });
 
   it("that was typed by hand never deletes the endpoint", async () => {
-    const shop = await stage.scenario({ endpoints: [{ id: "ep-victim", branchID: main }] });
+    const shop = await stage().scenario({ endpoints: [{ id: "ep-victim", branchID: main }] });
     await shop.compute("db", {}, { annotations: linkedTo("ep-victim") });
     await shop.ready("db");
     await shop.cluster.delete("Compute", shop.namespace, "db");
@@ -154,7 +150,7 @@ describe.concurrent("the link to an endpoint", () => {
 
 describe.concurrent("adoption", () => {
   it("by id takes over, patches what differs, and with the Compute the endpoint goes", async () => {
-    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
     const adopt = { endpointID: "ep-theirs" };
     await shop.compute("db", { adopt, computeUnits: { min: 2, max: 2 }, postgresSettings: { work_mem: "8MB" } });
     const adopted = await shop.ready("db");
@@ -166,7 +162,7 @@ describe.concurrent("adoption", () => {
   });
 
   it("changes nothing in production that the manifest does not name", async () => {
-    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
     const before = shop.endpoint("ep-theirs");
     await shop.compute("db", { adopt: { branchPrimary: true } });
     await shop.ready("db");
@@ -176,14 +172,14 @@ describe.concurrent("adoption", () => {
   });
 
   it("of a branch's primary makes one where there is none", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { adopt: { branchPrimary: true } });
     await shop.ready("db");
     expect(shop.writes).toEqual([create]);
   });
 
   it("of an endpoint that was later lost makes no other in its place where it was named by id", async () => {
-    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
     await shop.compute("db", { adopt: { endpointID: "ep-theirs" } });
     await shop.ready("db");
     shop.console("DELETE", `${endpoints}/ep-theirs`);

@@ -1,5 +1,6 @@
 import type { HttpTransport } from "../../../src/operator/cluster/http-transport.ts";
 import type { ClusterRequest } from "../../../src/operator/cluster/transport.ts";
+import { eventually } from "../../support/eventually.ts";
 
 /** Any object, read as loosely as a test wants to look into it. */
 export interface Raw {
@@ -98,6 +99,15 @@ export class Cluster {
 
   async delete(kind: Kind, namespace: string, name: string): Promise<void> {
     await this.#send({ method: "DELETE", path: pathOf(kind, namespace, name) });
+  }
+
+  /** Until it is there no more, whoever takes it away: the garbage collector may be quicker. */
+  async clear(kind: Kind, namespace: string, name: string): Promise<void> {
+    const path = pathOf(kind, namespace, name);
+    await eventually(`${kind} ${name} gone`, async () => {
+      const { status } = await this.#answer({ method: "DELETE", path });
+      return status === 404 ? true : undefined;
+    });
   }
 
   /** What a person sees of an object's events, oldest first. */
