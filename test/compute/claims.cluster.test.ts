@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { conditions, inProgress, said, showing, stalled } from "./conditions/conditions.ts";
 import { isReady } from "./support/scenario.ts";
 import { main, memberKey, preview, project, staging } from "./support/seeded-service.ts";
-import { Stage } from "./support/stage.ts";
+import { useStage } from "./support/use-stage.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 const create = `POST ${endpoints}`;
 
 describe.concurrent("one owner at all times", () => {
   it("of two in different namespaces that want one branch: the older, and the other is told who", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const elsewhere = await shop.addNamespace();
     // They reach the one project with keys of different people.
     await shop.setKey(memberKey, elsewhere);
@@ -32,7 +28,7 @@ describe.concurrent("one owner at all times", () => {
   });
 
   it("of two that adopt one endpoint: the older, and the loser deletes nothing", async () => {
-    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
     await shop.compute("first", { adopt: { endpointID: "ep-theirs" } });
     await shop.ready("first");
     await shop.compute("second", { adopt: { endpointID: "ep-theirs" } });
@@ -46,7 +42,7 @@ describe.concurrent("one owner at all times", () => {
 
 describe.concurrent("a move", () => {
   it("onto a branch that another gives up in the same apply settles, whatever the order", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("first", { branchID: main });
     await shop.compute("second", { branchID: preview });
     const [first, second] = await Promise.all([shop.ready("first"), shop.ready("second")]);
@@ -65,7 +61,7 @@ describe.concurrent("a move", () => {
   });
 
   it("of two that swap branches is a Conflict, since no order is legal, and nothing is sent", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("first", { branchID: main });
     await shop.compute("second", { branchID: preview });
     await Promise.all([shop.ready("first"), shop.ready("second")]);
@@ -89,7 +85,7 @@ describe.concurrent("a move", () => {
 
 describe.concurrent("a restart", () => {
   it("of a compute that is idle is carried out once", async () => {
-    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
     await shop.compute("db", { adopt: { branchPrimary: true } });
     await shop.reason("db", "Idle");
     await shop.annotate("db", "restartedAt", "now");
@@ -99,7 +95,7 @@ describe.concurrent("a restart", () => {
   });
 
   it("while the project is busy waits, and is carried out once", async () => {
-    const shop = await stage.scenario({
+    const shop = await stage().scenario({
       endpoints: [{ id: "ep-other", branchID: preview }],
       service: { timeScale: 0.2 },
     });
@@ -115,7 +111,7 @@ describe.concurrent("a restart", () => {
   });
 
   it("whose reply was lost is not sent again where the service shows it", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
     shop.faults({ kind: "drop-after", method: "POST", count: 1 });

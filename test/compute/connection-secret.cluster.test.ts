@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { conditions, said } from "./conditions/conditions.ts";
 import { keySecret } from "./support/manifests.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { goodKey, preview, project } from "./support/seeded-service.ts";
-import { Stage } from "./support/stage.ts";
+import { useStage } from "./support/use-stage.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 
@@ -24,7 +20,7 @@ describe.concurrent("a connection Secret", () => {
   };
 
   it("holds a URI that parses and whose host is the status's, and is owned", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: database });
     const { status, metadata } = await shop.ready("db");
     expect(status.binding).toEqual({ name: "shop-db" });
@@ -46,7 +42,7 @@ describe.concurrent("a connection Secret", () => {
   });
 
   it("is repaired, made again, and goes when it is no longer wanted", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: database });
     const { status } = await shop.ready("db");
     await shop.cluster.modify("Secret", shop.namespace, "shop-db", (secret) => {
@@ -64,7 +60,7 @@ describe.concurrent("a connection Secret", () => {
   });
 
   it("follows the host of an endpoint that was made anew", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: database });
     const { status } = await shop.ready("db");
     shop.console("DELETE", `${endpoints}/${status.endpointID}`);
@@ -81,7 +77,7 @@ describe.concurrent("a connection Secret", () => {
   });
 
   it("that is not ours is never written over", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const theirs = { ...keySecret("mine", "shop-db"), type: "Opaque" };
     await shop.cluster.create("Secret", shop.namespace, theirs);
     await shop.compute("db", { connectionSecret: database });
@@ -96,7 +92,7 @@ describe.concurrent("a connection Secret", () => {
   });
 
   it("follows a move to another branch, whose role has another password", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: database });
     await shop.ready("db");
     const before = (await read(shop)).fields;
@@ -111,7 +107,7 @@ describe.concurrent("a connection Secret", () => {
   });
 
   it("that somebody made immutable is not followed, which says what to do", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: database });
     await shop.ready("db");
     await shop.cluster.modify("Secret", shop.namespace, "shop-db", (secret) => {
@@ -126,11 +122,11 @@ describe.concurrent("a connection Secret", () => {
   });
 
   it("shows the key of no connection, and no event or condition does", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: database });
     await shop.ready("db");
     const events = JSON.stringify(await shop.cluster.list("Event", shop.namespace));
-    const everything = `${events}${JSON.stringify(shop.history("db"))}${stage.log.join("\n")}`;
+    const everything = `${events}${JSON.stringify(shop.history("db"))}${stage().log.join("\n")}`;
     const { fields } = await read(shop);
     for (const secret of [goodKey, fields["password"] ?? ""]) expect(everything).not.toContain(secret);
   });

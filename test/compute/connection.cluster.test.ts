@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
 import type { Raw } from "./support/cluster.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { preview, project } from "./support/seeded-service.ts";
-import { Stage } from "./support/stage.ts";
+import { useStage } from "./support/use-stage.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 const inUse = "compute-operator.dev/in-use";
@@ -40,7 +36,7 @@ function revokeFirstKey(shop: Scenario): void {
 
 describe.concurrent("a ServiceConnection", () => {
   it("tells key type and projects", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const { status } = await connectionShows(shop, "Authenticated");
     expect(status).toMatchObject({ keyType: "organization", projectCount: 1, observedGeneration: 1 });
     expect(status?.["projects"]).toEqual([
@@ -49,7 +45,7 @@ describe.concurrent("a ServiceConnection", () => {
   });
 
   it("takes a new key from its Secret at once, without one failed call, and the endpoint stays", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const before = await shop.ready("db");
     const key = newKey(shop);
@@ -70,7 +66,7 @@ describe.concurrent("a ServiceConnection", () => {
   });
 
   it("sends nothing more with the old key, not even what waited for the budget when it was changed", async () => {
-    const shop = await stage.scenario({ connection: { requestBudget: { perMinute: 12, burst: 1 } } });
+    const shop = await stage().scenario({ connection: { requestBudget: { perMinute: 12, burst: 1 } } });
     const wanted = { project: { name: "other", org_id: "org-shop" } };
     const made: { project: { id: string }; branch: { id: string } } = shop.console("POST", "/projects", wanted);
     const key = newKey(shop);
@@ -90,7 +86,7 @@ describe.concurrent("a ServiceConnection", () => {
   });
 
   it("refuses a key that was revoked, and sends at most the call that learned of it and a probe", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");
     revokeFirstKey(shop);
@@ -109,7 +105,7 @@ describe.concurrent("a ServiceConnection", () => {
     ["NotAllowed", { baseURL: "http://169.254.169.254/api/v2" }],
     ["Unreachable", { baseURL: "" }],
   ])("says %s, and sends the key nowhere", async (reason, spec) => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const wrong = reason === "Unreachable" ? { baseURL: shop.baseURL.replace("compute-", "nobody-") } : spec;
     await shop.cluster.create("ServiceConnection", shop.namespace, shop.connection(wrong, "wrong"));
     await connectionShows(shop, reason, "wrong");
@@ -124,7 +120,7 @@ describe.concurrent("a ServiceConnection", () => {
   });
 
   it("keeps Computes out of projects that allowedProjects does not name", async () => {
-    const shop = await stage.scenario({ connection: { allowedProjects: ["other"] } });
+    const shop = await stage().scenario({ connection: { allowedProjects: ["other"] } });
     await shop.compute("db");
     const refused = await shop.reason("db", "ConnectionNotReady");
     expect(said(refused)).toContain("does not allow project shop");
@@ -134,7 +130,7 @@ describe.concurrent("a ServiceConnection", () => {
   });
 
   it("and its Secret cannot go while a Compute uses them, and go when the last has gone", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");
     for (const kind of ["Secret", "ServiceConnection"] as const) {
@@ -160,7 +156,7 @@ describe.concurrent("a ServiceConnection", () => {
   });
 
   it("shares one budget with another of the same key, and the lowest figures win", async () => {
-    const shop = await stage.scenario({ connection: { requestBudget: { perMinute: 60, burst: 3 } } });
+    const shop = await stage().scenario({ connection: { requestBudget: { perMinute: 60, burst: 3 } } });
     const other = shop.connection({ requestBudget: { perMinute: 60_000, burst: 1000 } }, "other");
     await shop.cluster.create("ServiceConnection", shop.namespace, other);
     await connectionShows(shop, "Authenticated", "other");

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sameJSON } from "../../src/operator/resources/equal.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { project } from "./support/seeded-service.ts";
 import { branchesOf, notMet, secretFound, secretWanted, specPairs } from "./support/specs.ts";
-import { Stage } from "./support/stage.ts";
+import { useStage } from "./support/use-stage.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const seed = 20_260_105;
 const perService = 20;
@@ -22,7 +18,7 @@ const numbers = Array.from({ length: perService }, (_, index) => index);
 
 /** How many passes over Computes have ended. */
 async function passes(): Promise<number> {
-  const lines = (await stage.scrape()).matchAll(/^compute_operator_reconcile_total\{kind="compute",.*\} (\d+)$/gm);
+  const lines = (await stage().scrape()).matchAll(/^compute_operator_reconcile_total\{kind="compute",.*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
@@ -35,7 +31,7 @@ async function versionsBeside({ cluster, namespace }: Scenario): Promise<string[
 describe.concurrent("from any valid spec to any other", () => {
   it.each([0, 1, 2, 3, 4])("100 Computes settle on the real control plane: part %i", async (part) => {
     const pairs = specPairs(perService, seed + 1000 * part);
-    const shop = await stage.scenario({ branches: numbers.flatMap(branchesOf), service: quick });
+    const shop = await stage().scenario({ branches: numbers.flatMap(branchesOf), service: quick });
     await Promise.all(pairs.map(({ from }, index) => shop.compute(`db-${index}`, from)));
     const before = await Promise.all(numbers.map((index) => shop.ready(`db-${index}`)));
     await Promise.all(

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { jsonReply } from "../../src/service/http/message.ts";
 import { eventually } from "../support/eventually.ts";
 import { conditions, inProgress, reasonsIn, said } from "./conditions/conditions.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
-import { Stage } from "./support/stage.ts";
+import { useStage } from "./support/use-stage.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 const create = `POST ${endpoints}`;
@@ -28,7 +24,7 @@ const retain = (shop: Scenario) => shop.edit("db", { deletionPolicy: "Retain" })
 
 describe.concurrent("a Compute is deleted", () => {
   it("that never had an endpoint, and nothing is deleted at the service", async () => {
-    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
     await shop.compute("db");
     await shop.reason("db", "PrimaryExists");
     await remove(shop);
@@ -38,7 +34,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it("while its create is pending: the endpoint that the lost reply was about goes too", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     shop.faults({ kind: "drop-after", method: "POST", count: 1 }, { kind: "503", method: "GET", route: endpoints });
     await shop.compute("db", { type: "read_only" }, {});
     shop.faults({ kind: "drop-after", method: "POST", count: 1 });
@@ -52,7 +48,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it("while its create is pending and never arrived: it goes when that is sure", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     shop.faults({ kind: "drop-before", method: "POST" });
     await shop.compute("db", { type: "read_only" });
     await shop.reason("db", "CreateUnknown");
@@ -66,7 +62,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it("whose endpoint is already gone, once that is proved", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
     shop.console("DELETE", `${endpoints}/${status.endpointID}`);
@@ -78,7 +74,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it("whose branch is gone, and its endpoint with it", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { branchID: preview });
     await shop.ready("db");
     shop.console("DELETE", `/projects/${project}/branches/${preview}`);
@@ -89,7 +85,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it("whose project is gone, as the project's own GET and the list of projects prove", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");
     shop.console("POST", "/projects", { project: { name: "another", org_id: "org-shop" } });
@@ -102,7 +98,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it("with Retain: the endpoint stays, and an event says so", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { deletionPolicy: "Retain" });
     const { status } = await shop.ready("db");
     await remove(shop);
@@ -112,7 +108,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it("while it is paused: it waits and says so, and goes when it is no longer", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");
     await shop.annotate("db", "paused", "true");
@@ -128,7 +124,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it("while the project is busy: it waits and goes by itself", async () => {
-    const shop = await stage.scenario({ service: { timeScale: 0.1 } });
+    const shop = await stage().scenario({ service: { timeScale: 0.1 } });
     await shop.compute("db");
     await shop.until("db", "its endpoint", ({ status }) => status.endpointID !== undefined);
     await remove(shop);
@@ -148,7 +144,7 @@ describe.concurrent("a Compute is deleted", () => {
   ] as const)(
     "when %s: it says what it waits for, names the endpoint, and goes when that is right",
     async (reason, break_, mend) => {
-      const shop = await stage.scenario();
+      const shop = await stage().scenario();
       await shop.compute("db");
       const { status } = await shop.ready("db");
       await break_(shop);
@@ -164,7 +160,7 @@ describe.concurrent("a Compute is deleted", () => {
   );
 
   it("with a key that may not delete: it says so and what to do, is tried again, and Retain lets it go", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
     shop.host.instead = ({ method }) =>
@@ -186,7 +182,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it("with a key that gets the right to delete later: it goes by itself", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");
     shop.host.instead = ({ method }) =>
@@ -199,7 +195,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it("whose connection was taken away by force: it says so, and Retain lets it go", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
     await shop.cluster.delete("ServiceConnection", shop.namespace, "default");
@@ -217,7 +213,7 @@ describe.concurrent("a Compute is deleted", () => {
 
 describe.concurrent("kubectl delete namespace", () => {
   it("ends by itself, a pool in it too, with every compute deleted at the service and none made anew", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const names = ["db", "replica-1", "replica-2"];
     await shop.compute("db", { connectionSecret: { name: "shop-db" } });
     await Promise.all(names.slice(1).map((name) => shop.compute(name, { type: "read_only" })));

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { goodKey, memberKey, preview, project } from "./support/seeded-service.ts";
-import { Stage } from "./support/stage.ts";
+import { useStage } from "./support/use-stage.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 const members = "/_admin/organizations/org-shop/members";
@@ -39,7 +35,7 @@ describe.concurrent("a Compute is made, changed and deleted with", () => {
     ["an organization's key", () => goodKey, "organization"],
     ["a key for one project", (shop: Scenario) => scopedKey(shop), "organization"],
   ] as const)("%s", async (_, keyOf, keyType) => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const key = keyOf(shop);
     await shop.setKey(key);
     await shop.compute("db", { computeUnits: { min: 1, max: 1 } });
@@ -59,7 +55,7 @@ describe.concurrent("a Compute is made, changed and deleted with", () => {
 
 describe.concurrent("the kind of a key", () => {
   it("is project once a refusal has named its project, and only the Computes of others are refused", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const { project: other }: { project: { id: string } } = shop.console("POST", "/projects", {
       project: { name: "other", org_id: "org-shop" },
     });
@@ -77,7 +73,7 @@ describe.concurrent("the kind of a key", () => {
   });
 
   it("is personal for somebody's own, whose projects organizationID narrows down, at once", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const own: { project: { id: string } } = shop.console("POST", "/projects", { project: { name: "own" } }, memberKey);
     await shop.setKey(memberKey);
     await connectionHas(shop, { keyType: "personal", projectCount: 2, projects: named(own.project.id, project) });
@@ -93,7 +89,7 @@ describe.concurrent("the kind of a key", () => {
 
 describe.concurrent("when a key's reach ends", () => {
   it("with a membership, nothing is taken for gone: it says so, and goes on when the person is back", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.setKey(memberKey);
     await shop.compute("db");
     const { status } = await shop.ready("db");
@@ -115,7 +111,7 @@ describe.concurrent("when a key's reach ends", () => {
   });
 
   it("with its project's move to another owner, the key is refused, and another goes on", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.setKey(scopedKey(shop));
     await shop.compute("db");
     const { status } = await shop.ready("db");

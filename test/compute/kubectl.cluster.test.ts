@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { kubectl } from "../control-plane/cluster.ts";
 import { manifest } from "./support/manifests.ts";
 import type { Scenario, ScenarioOptions } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
-import { Stage } from "./support/stage.ts";
+import { useStage } from "./support/use-stage.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const primary = { id: "ep-cool-term-123456", branchID: main };
 /** What is under way takes minutes, so that it can be looked at. */
@@ -158,7 +154,7 @@ function steady(text: string): string {
 }
 
 async function chapter({ title, meaning, service, reach }: Moment): Promise<string> {
-  const shop = await stage.scenario(service);
+  const shop = await stage().scenario(service);
   await reach(shop);
   const get = async (...wide: string[]) =>
     steady(await kubectl(["--namespace", shop.namespace, "get", "computes", ...wide]));

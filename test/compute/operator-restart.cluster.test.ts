@@ -1,28 +1,24 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { said } from "./conditions/conditions.ts";
 import { isReady } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
-import { Stage } from "./support/stage.ts";
+import { useStage } from "./support/use-stage.ts";
 
-// One after the other, since a restart of the operator concerns all that is on the stage.
+// One after the other, since a restart of the operator concerns all that is on the stage().
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 const create = `POST ${endpoints}`;
 
 it("of two that want one branch the owner stays the same across a restart of the operator, and the loser comes next", async () => {
-  const shop = await stage.scenario();
+  const shop = await stage().scenario();
   const elsewhere = await shop.addNamespace();
   await shop.compute("db");
   const owner = await shop.ready("db");
   await shop.computeIn(elsewhere, "db", {});
   await shop.reason("db", "Conflict", elsewhere);
-  await stage.restartOperator();
+  await stage().restartOperator();
   await shop.lists(2);
   expect(shop.history("db").at(-1)?.status).toMatchObject({ state: "Active", endpointID: owner.status.endpointID });
   const loser = shop.history("db", elsewhere).at(-1);
@@ -30,7 +26,7 @@ it("of two that want one branch the owner stays the same across a restart of the
   expect(shop.writes).toEqual([create]);
 
   await shop.cluster.delete("Compute", shop.namespace, "db");
-  await stage.restartOperator();
+  await stage().restartOperator();
   await shop.gone("db");
   const next = await shop.ready("db", elsewhere);
   expect(shop.endpoints.map(({ id }) => id)).toEqual([next.status.endpointID]);
@@ -38,15 +34,15 @@ it("of two that want one branch the owner stays the same across a restart of the
 });
 
 it("of two that adopt one endpoint the owner stays the same, though the other is older to the new operator's eyes", async () => {
-  const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+  const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
   // The older one names the endpoint in vain at first: it is on another branch.
   await shop.compute("older", { branchID: preview, adopt: { endpointID: "ep-theirs" } });
   await shop.reason("older", "AdoptionRefused");
   await shop.compute("younger", { adopt: { endpointID: "ep-theirs" } });
   await shop.ready("younger");
-  await stage.stopOperator();
+  await stage().stopOperator();
   await shop.edit("older", { branchID: main });
-  stage.startOperator();
+  stage().startOperator();
   const refused = await shop.reason("older", "Conflict");
   expect(said(refused)).toContain(`Compute ${shop.namespace}/younger`);
   await shop.lists(2);
@@ -57,20 +53,20 @@ it("of two that adopt one endpoint the owner stays the same, though the other is
 });
 
 it("a restart that is asked for while no operator runs is carried out once, and not again by the next", async () => {
-  const shop = await stage.scenario();
+  const shop = await stage().scenario();
   await shop.compute("db");
   const { status } = await shop.ready("db");
-  await stage.stopOperator();
+  await stage().stopOperator();
   await shop.annotate("db", "restartedAt", "now");
-  stage.startOperator();
+  stage().startOperator();
   await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
-  await stage.restartOperator();
+  await stage().restartOperator();
   await shop.lists(2);
   expect(shop.writes).toEqual([create, `POST ${endpoints}/${status.endpointID}/restart`]);
 });
 
 it("a restart whose reply was lost together with the operator is found in the operations, and not sent again", async () => {
-  const shop = await stage.scenario();
+  const shop = await stage().scenario();
   await shop.compute("db");
   const { status } = await shop.ready("db");
   const restart = `POST ${endpoints}/${status.endpointID}/restart`;
@@ -79,17 +75,17 @@ it("a restart whose reply was lost together with the operator is found in the op
   await shop.until("db", "the mark", ({ metadata }) =>
     Object.keys(metadata.annotations ?? {}).includes("compute-operator.dev/pending-restart"),
   );
-  await stage.stopOperator();
+  await stage().stopOperator();
   expect(shop.writes).toEqual([create, restart]);
   shop.faults();
-  stage.startOperator();
+  stage().startOperator();
   const after = await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
   expect(after.metadata.annotations).not.toHaveProperty(["compute-operator.dev/pending-restart"]);
   expect(shop.writes).toEqual([create, restart]);
 });
 
 it("a restart while the project is busy is carried out once, by whichever operator gets to it", async () => {
-  const shop = await stage.scenario({
+  const shop = await stage().scenario({
     endpoints: [{ id: "ep-other", branchID: preview }],
     service: { timeScale: 0.3 },
   });
@@ -98,7 +94,7 @@ it("a restart while the project is busy is carried out once, by whichever operat
   shop.console("PATCH", `${endpoints}/ep-other`, { endpoint: { autoscaling_limit_max_cu: 4 } });
   await shop.annotate("db", "restartedAt", "now");
   await shop.reason("db", "ProjectBusy");
-  await stage.restartOperator();
+  await stage().restartOperator();
   await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
   const restarts = shop.calls.filter(({ path }) => path === `${endpoints}/${status.endpointID}/restart`);
   expect(restarts.filter((call) => call.status === 200)).toHaveLength(1);
@@ -106,13 +102,13 @@ it("a restart while the project is busy is carried out once, by whichever operat
 });
 
 it("a create whose reply was lost together with the operator is found by its marker, and not sent again", async () => {
-  const shop = await stage.scenario();
+  const shop = await stage().scenario();
   shop.faults({ kind: "drop-after", method: "POST", count: 1 });
   await shop.compute("db", { type: "read_only" });
   await shop.until("db", "the mark", ({ metadata }) =>
     Object.keys(metadata.annotations ?? {}).includes("compute-operator.dev/pending-create"),
   );
-  await stage.restartOperator();
+  await stage().restartOperator();
   const ready = await shop.ready("db");
   expect(ready.metadata.annotations).not.toHaveProperty(["compute-operator.dev/pending-create"]);
   expect(shop.endpoints.map(({ id }) => id)).toEqual([ready.status.endpointID]);

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { kubectl } from "../control-plane/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
-import { Stage } from "./support/stage.ts";
+import { useStage } from "./support/use-stage.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const pool = (replicas: number, template: Record<string, unknown> = {}) => ({
   apiVersion: "compute-operator.dev/v1alpha1",
@@ -29,7 +25,7 @@ async function settlesAt(shop: Scenario, replicas: number): Promise<void> {
 }
 
 it.concurrent("a pool follows kubectl scale, shrinks from the highest, and carries its template to each", async () => {
-  const shop = await stage.scenario();
+  const shop = await stage().scenario();
   await shop.cluster.create("ComputePool", shop.namespace, pool(2, { connectionSecret: { name: "reader" } }));
   await settlesAt(shop, 2);
   expect(shop.endpoints.map(({ type }) => type)).toEqual(["read_only", "read_only"]);
@@ -49,7 +45,7 @@ it.concurrent("a pool follows kubectl scale, shrinks from the highest, and carri
 });
 
 it.concurrent("a pool rolls a changed template to every replica, and goes down to none and up again", async () => {
-  const shop = await stage.scenario();
+  const shop = await stage().scenario();
   await shop.cluster.create("ComputePool", shop.namespace, pool(3));
   await settlesAt(shop, 3);
   const before = shop.endpoints.map(({ id }) => id).toSorted();
@@ -74,7 +70,7 @@ it.concurrent("a pool rolls a changed template to every replica, and goes down t
 it.concurrent("a pool's owner garbage collection: in the foreground it goes last, and orphans stay as they are", async () => {
   const remove = (shop: Scenario, how: string) =>
     kubectl(["--namespace", shop.namespace, "delete", "computepool/readers", `--cascade=${how}`, "--wait=false"]);
-  const [foreground, orphan] = await Promise.all([stage.scenario(), stage.scenario()]);
+  const [foreground, orphan] = await Promise.all([stage().scenario(), stage().scenario()]);
   for (const shop of [foreground, orphan]) await shop.cluster.create("ComputePool", shop.namespace, pool(2));
   await Promise.all([settlesAt(foreground, 2), settlesAt(orphan, 2)]);
   foreground.faults({ kind: "503", method: "DELETE" });
@@ -106,7 +102,7 @@ it.concurrent("a pool's owner garbage collection: in the foreground it goes last
 });
 
 it.concurrent("a pool that is deleted takes its Computes with it, and they their endpoints", async () => {
-  const shop = await stage.scenario();
+  const shop = await stage().scenario();
   await shop.cluster.create("ComputePool", shop.namespace, pool(2));
   await settlesAt(shop, 2);
   await shop.cluster.delete("ComputePool", shop.namespace, "readers");

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { main, preview, project } from "../support/seeded-service.ts";
-import { Stage } from "../support/stage.ts";
+import { useStage } from "../support/use-stage.ts";
 import { conditions, inProgress, reasonsIn, said, sameSpec, showing } from "./conditions.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 /** Slow enough to see what is under way. */
@@ -15,7 +11,7 @@ const slow = { service: { timeScale: 0.5 } };
 
 describe.concurrent("while what the operator began is in progress, a Compute shows", () => {
   it("Creating", async () => {
-    const shop = await stage.scenario(slow);
+    const shop = await stage().scenario(slow);
     await shop.compute("db");
     await shop.ready("db");
     const creating = showing(shop.history("db"), "Creating");
@@ -32,7 +28,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
   });
 
   it("Updating, for a change of size", async () => {
-    const shop = await stage.scenario(slow);
+    const shop = await stage().scenario(slow);
     await shop.compute("db", { computeUnits: { min: 1, max: 1 } });
     const { status } = await shop.ready("db");
     await shop.edit("db", { computeUnits: { min: 1, max: 4 } });
@@ -51,7 +47,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
   });
 
   it("Moving, to another branch with the same host", async () => {
-    const shop = await stage.scenario(slow);
+    const shop = await stage().scenario(slow);
     await shop.compute("db");
     const { status } = await shop.ready("db");
     await shop.edit("db", { branchID: preview });
@@ -68,7 +64,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
   });
 
   it("Restarting, once per new value of the annotation", async () => {
-    const shop = await stage.scenario(slow);
+    const shop = await stage().scenario(slow);
     await shop.compute("db", {}, { annotations: { "compute-operator.dev/restartedAt": "before" } });
     const { status } = await shop.ready("db");
     expect(status.restartedAt).toBe("before");
@@ -88,7 +84,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
   });
 
   it("Starting, where it was paused in the middle of a restart", async () => {
-    const shop = await stage.scenario({ service: { timeScale: 0.2 } });
+    const shop = await stage().scenario({ service: { timeScale: 0.2 } });
     await shop.compute("db");
     const { status } = await shop.ready("db");
     await shop.annotate("db", "restartedAt", "today");
@@ -108,7 +104,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
   });
 
   it("Deleting, until the endpoint is proved to be gone", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
     await shop.cluster.delete("Compute", shop.namespace, "db");
@@ -129,7 +125,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
   });
 
   it("OperationFailed, with action, id and failures, until it is made good", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     shop.faults({ kind: "fail-operations", method: "POST", count: 1 });
     await shop.compute("db");
     const failed = await shop.reason("db", "OperationFailed");

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { project } from "../support/seeded-service.ts";
-import { Stage } from "../support/stage.ts";
+import { useStage } from "../support/use-stage.ts";
 import { conditions, reasonsIn, said, settled } from "./conditions.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 
 describe.concurrent("a Compute at rest shows", () => {
   it("Active: made with one POST, and then left alone", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { computeUnits: { min: 0.25, max: 2 } });
     const db = await shop.ready("db");
     expect(conditions(db)).toEqual(settled("Active"));
@@ -26,7 +22,7 @@ describe.concurrent("a Compute at rest shows", () => {
   });
 
   it("Idle: suspended by the service and woken by a client, ready all the time and without an event", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
     await shop.event("db", "Active");
@@ -45,7 +41,7 @@ describe.concurrent("a Compute at rest shows", () => {
   });
 
   it("Disabled: closed with one PATCH, and opened again with another", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
     await shop.edit("db", { disabled: true });
@@ -62,7 +58,7 @@ describe.concurrent("a Compute at rest shows", () => {
   });
 
   it("Drifted: with driftPolicy Report it says theirs and ours and leaves them", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { driftPolicy: "Report", computeUnits: { min: 1, max: 2 } });
     const { status } = await shop.ready("db");
     shop.console("PATCH", `${endpoints}/${status.endpointID}`, { endpoint: { autoscaling_limit_max_cu: 4 } });
@@ -81,7 +77,7 @@ describe.concurrent("a Compute at rest shows", () => {
   });
 
   it("Drifted, and still carries out the user's own edits", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { driftPolicy: "Report", computeUnits: { min: 1, max: 2 } });
     const { status } = await shop.ready("db");
     shop.console("PATCH", `${endpoints}/${status.endpointID}`, { endpoint: { autoscaling_limit_max_cu: 4 } });
@@ -96,7 +92,7 @@ describe.concurrent("a Compute at rest shows", () => {
   });
 
   it("Paused: nothing is sent, what it was stays, and observedGeneration stands still", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { computeUnits: { min: 1, max: 2 } });
     await shop.ready("db");
     await shop.annotate("db", "paused", "true");

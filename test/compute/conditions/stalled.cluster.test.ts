@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { eventually } from "../../support/eventually.ts";
 import { isReady, type Scenario } from "../support/scenario.ts";
 import { main, preview, project, staging } from "../support/seeded-service.ts";
-import { Stage } from "../support/stage.ts";
+import { useStage } from "../support/use-stage.ts";
 import { conditions, said, stalled } from "./conditions.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 const create = `POST ${endpoints}`;
@@ -28,7 +24,7 @@ async function isStalled(shop: Scenario, name: string, reason: string): Promise<
 
 describe.concurrent("where only a person can help, a Compute shows", () => {
   it("PrimaryExists, which endpoint it is and how to adopt it", async () => {
-    const shop = await stage.scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
+    const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
     await shop.compute("db", { computeUnits: { min: 1, max: 2 } });
     const message = await isStalled(shop, "db", "PrimaryExists");
     expect(message).toMatch(
@@ -45,7 +41,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
   });
 
   it("AdoptionRefused, where what adopt names is missing, elsewhere or of another type, and writes nothing to it", async () => {
-    const shop = await stage.scenario({
+    const shop = await stage().scenario({
       endpoints: [
         { id: "ep-elsewhere", branchID: preview },
         { id: "ep-replica", branchID: main, type: "read_only" },
@@ -74,7 +70,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
   });
 
   it("AdoptionRefused, where another Compute made what adopt names", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("first");
     const { status } = await shop.ready("first");
     await shop.compute("second", { adopt: { endpointID: status.endpointID } });
@@ -86,7 +82,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
   });
 
   it("Conflict, who has the branch, and takes over when that one goes", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("first");
     const first = await shop.ready("first");
     await shop.compute("second");
@@ -99,7 +95,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
   });
 
   it("Rejected, what the service said of the plan's limit, until the spec is within it", async () => {
-    const shop = await stage.scenario({ plan: "free" });
+    const shop = await stage().scenario({ plan: "free" });
     await shop.compute("db", { computeUnits: { min: 1, max: 8 } });
     const message = await isStalled(shop, "db", "Rejected");
     expect(message).toMatch(/the free plan ends at 2 CU.*HTTP 422.*Change the spec/);
@@ -112,7 +108,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
   });
 
   it("Rejected, what it accepts and does not keep, and sends it no more", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
     shop.host.instead = ({ method }) => {
@@ -139,7 +135,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
   });
 
   it("Rejected, where somebody else keeps setting it back, instead of a tug-of-war", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { computeUnits: { min: 1, max: 2 } });
     const { status } = await shop.ready("db");
     const patch = `PATCH ${endpoints}/${status.endpointID}`;
@@ -160,7 +156,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
   });
 
   it("MassLoss, where an edited base URL leads to an empty service, and makes nothing there", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const before = await shop.ready("db");
     const empty = shop.addService({});
@@ -176,7 +172,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
   });
 
   it("MassLoss, where most of a project is gone at once, until a person says that it is true", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const names = ["a", "b", "c", "d", "e"];
     await Promise.all(names.map((name) => shop.compute(name, { type: "read_only" })));
     await Promise.all(names.map((name) => shop.ready(name)));

@@ -1,23 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { jsonReply } from "../../../src/service/http/message.ts";
 import { eventually } from "../../support/eventually.ts";
 import { keySecret } from "../support/manifests.ts";
 import { preview, project } from "../support/seeded-service.ts";
-import { Stage } from "../support/stage.ts";
+import { useStage } from "../support/use-stage.ts";
 import { conditions, inProgress, said } from "./conditions.ts";
 
-let stage: Stage;
-beforeAll(() => {
-  stage = new Stage();
-});
-afterAll(() => stage[Symbol.asyncDispose]());
+const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 const create = `POST ${endpoints}`;
 
 describe.concurrent("while something is in the way that passes, a Compute shows", () => {
   it("ProjectBusy, where another's change locks the project, and goes on by itself", async () => {
-    const shop = await stage.scenario({
+    const shop = await stage().scenario({
       endpoints: [{ id: "ep-other", branchID: preview }],
       service: { timeScale: 0.1 },
     });
@@ -34,7 +30,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   });
 
   it("RateLimited, and sends nothing before Retry-After is over", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     shop.faults({ kind: "429", method: "POST", count: 1, retryAfter: 10 });
     await shop.compute("db");
     const limited = await shop.reason("db", "RateLimited");
@@ -51,7 +47,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   it.each(["503", "500", "html", "cut", "drop-before"] as const)(
     "ServiceUnavailable, where every list ends in %s, and asks ever more rarely",
     async (kind) => {
-      const shop = await stage.scenario();
+      const shop = await stage().scenario();
       await shop.compute("db");
       const before = await shop.ready("db");
       shop.faults({ kind, method: "GET", route: endpoints });
@@ -72,7 +68,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   );
 
   it("CreateUnknown, where the reply was lost, until a list shows the endpoint", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     shop.faults({ kind: "drop-after", method: "POST", count: 1 });
     await shop.compute("db", { type: "read_only" });
     await shop.ready("db");
@@ -88,7 +84,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   });
 
   it("CreateUnknown, where the request was lost, until it is safe to send another", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     shop.faults({ kind: "drop-before", method: "POST", count: 1 });
     await shop.compute("db", { type: "read_only" });
     const waiting = await shop.until("db", "the time it waits", (db) => said(db).includes("--create-settle"));
@@ -103,7 +99,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   });
 
   it("Unauthorized, where the key is revoked: all calls stop but a probe, and nothing counts as gone", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const before = await shop.ready("db");
     const keys: { id: number; name: string }[] = shop.console("GET", "/organizations/org-shop/api_keys");
@@ -125,7 +121,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   });
 
   it("Forbidden, where the key may not do it, and tries again by itself", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     shop.host.instead = ({ method }) =>
       method === "POST" ? jsonReply(403, { request_id: "r", code: "", message: "this key may only read" }) : undefined;
     await shop.compute("db");
@@ -145,7 +141,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   });
 
   it("Forbidden, where the key is for another project, until there is one for this", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     const wanted = { project: { name: "other", org_id: "org-shop" } };
     const { project: other }: { project: { id: string } } = shop.console("POST", "/projects", wanted);
     const { key }: { key: string } = shop.console("POST", "/organizations/org-shop/api_keys", {
@@ -166,7 +162,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   });
 
   it("ConnectionNotFound, until there is a connection of that name", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { connectionRef: { name: "other" } });
     const waiting = await shop.reason("db", "ConnectionNotFound");
     expect(conditions(waiting)).toEqual(inProgress("ConnectionNotFound"));
@@ -179,7 +175,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   });
 
   it("ConnectionNotReady, where the Secret is missing or of another type, until it is right", async () => {
-    const shop = await stage.scenario({ connection: { apiKeySecretRef: { name: "elsewhere" } } });
+    const shop = await stage().scenario({ connection: { apiKeySecretRef: { name: "elsewhere" } } });
     await shop.cluster.create("Secret", shop.namespace, { ...keySecret("org-key", "elsewhere"), type: "Opaque" });
     await shop.compute("db");
     const waiting = await shop.reason("db", "ConnectionNotReady");
@@ -194,7 +190,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   });
 
   it("ProjectNotFound, where the project was given to others, and takes nothing for gone", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const before = await shop.ready("db");
     shop.console("PUT", `/_admin/projects/${project}/owner`, { owner: "acc-ana" });
@@ -210,7 +206,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   });
 
   it("BranchNotFound, until the spec names a branch that is there", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db", { branchID: "br-nowhere" });
     const waiting = await shop.reason("db", "BranchNotFound");
     expect(conditions(waiting)).toEqual(inProgress("BranchNotFound"));
@@ -224,7 +220,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   });
 
   it("EndpointLost, where it was deleted behind our back, and makes another with new connection details", async () => {
-    const shop = await stage.scenario();
+    const shop = await stage().scenario();
     await shop.compute("db");
     const before = await shop.ready("db");
     shop.console("DELETE", `${endpoints}/${before.status.endpointID}`);

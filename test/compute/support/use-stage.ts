@@ -1,0 +1,15 @@
+import { afterAll, beforeAll } from "vitest";
+import { Stage } from "./stage.ts";
+
+/** One stage for all tests of a file: begun before the first, and ended after the last. */
+export function useStage(): () => Stage {
+  let stage: Stage | undefined;
+  beforeAll(() => {
+    stage = new Stage();
+  });
+  afterAll(() => stage?.[Symbol.asyncDispose]());
+  return () => {
+    if (stage === undefined) throw new Error("the stage stands only while the tests of its file run");
+    return stage;
+  };
+}
