@@ -17,7 +17,7 @@ export function verdict(evidence: Evidence): string[] {
   const foreign = new Set(evidence.strangers.map(({ id }) => id));
   const ours = endpoints.filter(({ id }) => !foreign.has(id));
   return [
-    ...complaints({ computes, endpoints: ours, pools, mayLeave: retained, namesShown: true, unmarked: new Set() }),
+    ...complaints({ computes, endpoints: ours, pools, mayLeave: retained, namesShown: true, forgotten: new Set() }),
     ...oneEach(evidence),
     ...madeOnce(evidence),
     ...rightlyDeleted(evidence),

@@ -23,8 +23,8 @@ export interface Scene {
   mayLeave: ReadonlySet<string>;
   /** Whether the service shows names: where it does not, those given here are known to the judge alone. */
   namesShown: boolean;
-  /** Uids of Computes from which a person took the mark of a create. */
-  unmarked: ReadonlySet<string>;
+  /** Uids of Computes from which a person took the note that, where no name is shown, alone told what they had made. */
+  forgotten: ReadonlySet<string>;
 }
 
 /** What is not as it should be: every Compute ready, or saying truly why not, and no endpoint left behind. */
@@ -64,7 +64,7 @@ function isOwnMark(mark: string | undefined, { metadata }: KubeObject): boolean 
 }
 
 /** Whether the reason that a Compute gives for not being ready is true. */
-function explained(reason: string, compute: KubeObject, { computes, endpoints, namesShown, unmarked }: Scene): boolean {
+function explained(reason: string, compute: KubeObject, { computes, endpoints, forgotten }: Scene): boolean {
   const { projectID, branchID, type, adopt, driftPolicy } = specOf(compute);
   const { uid } = compute.metadata;
   const others = computes.filter(({ metadata }) => metadata.uid !== uid);
@@ -77,7 +77,7 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints, n
       return (
         type === "read_write" &&
         primary !== undefined &&
-        (primary.name !== markerOf(uid) || (!namesShown && unmarked.has(uid))) &&
+        (primary.name !== markerOf(uid) || forgotten.has(uid)) &&
         (endpoints.some(({ id }) => id === linked) || !adopts(compute, primary))
       );
     case "Conflict":

@@ -92,20 +92,20 @@ export async function comeToRest(world: World): Promise<void> {
 
 function sceneOf({ people, host, promises, services, strictSpec }: World): Scene {
   const { register } = promises;
+  const forgotten = strictSpec ? new Set([...register.replaced, ...register.unmarked]) : new Set<string>();
   return {
     computes: people.computes(),
     endpoints: host.allEndpoints(),
     pools: people.pools(),
     namesShown: !strictSpec,
-    unmarked: register.unmarked,
+    forgotten,
     mayLeave: new Set([
       ...register.letGoByPerson,
       ...register.retained,
       ...register.uninstalled,
       ...register.askedSince(services.firstEditedAt),
       ...promises.createdTooLate({ unseen: strictSpec }),
-      // Where no name is shown, the note that a person dropped was all that told of it.
-      ...(strictSpec ? [...register.replaced, ...register.unmarked] : []),
+      ...forgotten,
     ]),
   };
 }
