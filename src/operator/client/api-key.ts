@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import { inspect } from "node:util";
 
 const redacted = "[redacted]";
@@ -28,10 +28,6 @@ export class ApiKey {
     return text.replaceAll(this.#secret, redacted);
   }
 
-  equals(other: ApiKey): boolean {
-    return timingSafeEqual(digest(this.#secret), digest(other.#secret));
-  }
-
   toString(): string {
     return redacted;
   }
@@ -43,8 +39,4 @@ export class ApiKey {
   [inspect.custom](): string {
     return redacted;
   }
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }

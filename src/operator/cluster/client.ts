@@ -45,13 +45,6 @@ export interface ListPage {
   continue?: string;
 }
 
-/** What has to hold for a delete to be carried out, else 409; and what happens to dependents. */
-export interface DeleteOptions {
-  uid?: string;
-  resourceVersion?: string;
-  propagationPolicy?: "Background" | "Foreground" | "Orphan";
-}
-
 export interface CallOptions {
   /** In place of the client's own. */
   signal?: AbortSignal;
@@ -127,19 +120,13 @@ export class ClusterClient {
     return asObject(kind, await this.#write({ method: "PATCH", path, body: ops, contentType }, options));
   }
 
-  /** Deletes, or asks to where finalizers are set. One that is not there is an error: 404. */
+  /** Deletes, or asks to where finalizers are set; with `uid` that very object, else 409. One that is not there: 404. */
   async delete<T extends KubeObject>(
     kind: ResourceKind<T>,
     ref: ObjectRef,
-    options: DeleteOptions & CallOptions = {},
+    options: CallOptions & { uid?: string } = {},
   ): Promise<void> {
-    const { uid, resourceVersion, propagationPolicy } = options;
-    const body = {
-      kind: "DeleteOptions",
-      apiVersion: "v1",
-      preconditions: { uid, resourceVersion },
-      propagationPolicy,
-    };
+    const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid: options.uid } };
     await this.#write({ method: "DELETE", path: pathOf(kind, ref), body }, options);
   }
 

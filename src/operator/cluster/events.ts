@@ -20,10 +20,6 @@ export interface EventRecorderOptions {
   log: Logger;
   /** Who reports, e.g. `compute-operator`. */
   component: string;
-  /** Events of one object that may be written in a burst; 25 where left out, as in client-go. */
-  burst?: number;
-  /** After how long each of them is given back; a minute where left out. */
-  refillMs?: number;
 }
 
 interface Pending {
@@ -34,6 +30,9 @@ interface Pending {
   at: number;
 }
 
+/** Events of one object that may be written in a burst, and after how long each is given back: as in client-go. */
+const burst = 25;
+const refillMs = 60_000;
 const mostPending = 1000;
 const mostRemembered = 4096;
 const attempts = 4;
@@ -156,8 +155,7 @@ export class EventRecorder {
 
   /** Takes a token from the object's bucket. */
   #mayWrite(uid: string): boolean {
-    const { clock, burst = 25, refillMs = 60_000 } = this.#options;
-    const now = clock.monotonic();
+    const now = this.#options.clock.monotonic();
     const before = this.#spent.get(uid) ?? { tokens: burst, at: now };
     const tokens = Math.min(burst, before.tokens + (now - before.at) / refillMs);
     this.#spent.delete(uid);

@@ -15,43 +15,43 @@ export function guardedPatch(object: KubeObject, options: { resourceVersion?: bo
   return new GuardedPatch(object, options.resourceVersion ?? false);
 }
 
-type MapName = "annotations" | "labels";
-
 export class GuardedPatch {
   readonly #object: KubeObject;
   /** Making a map or list that is missing would wipe out one that was made meanwhile: then the version is a must. */
   #testVersion: boolean;
   readonly #changes: JsonPatchOperation[] = [];
-  readonly #maps: Record<MapName, Map<string, string> | undefined>;
+  #annotations: Map<string, string> | undefined;
   #finalizers: readonly string[] | undefined;
 
   constructor(object: KubeObject, testVersion: boolean) {
-    const { annotations, labels, finalizers } = object.metadata;
+    const { annotations, finalizers } = object.metadata;
     this.#object = object;
     this.#testVersion = testVersion;
-    this.#maps = {
-      annotations: annotations && new Map(Object.entries(annotations)),
-      labels: labels && new Map(Object.entries(labels)),
-    };
+    this.#annotations = annotations && new Map(Object.entries(annotations));
     this.#finalizers = finalizers;
   }
 
   setAnnotation(key: string, value: string): this {
-    return this.#set("annotations", key, value);
+    if (this.#annotations?.get(key) === value) return this;
+    if (this.#annotations === undefined) {
+      this.#testVersion = true;
+      this.#annotations = new Map([[key, value]]);
+      this.#changes.push({ op: "add", path: "/metadata/annotations", value: { [key]: value } });
+    } else {
+      this.#annotations.set(key, value);
+      this.#changes.push({ op: "add", path: pointer("metadata", "annotations", key), value });
+    }
+    return this;
   }
 
   /** Takes the annotation away, provided that it still has the value seen. */
   removeAnnotation(key: string): this {
-    return this.#remove("annotations", key);
-  }
-
-  setLabel(key: string, value: string): this {
-    return this.#set("labels", key, value);
-  }
-
-  /** Takes the label away, provided that it still has the value seen. */
-  removeLabel(key: string): this {
-    return this.#remove("labels", key);
+    const value = this.#annotations?.get(key);
+    if (value === undefined) return this;
+    this.#annotations?.delete(key);
+    const path = pointer("metadata", "annotations", key);
+    this.#changes.push({ op: "test", path, value }, { op: "remove", path });
+    return this;
   }
 
   addFinalizer(name: string): this {
@@ -101,30 +101,6 @@ export class GuardedPatch {
     const guards: JsonPatchOperation[] = [{ op: "test", path: "/metadata/uid", value: uid }];
     if (this.#testVersion) guards.push({ op: "test", path: "/metadata/resourceVersion", value: resourceVersion });
     return [...guards, ...this.#changes];
-  }
-
-  #set(name: MapName, key: string, value: string): this {
-    const map = this.#maps[name];
-    if (map?.get(key) === value) return this;
-    if (map === undefined) {
-      this.#testVersion = true;
-      this.#maps[name] = new Map([[key, value]]);
-      this.#changes.push({ op: "add", path: pointer("metadata", name), value: { [key]: value } });
-    } else {
-      map.set(key, value);
-      this.#changes.push({ op: "add", path: pointer("metadata", name, key), value });
-    }
-    return this;
-  }
-
-  #remove(name: MapName, key: string): this {
-    const map = this.#maps[name];
-    const value = map?.get(key);
-    if (map === undefined || value === undefined) return this;
-    map.delete(key);
-    const path = pointer("metadata", name, key);
-    this.#changes.push({ op: "test", path, value }, { op: "remove", path });
-    return this;
   }
 }
 

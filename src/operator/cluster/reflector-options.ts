@@ -1,4 +1,3 @@
-import type { Backoff } from "../runtime/backoff.ts";
 import type { Clock, Random } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { ClusterClient, ListSelection } from "./client.ts";
@@ -31,9 +30,4 @@ export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
   observer?: ReflectorObserver;
   /** Objects per page of a list; 500 where left out. */
   pageSize?: number;
-  /** A watch that says nothing for so long is dead; 150 s where left out: of a quiet kind bookmarks come every two minutes. */
-  idleTimeoutMs?: number;
-  /** After how long a list is read anew though nothing seems amiss, at a watch's next end; an hour where left out. */
-  relistAfterMs?: number;
-  backoff?: Backoff;
 }

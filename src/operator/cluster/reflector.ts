@@ -13,6 +13,10 @@ export type { ReflectorObserver, ReflectorOptions, RelistCause } from "./reflect
 
 const retryBackoff: Backoff = { baseMs: 400, factor: 2, maxMs: 30_000, jitter: 0.5 };
 const shortestWatchMs = 1000;
+/** A watch that says nothing for so long is dead: of a quiet kind bookmarks come every two minutes. */
+const idleTimeoutMs = 150_000;
+/** After how long a list is read anew though nothing seems amiss, at a watch's next end. */
+const relistAfterMs = 3_600_000;
 /** Failures in a row that are taken lightly. */
 const patience = 3;
 
@@ -103,7 +107,7 @@ export class Reflector<T extends KubeObject> {
         if (isNotFound(error) && this.#resourceVersion === undefined) await this.#checkInstalled();
         this.#failures += 1;
         this.#note(error);
-        const delay = delayOf(this.#options.backoff ?? retryBackoff, this.#failures, this.#options.random);
+        const delay = delayOf(retryBackoff, this.#failures, this.#options.random);
         await sleep(this.#options.clock, delay, signal).catch(() => {});
       }
     }
@@ -178,7 +182,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #watch(from: string, signal: AbortSignal): Promise<void> {
-    const { client, kind, clock, random, idleTimeoutMs = 150_000, relistAfterMs = 3_600_000, observer } = this.#options;
+    const { client, kind, clock, random, observer } = this.#options;
     const timeoutSeconds = 300 + Math.floor(300 * random());
     const openedAt = clock.monotonic();
     let lines = 0;

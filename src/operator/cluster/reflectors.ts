@@ -17,10 +17,6 @@ export class Reflectors<T extends KubeObject> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
   }
 
-  hasSynced(): boolean {
-    return this.#reflectors.every((reflector) => reflector.hasSynced());
-  }
-
   isServed(): boolean {
     return this.#reflectors.every((reflector) => reflector.isServed());
   }

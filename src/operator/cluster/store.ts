@@ -40,10 +40,6 @@ export class ObjectStore<T extends KubeObject> {
     return sorted;
   }
 
-  get size(): number {
-    return this.#byName.size;
-  }
-
   /** Takes in an object that was added or changed; one of the same name with another uid is deleted by that. */
   upsert(object: T): Change<T>[] {
     const previous = this.#byName.get(nameOf(object.metadata));

@@ -3,13 +3,12 @@ import { createEndpoint } from "./act/create.ts";
 import { meaningOf } from "./act/failures.ts";
 import type { Hands } from "./act/hands.ts";
 import { deleteEndpoint, patchEndpoint, restartEndpoint } from "./act/write.ts";
-import { writeDown } from "./act/write-down.ts";
 import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { isWrite, type Step, type Write } from "./step.ts";
 
-type Acted = Exclude<Step, { step: "wait" | "hold" | "refuse" | "settled" }>;
+type Acted = Write | Extract<Step, { step: "restarted" | "confirmGone" }>;
 
-/** Carries out one step: at most one write to the service, sent once. Never sleeps, polls or resends. */
+/** Carries out one step that concerns the service: at most one write to it, sent once. Never sleeps, polls or resends. */
 export async function act(step: Acted, compute: Compute, hands: Hands): Promise<Outcome> {
   // In this order, and neither is waited for: who has the turn and no budget would pass it on for ever.
   if (asksService(step) && !hands.fare.affordable) return unaffordable(step, compute, hands);
@@ -31,11 +30,6 @@ export async function act(step: Acted, compute: Compute, hands: Hands): Promise<
       });
     case "confirmGone":
       return confirmGone(step, compute, hands);
-    case "link":
-    case "unmark":
-    case "remark":
-    case "release":
-      return writeDown(step, compute, hands.cluster);
   }
 }
 

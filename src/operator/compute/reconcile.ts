@@ -67,12 +67,6 @@ export class ComputeReconciler {
     this.#binding = { cluster, signal, ours: (namespace) => cache.connectionSecrets(namespace) };
   }
 
-  /** Lists from before now count for nothing: something was lost sight of. */
-  forgetLists(): void {
-    const now = this.#options.clock.monotonic();
-    for (const memory of this.#memories.values()) memory.listsCountAfter = now;
-  }
-
   /** The Compute came under the selector from outside. */
   entered(uid: string): void {
     this.#memoryOf(uid).enteredAt = this.#options.clock.monotonic();
@@ -110,10 +104,13 @@ export class ComputeReconciler {
     return this.#departed.all;
   }
 
-  /** A complete list of the API server came in: it holds every write of ours that ended before. */
+  /** A complete list of the API server came in: it holds every write of ours that ended before, and may hide a gap. */
   relisted(): void {
-    for (const memory of this.#memories.values()) delete memory.ownWrite;
-    this.forgetLists();
+    const now = this.#options.clock.monotonic();
+    for (const memory of this.#memories.values()) {
+      delete memory.ownWrite;
+      memory.listsCountAfter = now;
+    }
   }
 
   /** Answers with the milliseconds until the next look, where one is due without news. */

@@ -6,7 +6,6 @@ import { FairLanes } from "./lanes.ts";
 export interface QueueObserver {
   depthChanged?(depth: number): void;
   started?(key: string, waitedMs: number): void;
-  finished?(key: string, tookMs: number): void;
   /** The handler threw; the key is retried. */
   failed?(key: string, error: unknown): void;
 }
@@ -195,8 +194,7 @@ export class WorkQueue {
 
   async #handle(key: string, since: number, release: () => void, handle: (key: string) => Promise<void>) {
     const { clock, observer } = this.#options;
-    const startedAt = clock.monotonic();
-    observer?.started?.(key, startedAt - since);
+    observer?.started?.(key, clock.monotonic() - since);
     let failure: { error: unknown } | undefined;
     try {
       await handle(key);
@@ -208,7 +206,6 @@ export class WorkQueue {
     this.#lastFinishedAt = clock.monotonic();
     if (failure !== undefined) this.retry(key);
     if (this.#dirty.delete(key)) this.add(key);
-    observer?.finished?.(key, this.#lastFinishedAt - startedAt);
     if (failure !== undefined) observer?.failed?.(key, failure.error);
     this.#finishDrain();
     this.#pump();

@@ -34,10 +34,8 @@ describe("an API key shows in no way of printing it:", () => {
   });
 });
 
-test("its fingerprint tells keys apart, and two of the same are equal", () => {
+test("its fingerprint tells keys apart", () => {
   expect(key.fingerprint()).toMatch(/^[0-9a-f]{16}$/);
   expect(key.fingerprint()).toBe(new ApiKey(secret).fingerprint());
   expect(key.fingerprint()).not.toBe(new ApiKey(`${secret}!`).fingerprint());
-  expect(key.equals(new ApiKey(secret))).toBe(true);
-  expect(key.equals(new ApiKey("other"))).toBe(false);
 });

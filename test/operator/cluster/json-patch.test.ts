@@ -52,23 +52,21 @@ describe("a patch", () => {
   });
 
   test("that would change nothing says so", async () => {
-    const { object } = await stored({ finalizers: [finalizer], annotations: { a: "1" }, labels: { l: "1" } });
-    const patch = guardedPatch(object).addFinalizer(finalizer).setAnnotation("a", "1").setLabel("l", "1");
-    expect(patch.removeAnnotation("b").removeLabel("m").removeFinalizer("other/one").isEmpty).toBe(true);
+    const { object } = await stored({ finalizers: [finalizer], annotations: { a: "1" } });
+    const patch = guardedPatch(object).addFinalizer(finalizer).setAnnotation("a", "1");
+    expect(patch.removeAnnotation("b").removeFinalizer("other/one").isEmpty).toBe(true);
     expect(patch.setAnnotation("a", "2").isEmpty).toBe(false);
   });
 
-  test("does all at once to an object that has neither annotations, labels nor finalizers", async () => {
+  test("does all at once to an object that has neither annotations nor finalizers", async () => {
     const { object, send } = await stored();
     const patch = guardedPatch(object)
       .setAnnotation("compute-operator.dev/endpoint-id", "ep-1")
       .setAnnotation("b", "~tilde/slash")
-      .setLabel("l", "1")
       .addFinalizer(finalizer)
       .addFinalizer("another/one");
     expect((await send(patch)).metadata).toMatchObject({
       annotations: { "compute-operator.dev/endpoint-id": "ep-1", b: "~tilde/slash" },
-      labels: { l: "1" },
       finalizers: [finalizer, "another/one"],
     });
   });
@@ -106,7 +104,6 @@ test("a pointer escapes what RFC 6901 wants escaped", () => {
 type Step = (patch: ReturnType<typeof guardedPatch>, expected: Expected) => void;
 interface Expected {
   annotations: Map<string, string>;
-  labels: Map<string, string>;
   finalizers: string[];
 }
 
@@ -125,20 +122,6 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       (patch, expected) => {
         patch.removeAnnotation(key);
         expected.annotations.delete(key);
-      },
-  ),
-  fc.constantFrom("a", "b").map(
-    (key): Step =>
-      (patch, expected) => {
-        patch.setLabel(key, "v");
-        expected.labels.set(key, "v");
-      },
-  ),
-  fc.constantFrom("a", "b").map(
-    (key): Step =>
-      (patch, expected) => {
-        patch.removeLabel(key);
-        expected.labels.delete(key);
       },
   ),
   anyFinalizer.map(
@@ -171,13 +154,11 @@ test("any steps in any order on any object leave what they say", async () => {
         const patch = guardedPatch(object);
         const expected: Expected = {
           annotations: new Map(Object.entries(metadata.annotations ?? {})),
-          labels: new Map(),
           finalizers: [...(metadata.finalizers ?? [])],
         };
         for (const step of steps) step(patch, expected);
-        const { annotations = {}, labels = {}, finalizers = [] } = (await send(patch)).metadata;
+        const { annotations = {}, finalizers = [] } = (await send(patch)).metadata;
         expect(annotations).toEqual(Object.fromEntries(expected.annotations));
-        expect(labels).toEqual(Object.fromEntries(expected.labels));
         expect(finalizers).toEqual(expected.finalizers);
       },
     ),

@@ -1,6 +1,7 @@
 import type { ServiceClientOptions } from "../../../src/operator/client/client.ts";
 import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
 import type { Hands } from "../../../src/operator/compute/act/hands.ts";
+import { writeDown } from "../../../src/operator/compute/act/write-down.ts";
 import { act } from "../../../src/operator/compute/act.ts";
 import { errandTo } from "../../../src/operator/compute/errand.ts";
 import { newMemory } from "../../../src/operator/compute/memory.ts";
@@ -113,6 +114,9 @@ export class Acting {
     });
     if (step.step === "wait" || step.step === "hold" || step.step === "refuse" || step.step === "settled") {
       throw new Error(`nothing is to be done: ${JSON.stringify(step)}`);
+    }
+    if (step.step === "link" || step.step === "unmark" || step.step === "remark" || step.step === "release") {
+      return writeDown(step, self, this.hands.cluster);
     }
     try {
       return await act(step, self, this.hands);
