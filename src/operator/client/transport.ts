@@ -1,3 +1,4 @@
+import { Expected } from "../runtime/expected.ts";
 import type { ApiKey } from "./api-key.ts";
 
 /** One request to the service. */
@@ -42,6 +43,6 @@ export interface ServiceTransport {
 }
 
 /** No complete answer came: what the request did at the service is not known. */
-export class NoAnswer extends Error {
+export class NoAnswer extends Expected {
   override name = "NoAnswer";
 }

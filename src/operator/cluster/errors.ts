@@ -1,3 +1,4 @@
+import { Expected } from "../runtime/expected.ts";
 import type { ClusterResponse } from "./transport.ts";
 
 /** One field that validation found fault with. */
@@ -19,7 +20,7 @@ export interface ClusterErrorInit {
 }
 
 /** The API server answered, and the answer was no. */
-export class ClusterError extends Error {
+export class ClusterError extends Expected {
   override name = "ClusterError";
   readonly status: number;
   readonly reason: string;
@@ -37,7 +38,7 @@ export class ClusterError extends Error {
 }
 
 /** No whole answer came: what a write did is not known. The cause says why. */
-export class ClusterUnreachable extends Error {
+export class ClusterUnreachable extends Expected {
   override name = "ClusterUnreachable";
 }
 

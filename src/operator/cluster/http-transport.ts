@@ -192,5 +192,11 @@ function parsed(text: string, status: number): unknown {
 
 function unreachable(doing: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ClusterError || error instanceof ClusterUnreachable) return error;
-  return new ClusterUnreachable(`${doing}: ${error.message}`, { cause: error });
+  return new ClusterUnreachable(`${doing}: ${wordsOf(error)}`, { cause: error });
+}
+
+/** Where several addresses were tried in vain, Node has a code and says nothing. */
+function wordsOf(error: Error): string {
+  if (error.message !== "") return error.message;
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

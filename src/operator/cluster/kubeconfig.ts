@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
-import { KubeConfig } from "@kubernetes/client-node";
+import { type Cluster, KubeConfig } from "@kubernetes/client-node";
 import { proxyFor } from "../runtime/proxy.ts";
 
 /** How to reach the API server and how to show who one is. */
@@ -32,6 +32,7 @@ export interface TlsSettings {
 }
 
 const inventedServer = "http://localhost:8080";
+const anotherFile = ". Correct it, or name another file with --kubeconfig";
 const tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 /**
@@ -52,7 +53,9 @@ export function loadKubeConfig(options: {
     else if (inCluster) config.loadFromCluster();
     else config.loadFromDefault();
   } catch (error) {
-    throw new Error(`Cannot read the kubeconfig from ${source}: ${messageOf(error)}`, { cause: error });
+    throw new Error(`Cannot read the kubeconfig from ${source}: ${messageOf(error)}${inCluster ? "" : anotherFile}`, {
+      cause: error,
+    });
   }
   if (isMadeUp(config)) {
     throw new Error(
@@ -73,12 +76,15 @@ function connectionOf(
 ): ClusterConnection {
   const cluster = config.getCurrentCluster();
   if (cluster === null) {
+    const context: string | undefined = config.getCurrentContext();
+    const which =
+      context === undefined ? "has no current context" : `names no cluster in its current context (${context})`;
     throw new Error(
-      `The kubeconfig from ${about.source} names no cluster in its current context (${config.getCurrentContext()}): ` +
+      `The kubeconfig from ${about.source} ${which}: ` +
         "choose one with kubectl config use-context, or name another file with --kubeconfig",
     );
   }
-  const server = cluster.server.replace(/\/+$/, "");
+  const server = serverOf(cluster, about.source);
   return {
     server,
     proxy: proxyFor(server, cluster.proxyUrl, about.env),
@@ -86,6 +92,19 @@ function connectionOf(
     inCluster: about.inCluster,
     credentials: () => credentialsOf(config),
   };
+}
+
+/** Without a trailing slash. Over plain HTTP only where the kubeconfig says that nothing is to be verified. */
+function serverOf({ name, server, skipTLSVerify }: Cluster, source: string): string {
+  const protocol = URL.canParse(server) ? new URL(server).protocol : "";
+  if (protocol === "https:" || (protocol === "http:" && skipTLSVerify)) return server.replace(/\/+$/, "");
+  const shown = JSON.stringify(server.replace(/\/\/[^/@]*@/, "//"));
+  const plain =
+    protocol === "http:" ? ". Plain HTTP, as of kubectl proxy, needs insecure-skip-tls-verify: true beside it" : "";
+  throw new Error(
+    `The kubeconfig from ${source} has ${shown} as the server of cluster ${JSON.stringify(name)}: ` +
+      `it must be a URL that begins with https://, for example https://10.0.0.1:6443${plain}`,
+  );
 }
 
 /** What client-node would hand to Node's https module, of which headers and TLS settings are taken and no more. */

@@ -1,3 +1,5 @@
+import { Expected } from "../runtime/expected.ts";
+
 /** Who may write. Asked right before each write, to the API server and to the service. */
 export interface Leadership {
   mayWrite(): boolean;
@@ -17,7 +19,7 @@ export interface LeadershipTerm {
 }
 
 /** Nothing was sent, because this process does not lead, or no longer. */
-export class NotLeader extends Error {
+export class NotLeader extends Expected {
   override name = "NotLeader";
 }
 

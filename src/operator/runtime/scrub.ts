@@ -1,3 +1,5 @@
+import { Expected } from "./expected.ts";
+
 const hidden = "[redacted]";
 
 /** Members whose value never shows, whatever it is: written as they come, compared without case, `-` and `_`. */
@@ -22,7 +24,7 @@ const longestText = 4096;
 /**
  * A copy of what is to be logged without anything that grants access: members named like a header or a key, `Bearer …`
  * and credentials in a URL wherever they stand in a text. Of an error only name, message, status, reason, code, cause
- * and stack are kept, since libraries hang whole requests on theirs.
+ * and stack are kept, since libraries hang whole requests on theirs; the stack only of a mistake, not of what is `Expected`.
  */
 export function scrub(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return scrubMembers(fields, 0);
@@ -58,13 +60,22 @@ function scrubText(text: string): string {
     .replaceAll(/(:\/\/[^\s/:@]*):[^\s/@]+@/g, `$1:${hidden}@`);
 }
 
-function scrubError(error: Error, depth: number): Record<string, unknown> {
+function scrubError(error: Error, depth: number, explained = false): Record<string, unknown> {
+  const expected = explained || error instanceof Expected;
   const clean: Record<string, unknown> = { name: error.name, message: scrubText(error.message) };
   for (const name of ["status", "reason", "code"]) {
     const value: unknown = Reflect.get(error, name);
     if (typeof value === "string" || typeof value === "number") clean[name] = scrubValue(value, depth + 1);
   }
-  if (error.cause !== undefined) clean.cause = scrubValue(error.cause, depth + 1);
-  if (error.stack !== undefined) clean.stack = scrubText(error.stack);
+  const { cause } = error;
+  const deeper = depth < deepest && cause instanceof Error;
+  if (cause !== undefined) clean.cause = deeper ? scrubError(cause, depth + 1, expected) : scrubValue(cause, depth + 1);
+  if (error.stack !== undefined && (!expected || isMistake(error))) clean.stack = scrubText(error.stack);
   return clean;
+}
+
+/** What the language itself throws where a program is wrong, also below what was taken for a failed request. */
+function isMistake(error: Error): boolean {
+  const slips = [TypeError, ReferenceError, RangeError, EvalError];
+  return slips.some((slip) => error instanceof slip) && !("code" in error);
 }

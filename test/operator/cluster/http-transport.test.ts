@@ -196,6 +196,12 @@ describe("a request", () => {
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
+  test("that failed at each address of the host says with which code, since Node says nothing more", async () => {
+    const nobodyThere = Object.assign(new AggregateError([]), { code: "ECONNREFUSED" });
+    transport = make({ connection: { server: url, proxy: undefined, credentials: () => Promise.reject(nobodyThere) } });
+    expect((await failureOf(get())).message).toBe("GET /api/v1/secrets: ECONNREFUSED");
+  });
+
   test("whose credentials cannot be had says why, and the next one asks again", async () => {
     let broken = true;
     const credentials = async () => {

@@ -79,9 +79,28 @@ describe("a kubeconfig", () => {
     expect(headers.Authorization).toBe(expected);
   });
 
+  test.each([
+    ["http://10.0.0.1:6443", /must be a URL that begins with https:\/\/.* Plain HTTP, as of kubectl proxy, needs/],
+    ["http://ana:pw@10.0.0.1", /has "http:\/\/10.0.0.1" as the server of cluster "c"/],
+    ["10.0.0.1:6443", /has "10.0.0.1:6443" as the server of cluster "c": it must be .* for example https:\S+6443$/],
+    ["not a URL", /has "not a URL" as the server of cluster "c"/],
+  ])("whose server is %j is refused with what is allowed", (server, message) => {
+    expect(() => loadKubeConfig({ file: kubeconfig({ cluster: { server } }), env: {} })).toThrow(message);
+  });
+
+  test("may name a server over plain HTTP where it says that nothing is verified", async () => {
+    const cluster = { server: "http://127.0.0.1:8001", "insecure-skip-tls-verify": true };
+    const connection = loadKubeConfig({ file: kubeconfig({ cluster }), env: {} });
+    expect(connection.server).toBe("http://127.0.0.1:8001");
+    expect((await connection.credentials()).tls.rejectUnauthorized).toBe(false);
+  });
+
   test("that is missing, or whose context names no cluster, is refused with what to do", () => {
     expect(() => loadKubeConfig({ file: join(directory, "missing"), env: {} })).toThrow(
-      /^Cannot read the kubeconfig from .*missing: ENOENT/,
+      /^Cannot read the kubeconfig from .*missing: ENOENT.* name another file with --kubeconfig$/,
+    );
+    expect(() => loadKubeConfig({ file: file("text", "hello"), env: {} })).toThrow(
+      /text has no current context: choose one with kubectl config use-context/,
     );
     expect(() => loadKubeConfig({ file: kubeconfig({ context: "elsewhere" }), env: {} })).toThrow(
       /names no cluster in its current context \(elsewhere\): choose one with kubectl config use-context/,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ApiKey } from "../../../src/operator/client/api-key.ts";
+import { ClusterError, ClusterUnreachable } from "../../../src/operator/cluster/errors.ts";
 import { createLogger, type LogLevel } from "../../../src/operator/runtime/log.ts";
 import { readableLines } from "../../../src/operator/runtime/readable-lines.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -24,6 +25,10 @@ function errorWithRequest(message: string): Error {
     request: { headers: { Authorization: `Bearer ${secret}` } },
     config: { apiKey: secret },
   });
+}
+
+function unanswered(cause: Error): Error {
+  return new ClusterUnreachable(`GET /api/v1/secrets: ${cause.message}`, { cause });
 }
 
 describe("a line", () => {
@@ -59,6 +64,20 @@ describe("a line", () => {
       error: { name: "Error", message: "list failed", cause: { message: "no rights", status: 401 } },
     });
     expect(lines[0]).not.toContain(secret);
+  });
+
+  test.each([
+    ["a mistake of ours", new Error("no such state"), true],
+    ["a refusal", new ClusterError({ status: 403, reason: "Forbidden", message: "no" }), false],
+    ["a request without an answer", unanswered(Object.assign(new Error("refused"), { code: "ECONNREFUSED" })), false],
+    ["an answer that is no JSON", unanswered(new SyntaxError("Unexpected token <")), false],
+    ["a host that is no URL", unanswered(Object.assign(new TypeError("Invalid"), { code: "ERR_INVALID_URL" })), false],
+    ["a mistake of ours on the way to an answer", unanswered(new TypeError("x is not a function")), true],
+  ])("tells %s with a stack only where a program is wrong", (_what, error, stack) => {
+    const { log, lines } = setUp();
+    log.warn({ error }, "Failed");
+    expect(lines[0]).toContain(error.message);
+    expect(lines[0]?.includes('"stack"')).toBe(stack);
   });
 
   test.each([
