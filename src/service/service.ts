@@ -42,8 +42,8 @@ export class Service {
   readonly world: World;
   /** The routes below `/api/v2`. */
   readonly routes: readonly Route[];
-  readonly #api: Router;
-  readonly #local: Router;
+  readonly #api: Router<Route>;
+  readonly #local: Router<Route>;
   readonly #limiter: RateLimiter;
   readonly #faults: FaultPlan;
   readonly #console: Console;
@@ -154,7 +154,7 @@ export class Service {
     return this.#run(call, match, at, undefined);
   }
 
-  #run(call: ServiceCall, { route, params }: Match, at: number, caller: Parameters<Route["run"]>[0]["caller"]) {
+  #run(call: ServiceCall, { route, params }: Match<Route>, at: number, caller: Parameters<Route["run"]>[0]["caller"]) {
     const body = route.body === nothing ? undefined : parsedBody(call);
     const incoming = { world: this.world, at, params, query: call.query ?? {}, body, caller };
     const handled = route.method === "GET" ? route.run(incoming) : this.change(() => route.run(incoming));
@@ -178,7 +178,7 @@ export class Service {
   }
 }
 
-function found(router: Router, method: string, path: string): Match {
+function found(router: Router<Route>, method: string, path: string): Match<Route> {
   const match = router.match(method, path);
   if (!match) throw refusals.noSuchRoute();
   return match;

@@ -1,8 +1,9 @@
 import { ApiKeyCreated } from "../../api/api-keys.ts";
+import { param } from "../http/route.ts";
 import { refusals } from "../refusal.ts";
 import { pageOf } from "./pages/branch.ts";
 import { branchPath } from "./pages/project.ts";
-import { param, pathOf, type Visit } from "./visit.ts";
+import { pathOf, type Visit } from "./visit.ts";
 import { sizeInWords, suspensionInWords } from "./words.ts";
 
 /** Changes what the person changed of a compute's size and scale to zero; answers where to see it. */

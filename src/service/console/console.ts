@@ -1,7 +1,7 @@
 import type { Caller } from "../accounts/caller.ts";
 import type { ServiceCall, ServiceReply } from "../http/message.ts";
 import type { Handled } from "../http/route.ts";
-import { decoded, matchParts, Router } from "../http/router.ts";
+import { Router } from "../http/router.ts";
 import { apiRoutes } from "../http/routes.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Account } from "../store/accounts.ts";
@@ -28,7 +28,7 @@ export class Console {
   readonly #change: Change;
   readonly #sessions: Sessions;
   readonly #entrance: Entrance;
-  readonly #routes: readonly { route: ConsoleRoute; parts: readonly string[] }[];
+  readonly #pages = new Router<ConsoleRoute>(consoleRoutes());
   /** All of the API, whatever `strictSpec` leaves of it for programs: the specification has a console too. */
   readonly #api = new Router(apiRoutes({ strictSpec: false }));
 
@@ -37,7 +37,6 @@ export class Console {
     this.#change = change;
     this.#sessions = new Sessions(world);
     this.#entrance = new Entrance(world, this.#sessions);
-    this.#routes = consoleRoutes().map((route) => ({ route, parts: route.path.split("/") }));
   }
 
   /** Whether a path is the console's to answer. */
@@ -92,7 +91,7 @@ export class Console {
   }
 
   #answerTo(call: ServiceCall, at: number, { session, account, frame }: SignedIn): ServiceReply {
-    const match = this.#match(call);
+    const match = this.#pages.match(call.method, call.path);
     const caller: Caller = { scope: { kind: "personal", accountId: account.id }, limitedAs: account.id };
     const visit: Visit = {
       world: this.#world,
@@ -119,15 +118,6 @@ export class Console {
       if (!(error instanceof Refusal)) throw error;
       return pageReply(error.status, nothingHere, { ...frame, problem: problemOf(error) });
     }
-  }
-
-  #match({ method, path }: ServiceCall): { route: ConsoleRoute; params: Readonly<Record<string, string>> } | undefined {
-    const given = decoded(path.split("/")) ?? [];
-    for (const { route, parts } of this.#routes) {
-      const params = route.method === method ? matchParts(parts, given) : undefined;
-      if (params) return { route, params };
-    }
-    return undefined;
   }
 
   #act({ caller, at }: { caller: Caller; at: number }, method: string, path: string, body: unknown): Handled {

@@ -55,8 +55,3 @@ export type ConsoleRoute = PageRoute | FormRoute;
 export function pathOf(...parts: readonly string[]): string {
   return parts.map((part) => `/${encodeURIComponent(part)}`).join("");
 }
-
-/** A parameter of the path. */
-export function param({ params }: Visit, name: string): string {
-  return params[name] ?? "";
-}

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { refusals } from "../refusal.ts";
 import type { Fault } from "./faults.ts";
 import { jsonReply, type ServiceReply } from "./message.ts";
 
@@ -38,11 +39,7 @@ export function answerWith(
       return { kind: "answer", reply, delayMs };
     }
     case "423":
-      return refused(
-        fault,
-        423,
-        "project already has running conflicting operations, scheduling of new ones is prohibited",
-      );
+      return refused(fault, 423, refusals.projectBusy().message);
     case "429":
       return refused(fault, 429, "rate limit exceeded");
     case "500":

@@ -1,9 +1,7 @@
 import { z } from "zod";
 import { moveProject, putMember, removeMember } from "../accounts/moves.ts";
 import { connect } from "../computes/connect.ts";
-import { refusals } from "../refusal.ts";
-import type { Owner } from "../store/projects.ts";
-import type { World } from "../world.ts";
+import { ownerNamed } from "../projects/owner.ts";
 import { nothing } from "./check.ts";
 import { openRoute, param, type Route } from "./route.ts";
 import { Empty, truth } from "./shapes.ts";
@@ -83,15 +81,8 @@ const routes: readonly Route[] = [
     (request) => {
       const { world, body, at } = request;
       const projectId = param(request, "project_id");
-      moveProject(world, projectId, ownerNamed(world, body.owner), at);
+      moveProject(world, projectId, ownerNamed(world.store, body.owner), at);
       return { status: 200, body: { project: projectId, owner: body.owner } };
     },
   ),
 ];
-
-/** The account or organization with this id. */
-export function ownerNamed(world: World, id: string): Owner {
-  if (world.store.accounts.organization(id)) return { kind: "organization", id };
-  if (world.store.accounts.get(id)) return { kind: "account", id };
-  throw refusals.notFound(`account or organization ${id}`);
-}

@@ -1,20 +1,18 @@
-import type { Route } from "./route.ts";
-
-export interface Match {
-  route: Route;
+export interface Match<R> {
+  route: R;
   params: Readonly<Record<string, string>>;
 }
 
 /** Finds the route of a request, by method and the path's parts. */
-export class Router {
-  readonly #routes: readonly { route: Route; parts: readonly string[] }[];
+export class Router<R extends { method: string; path: string }> {
+  readonly #routes: readonly { route: R; parts: readonly string[] }[];
 
-  constructor(routes: readonly Route[]) {
+  constructor(routes: readonly R[]) {
     this.#routes = routes.map((route) => ({ route, parts: route.path.split("/") }));
   }
 
   /** A path that only has other methods is no route, as with the public service. */
-  match(method: string, path: string): Match | undefined {
+  match(method: string, path: string): Match<R> | undefined {
     const given = decoded(path.split("/"));
     if (!given) return undefined;
     for (const { route, parts } of this.#routes) {
@@ -26,7 +24,7 @@ export class Router {
 }
 
 /** The values of a template's parameters in a path, or `undefined` where the path does not fit it. */
-export function matchParts(template: readonly string[], given: readonly string[]): Record<string, string> | undefined {
+function matchParts(template: readonly string[], given: readonly string[]): Record<string, string> | undefined {
   if (template.length !== given.length) return undefined;
   const params: Record<string, string> = {};
   for (const [index, part] of template.entries()) {

@@ -1,3 +1,4 @@
+import { refusals } from "../refusal.ts";
 import type { Owner } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 
@@ -5,4 +6,11 @@ import type { Store } from "../store/store.ts";
 export function planOf(store: Store, owner: Owner): string {
   const holder = owner.kind === "account" ? store.accounts.get(owner.id) : store.accounts.organization(owner.id);
   return holder?.plan ?? "free";
+}
+
+/** The account or organization with this id. */
+export function ownerNamed({ accounts }: Store, id: string): Owner {
+  if (accounts.organization(id)) return { kind: "organization", id };
+  if (accounts.get(id)) return { kind: "account", id };
+  throw refusals.notFound(`account or organization ${id}`);
 }

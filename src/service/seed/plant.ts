@@ -1,6 +1,6 @@
 import { newEndpoint } from "../computes/create.ts";
-import { ownerNamed } from "../http/local-routes.ts";
 import { uuidOf } from "../ids.ts";
+import { ownerNamed } from "../projects/owner.ts";
 import type { KeyScope } from "../store/keys.ts";
 import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
@@ -68,7 +68,7 @@ function plantKey(
 
 function plantProject(world: World, seed: SeedProject, at: number): void {
   const { projects, branches } = world.store;
-  const owner = ownerNamed(world, seed.owner);
+  const owner = ownerNamed(world.store, seed.owner);
   const { id, name = id, regionID: regionId, pgVersion } = seed;
   projects.insert({ id, name, owner, regionId, pgVersion, createdAt: at, updatedAt: at });
   const chosen = seed.branches.findIndex((branch) => branch.default === true);

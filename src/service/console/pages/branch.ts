@@ -1,10 +1,11 @@
 import { reachProject } from "../../accounts/caller.ts";
+import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
 import { refusals } from "../../refusal.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import { tokenField } from "../frame.ts";
 import { type Html, html } from "../html.ts";
-import { type Page, param, pathOf, type Visit } from "../visit.ts";
+import { type Page, pathOf, type Visit } from "../visit.ts";
 import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../words.ts";
 import { sizeOptions, suspensionOptions, suspensionValue } from "./options.ts";
 

@@ -1,7 +1,8 @@
 import { reachProject } from "../../accounts/caller.ts";
+import { param } from "../../http/route.ts";
 import type { Branch, Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
-import { type Page, param, pathOf, type Visit } from "../visit.ts";
+import { type Page, pathOf, type Visit } from "../visit.ts";
 import { counted } from "../words.ts";
 
 /** The branches of a project. */
