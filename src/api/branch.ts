@@ -27,10 +27,6 @@ export const BranchesAnswer = loose({
 });
 export type BranchesAnswer = z.infer<typeof BranchesAnswer>;
 
-/** `GET …/branches/{id}` */
-export const BranchAnswer = loose({ branch: Branch });
-export type BranchAnswer = z.infer<typeof BranchAnswer>;
-
 /** The body of `POST …/branches`, which may be left out: a branch of the default branch, without a compute. */
 export const BranchCreate = z.strictObject({
   branch: z

@@ -22,14 +22,6 @@ export const Id = z.string().regex(idPattern, {
   error: "must be an id: 1 to 60 lower-case letters, digits and hyphens",
 });
 
-export function isId(value: string): boolean {
-  return idPattern.test(value);
-}
-
-export function isEndpointId(value: string): boolean {
-  return endpointIdPattern.test(value);
-}
-
 /** Whether a text that somebody noted could be the id of a compute of any service. */
 export function couldBeEndpointId(value: string): boolean {
   return readEndpointId.test(value);

@@ -90,7 +90,7 @@ function changeOf({ field, theirs, ours }: FieldChange, quote: (text: string) =>
 }
 
 /** The summary in a few words, zeros left out. */
-export function inWords(summary: Summary): string {
+function inWords(summary: Summary): string {
   const parts = [
     [summary.create, "to create"],
     [summary.patch, "to change"],

@@ -57,6 +57,6 @@ export function released(before: LeaseSpec | undefined, now: number): LeaseSpec 
 }
 
 /** A V1MicroTime, which must have six decimals. */
-export function microTime(ms: number): string {
+function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
 }

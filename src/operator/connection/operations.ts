@@ -1,5 +1,4 @@
-import type { Operation } from "../../api/operation.ts";
-import { operationOutcome } from "../../api/operation.ts";
+import { type Operation, operationOutcome } from "../../api/operation.ts";
 import type { Failure } from "../client/answer.ts";
 import { operationsListed, type ServiceClient } from "../client/client.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** A condition as in metav1.Condition: one truth about an object, why, and since when. */
-export const condition = z.object({
+const condition = z.object({
   type: z.string().describe("What the condition is about, for example Ready."),
   status: z.string().describe("True, False or Unknown."),
   reason: z.string().describe("Why, in one word that programs can rely on."),

@@ -6,7 +6,7 @@ import { refusals } from "../refusal.ts";
 export const largestFreeSize = 2;
 
 /** Sizes of a compute that is created without any, in compute units. */
-export const defaultComputeUnits = 1;
+const defaultComputeUnits = 1;
 
 /** Refuses sizes that nobody may have, and what the owner's plan does not include. */
 export function checkLimits(plan: string, sizes: ComputeUnitRange, suspendTimeoutSeconds: number): void {

@@ -4,8 +4,7 @@ import { moveProject } from "../accounts/moves.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
 import { refusals } from "../refusal.ts";
-import type { Organization } from "../store/accounts.ts";
-import { plans } from "../store/accounts.ts";
+import { type Organization, plans } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { anyKeyRoute, organizationRoute, personalRoute, type Route } from "./route.ts";
 import { Auth, Empty } from "./shapes.ts";
@@ -126,7 +125,7 @@ export function accountRoutes(): Route[] {
   ];
 }
 
-export function organizationView(organization: Organization) {
+function organizationView(organization: Organization) {
   return {
     id: organization.id,
     name: organization.name,

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { EndpointCreate } from "../../api/endpoint.ts";
 import { branchIdPattern, endpointIdPattern, Id } from "../../api/ids.ts";
+import { plans } from "../store/accounts.ts";
 
 const Name = z.string().min(1).max(256);
 const Key = z.strictObject({ name: z.string().min(1).max(64), key: z.string().regex(/^[\x21-\x7e]{1,200}$/) });
-const Plan = z.enum(["free", "launch", "scale", "business", "enterprise"]).default("free");
+const Plan = z.enum(plans).default("free");
 
 const { branch_id: _, type, region_id: __, ...attributes } = EndpointCreate.shape.endpoint.shape;
 

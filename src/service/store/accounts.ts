@@ -3,7 +3,6 @@ import { number, type Row, text } from "./row.ts";
 
 /** Plans decide which sizes and settings a project's computes may have. */
 export const plans = ["free", "launch", "scale", "business", "enterprise"] as const;
-export type Plan = (typeof plans)[number];
 
 export interface Account {
   id: string;
@@ -46,11 +45,6 @@ export class Accounts {
 
   get(id: string): Account | undefined {
     const row = this.#db.one("SELECT * FROM accounts WHERE id = ?", id);
-    return row && accountOf(row);
-  }
-
-  byEmail(email: string): Account | undefined {
-    const row = this.#db.one("SELECT * FROM accounts WHERE email = ?", email);
     return row && accountOf(row);
   }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EndpointSettings, type EndpointState, type EndpointType } from "../../api/endpoint.ts";
+import { EndpointSettings, type EndpointState, type EndpointType, endpointStates } from "../../api/endpoint.ts";
 import type { Database } from "./database.ts";
 import { flag, number, optionalNumber, optionalText, type Row, text } from "./row.ts";
 
@@ -185,7 +185,7 @@ function endpointOf(row: Row): StoredEndpoint {
   };
 }
 
-const State = z.enum(["init", "active", "idle"]);
+const State = z.enum(endpointStates);
 
 function settingsOf(json: string): EndpointSettings {
   return json === '{"pg_settings":{}}' ? { pg_settings: {} } : EndpointSettings.parse(JSON.parse(json));
