@@ -2,7 +2,6 @@ import type { Random, ServiceClock } from "./clock.ts";
 import { createApp, type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
-import { Refusal } from "./refusal.ts";
 import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
 import { plantFirstAccount } from "./seed/first.ts";
@@ -44,7 +43,7 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     listening = await listen(createApp(service), options).catch((error: unknown) => {
       throw new CannotListen(options, error);
     });
-    const firstKey = furnish(service, document);
+    const firstKey = furnish(service, options.seed, document);
     const stopTimers = keepTime(service);
     const origin = `http://${bracketed(options.host)}:${listening.port}`;
     if (firstKey !== undefined) ports.stdout(`API key (shown once): ${firstKey}`);
@@ -54,11 +53,7 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     stopTimers();
     return 0;
   } catch (error) {
-    const foreseen =
-      error instanceof StoreUnusable ||
-      error instanceof BadSeed ||
-      error instanceof Refusal ||
-      error instanceof CannotListen;
+    const foreseen = error instanceof StoreUnusable || error instanceof BadSeed || error instanceof CannotListen;
     if (!foreseen) throw error;
     ports.stderr(`compute-operator service: ${error.message}`);
     return 1;
@@ -81,10 +76,19 @@ function make({ data, timeScale, strictSpec, faults }: RunOptions, ports: RunPor
 }
 
 /** Makes what the seed names, or where there is none and nothing else the first account; answers its key. */
-function furnish(service: Service, document: Seed | undefined): string | undefined {
-  if (document) service.change((world, at) => plant(world, document, at));
+function furnish(service: Service, file: string | undefined, document: Seed | undefined): string | undefined {
+  if (document) plantFrom(file ?? "", document, service);
   else if (service.world.store.accounts.all().length === 0) return service.change(plantFirstAccount);
   return undefined;
+}
+
+/** Nothing of a seed is planted where something in it cannot be. */
+function plantFrom(file: string, document: Seed, service: Service): void {
+  try {
+    service.change((world, at) => plant(world, document, at));
+  } catch (error) {
+    throw error instanceof BadSeed ? new BadSeed(`${file}: ${error.message}`, { cause: error }) : error;
+  }
 }
 
 /** The longest that Node's timers can wait, in milliseconds. */

@@ -96,6 +96,10 @@ describe("without a seed", () => {
 });
 
 describe("with a seed", () => {
+  const ana = "accounts: [{id: a, email: a@b.cd, plan: scale}";
+  const p = "id: p, owner: a, branches: [{id: br-a}]";
+  const onA = "branchID: br-a, type: read_only";
+
   it("has what the seed names", async () => {
     const seed = join(directory.path, "seed.yaml");
     writeFileSync(
@@ -131,8 +135,29 @@ projects:
   });
 
   test.each([
-    ["projects: [{id: p, owner: nobody}]", "account or organization nobody not found"],
+    ["projects: [{id: p, owner: nobody}]", "seed.yaml: project p, owner: account or organization nobody not found"],
     ["accounts: [{id: a, email: x}]", "accounts.0.email"],
+    ["", "seed.yaml is empty: a seed has accounts"],
+    ["accounts: [{id: a}]", "accounts.0.email: is needed: string"],
+    [
+      "projects: [{id: p, ownr: a}]",
+      'projects.0: unknown "ownr": allowed here are branches, endpoints, id, name, owner,',
+    ],
+    [`${ana}, {id: a, email: b@b.cd}]`, "two accounts or organizations have the id a"],
+    [`${ana}]\nprojects: [{id: p, owner: a}, {id: p, owner: a}]`, "two projects have the id p"],
+    [`${ana}]\nprojects: [{id: p, owner: a, branches: [{id: br-a}, {id: br-a}]}]`, "two branches have the id br-a"],
+    [
+      `${ana}]\nprojects: [{id: p, owner: a, branches: [{default: true}, {default: true}]}]`,
+      "project p has more than one",
+    ],
+    [
+      `${ana}]\nprojects: [{${p}, endpoints: [{id: ep-a, ${onA}}, {id: ep-a, ${onA}}]}]`,
+      "two computes have the id ep-a",
+    ],
+    [
+      `${ana}]\nprojects: [{${p}, endpoints: [{${onA}, autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 2}]}]`,
+      "a compute of project p on branch br-a: the minimum of 4 CU is larger than the maximum of 2 CU",
+    ],
     ["accounts: [", "is not YAML"],
     ["organizations: [{id: o, members: [{account: gone, role: admin}]}]", "account gone, which does not exist"],
     [
@@ -145,6 +170,16 @@ projects:
     const running = new Running("--port", "0", "--seed", seed);
     expect(await running.status).toBe(1);
     expect(running.err.join("\n")).toContain(message);
+  });
+
+  it("whose keys are the same for two it names both, and not the key", async () => {
+    const seed = join(directory.path, "seed.yaml");
+    const keys = "apiKeys: [{name: laptop, key: s3cret}, {name: phone, key: s3cret}]";
+    writeFileSync(seed, `accounts: [{id: a, email: a@b.cd, ${keys}}]`);
+    const running = new Running("--port", "0", "--seed", seed);
+    expect(await running.status).toBe(1);
+    expect(running.err.join("\n")).toContain("the API keys laptop and phone are the same: each needs one of its own");
+    expect(running.err.join("\n")).not.toContain("s3cret");
   });
 
   it("that is not there it says so", async () => {

@@ -3,20 +3,31 @@ import { EndpointCreate } from "../../api/endpoint.ts";
 import { branchIdPattern, endpointIdPattern, Id } from "../../api/ids.ts";
 import { plans } from "../store/accounts.ts";
 
+/** An object with these fields; one that it does not know is refused with those that it does. */
+function record<T extends z.core.$ZodShape>(shape: T) {
+  const known = Object.keys(shape).toSorted().join(", ");
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === "unrecognized_keys"
+        ? `unknown ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}: allowed here are ${known}`
+        : undefined,
+  });
+}
+
 const Name = z.string().min(1).max(256);
-const Key = z.strictObject({ name: z.string().min(1).max(64), key: z.string().regex(/^[\x21-\x7e]{1,200}$/) });
+const Key = record({ name: z.string().min(1).max(64), key: z.string().regex(/^[\x21-\x7e]{1,200}$/) });
 const Plan = z.enum(plans).default("free");
 
 const { branch_id: _, type, region_id: __, ...attributes } = EndpointCreate.shape.endpoint.shape;
 
-const SeedEndpoint = z.strictObject({
+const SeedEndpoint = record({
   id: z.string().regex(endpointIdPattern).optional(),
   branchID: Id,
   type,
   ...attributes,
 });
 
-const SeedProject = z.strictObject({
+const SeedProject = record({
   id: Id,
   name: Name.optional(),
   owner: Id,
@@ -24,7 +35,7 @@ const SeedProject = z.strictObject({
   pgVersion: z.int().min(14).max(18).default(17),
   branches: z
     .array(
-      z.strictObject({
+      record({
         id: z.string().regex(branchIdPattern).optional(),
         name: Name.optional(),
         default: z.boolean().optional(),
@@ -38,10 +49,10 @@ const SeedProject = z.strictObject({
 });
 
 /** A seed file: the only place where keys stand in clear. */
-export const Seed = z.strictObject({
+export const Seed = record({
   accounts: z
     .array(
-      z.strictObject({
+      record({
         id: Id,
         email: z.email(),
         name: Name.optional(),
@@ -52,11 +63,11 @@ export const Seed = z.strictObject({
     .default([]),
   organizations: z
     .array(
-      z.strictObject({
+      record({
         id: Id,
         name: Name.optional(),
         plan: Plan,
-        members: z.array(z.strictObject({ account: Id, role: z.enum(["admin", "member"]) })).min(1),
+        members: z.array(record({ account: Id, role: z.enum(["admin", "member"]) })).min(1),
         apiKeys: z.array(Key.extend({ projectID: Id.optional() })).default([]),
       }),
     )

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { Seed } from "./document.ts";
+import { doublesIn } from "./doubles.ts";
 import { BadSeed } from "./plant.ts";
 
-/** Reads a seed from YAML. Throws `BadSeed` with every field that is wrong and what it allows. */
+/** Reads a seed from YAML. Throws `BadSeed` with every field that is wrong and what it allows, a line each. */
 export function parseSeed(yaml: string, name: string): Seed {
   let document: unknown;
   try {
@@ -11,10 +12,21 @@ export function parseSeed(yaml: string, name: string): Seed {
   } catch (error) {
     throw new BadSeed(`${name} is not YAML: ${messageOf(error)}`, { cause: error });
   }
-  const result = Seed.safeParse(document ?? {});
-  if (result.success) return result.data;
-  const problems = result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  throw new BadSeed(`${name} is not a seed of the service: ${problems.join("; ")}`);
+  if (document === null) {
+    throw new BadSeed(`${name} is empty: a seed has accounts with their apiKeys, organizations and projects`);
+  }
+  const result = Seed.safeParse(document);
+  const problems = result.success
+    ? doublesIn(result.data)
+    : result.error.issues.map(({ path, message }) => `${path.join(".") || "the seed"}: ${inPlainWords(message)}`);
+  if (result.success && problems.length === 0) return result.data;
+  throw new BadSeed(`${name} is not a seed of the service:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+}
+
+/** A field that is missing is said to be so. */
+function inPlainWords(message: string): string {
+  const missing = /^Invalid input: expected (\w+), received undefined$/.exec(message);
+  return missing?.[1] === undefined ? message : `is needed: ${missing[1]}`;
 }
 
 /** Reads a seed file. Throws `BadSeed`. */

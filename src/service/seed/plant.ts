@@ -1,6 +1,7 @@
 import { newEndpoint } from "../computes/create.ts";
 import { uuidOf } from "../ids.ts";
 import { ownerNamed } from "../projects/owner.ts";
+import { Refusal } from "../refusal.ts";
 import type { KeyScope } from "../store/keys.ts";
 import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
@@ -68,7 +69,7 @@ function plantKey(
 
 function plantProject(world: World, seed: SeedProject, at: number): void {
   const { projects, branches } = world.store;
-  const owner = ownerNamed(world.store, seed.owner);
+  const owner = told(`project ${seed.id}, owner`, () => ownerNamed(world.store, seed.owner));
   const { id, name = id, regionID: regionId, pgVersion } = seed;
   projects.insert({ id, name, owner, regionId, pgVersion, createdAt: at, updatedAt: at });
   const chosen = seed.branches.findIndex((branch) => branch.default === true);
@@ -106,6 +107,18 @@ function plantEndpoint(world: World, project: Project, seed: SeedEndpoint, at: n
   if (seed.type === "read_write" && endpoints.primaryOf(branchID)) {
     throw new BadSeed(`branch ${branchID} has two read_write computes: it can have one`);
   }
-  const endpoint = newEndpoint(world, project, { ...attributes, branch_id: branchID }, at);
+  if (id !== undefined && endpoints.byId(id)) throw new BadSeed(`compute id ${id} is that of another project's`);
+  const endpoint = told(`a compute of project ${project.id} on branch ${branchID}`, () =>
+    newEndpoint(world, project, { ...attributes, branch_id: branchID }, at),
+  );
   endpoints.insert({ ...endpoint, id: id ?? endpoint.id, currentState: "idle" });
+}
+
+/** What the service would refuse a client is refused a seed too, with the place where it stands. */
+function told<T>(place: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw error instanceof Refusal ? new BadSeed(`${place}: ${error.message}`, { cause: error }) : error;
+  }
 }
