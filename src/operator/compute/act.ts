@@ -2,7 +2,7 @@ import type { Compute } from "../resources/compute.ts";
 import { createEndpoint } from "./act/create.ts";
 import { meaningOf } from "./act/failures.ts";
 import type { Hands } from "./act/hands.ts";
-import { deleteEndpoint, patchEndpoint, restartEndpoint } from "./act/write.ts";
+import { deleteEndpoint, patchEndpoint, restartEndpoint, restarted } from "./act/write.ts";
 import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { isWrite, type Step, type Write } from "./step.ts";
 
@@ -23,11 +23,7 @@ export async function act(step: Acted, compute: Compute, hands: Hands): Promise<
     case "delete":
       return deleteEndpoint(step, compute, hands);
     case "restarted":
-      hands.memory.restarted = step.value;
-      return shown(compute, "Restarting", `Endpoint ${step.endpointID} was restarted.`, {
-        restarted: step.value,
-        notes: [{ type: "Normal", reason: "Restarted", message: `Restarted endpoint ${step.endpointID}.` }],
-      });
+      return restarted(step, compute, hands);
     case "confirmGone":
       return confirmGone(step, compute, hands);
   }

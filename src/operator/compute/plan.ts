@@ -5,7 +5,6 @@ import {
   changes,
   linkInOrder,
   putBack,
-  restart,
   runningWrite,
   surplusEndpoint,
   takenEndpoint,
@@ -13,6 +12,7 @@ import {
 } from "./plan/linked.ts";
 import { heir, lostEndpoint } from "./plan/lost.ts";
 import { pendingCreate } from "./plan/pending.ts";
+import { restart } from "./plan/restart.ts";
 import type { Rule } from "./plan/rule.ts";
 import { settle } from "./plan/settle.ts";
 import { hold, identityOf, isWrite, type Step } from "./step.ts";

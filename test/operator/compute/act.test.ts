@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { NoAnswer } from "../../../src/operator/client/transport.ts";
-import { createMarkOf, restartMarkOf } from "../../../src/operator/compute/observe/marks.ts";
+import { createMarkOf } from "../../../src/operator/compute/observe/marks.ts";
 import { markerOf } from "../../../src/operator/resources/names.ts";
 import { endpoint, madeBy, operation } from "../../support/builders.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
-import { Acting, linked, settled } from "./acting.ts";
+import { Acting, standing } from "./acting.ts";
 
 const created =
   (acting: Acting, fields = {}) =>
@@ -166,13 +166,6 @@ describe("a create", () => {
   });
 });
 
-function standing(spec: object = {}, annotations: object = {}) {
-  const acting = new Acting();
-  const metadata = { ...linked, annotations: { ...linked.annotations, ...annotations } };
-  const self = acting.stored({ metadata, spec, status: settled });
-  return { acting, self, seen: (fields = {}) => ({ endpoints: [madeBy(self, fields)] }) };
-}
-
 describe("a change", () => {
   test("is one PATCH and nothing else, and its operations are followed", async () => {
     const { acting, self, seen } = standing({ disabled: true });
@@ -215,65 +208,5 @@ describe("a change", () => {
       verdict: { reason: "ServiceUnavailable" },
     });
     expect(acting.hands.memory.listsCountAfter).toBe(500);
-  });
-});
-
-describe("a restart", () => {
-  const asked = { "compute-operator.dev/restartedAt": "now" };
-
-  test("is mark, then POST, and the value is done", async () => {
-    const { acting, self, seen } = standing({}, asked);
-    acting.answer = (what) =>
-      what.startsWith("GET")
-        ? json(200, { operations: [operation({ created_at: "2026-01-01T09:00:00Z" })] })
-        : json(200, { endpoint: endpoint(), operations: [] });
-    const outcome = await acting.pass(self, seen());
-    expect(acting.effects).toEqual([
-      "GET service/operations",
-      "PATCH computes/shop",
-      "POST service/endpoints/ep-one/restart",
-    ]);
-    expect(restartMarkOf(acting.compute())).toMatchObject({ value: "now", newestOperation: "2026-01-01T09:00:00Z" });
-    expect(outcome).toMatchObject({ restarted: "now", verdict: { reason: "Restarting" } });
-  });
-
-  const over = { status: "finished", created_at: "2026-01-01T08:00:00Z", updated_at: "2026-01-01T08:00:01Z" };
-  const later = { ...over, updated_at: "2026-01-01T08:00:02Z" };
-  test.each([
-    ["there was none", [], ""],
-    ["all were over", [over, later, over], later.updated_at],
-    ["one was under way", [over, { ...later, status: "running" }], undefined],
-    ["one has no time", [over, { ...over, updated_at: undefined }], undefined],
-  ])("notes since when no operation was under way: %s", async (_, operations, restedSince) => {
-    const { acting, self, seen } = standing({}, asked);
-    acting.answer = (what) =>
-      what.startsWith("GET") ? json(200, { operations: operations.map(operation) }) : refusal(502);
-    await acting.pass(self, seen());
-    expect(restartMarkOf(acting.compute())?.restedSince).toBe(restedSince);
-  });
-
-  test("that was refused, and of which it could not be asked whether the compute rests, is looked at again soon", async () => {
-    const { acting, self, seen } = standing({}, asked);
-    acting.answer = (what) => {
-      if (what.startsWith("POST")) return refusal(409);
-      return what.includes("operations") ? json(200, { operations: [] }) : refusal(503);
-    };
-    expect(await acting.pass(self, seen())).toMatchObject({
-      verdict: { reason: "ServiceUnavailable" },
-      lookInMs: 1000,
-    });
-  });
-
-  test("without answer keeps its mark; one that was refused loses it", async () => {
-    for (const [answer, kept] of [
-      [() => refusal(502), true],
-      [() => refusal(423), false],
-    ] as const) {
-      const { acting, self, seen } = standing({}, asked);
-      acting.answer = (what) => (what.startsWith("GET") ? json(200, { operations: [] }) : answer());
-      const outcome = await acting.pass(self, seen());
-      expect(outcome.restarted).toBeUndefined();
-      expect(restartMarkOf(acting.compute()) !== undefined).toBe(kept);
-    }
   });
 });

@@ -9,7 +9,7 @@ import { plan } from "../../../src/operator/compute/plan.ts";
 import { ProjectWatcher } from "../../../src/operator/connection/project-watcher.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
-import { type ViewFields, view } from "../../support/builders.ts";
+import { madeBy, type ViewFields, view } from "../../support/builders.ts";
 import { clientOf, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { MemoryCluster } from "../cluster/memory-cluster.ts";
 
@@ -125,4 +125,12 @@ export class Acting {
       this.hands.watcher.turn.give(self.metadata.uid);
     }
   }
+}
+
+/** One that is linked and carried out, and a list that shows its endpoint. */
+export function standing(spec: object = {}, annotations: object = {}) {
+  const acting = new Acting();
+  const metadata = { ...linked, annotations: { ...linked.annotations, ...annotations } };
+  const self = acting.stored({ metadata, spec, status: settled });
+  return { acting, self, seen: (fields = {}) => ({ endpoints: [madeBy(self, fields)] }) };
 }

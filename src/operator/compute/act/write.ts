@@ -6,10 +6,11 @@ import type { Compute } from "../../resources/compute.ts";
 import { conditionOf, timestamp } from "../../resources/conditions-of.ts";
 import { annotations } from "../../resources/names.ts";
 import { deletedMessage, stillListedMessage } from "../finalize.ts";
-import type { RestartMark } from "../observe/marks.ts";
+import { type RestartMark, restartMarkOf } from "../observe/marks.ts";
 import { generationOf } from "../observe/view.ts";
 import { type Note, type Outcome, shown, unchanged } from "../outcome.ts";
 import { progressMessage } from "../plan/linked.ts";
+import { wasRestarted } from "../plan/restart.ts";
 import type { Step } from "../step.ts";
 import { changing } from "./failures.ts";
 import { type Hands, patched, release } from "./hands.ts";
@@ -65,7 +66,7 @@ export async function restartEndpoint(
   compute: Compute,
   hands: Hands,
 ): Promise<Outcome> {
-  const { watcher, client, memory, signal, cluster } = hands;
+  const { watcher, client, memory, signal } = hands;
   const { endpointID, value } = step;
   const seen = watcher.listing?.endpoints.find(({ id }) => id === endpointID);
   const latest = await watcher.operations.latest(endpointID, client);
@@ -80,6 +81,11 @@ export async function restartEndpoint(
     );
   }
   const before = latest.kind === "told" ? latest.operations : undefined;
+  const mark = restartMarkOf(compute);
+  const earlier = mark?.value === value ? mark : undefined;
+  // The plan may have been made without them, where they could not be read at that time.
+  if (earlier !== undefined && wasRestarted(earlier, seen ?? {}, before ?? []))
+    return restarted({ endpointID, value }, compute, hands);
   const marked = await markRestart(value, seen?.started_at, before, compute, hands);
   const answer = await client.restartEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = watcher.wrote(endpointID);
@@ -101,9 +107,30 @@ export async function restartEndpoint(
     memory.restarted = value;
     return { ...unchanged(marked), restarted: value, notes: [] };
   }
-  const unmarked = await patched(cluster, guardedPatch(marked).removeAnnotation(annotations.pendingRestart), marked);
+  const unmarked = await unmark(earlier, marked, hands);
   // Where that could not be asked just now, it is soon, and not only when a refusal is tried again.
   return holdBack(step, resting === false ? answer : resting, `restart endpoint ${endpointID}`, unmarked, hands);
+}
+
+/** A marked restart that shows at the service is done. */
+export function restarted(
+  { endpointID, value }: Pick<Extract<Step, { step: "restarted" }>, "endpointID" | "value">,
+  compute: Compute,
+  { memory }: Pick<Hands, "memory">,
+): Outcome {
+  memory.restarted = value;
+  return shown(compute, "Restarting", `Endpoint ${endpointID} was restarted.`, {
+    restarted: value,
+    notes: [{ type: "Normal", reason: "Restarted", message: `Restarted endpoint ${endpointID}.` }],
+  });
+}
+
+/** This POST did nothing. Of an earlier one nothing is known yet, and it may be what was in the way: its mark stays. */
+function unmark(earlier: RestartMark | undefined, marked: Compute, { cluster }: Hands): Promise<Compute> {
+  const patch = guardedPatch(marked);
+  if (earlier === undefined) patch.removeAnnotation(annotations.pendingRestart);
+  else patch.setAnnotation(annotations.pendingRestart, JSON.stringify(earlier));
+  return patched(cluster, patch, marked);
 }
 
 /** Whether a compute does not run: asked now, for it may have woken since the list. Some services show lists alone. */

@@ -1,8 +1,7 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import { claimOnBranch, claimOnEndpoint } from "../observe/claims.ts";
 import { type Link, type Proof, recordedID } from "../observe/link.ts";
-import { createMarkOf, type RestartMark, restartMarkOf } from "../observe/marks.ts";
+import { createMarkOf } from "../observe/marks.ts";
 import { annotation, generationOf, isGuarded, type List, shownReason, type View, who } from "../observe/view.ts";
 import { isProgress, nextLook, type Progress } from "../reasons.ts";
 import type { Step } from "../step.ts";
@@ -260,37 +259,4 @@ function blockedMove(differences: readonly Difference[], view: View, list: List)
         message: `Branch ${branchID} has the primary ${claim.endpoint.id}, which no Compute owns: the endpoint cannot be moved there. Delete it at the service, or name another branch.`,
       };
   }
-}
-
-/** Any new value of the annotation `restartedAt` asks for one restart; a mark stands while its outcome is not known. */
-export const restart: Rule = ({ compute, memory }, list) => {
-  if (list.links.link === undefined) return undefined;
-  const { endpoint } = list.links.link;
-  const asked = annotation(compute, "restartedAt");
-  const mark = restartMarkOf(compute);
-  const known = (compute.status.observedGeneration ?? -1) >= 0;
-  if (asked === undefined || asked === compute.status.restartedAt || !known) {
-    return mark === undefined ? undefined : { step: "unmark", mark: "pendingRestart" };
-  }
-  if (memory.restarted === asked || (mark?.value === asked && wasRestarted(mark, endpoint, list.lookedUp ?? []))) {
-    return { step: "restarted", endpointID: endpoint.id, value: asked };
-  }
-  return { step: "restart", endpointID: endpoint.id, value: asked };
-};
-
-/** Whether a marked restart shows: a suspend and a start created since, or the compute started anew since. */
-function wasRestarted(mark: RestartMark, endpoint: Endpoint, operations: readonly Operation[]): boolean {
-  if (hasStartedSince(mark, endpoint)) return true;
-  const { newestOperation } = mark;
-  // What was there before is not known: any of these may be older than the mark.
-  if (newestOperation === undefined) return false;
-  const newer = operations.filter(({ created_at }) => (created_at ?? "") > newestOperation);
-  const has = (action: string) => newer.some((operation) => operation.action === action);
-  return has("suspend_compute") && has("start_compute");
-}
-
-/** Another start may have been under way at the mark, or over and not yet listed: only what came after all that counts. */
-function hasStartedSince({ startedAt, restedSince }: RestartMark, { started_at }: Endpoint): boolean {
-  if (started_at === undefined || started_at === startedAt || restedSince === undefined) return false;
-  return restedSince === "" || Date.parse(started_at) > Date.parse(restedSince);
 }

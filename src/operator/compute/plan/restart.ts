@@ -1,0 +1,45 @@
+import type { Endpoint } from "../../../api/endpoint.ts";
+import type { Operation } from "../../../api/operation.ts";
+import { type RestartMark, restartMarkOf } from "../observe/marks.ts";
+import { annotation } from "../observe/view.ts";
+import type { Rule } from "./rule.ts";
+
+/** Any new value of the annotation `restartedAt` asks for one restart; a mark stands while its outcome is not known. */
+export const restart: Rule = ({ compute, memory }, list) => {
+  if (list.links.link === undefined) return undefined;
+  const { endpoint } = list.links.link;
+  const asked = annotation(compute, "restartedAt");
+  const mark = restartMarkOf(compute);
+  const known = (compute.status.observedGeneration ?? -1) >= 0;
+  if (asked === undefined || asked === compute.status.restartedAt || !known) {
+    return mark === undefined ? undefined : { step: "unmark", mark: "pendingRestart" };
+  }
+  if (memory.restarted === asked || (mark?.value === asked && wasRestarted(mark, endpoint, list.lookedUp ?? []))) {
+    return { step: "restarted", endpointID: endpoint.id, value: asked };
+  }
+  return { step: "restart", endpointID: endpoint.id, value: asked };
+};
+
+/** Whether a marked restart shows: a suspend and a start created since, or the compute started anew since. */
+export function wasRestarted(
+  mark: RestartMark,
+  endpoint: Pick<Endpoint, "started_at">,
+  operations: readonly Operation[],
+): boolean {
+  if (hasStartedSince(mark, endpoint)) return true;
+  const { newestOperation } = mark;
+  // What was there before is not known: any of these may be older than the mark.
+  if (newestOperation === undefined) return false;
+  const newer = operations.filter(({ created_at }) => (created_at ?? "") > newestOperation);
+  const has = (action: string) => newer.some((operation) => operation.action === action);
+  return has("suspend_compute") && has("start_compute");
+}
+
+/** Another start may have been under way at the mark, or over and not yet listed: only what came after all that counts. */
+function hasStartedSince(
+  { startedAt, restedSince }: RestartMark,
+  { started_at }: Pick<Endpoint, "started_at">,
+): boolean {
+  if (started_at === undefined || started_at === startedAt || restedSince === undefined) return false;
+  return restedSince === "" || Date.parse(started_at) > Date.parse(restedSince);
+}
