@@ -1,5 +1,3 @@
-import type { z } from "zod";
-import type { Operation } from "../../api/operation.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 /**
@@ -107,20 +105,4 @@ function retryAfter({ retryAfterMs }: ServiceResponse): { retryAfterMs?: number 
 
 function clip(text: string): string {
   return text.length <= longestMessage ? text : `${text.slice(0, longestMessage)}…`;
-}
-
-/** An operation's error is shown to people too. */
-export function withoutKey(operation: Operation, hiding: (text: string) => string): Operation {
-  return operation.error === undefined ? operation : { ...operation, error: hiding(operation.error) };
-}
-
-/** An answer with something else made of its value. */
-export function mapped<T, U>(answer: Answer<T>, map: (value: T) => U): Answer<U> {
-  return answer.kind === "ok" ? { ...answer, value: map(answer.value) } : answer;
-}
-
-/** Where an answer makes no sense; names in it are the service's own and may be of any length. */
-export function placeOf({ issues: [issue] }: z.ZodError): string {
-  if (issue === undefined || issue.path.length === 0) return "";
-  return ` at ${issue.path.join(".").slice(0, 200)}`;
 }

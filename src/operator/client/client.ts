@@ -5,38 +5,20 @@ import { type Endpoint, EndpointAnswer, EndpointsAnswer } from "../../api/endpoi
 import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
 import { type Account, accountThrough } from "./account.ts";
-import { type AdmissionOptions, admission } from "./admission.ts";
-import { type Answer, type Failure, failureOf, mapped, placeOf, withoutKey } from "./answer.ts";
+import { type Answer, type Failure, failureOf } from "./answer.ts";
+import { type ExchangeOptions, exchange } from "./exchange.ts";
 import { Fare } from "./fare.ts";
-import { mostBytes, NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
+import { mostBytes } from "./transport.ts";
 
-/** Told of every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
-export type RequestObserver = (sent: { method: string; route: string; code: string; seconds: number }) => void;
-
-export interface ServiceClientOptions extends AdmissionOptions {
-  account: Account;
-  transport: ServiceTransport;
-  /** Called right before a write is sent; what it throws stops the write (leadership). */
-  beforeWrite: () => void;
+export interface ServiceClientOptions extends ExchangeOptions {
   onFailure?: (failure: Failure) => void;
-  observe?: RequestObserver;
 }
-
-type Call = Pick<ServiceRequest, "method" | "body" | "query"> & { route: string; ids: readonly string[] };
-
-type Sent = { kind: "answered"; response: ServiceResponse } | { kind: "failed"; failure: Failure };
 
 /** What a write to an endpoint came to. */
 export interface Written {
   endpoint: Endpoint | undefined;
   operations: Operation[];
 }
-
-/**
- * Deadlines in milliseconds. A write's is shorter than lease duration less renew deadline (15 s less 10 s), so that
- * none is in flight when another leader may begin.
- */
-export const deadlines = { write: 4500, read: 9000 } as const;
 
 /** How many pages of projects are read at most: 400 each. */
 const mostProjectPages = 50;
@@ -187,7 +169,8 @@ export class ServiceClient {
     signal: AbortSignal,
     query?: Readonly<Record<string, string>>,
   ): Promise<Answer<T>> {
-    const sent = await this.#send({ method: "GET", route, ids, ...(query === undefined ? {} : { query }) }, signal);
+    const call = { method: "GET", route, ids, ...(query === undefined ? {} : { query }) } as const;
+    const sent = await exchange(this.#options, call, signal);
     if (sent.kind === "failed") return this.#failed(sent.failure);
     const { response } = sent;
     if (response.status >= 200 && response.status < 300 && response.json) {
@@ -207,7 +190,8 @@ export class ServiceClient {
     body: unknown,
     signal: AbortSignal,
   ): Promise<Answer<Written>> {
-    const sent = await this.#send({ method, route, ids, ...(body === undefined ? {} : { body }) }, signal);
+    const call = { method, route, ids, ...(body === undefined ? {} : { body }) };
+    const sent = await exchange(this.#options, call, signal);
     if (sent.kind === "failed") return this.#failed(sent.failure);
     const { response } = sent;
     if (response.status < 200 || response.status >= 300) return this.#failed(failureOf(response, true, this.#hiding));
@@ -236,64 +220,29 @@ export class ServiceClient {
     return this.#failed({ kind: "unavailable", message: `${call}: an answer that makes no sense${why}` });
   }
 
-  async #send(call: Call, signal: AbortSignal): Promise<Sent> {
-    const { inHand } = this.#options;
-    inHand?.(1);
-    try {
-      return await this.#sendNow(call, signal);
-    } finally {
-      inHand?.(-1);
-    }
-  }
-
-  async #sendNow(call: Call, signal: AbortSignal): Promise<Sent> {
-    const { account, transport, budget, clock, beforeWrite, observe } = this.#options;
-    const write = call.method !== "GET";
-    const refused = await admission(this.#options, call, signal);
-    if (refused !== undefined) return { kind: "failed", failure: refused };
-    if (write) beforeWrite();
-    const { method, route } = call;
-    const startedAt = clock.monotonic();
-    const seconds = () => (clock.monotonic() - startedAt) / 1000;
-    try {
-      const response = await transport.send(
-        {
-          method,
-          baseURL: account.baseURL,
-          path: pathOf(route, call.ids),
-          ...(call.query === undefined ? {} : { query: call.query }),
-          ...(call.body === undefined ? {} : { body: call.body }),
-          key: account.key,
-          maxBytes: call.route === "/projects/{p}/endpoints" && !write ? mostBytes.endpoints : mostBytes.other,
-          ...(account.caBundle === undefined ? {} : { caBundle: account.caBundle }),
-        },
-        { signal, timeoutMs: write ? deadlines.write : deadlines.read },
-      );
-      observe?.({ method, route, code: String(response.status), seconds: seconds() });
-      if (response.retryAfterMs !== undefined && (response.status === 429 || response.status === 503)) {
-        budget.closeFor(response.retryAfterMs);
-      }
-      return { kind: "answered", response };
-    } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error;
-      observe?.({ method, route, code: "none", seconds: seconds() });
-      const message = `${method} ${route}: ${error.message}`;
-      return { kind: "failed", failure: write ? { kind: "ambiguous", message } : { kind: "unavailable", message } };
-    }
-  }
-
   #failed(failure: Failure): Failure {
     this.#options.onFailure?.(failure);
     return failure;
   }
 }
 
-function pathOf(route: string, ids: readonly string[]): string {
-  let next = 0;
-  return route.replaceAll(/\{\w\}/g, () => encodeURIComponent(ids[next++] ?? ""));
-}
-
 /** Whether an answer tells of the endpoint that the request was about, where it named one. */
 function isAbout([, endpointID]: readonly string[], { id }: Endpoint): boolean {
   return endpointID === undefined || id === endpointID;
+}
+
+/** An operation's error is shown to people too. */
+function withoutKey(operation: Operation, hiding: (text: string) => string): Operation {
+  return operation.error === undefined ? operation : { ...operation, error: hiding(operation.error) };
+}
+
+/** An answer with something else made of its value. */
+function mapped<T, U>(answer: Answer<T>, map: (value: T) => U): Answer<U> {
+  return answer.kind === "ok" ? { ...answer, value: map(answer.value) } : answer;
+}
+
+/** Where an answer makes no sense; names in it are the service's own and may be of any length. */
+function placeOf({ issues: [issue] }: z.ZodError): string {
+  if (issue === undefined || issue.path.length === 0) return "";
+  return ` at ${issue.path.join(".").slice(0, 200)}`;
 }

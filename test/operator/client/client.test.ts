@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Failure } from "../../../src/operator/client/answer.ts";
 import { RequestBudget } from "../../../src/operator/client/budget.ts";
-import { deadlines } from "../../../src/operator/client/client.ts";
+import { deadlines } from "../../../src/operator/client/exchange.ts";
 import { NoAnswer, type ServiceResponse } from "../../../src/operator/client/transport.ts";
 import { endpoint, operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
