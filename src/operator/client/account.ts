@@ -1,4 +1,5 @@
 import { throughOf } from "../resources/through.ts";
+import { remembered } from "../runtime/remembered.ts";
 import type { ApiKey } from "./api-key.ts";
 
 /** Whom and where a client speaks for. */
@@ -11,14 +12,5 @@ export interface Account {
   organizationID?: string;
 }
 
-/** Asked for on every pass over a Compute; an account is never changed, only replaced. */
-const named = new WeakMap<Account, string>();
-
-/** Names base URL and key of an account, without giving the key away. */
-export function accountThrough(account: Account): string {
-  const known = named.get(account);
-  if (known !== undefined) return known;
-  const through = throughOf(account.baseURL, account.key.fingerprint());
-  named.set(account, through);
-  return through;
-}
+/** Names base URL and key of an account, without giving the key away. Asked for on every pass over a Compute. */
+export const accountThrough = remembered(({ baseURL, key }: Account) => throughOf(baseURL, key.fingerprint()));

@@ -1,16 +1,11 @@
 import { X509Certificate } from "node:crypto";
 import type { ServiceConnection } from "../resources/service-connection.ts";
+import { remembered } from "../runtime/remembered.ts";
 
-const problems = new WeakMap<ServiceConnection, { problem: string | undefined }>();
-
-/** What is wrong with the certificates in `spec.caBundle`, in a sentence; each version of a connection is read once. */
-export function caBundleProblem(connection: ServiceConnection): string | undefined {
-  const { caBundle } = connection.spec;
-  if (caBundle === undefined) return undefined;
-  const known = problems.get(connection) ?? { problem: problemIn(caBundle) };
-  problems.set(connection, known);
-  return known.problem;
-}
+/** What is wrong with the certificates in `spec.caBundle`, in a sentence. */
+export const caBundleProblem = remembered(({ spec: { caBundle } }: ServiceConnection) =>
+  caBundle === undefined ? undefined : problemIn(caBundle),
+);
 
 function problemIn(pem: string): string | undefined {
   const begins = pem.split("-----BEGIN CERTIFICATE-----").length - 1;

@@ -3,6 +3,7 @@ import { secondsOf } from "../resources/duration.ts";
 import { finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
+import { remembered } from "../runtime/remembered.ts";
 import { normalisedBaseURL } from "./base-url.ts";
 import { type Resolved, resolve, type Secret } from "./resolve.ts";
 import { Session, type SessionOptions, type Terms } from "./session.ts";
@@ -29,6 +30,8 @@ export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "on
   wakeConnections: (uids: Iterable<string>) => void;
 }
 
+const normalisedOf = remembered(({ spec }: ServiceConnection) => normalisedBaseURL(spec.baseURL));
+
 /** Turns connections into sessions; connections with one base URL, key, authority and organization share one. */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -37,7 +40,6 @@ export class Connections {
   readonly #joined = new Map<string, string>();
   /** What connections came to with the Secret that was looked at: neither is ever changed, only replaced. */
   readonly #resolved = new WeakMap<ServiceConnection, { secret: Secret | undefined; resolved: Resolved }>();
-  readonly #baseURLs = new WeakMap<ServiceConnection, { normalised: string | undefined }>();
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -61,10 +63,7 @@ export class Connections {
   /** The normalised base URL that a connection leads to, for claims; whether or not it can be used. */
   baseURLOf(namespace: string, name: string): string | undefined {
     const connection = this.#options.cache.connection(namespace, name);
-    if (connection === undefined) return undefined;
-    const known = this.#baseURLs.get(connection) ?? { normalised: normalisedBaseURL(connection.spec.baseURL) };
-    this.#baseURLs.set(connection, known);
-    return known.normalised;
+    return connection && normalisedOf(connection);
   }
 
   view(namespace: string, name: string, projectID: string): ConnectionView {

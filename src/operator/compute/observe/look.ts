@@ -4,6 +4,7 @@ import type { ConnectionView } from "../../connection/connections.ts";
 import type { Listing, ProjectWatcher } from "../../connection/project-watcher.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { annotations } from "../../resources/names.ts";
+import { remembered } from "../../runtime/remembered.ts";
 import type { Memory } from "../memory.ts";
 import { compare } from "../plan/fields.ts";
 import type { ClaimIndex } from "./claim-index.ts";
@@ -12,16 +13,8 @@ import { createdProof, EndpointIndex, hasArrived, linksOf, recordedID } from "./
 import { createMarkOf } from "./marks.ts";
 import { generationOf, isGuarded, type List } from "./view.ts";
 
-const indexes = new WeakMap<Listing, EndpointIndex>();
-
 /** One index per list, however many Computes look into it. */
-export function indexOf(listing: Listing): EndpointIndex {
-  const known = indexes.get(listing);
-  if (known !== undefined) return known;
-  const index = new EndpointIndex(listing.endpoints);
-  indexes.set(listing, index);
-  return index;
-}
+export const indexOf = remembered(({ endpoints }: Listing) => new EndpointIndex(endpoints));
 
 /** The Computes of the cluster that could lay claim to endpoints of the same project of the same service. */
 export function rivalsOf(compute: Compute, claims: ClaimIndex): Rivals {
