@@ -1,9 +1,9 @@
 import { computePoolSpec } from "../operator/resources/compute-pool.ts";
 import { computeSpec } from "../operator/resources/compute-spec.ts";
 import type { Misfit } from "../operator/resources/object.ts";
+import { isRecord } from "../operator/resources/record.ts";
 import { serviceConnectionSpec } from "../operator/resources/service-connection.ts";
 import { type StructuralSchema, structuralSchema } from "../operator/resources/structural-schema.ts";
-import { isRecord } from "./documents.ts";
 
 const specs = { Compute: computeSpec, ComputePool: computePoolSpec, ServiceConnection: serviceConnectionSpec };
 

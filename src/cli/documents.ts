@@ -1,4 +1,5 @@
 import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
+import { isRecord } from "../operator/resources/record.ts";
 
 /** One object of a manifest file, as it was written. */
 export interface ManifestObject {
@@ -63,10 +64,6 @@ function locator(file: string, document: Document, lines: LineCounter): (path: P
     }
     return file;
   };
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function firstLine(text: string): string {

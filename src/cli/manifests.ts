@@ -4,9 +4,10 @@ import { type ComputePool, parseComputePool } from "../operator/resources/comput
 import { objectName } from "../operator/resources/fields.ts";
 import { API_KEY_SECRET_TYPE, API_VERSION, GROUP } from "../operator/resources/names.ts";
 import type { Parsed } from "../operator/resources/object.ts";
+import { isRecord } from "../operator/resources/record.ts";
 import { parseServiceConnection, type ServiceConnection } from "../operator/resources/service-connection.ts";
 import { allowedAt, type OurKind, ourKinds, unknownFields } from "./check-fields.ts";
-import { isRecord, type ManifestObject } from "./documents.ts";
+import type { ManifestObject } from "./documents.ts";
 import { secretOf } from "./secret.ts";
 
 /** An object of a manifest and the place where it stands. */

@@ -1,3 +1,4 @@
+import { asRecord } from "../resources/record.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";
 import { ClusterError, ClusterUnreachable, errorOf, isNotFound } from "./errors.ts";
 import type { JsonPatchOperation } from "./json-patch.ts";
@@ -178,10 +179,6 @@ function pageOf(response: ClusterResponse, path: string): ListPage {
   }
   const page: ListPage = { items: items ?? [], resourceVersion };
   return typeof token === "string" && token !== "" ? { ...page, continue: token } : page;
-}
-
-function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
 function queryOf(parameters: object): Record<string, string> {

@@ -1,3 +1,4 @@
+import { asRecord } from "../resources/record.ts";
 import { Expected } from "../runtime/expected.ts";
 import type { ClusterResponse } from "./transport.ts";
 
@@ -44,8 +45,8 @@ export class ClusterUnreachable extends Expected {
 
 /** What an answer that is not a success says, `doing` naming the request, e.g. `GET /api/v1/secrets`. */
 export function errorOf(response: ClusterResponse, doing: string): ClusterError {
-  const status = record(response.body);
-  const details = record(status.details);
+  const status = asRecord(response.body);
+  const details = asRecord(status.details);
   const seconds = details.retryAfterSeconds;
   const message = text(status.message);
   return new ClusterError({
@@ -60,7 +61,7 @@ export function errorOf(response: ClusterResponse, doing: string): ClusterError 
 
 /** The same for the object of a watch's ERROR line, whose status is inside. */
 export function errorOfStatus(status: unknown, doing: string): ClusterError {
-  const code = record(status).code;
+  const code = asRecord(status).code;
   return errorOf({ status: typeof code === "number" ? code : 500, body: status }, doing);
 }
 
@@ -116,13 +117,9 @@ function hasStatus(error: unknown, status: number): boolean {
 function causesOf(causes: unknown): StatusCause[] {
   if (!Array.isArray(causes)) return [];
   return causes.map((cause) => {
-    const { reason, message, field } = record(cause);
+    const { reason, message, field } = asRecord(cause);
     return { reason: text(reason), message: text(message), field: text(field) };
   });
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
 function text(value: unknown): string {

@@ -1,3 +1,4 @@
+import { asRecord } from "../resources/record.ts";
 import type { Logger } from "../runtime/log.ts";
 import { apiVersionOf, isObjectOf, type KubeObject, nameOf, type ResourceKind } from "./objects.ts";
 
@@ -39,9 +40,8 @@ function whole<T extends KubeObject>(kind: ResourceKind<T>, object: T): T {
   return Object.hasOwn(object, "kind") ? object : { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind };
 }
 
-function metadataOf(raw: unknown): { name?: unknown; namespace?: unknown; uid?: unknown; resourceVersion?: unknown } {
-  if (typeof raw !== "object" || raw === null || !("metadata" in raw)) return {};
-  return typeof raw.metadata === "object" && raw.metadata !== null ? raw.metadata : {};
+function metadataOf(raw: unknown): Record<string, unknown> {
+  return asRecord(asRecord(raw).metadata);
 }
 
 function nameIn(raw: unknown): string {

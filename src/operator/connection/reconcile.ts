@@ -9,6 +9,7 @@ import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
 import { API_KEY_SECRET_TYPE, finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
+import { asRecord } from "../resources/record.ts";
 import {
   parseServiceConnection,
   type ServiceConnection,
@@ -273,8 +274,6 @@ function hasFinalizer({ metadata }: KubeObject): boolean {
 }
 
 function connectionNameOf(raw: unknown): string | undefined {
-  const spec = typeof raw === "object" && raw !== null && "spec" in raw ? raw.spec : undefined;
-  const ref = typeof spec === "object" && spec !== null && "connectionRef" in spec ? spec.connectionRef : undefined;
-  const name = typeof ref === "object" && ref !== null && "name" in ref ? ref.name : undefined;
+  const { name } = asRecord(asRecord(asRecord(raw).spec).connectionRef);
   return typeof name === "string" ? name : "default";
 }

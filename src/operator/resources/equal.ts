@@ -1,3 +1,5 @@
+import { isRecord } from "./record.ts";
+
 /** Whether two values are the same once written as JSON: order of members and absent members do not count. */
 export function sameJSON(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -12,8 +14,4 @@ export function sameJSON(a: unknown, b: unknown): boolean {
   const names = Object.keys(a);
   if (!names.every((name) => sameJSON(a[name], Object.hasOwn(b, name) ? b[name] : undefined))) return false;
   return Object.keys(b).every((name) => b[name] === undefined || Object.hasOwn(a, name));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
