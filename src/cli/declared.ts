@@ -1,3 +1,4 @@
+import { nameOf } from "../operator/compute/observe/view.ts";
 import { memberSpec, membersOf, planPool } from "../operator/pool/plan.ts";
 import type { Compute } from "../operator/resources/compute.ts";
 import type { ComputePool } from "../operator/resources/compute-pool.ts";
@@ -13,7 +14,7 @@ export function declaredComputes({ computes, pools }: Manifests): {
   computes: Declared<Compute>[];
   problems: string[];
 } {
-  const all = new Map(computes.map((declared) => [keyOf(declared.object), identified(declared)]));
+  const all = new Map(computes.map((declared) => [nameOf(declared.object), identified(declared)]));
   const problems: string[] = [];
   for (const { object: pool, where } of pools) {
     const { name, namespace = "" } = pool.metadata;
@@ -28,24 +29,20 @@ export function declaredComputes({ computes, pools }: Manifests): {
     if (plan.blocked !== undefined) problems.push(`${where}: ${label}: ${plan.blocked}`);
     for (const index of plan.create) {
       const made = identified({ object: memberOf(pool, index), where });
-      all.set(keyOf(made.object), made);
+      all.set(nameOf(made.object), made);
     }
     for (const { index, compute } of plan.update) {
       const generation = (compute.metadata.generation ?? 0) + 1;
       const object = { ...compute, metadata: { ...compute.metadata, generation }, spec: memberSpec(pool, index) };
-      all.set(keyOf(object), { object, where });
+      all.set(nameOf(object), { object, where });
     }
     for (const { compute } of plan.remove) {
       const deletionTimestamp = compute.metadata.creationTimestamp ?? "";
-      all.set(keyOf(compute), { object: { ...compute, metadata: { ...compute.metadata, deletionTimestamp } }, where });
+      all.set(nameOf(compute), { object: { ...compute, metadata: { ...compute.metadata, deletionTimestamp } }, where });
     }
   }
   const sorted = [...all].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return { computes: sorted.map(([, declared]) => declared), problems };
-}
-
-function keyOf({ metadata }: Compute): string {
-  return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
 function identified({ object, where }: Declared<Compute>): Declared<Compute> {

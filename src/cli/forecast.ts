@@ -1,5 +1,5 @@
 import { linksOf } from "../operator/compute/observe/link.ts";
-import { shownReason } from "../operator/compute/observe/view.ts";
+import { nameOf, shownReason } from "../operator/compute/observe/view.ts";
 import { compare } from "../operator/compute/plan/fields.ts";
 import type { Reason } from "../operator/compute/reasons.ts";
 import type { Step } from "../operator/compute/step.ts";
@@ -61,7 +61,7 @@ export function forecastOf({ step, adopted }: Foreseen, tracked: Tracked): Forec
   const linked = listing?.kind === "listed" ? linksOf(compute, listing.index).link?.endpoint : undefined;
   const { projectID, branchID, type } = compute.spec;
   return {
-    compute: `${compute.metadata.namespace ?? ""}/${compute.metadata.name}`,
+    compute: nameOf(compute),
     project: projectID,
     branch: branchID,
     type,

@@ -3,6 +3,7 @@ import type { ReflectorOptions } from "./cluster/reflector.ts";
 import { Reflectors } from "./cluster/reflectors.ts";
 import type { Change } from "./cluster/store.ts";
 import { type Secret, secretKind } from "./connection/resolve.ts";
+import { ConnectionUsers } from "./connection-users.ts";
 import { type Compute, computeKind, parseCompute } from "./resources/compute.ts";
 import { type ComputePool, computePoolKind, parseComputePool } from "./resources/compute-pool.ts";
 import { API_KEY_SECRET_TYPE, labels } from "./resources/names.ts";
@@ -16,7 +17,6 @@ import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
 import { crdIsGoing } from "./uninstalling.ts";
-import { ConnectionUsers } from "./users.ts";
 
 export interface CachesOptions {
   client: ClusterClient;

@@ -1,5 +1,4 @@
 import type { Caches } from "./caches.ts";
-import type { Listing } from "./connection/project-watcher.ts";
 import type { Session } from "./connection/session.ts";
 import { conditionOf } from "./resources/conditions-of.ts";
 import type { Clock } from "./runtime/clock.ts";
@@ -37,39 +36,4 @@ export function measureState(metrics: Metrics, { leading, caches, sessions, dele
       metrics.endpointListAge.set({ project }, (clock.monotonic() - listing.startedAt) / 1000);
     }
   }
-}
-
-/**
- * Counts compute-unit hours as an upper bound: the largest size of each compute times the time between two lists that
- * both show it active. The size in use is not shown by the service.
- */
-export class UsageMeter {
-  readonly #metrics: Metrics;
-  readonly #before = new Map<string, Listing>();
-
-  constructor(metrics: Metrics) {
-    this.#metrics = metrics;
-  }
-
-  /** Nobody lists the project any more. */
-  forget(project: string): void {
-    this.#before.delete(project);
-  }
-
-  listed(project: string, listing: Listing): void {
-    const before = this.#before.get(project);
-    this.#before.set(project, listing);
-    if (before === undefined) return;
-    const hours = (listing.startedAt - before.startedAt) / 3_600_000;
-    const wasActive = new Set(before.endpoints.filter(isActive).map(({ id }) => id));
-    const sizes = listing.endpoints
-      .filter((endpoint) => isActive(endpoint) && wasActive.has(endpoint.id))
-      .map(({ autoscaling_limit_max_cu: cu }) => cu ?? 0);
-    const size = sizes.reduce((sum, cu) => sum + cu, 0);
-    if (size > 0) this.#metrics.computeUnitHours.add({ project }, size * hours);
-  }
-}
-
-function isActive({ current_state }: Listing["endpoints"][number]): boolean {
-  return current_state === "active";
 }

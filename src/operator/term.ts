@@ -25,8 +25,8 @@ import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
 import type { QueueProgress } from "./runtime/queue.ts";
-import { UsageMeter } from "./state-metrics.ts";
 import { crdIsGoing } from "./uninstalling.ts";
+import { UsageMeter } from "./usage-meter.ts";
 
 export interface TermOptions {
   cluster: ClusterClient;
@@ -261,10 +261,9 @@ export class Term {
 
   #note(step: string, compute: Compute, notes: readonly Note[]): void {
     const { log, metrics } = this.#options;
-    for (const { reason } of notes) if (reason === "DriftCorrected") metrics.driftCorrections.add({});
-    if (notes.length === 0) return;
     const { namespace, name } = compute.metadata;
     for (const { type, reason, message } of notes) {
+      if (reason === "DriftCorrected") metrics.driftCorrections.add({});
       const fields = { namespace, name, endpoint: recordedID(compute), step, reason };
       if (type === "Warning") log.warn(fields, message);
       else log.info(fields, message);
