@@ -15,6 +15,9 @@ const polling = { firstMs: 300, factor: 1.5, mostMs: 5000 } as const;
 /** After this long without news an operation no longer counts as blocking its project, in milliseconds. */
 const staleAfterMs = 60_000;
 
+/** A service that refuses the call is asked again after this long, in milliseconds: a right may have been missing. */
+const refusedForMs = 600_000;
+
 /** How many operations are remembered per project, and of how many that were given up at least their ids. */
 const mostRemembered = 1000;
 
@@ -41,7 +44,9 @@ export class Operations {
   readonly #givenUp = new Set<string>();
   #timer: Cancel | undefined;
   #delayMs: number = polling.firstMs;
-  #supported = true;
+  /** Once the service has answered the call it does not lack it: whatever it says to one is no more than a failure. */
+  #hasAnswered = false;
+  #refusedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: OperationsOptions) {
     this.#options = options;
@@ -87,7 +92,8 @@ export class Operations {
     const { projectID, signal } = this.#options;
     if (!this.#supported) return { kind: "untold" };
     const answer = await client.listOperations(projectID, signal);
-    if (answer.kind !== "ok") return isNoCall(answer) ? { kind: "untold" } : { kind: "failed", failure: answer };
+    if (answer.kind !== "ok") return this.#isNoCall(answer) ? { kind: "untold" } : { kind: "failed", failure: answer };
+    this.#hasAnswered = true;
     const operations = answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID);
     // Of a busy project the newest may hold none of it, though it has some.
     const cutShort = operations.length === 0 && answer.value.length >= operationsListed;
@@ -96,6 +102,15 @@ export class Operations {
 
   stop(): void {
     this.#timer?.();
+  }
+
+  get #supported(): boolean {
+    return this.#options.clock.monotonic() >= this.#refusedUntil;
+  }
+
+  /** Whether the service has no such call, or not for this key. */
+  #isNoCall({ kind }: Failure): boolean {
+    return !this.#hasAnswered && (kind === "notFound" || kind === "refused" || kind === "forbidden");
   }
 
   #inProgress() {
@@ -114,9 +129,10 @@ export class Operations {
     const { client, projectID, signal, onChange } = this.#options;
     try {
       const answer = await client.listOperations(projectID, signal);
-      if (answer.kind !== "ok" && isNoCall(answer)) {
+      if (answer.kind === "ok") this.#hasAnswered = true;
+      else if (this.#isNoCall(answer)) {
         // What is in progress shows in the endpoints' states alone.
-        this.#supported = false;
+        this.#refusedUntil = this.#options.clock.monotonic() + refusedForMs;
         this.#dropInProgress();
         onChange(undefined);
         return;
@@ -169,11 +185,6 @@ export class Operations {
       if (operationOutcome(operation.status) !== "in-progress") this.#known.delete(id);
     }
   }
-}
-
-/** Whether the service has no such call, or not for this key. */
-function isNoCall({ kind }: Failure): boolean {
-  return kind === "notFound" || kind === "refused" || kind === "forbidden";
 }
 
 function newestFirst(a: Operation, b: Operation): number {

@@ -102,6 +102,41 @@ describe("an operation of which nothing is heard", () => {
   );
 });
 
+describe("a service that refuses the call", () => {
+  const refused = () => refusal(404, "project not found");
+
+  test("after it had answered it has not lost it: operations are followed on, and of the latest nothing is known", async () => {
+    const { clock, service, client, state, operations, changes } = following([operation()]);
+    operations.follow([operation()]);
+    await clock.advance(300);
+    const answers = service.script;
+    service.script = refused;
+    await clock.advance(3000);
+    expect(operations.busy).toBe(true);
+    expect(await operations.latest("ep-one", client)).toMatchObject({ kind: "failed" });
+    service.script = answers;
+    state.listed = [operation({ status: "failed" })];
+    await clock.advance(5000);
+    expect(operations.of("ep-one")).toMatchObject([{ status: "failed" }]);
+    expect(changes).toEqual(["ep-one", undefined]);
+  });
+
+  test("is asked again ten minutes later, for the next operation that is followed", async () => {
+    const { clock, service, state, operations, polls } = following();
+    const answers = service.script;
+    service.script = refused;
+    operations.follow([operation()]);
+    await clock.advance(590_000);
+    expect(polls()).toBe(1);
+    service.script = answers;
+    await clock.advance(11_000);
+    state.listed = [operation({ id: "op-2", status: "failed" })];
+    operations.follow([operation({ id: "op-2" })]);
+    await clock.advance(300);
+    expect(operations.of("ep-one")).toMatchObject([{ id: "op-2", status: "failed" }]);
+  });
+});
+
 test("of operations that were given up the newest thousand are remembered, and not all there ever were", async () => {
   const { clock, operations, polls } = following();
   const ids = (from: number, to: number) =>
