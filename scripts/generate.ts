@@ -2,4 +2,4 @@
 import { writeFileSync } from "node:fs";
 import { generatedFiles } from "./generated-files.ts";
 
-for (const [path, content] of generatedFiles()) writeFileSync(path, content);
+for (const [path, content] of await generatedFiles()) writeFileSync(path, content);

@@ -8,7 +8,7 @@ import { referenceDocument } from "./reference.ts";
 const CHART = "deploy/helm/compute-operator";
 
 /** Every file that is worked out from another, by path, with what it must hold. */
-export function generatedFiles(): ReadonlyMap<string, string> {
+export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const definition of customResourceDefinitions()) {
     const name = `${definition.spec.names.plural}.yaml`;
@@ -20,7 +20,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   files.set(`${CHART}/files/rules.yaml`, stringify(spec, { lineWidth: 0 }));
   files.set("deploy/argocd/argocd-cm.yaml", stringify(argocdConfig(), { lineWidth: 0 }));
   files.set("docs/service-keys.md", keysDocument());
-  files.set("docs/reference.md", referenceDocument());
+  files.set("docs/reference.md", await referenceDocument());
   files.set("README.md", readmeWithStates());
   return files;
 }

@@ -1,5 +1,6 @@
 import { reasons } from "../src/operator/compute/reasons.ts";
 import { customResourceDefinitions } from "../src/operator/resources/crd.ts";
+import { referenceOfRun } from "./reference-of-run.ts";
 
 /** One schema of a CRD, as far as the reference shows it. */
 interface Schema {
@@ -18,8 +19,8 @@ interface Schema {
   "x-kubernetes-validations"?: readonly { rule: string; message?: string }[];
 }
 
-/** docs/reference.md: every field of every kind, and what each reason means for the conditions. */
-export function referenceDocument(): string {
+/** docs/reference.md: every field of every kind, what each reason means for the conditions, and what `run` takes and tells. */
+export async function referenceDocument(): Promise<string> {
   const kinds = customResourceDefinitions().map(({ spec }) => {
     const [version] = spec.versions;
     const schema: Schema = JSON.parse(JSON.stringify(version?.schema.openAPIV3Schema ?? {}));
@@ -34,8 +35,8 @@ export function referenceDocument(): string {
   return [
     "# Reference",
     "",
-    "Every field of the three kinds, as `kubectl explain` describes them, and every reason of a Compute's conditions.",
-    "Written by `npm run generate` from the same schemas that the CRDs are made of.",
+    "Every field of the three kinds, as `kubectl explain` describes them; every reason of a condition, event, flag and",
+    "metric. Written by `npm run generate` from the schemas that the CRDs are made of and from the operator itself.",
     "",
     ...kinds,
     "## Reasons of a Compute's conditions",
@@ -47,6 +48,7 @@ export function referenceDocument(): string {
       return `| \`${reason}\` | ${row.ready} | ${row.synced} | ${present(row.reconciling)} | ${present(row.stalled)} | ${looks[row.look]} |`;
     }),
     "",
+    ...(await referenceOfRun()),
   ].join("\n");
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { keepConnectionSecret } from "../../../src/operator/compute/connection-secret.ts";
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
@@ -77,6 +78,11 @@ describe("a connection Secret", () => {
       uri: "postgresql://app:p%40ss@ep-one.aws.example.com/shop?sslmode=require",
       "pooled-uri": "postgresql://app:p%40ss@ep-one-pooler.aws.example.com/shop?sslmode=require",
     });
+    const [, table = ""] =
+      /## The connection Secret\n(.*?)\n## /s.exec(readFileSync("docs/reference.md", "utf8")) ?? [];
+    const rows = table.split("\n").flatMap((row) => /^\| (`.*?`) \|/.exec(row)?.[1] ?? []);
+    const described = rows.flatMap((row) => [...row.matchAll(/`([\w-]+)`/g)].map(([, key]) => key));
+    expect(new Set(described)).toEqual(new Set(Object.keys(read() ?? {})));
     expect(stored()[0]).toMatchObject({
       type: "servicebinding.io/postgresql",
       metadata: { ownerReferences: [{ uid: self.metadata.uid, controller: true }] },
