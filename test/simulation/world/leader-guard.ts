@@ -1,4 +1,4 @@
-import { isJsonObject } from "../api-server/objects.ts";
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 
 /** A past leader may send the one request that was already past its check, and no more. */
@@ -19,9 +19,7 @@ export class LeaderGuard {
   /** Who holds the Lease by its record; absent where nobody does. */
   holder(): string | undefined {
     const [lease] = this.#server.store.list(this.#server.resource("coordination.k8s.io", "leases"));
-    const spec = lease?.["spec"];
-    const holder = isJsonObject(spec) ? spec["holderIdentity"] : undefined;
-    return typeof holder === "string" && holder !== "" ? holder : undefined;
+    return holderOf(lease);
   }
 
   wrote(process: string, what: string): void {
@@ -34,4 +32,11 @@ export class LeaderGuard {
     this.#afterwards.set(process, count);
     if (count > pastCheck) this.#report("one leader", `${process} sent ${what} while ${holder} holds the Lease`);
   }
+}
+
+/** Who holds a Lease; absent where nobody does. */
+export function holderOf(lease: KubeObject | undefined): string | undefined {
+  const spec = lease?.["spec"];
+  const holder = isJsonObject(spec) ? spec["holderIdentity"] : undefined;
+  return typeof holder === "string" && holder !== "" ? holder : undefined;
 }

@@ -21,8 +21,8 @@ export class Promises {
   readonly #clock: Clock;
   readonly #services: Services;
   readonly #namesShown: boolean;
-  /** When each operator process began. */
-  readonly #startedAt = new Map<string, number>();
+  /** Since when each process remembers what it sees: a term of leadership begins with nothing of what was before. */
+  readonly #knowsSince = new Map<string, number>();
   readonly #writes: ServiceWrite[] = [];
   readonly #restarts: RestartGuard;
   readonly #lists: ListGuard;
@@ -44,8 +44,13 @@ export class Promises {
 
   /** A process begins; `selector` where it takes care of some Computes only. */
   started(process: string, selector: string | undefined): void {
-    this.#startedAt.set(process, this.#clock.monotonic());
+    this.#knowsSince.set(process, this.#clock.monotonic());
     if (selector !== undefined) this.shards.started(process, selector);
+  }
+
+  /** A process came to lead. */
+  leads(process: string): void {
+    this.#knowsSince.set(process, this.#clock.monotonic());
   }
 
   /** A process that was stopped goes on where it was. */
@@ -172,7 +177,7 @@ export class Promises {
     const maker = this.register.get(uidOfMarker(name) ?? "");
     const taker = markerOf(compute.metadata.uid);
     if (this.#namesShown || maker === undefined || name === taker) return false;
-    const forgotten = maker.until < (this.#startedAt.get(process) ?? 0);
+    const forgotten = maker.until < (this.#knowsSince.get(process) ?? 0);
     if (linkedID(maker.compute) === id && !forgotten) return false;
     const mark = createMarkOf(compute);
     const fits = mark?.branchID === branchId && specOf(compute)["type"] === type;

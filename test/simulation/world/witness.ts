@@ -6,7 +6,7 @@ import type { ApiServer } from "../api-server/server.ts";
 import type { Change } from "../api-server/store.ts";
 import { BudgetGuard } from "./budget-guard.ts";
 import { KeyGuard } from "./key-guard.ts";
-import { LeaderGuard } from "./leader-guard.ts";
+import { holderOf, LeaderGuard } from "./leader-guard.ts";
 import type { Promises } from "./promises.ts";
 import type { ServiceWrite } from "./records.ts";
 import type { HeardAnswer } from "./service-port.ts";
@@ -70,7 +70,11 @@ export class Witness {
     const { promises, clock } = this.#options;
     const after = type === "DELETED" ? undefined : object;
     if (resource.plural === "computes") promises.computeChanged(previous, after, process);
-    if (process === undefined || resource.plural === "leases") return;
+    if (process === undefined) return;
+    if (resource.plural === "leases") {
+      if (holderOf(after) === process && holderOf(previous) !== process) promises.leads(process);
+      return;
+    }
     promises.clusterWritten({ process, at: clock.monotonic(), resource: resource.plural, before: previous, after });
     if (resource.plural !== "secrets" && this.keys.leakedIn(JSON.stringify(object))) {
       promises.report("keys stay secret", `${process} wrote a key into ${resource.plural} ${object.metadata.name}`);
