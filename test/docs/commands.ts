@@ -117,7 +117,12 @@ export function commandsFor(test: string): Documented[] {
 }
 
 /** What a page leaves to its reader. */
-const placeholders: Readonly<Record<string, string>> = { NAME: "shop-primary", FIELD: "branchID", COMMAND: "crds" };
+const placeholders: Readonly<Record<string, string>> = {
+  NAME: "shop-primary",
+  NAMESPACE: "shop",
+  FIELD: "branchID",
+  COMMAND: "crds",
+};
 
 /** A command with something put in for each word that a page leaves open. */
 export function filledIn(text: string): string {

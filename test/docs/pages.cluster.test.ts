@@ -1,8 +1,9 @@
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
 import { ServiceProcess } from "../support/processes.ts";
 import { needsTools, pathOf } from "../tools/tools.ts";
 import { blocksOf } from "./blocks.ts";
@@ -132,7 +133,8 @@ it.each(values)("the chart takes the value %s of docs/install.md", async (value)
   expect({ output, status }).toEqual({ output, status: 0 });
 });
 
-const manifests = pages
+const isKustomization = (manifest: string) => /^kind: Kustomization$/m.test(manifest);
+const blocks = pages
   .filter((page) => page !== "README.md")
   .flatMap((page) => blocksOf(page, "yaml").map((manifest) => ({ page, manifest })))
   .filter(({ manifest }) => /^kind:/m.test(manifest));
@@ -140,8 +142,23 @@ const manifests = pages
 it("every manifest of the documents is taken by the API server", async () => {
   const [cluster] = clusters;
   if (cluster === undefined) throw new Error("there is no cluster");
-  for (const { manifest } of manifests) {
+  for (const { manifest } of blocks) {
+    if (isKustomization(manifest)) continue;
     const applied = await kubectl(["apply", "--dry-run=server", "-f", "-"], { ...optionsOf(cluster), input: manifest });
     expect(applied).toContain("(server dry run)");
   }
 });
+
+it.each(blocks.filter(({ manifest }) => isKustomization(manifest)))(
+  "the kustomization of $page, beside a clone, names the image and passes the flag",
+  async ({ manifest }) => {
+    const { path, remove } = temporaryDirectory("kustomization");
+    symlinkSync(process.cwd(), join(path, "compute-operator"));
+    writeFileSync(join(path, "kustomization.yaml"), manifest);
+    const { status, output } = await shells.kubectl.type(`kubectl kustomize ${path}`);
+    remove();
+    expect({ output, status }).toEqual({ output, status: 0 });
+    expect(output).toMatch(/image: registry.example.com\/compute-operator:[0-9.]+$/m);
+    expect(output).toContain("- --allowed-base-url=https://*.example.com/api/v2");
+  },
+);
