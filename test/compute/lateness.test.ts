@@ -56,6 +56,25 @@ describe("a create that hangs somewhere while its connection dies", () => {
   });
 });
 
+it("what a create that hangs somewhere makes goes with its Compute, though somebody has linked that to another endpoint", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  const { endpoint } = world.console("POST", "/projects/shop/endpoints", {
+    endpoint: { branch_id: place.branchID, type: "read_only" },
+  });
+  world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
+  world.declare(0, replica);
+  await world.clock.advance(5000);
+  const [sent] = world.host.calls.filter(({ method }) => method === "POST");
+  world.annotate(0, "endpoint-id", endpoint.id);
+  await world.clock.advance(3000);
+  world.remove(0);
+  await world.clock.advance(5000);
+  world.console("POST", "/projects/shop/endpoints", sent?.body);
+  await world.clock.advance(120_000);
+  expect(world.isGone(0)).toBe(true);
+  expect(world.endpoints.map(({ id }) => id)).toEqual([endpoint.id]);
+});
+
 it("a watch that is seconds behind our own writes makes nothing happen twice, and leaves no mark behind", async () => {
   const slow = {
     ...calm,

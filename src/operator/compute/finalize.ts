@@ -1,7 +1,7 @@
 import type { Compute } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
-import { claimOnEndpoint } from "./observe/claims.ts";
-import { recordedID } from "./observe/link.ts";
+import { type Claim, claimOnEndpoint } from "./observe/claims.ts";
+import { type Link, recordedID } from "./observe/link.ts";
 import { createMarkOf } from "./observe/marks.ts";
 import { annotation, type List, lossConfirmed, type View, who } from "./observe/view.ts";
 import { deleteDueInMs } from "./plan/deletes.ts";
@@ -72,35 +72,37 @@ function deletion(view: View, list: List): Step {
   const extra = extras.find(({ id }) => deleteDueInMs(view, id) === 0);
   if (extra !== undefined) return { step: "delete", endpointID: extra.id, why: "surplus" };
   if (links.link !== undefined) {
-    const { endpoint, proof } = links.link;
+    const { endpoint } = links.link;
     const claim = claimOnEndpoint(compute, endpoint, rivals, list.endpoints);
-    if (claim.kind === "taken") {
-      return {
-        step: "release",
-        event: "Released",
-        message: `Endpoint ${endpoint.id} is kept: it belongs to ${who(claim.by)}.`,
-      };
-    }
-    if (proof === "none") {
-      return {
-        step: "release",
-        event: "Released",
-        message: `Endpoint ${endpoint.id} is kept: only an annotation links it to this Compute, which did not make it. To have it deleted, adopt it with spec.adopt.endpointID: ${endpoint.id} in a Compute and delete that.`,
-      };
+    const kept = whyKept(links.link, claim);
+    if (kept !== undefined) {
+      const message = `Endpoint ${endpoint.id} is kept: ${kept}.`;
+      return unsettledCreate(view, list) ?? { step: "release", event: "Released", message };
     }
     if (deleteDueInMs(view, endpoint.id) > 0) return stillListed(view, endpoint.id);
     return { step: "delete", endpointID: endpoint.id, why: "deleted" };
   }
   const [waiting] = extras;
   if (waiting !== undefined) return stillListed(view, waiting.id);
-  if (createMarkOf(compute) !== undefined) {
-    const outcome = outcomeOfCreate(view, list);
-    if (outcome !== "absent") return outcome;
-  }
+  const unsettled = unsettledCreate(view, list);
+  if (unsettled !== undefined) return unsettled;
   if (links.missing === undefined) {
     return { step: "release", event: "Released", message: "No endpoint was ever made for this Compute." };
   }
   return goneOrNot(view, list, links.missing, memory.deleted?.endpointID === links.missing);
+}
+
+/** What a create that is pending may have made, or may yet make, is found before the Compute goes. */
+function unsettledCreate(view: View, list: List): Step | undefined {
+  const outcome = createMarkOf(view.compute) === undefined ? "absent" : outcomeOfCreate(view, list);
+  return outcome === "absent" ? undefined : outcome;
+}
+
+/** Why the endpoint that a Compute is linked to is not deleted with it. */
+function whyKept({ endpoint: { id }, proof }: Link, claim: Claim): string | undefined {
+  if (claim.kind === "taken") return `it belongs to ${who(claim.by)}`;
+  if (proof !== "none") return undefined;
+  return `only an annotation links it to this Compute, which did not make it. To have it deleted, adopt it with spec.adopt.endpointID: ${id} in a Compute and delete that`;
 }
 
 /** The endpoint is no longer listed: after our own DELETE its GET proves it gone; else as for any that is lost. */
