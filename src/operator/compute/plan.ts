@@ -4,6 +4,7 @@ import { adoption, creation } from "./plan/absent.ts";
 import {
   changes,
   linkInOrder,
+  linkOfAnotherType,
   putBack,
   runningWrite,
   surplusEndpoint,
@@ -24,6 +25,7 @@ const rules: readonly Rule[] = [
   pendingCreate,
   surplusEndpoint,
   takenEndpoint,
+  linkOfAnotherType,
   linkInOrder,
   lostEndpoint,
   adoption,

@@ -218,6 +218,17 @@ describe("adoption", () => {
     expect(plan(view({ compute: byID({ spec }), endpoints }))).toMatchObject(refused(text));
   });
 
+  test("by a copied link to an endpoint of another type is refused, is none of ours, and keeps nobody from it", () => {
+    const replica = compute({ spec: { type: "read_only", adopt: { endpointID: "ep-one" } }, linked: "ep-one" });
+    const foreign = { ...refused("of type read_write, and spec.type is read_only"), foreign: true };
+    expect(plan(view({ compute: replica, endpoints: [endpoint()] }))).toMatchObject(foreign);
+    const gone = { ...replica, metadata: { ...replica.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
+    expect(plan(view({ compute: gone, endpoints: [endpoint()] }))).toMatchObject({ step: "release" });
+    const rival = other({ spec: { adopt: { endpointID: "ep-one" } } });
+    const seen = { compute: rival, endpoints: [endpoint()], others: [replica] };
+    expect(plan(view(seen))).toMatchObject({ step: "link", proof: "adopted" });
+  });
+
   test("is refused where the target is another Compute's by its marker", () => {
     const maker = other({ linked: "ep-one" });
     expect(plan(view({ compute: byID(), endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(

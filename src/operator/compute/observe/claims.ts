@@ -78,7 +78,7 @@ export function ownerOf(
   const adopters = rivals.onBranch(endpoint.branch_id).filter((other) => adoptsPrimary(other, endpoint));
   const claimants = [...new Set([...rivals.onEndpoint(endpoint.id), ...adopters])].filter((other) => {
     const { link, missing } = linksOf(other, endpoints);
-    if (link !== undefined) return link.endpoint.id === endpoint.id;
+    if (link !== undefined) return link.endpoint.id === endpoint.id && other.spec.type === endpoint.type;
     return missing === undefined && mayAdopt(other, endpoint);
   });
   if (candidate !== undefined && !claimants.some(({ metadata }) => metadata.uid === candidate.metadata.uid)) {

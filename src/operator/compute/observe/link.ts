@@ -125,10 +125,10 @@ export function proofOf({ metadata, spec }: Compute, endpoint: Endpoint): Proof 
 }
 
 /** The branch's primary is named once, when it is taken over: moving it to another branch undoes nothing. */
-function isNamedBy({ adopt, branchID }: Compute["spec"], endpoint: Endpoint, wasAdopted: boolean): boolean {
-  if (adopt === undefined) return false;
+function isNamedBy({ adopt, branchID, type }: Compute["spec"], endpoint: Endpoint, wasAdopted: boolean): boolean {
+  if (adopt === undefined || endpoint.type !== type) return false;
   if ("endpointID" in adopt) return adopt.endpointID === endpoint.id;
-  return endpoint.type === "read_write" && (wasAdopted || endpoint.branch_id === branchID);
+  return type === "read_write" && (wasAdopted || endpoint.branch_id === branchID);
 }
 
 function oldestFirst(a: Endpoint, b: Endpoint): number {

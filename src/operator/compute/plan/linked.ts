@@ -30,6 +30,18 @@ export const takenEndpoint: Rule = ({ compute, rivals }, { links, endpoints }) =
   };
 };
 
+/** What is linked can never become what is declared: its annotation was copied, or typed, from a Compute of another type. */
+export const linkOfAnotherType: Rule = ({ compute: { spec } }, { links }) => {
+  const { endpoint } = links.link ?? {};
+  if (endpoint === undefined || endpoint.type === spec.type) return undefined;
+  return {
+    step: "refuse",
+    reason: "AdoptionRefused",
+    message: `Endpoint ${endpoint.id}, which the annotation compute-operator.dev/endpoint-id names, is of type ${endpoint.type}, and spec.type is ${spec.type}. Nothing is sent for it: remove the annotation to have an endpoint of its own, or make another Compute of that type.`,
+    foreign: true,
+  };
+};
+
 /** Finalizer and link are put back wherever they are missing, and marks that have done their work taken away. */
 export const linkInOrder: Rule = (view, { links }) => {
   const { compute } = view;
