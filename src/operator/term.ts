@@ -111,6 +111,7 @@ export class Term {
       uninstalling: () => crdIsGoing(cluster),
       wakeUsers: (namespace, name) => this.#wakeUsersOf(namespace, name),
       event: term.event,
+      log: this.#options.log,
     });
     this.#brake = new DeletionBrake(clock, options.maxDeletesPerMinute);
     this.#computes = new ComputeReconciler({

@@ -13,9 +13,11 @@ import { asRecord } from "../resources/record.ts";
 import {
   parseServiceConnection,
   type ServiceConnection,
+  type ServiceConnectionStatus,
   serviceConnectionKind,
 } from "../resources/service-connection.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
 import type { Connections } from "./connections.ts";
 import { type Leaving, leavingOf } from "./leaving.ts";
 import { type Resolved, type Secret, secretKind } from "./resolve.ts";
@@ -41,6 +43,7 @@ export interface ConnectionReconcilerOptions {
   /** Has the Computes that use this connection looked at again. */
   wakeUsers: (namespace: string, name: string) => void;
   event: RecordEvent;
+  log: Logger;
 }
 
 /** Keeps one ServiceConnection: its session, its finalizers while in use, its status. */
@@ -239,7 +242,16 @@ export class ConnectionReconciler {
       subresource: "status",
     });
     this.#said.set(uid, word);
+    if (session?.health.kind !== "unknown") this.#logTurn(latest, status);
     this.#warn(leaving, latest, secret);
+  }
+
+  /** One line where a service goes away, refuses or comes back, however many Computes it has. */
+  #logTurn({ metadata, status: before }: ServiceConnection, after: ServiceConnectionStatus): void {
+    const ready = conditionOf(after, "Ready");
+    if (ready === undefined || ready.reason === conditionOf(before, "Ready")?.reason) return;
+    const fields = { namespace: metadata.namespace, connection: metadata.name, reason: ready.reason };
+    this.#options.log[ready.status === "True" ? "info" : "warn"](fields, ready.message);
   }
 
   /** What waits for a person is told on the very object that they deleted, once. */

@@ -54,6 +54,25 @@ describe("a ServiceConnection", () => {
   });
 });
 
+test("the log has one line for each turn of a connection, a warning where it cannot be used", async () => {
+  const { pass, service, cluster, lines } = setUp();
+  const { script } = service;
+  await pass();
+  await pass();
+  service.script = () => refusal(401, "revoked");
+  await cluster.clock.advance(700_000);
+  await pass();
+  await pass();
+  service.script = script;
+  await cluster.clock.advance(700_000);
+  await pass();
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: "info", namespace: "default", connection: "default", reason: "Authenticated" },
+    { level: "warn", reason: "Unauthorized", message: expect.stringContaining("revoked") },
+    { level: "info", reason: "Authenticated" },
+  ]);
+});
+
 describe("the finalizers of connection and Secret", () => {
   test("stand while a Compute uses the connection, and not before", async () => {
     const { pass, use, finalizersOf } = setUp();

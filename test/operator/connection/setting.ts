@@ -5,6 +5,7 @@ import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
+import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { crdIsGoing } from "../../../src/operator/uninstalling.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
 import { MemoryCluster } from "../cluster/memory-cluster.ts";
@@ -67,6 +68,8 @@ export function setUp(more: Record<string, unknown> = {}) {
   let old: { connections?: readonly ServiceConnection[]; secrets?: readonly Secret[] } = {};
   const woken: string[] = [];
   const told: string[] = [];
+  const lines: string[] = [];
+  const log = createLogger({ level: "info", destination: { write: (line) => void lines.push(line) }, clock });
   const started = () =>
     new ConnectionReconciler({
       cluster: cluster.client(),
@@ -87,6 +90,7 @@ export function setUp(more: Record<string, unknown> = {}) {
       wakeUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
       event: ({ kind }, { metadata }, { reason, message }) =>
         told.push(`${kind} ${metadata.name} ${reason}: ${message}`),
+      log,
     });
   let reconciler = started();
   const restart = () => {
@@ -119,6 +123,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     remove,
     woken,
     told,
+    lines,
     finalizersOf,
     departed,
     computesNow,
