@@ -1,6 +1,6 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
-import { annotationOf, conditionOf, statusOf } from "./computes.ts";
+import { annotationOf, conditionOf, linkedID, statusOf } from "./computes.ts";
 import type { ClusterWrite, ServiceWrite } from "./records.ts";
 import type { Services } from "./services.ts";
 
@@ -33,8 +33,11 @@ export class RestartGuard {
 
   /** A restart leaves; `claimants` are the Computes whose endpoint it could be. */
   sent(write: ServiceWrite, claimants: readonly KubeObject[]): void {
-    const marked = claimants.filter((compute) => markedValue(compute) !== undefined);
-    for (const compute of marked.length > 0 ? marked : claimants) {
+    // Who only wants to adopt it restarts nothing yet.
+    const linked = claimants.filter((compute) => linkedID(compute) === write.target?.id);
+    const owners = linked.length > 0 ? linked : claimants;
+    const marked = owners.filter((compute) => markedValue(compute) !== undefined);
+    for (const compute of marked.length > 0 ? marked : owners) {
       const value = markedValue(compute) ?? annotationOf(compute, "restartedAt");
       if (value !== undefined) this.#count(write, compute, value);
     }
