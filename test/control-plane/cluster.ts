@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
-import { type KubectlResult, kubectl as run, runKubectl } from "./kubectl.ts";
+import type { ProgramResult } from "../support/run-program.ts";
+import { kubectl as run, runKubectl } from "./kubectl.ts";
 
 // What a `*.cluster.test.ts` needs of the control plane that its run shares.
 
@@ -22,7 +23,7 @@ export function kubectl(args: readonly string[], options: Options = {}): Promise
 }
 
 /** Runs kubectl and resolves with exit status and output, for what is expected to be refused. */
-export function tryKubectl(args: readonly string[], options: Options = {}): Promise<KubectlResult> {
+export function tryKubectl(args: readonly string[], options: Options = {}): Promise<ProgramResult> {
   return runKubectl(args, { kubeconfig: kubeconfig(), kubectl: inject("kubectl"), ...options });
 }
 

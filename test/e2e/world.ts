@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { type KubectlResult, kubectl, runKubectl } from "../control-plane/kubectl.ts";
+import { kubectl, runKubectl } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
+import type { ProgramResult } from "../support/run-program.ts";
 import { connection, defaultBranch, goodKey, keySecret, type Project, seedOf } from "./manifests.ts";
 
 /** The control plane that a world lives on: shared by the run, or the test's own. */
@@ -103,7 +104,7 @@ export class World implements AsyncDisposable {
   }
 
   /** Applies objects that may be refused. */
-  tryApply(...objects: object[]): Promise<KubectlResult> {
+  tryApply(...objects: object[]): Promise<ProgramResult> {
     return runKubectl(["--namespace", this.namespace, "apply", "-f", "-"], { ...this.#cluster, input: list(objects) });
   }
 

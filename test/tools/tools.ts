@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll } from "vitest";
 import { cacheDirectory } from "../control-plane/binaries.ts";
 import { goBuild, reporting } from "../support/go-build.ts";
+import { type ProgramResult, runProgram } from "../support/run-program.ts";
 import { downloadTool, pinnedVersion } from "./download.ts";
 
 /** What checks the files that we ship; the package of each, at the version that its module in test/tools/go pins. */
@@ -13,12 +13,6 @@ const packages = {
   promtool: "github.com/prometheus/prometheus/cmd/promtool",
 } as const;
 export type Tool = keyof typeof packages;
-
-export interface ToolResult {
-  status: number;
-  stdout: string;
-  stderr: string;
-}
 
 /** On a machine with nothing in its caches and two slow cores, in milliseconds. */
 const longestBuildMs = 1_800_000;
@@ -40,21 +34,8 @@ export function pathOf(tool: Tool): string {
 }
 
 /** Runs a tool and resolves with what it gave, whatever its exit status. */
-export async function runTool(tool: Tool, args: readonly string[], input = ""): Promise<ToolResult> {
-  const child = spawn(pathOf(tool), args, { stdio: ["pipe", "pipe", "pipe"] });
-  const result = { status: 0, stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    result.stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    result.stderr += text;
-  });
-  child.stdin.on("error", () => undefined);
-  child.stdin.end(input);
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (status) => resolve({ ...result, status: status ?? 1 }));
-  });
+export function runTool(tool: Tool, args: readonly string[], input = ""): Promise<ProgramResult> {
+  return runProgram(pathOf(tool), args, { input });
 }
 
 /** The path of a tool: from the cache, else downloaded, else built with Go: up to five minutes, once per machine. */
