@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
 import type { Raw } from "./support/cluster.ts";
+import { newKey, revokeFirstKey } from "./support/keys.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { preview, project } from "./support/seeded-service.ts";
 import { useStage } from "./support/use-stage.ts";
@@ -22,16 +23,6 @@ function connectionShows(shop: Scenario, reason: string, name = "default"): Prom
 function readyReason({ status }: Raw): unknown {
   const list: { type: string; reason: string }[] = JSON.parse(JSON.stringify(status?.["conditions"] ?? []));
   return list.find(({ type }) => type === "Ready")?.reason;
-}
-
-function newKey(shop: Scenario): string {
-  const { key }: { key: string } = shop.console("POST", "/organizations/org-shop/api_keys", { key_name: "new" });
-  return key;
-}
-
-function revokeFirstKey(shop: Scenario): void {
-  const keys: { id: number; name: string }[] = shop.console("GET", "/organizations/org-shop/api_keys");
-  shop.console("DELETE", `/organizations/org-shop/api_keys/${keys.find(({ name }) => name === "ci")?.id}`);
 }
 
 describe.concurrent("a ServiceConnection", () => {

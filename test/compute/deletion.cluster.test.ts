@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { jsonReply } from "../../src/service/http/message.ts";
 import { eventually } from "../support/eventually.ts";
 import { conditions, inProgress, reasonsIn, said } from "./conditions/conditions.ts";
+import { newKey, revokeFirstKey } from "./support/keys.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
 import { useStage } from "./support/use-stage.ts";
@@ -134,7 +135,7 @@ describe.concurrent("a Compute is deleted", () => {
   });
 
   it.each([
-    ["Unauthorized", (shop: Scenario) => revoke(shop), (shop: Scenario) => renew(shop)],
+    ["Unauthorized", revokeFirstKey, (shop: Scenario) => shop.setKey(newKey(shop))],
     ["ServiceUnavailable", (shop: Scenario) => shop.faults({ kind: "503" }), (shop: Scenario) => shop.faults()],
     [
       "ConnectionNotReady",
@@ -235,13 +236,3 @@ describe.concurrent("kubectl delete namespace", () => {
     expect(shop.writes.filter((write) => write.startsWith("DELETE"))).toHaveLength(5);
   });
 });
-
-function revoke(shop: Scenario): void {
-  const keys: { id: number; name: string }[] = shop.console("GET", "/organizations/org-shop/api_keys");
-  shop.console("DELETE", `/organizations/org-shop/api_keys/${keys.find(({ name }) => name === "ci")?.id}`);
-}
-
-async function renew(shop: Scenario): Promise<void> {
-  const { key }: { key: string } = shop.console("POST", "/organizations/org-shop/api_keys", { key_name: "new" });
-  await shop.setKey(key);
-}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
+import { newKey } from "./support/keys.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { goodKey, memberKey, preview, project } from "./support/seeded-service.ts";
 import { useStage } from "./support/use-stage.ts";
@@ -9,13 +10,6 @@ const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
 const members = "/_admin/organizations/org-shop/members";
-
-/** A key that is confined to this project. */
-function scopedKey(shop: Scenario, to = project): string {
-  const wanted = { key_name: "scoped", project_id: to };
-  const { key }: { key: string } = shop.console("POST", "/organizations/org-shop/api_keys", wanted);
-  return key;
-}
 
 /** Waits until the connection's status holds this, and nothing of an earlier spec. */
 async function connectionHas(shop: Scenario, wanted: Record<string, unknown>): Promise<void> {
@@ -33,7 +27,7 @@ describe.concurrent("a Compute is made, changed and deleted with", () => {
   it.each([
     ["a personal key", () => memberKey, "personal"],
     ["an organization's key", () => goodKey, "organization"],
-    ["a key for one project", (shop: Scenario) => scopedKey(shop), "organization"],
+    ["a key for one project", (shop: Scenario) => newKey(shop, project), "organization"],
   ] as const)("%s", async (_, keyOf, keyType) => {
     const shop = await stage().scenario();
     const key = keyOf(shop);
@@ -59,7 +53,7 @@ describe.concurrent("the kind of a key", () => {
     const { project: other }: { project: { id: string } } = shop.console("POST", "/projects", {
       project: { name: "other", org_id: "org-shop" },
     });
-    await shop.setKey(scopedKey(shop));
+    await shop.setKey(newKey(shop, project));
     await shop.compute("db");
     await shop.ready("db");
     await connectionHas(shop, { keyType: "organization" });
@@ -112,7 +106,7 @@ describe.concurrent("when a key's reach ends", () => {
 
   it("with its project's move to another owner, the key is refused, and another goes on", async () => {
     const shop = await stage().scenario();
-    await shop.setKey(scopedKey(shop));
+    await shop.setKey(newKey(shop, project));
     await shop.compute("db");
     const { status } = await shop.ready("db");
     shop.console("PUT", `/_admin/projects/${project}/owner`, { owner: "acc-bob" });

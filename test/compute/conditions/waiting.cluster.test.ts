@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { jsonReply } from "../../../src/service/http/message.ts";
 import { eventually } from "../../support/eventually.ts";
+import { newKey, revokeFirstKey } from "../support/keys.ts";
 import { keySecret } from "../support/manifests.ts";
 import { preview, project } from "../support/seeded-service.ts";
 import { useStage } from "../support/use-stage.ts";
@@ -102,8 +103,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     const shop = await stage().scenario();
     await shop.compute("db");
     const before = await shop.ready("db");
-    const keys: { id: number; name: string }[] = shop.console("GET", "/organizations/org-shop/api_keys");
-    shop.console("DELETE", `/organizations/org-shop/api_keys/${keys.find(({ name }) => name === "ci")?.id}`);
+    revokeFirstKey(shop);
     const revoked = await shop.reason("db", "Unauthorized");
     expect(conditions(revoked)).toEqual(inProgress("Unauthorized"));
     expect(revoked.status).toMatchObject({ state: "Unknown", endpointID: before.status.endpointID });
@@ -113,8 +113,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     await new Promise((resolve) => setTimeout(resolve, 3000));
     expect(shop.calls.length - sent).toBeLessThanOrEqual(1);
 
-    const { key }: { key: string } = shop.console("POST", "/organizations/org-shop/api_keys", { key_name: "new" });
-    await shop.setKey(key);
+    await shop.setKey(newKey(shop));
     const after = await shop.ready("db");
     expect(after.status.endpointID).toBe(before.status.endpointID);
     expect(shop.writes).toEqual([create]);
@@ -144,11 +143,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     const shop = await stage().scenario();
     const wanted = { project: { name: "other", org_id: "org-shop" } };
     const { project: other }: { project: { id: string } } = shop.console("POST", "/projects", wanted);
-    const { key }: { key: string } = shop.console("POST", "/organizations/org-shop/api_keys", {
-      key_name: "scoped",
-      project_id: other.id,
-    });
-    await shop.setKey(key);
+    await shop.setKey(newKey(shop, other.id));
     await shop.compute("db");
     const forbidden = await shop.reason("db", "Forbidden");
     expect(conditions(forbidden)).toEqual(inProgress("Forbidden"));
