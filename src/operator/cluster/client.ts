@@ -121,14 +121,18 @@ export class ClusterClient {
     return asObject(kind, await this.#write({ method: "PATCH", path, body: ops, contentType }, options));
   }
 
-  /** Deletes, or asks to where finalizers are set; with `uid` that very object, else 409. One that is not there: 404. */
+  /** Deletes, or asks to where finalizers are set; with `uid` that very object, else 409. One that is gone is well gone. */
   async delete<T extends KubeObject>(
     kind: ResourceKind<T>,
     ref: ObjectRef,
     options: CallOptions & { uid?: string } = {},
   ): Promise<void> {
     const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid: options.uid } };
-    await this.#write({ method: "DELETE", path: pathOf(kind, ref), body }, options);
+    try {
+      await this.#write({ method: "DELETE", path: pathOf(kind, ref), body }, options);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
   }
 
   async #write(request: ClusterRequest, call: CallOptions): Promise<ClusterResponse> {

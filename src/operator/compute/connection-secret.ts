@@ -3,7 +3,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Failure } from "../client/answer.ts";
 import type { ServiceClient } from "../client/client.ts";
 import type { ClusterClient } from "../cluster/client.ts";
-import { isAlreadyExists, isNotFound, isRefusal } from "../cluster/errors.ts";
+import { isAlreadyExists, isRefusal } from "../cluster/errors.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import { isObjectOf } from "../cluster/objects.ts";
 import { type Secret, secretKind } from "../connection/resolve.ts";
@@ -60,7 +60,9 @@ async function keep(compute: Compute, endpoint: Endpoint, tools: SecretTools): P
   const binding = wanted === undefined ? none : await keepNamed(compute, wanted, endpoint, mine, tools);
   // Not before the one that takes their place is there.
   if (binding.kind === "failed") return binding;
-  for (const secret of mine) if (secret.metadata.name !== wanted?.name) await remove(secret, tools.cluster);
+  for (const { metadata } of mine) {
+    if (metadata.name !== wanted?.name) await tools.cluster.delete(secretKind, metadata, { uid: metadata.uid });
+  }
   return binding;
 }
 
@@ -183,14 +185,6 @@ async function repair(
     .set(["data"], encoded(data));
   await cluster.patch(secretKind, secret.metadata, patch.ops());
   return { kind: "bound", name: secret.metadata.name };
-}
-
-async function remove({ metadata }: Secret, cluster: ClusterClient): Promise<void> {
-  try {
-    await cluster.delete(secretKind, metadata, { uid: metadata.uid });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
 }
 
 /** Ours by label and by owner, both. */

@@ -1,5 +1,5 @@
 import type { ClusterClient } from "../cluster/client.ts";
-import { isAlreadyExists, isNotFound, isRefusal } from "../cluster/errors.ts";
+import { isAlreadyExists, isRefusal } from "../cluster/errors.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
@@ -101,11 +101,7 @@ export class PoolReconciler {
   }
 
   async #remove({ metadata }: Compute): Promise<void> {
-    try {
-      await this.#options.cluster.delete(computeKind, metadata, { uid: metadata.uid });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await this.#options.cluster.delete(computeKind, metadata, { uid: metadata.uid });
   }
 
   async #report(pool: ComputePool, members: readonly Member[], blocked: Trouble | undefined): Promise<void> {

@@ -78,12 +78,13 @@ describe("a write", () => {
     });
   });
 
-  test("deletes only the object meant", async () => {
+  test("deletes only the object meant, and takes one that is gone for deleted", async () => {
     const client = new MemoryCluster().client();
     const { uid } = (await client.create(configMaps, configMap("default", "x"))).metadata;
     expect(isConflict(await errorOf(client.delete(configMaps, ref, { uid: "another" })))).toBe(true);
     await client.delete(configMaps, ref, { uid });
-    expect(isNotFound(await errorOf(client.delete(configMaps, ref, { uid })))).toBe(true);
+    await client.delete(configMaps, ref, { uid });
+    expect(isNotFound(await errorOf(client.patch(configMaps, ref, [])))).toBe(true);
   });
 });
 

@@ -77,8 +77,10 @@ describe("the real API server", () => {
   test("names what is not found, taken, or no longer the same", async () => {
     await using world = await stored();
     const { client, ref, object } = world;
-    expect(await client.get(configMaps, { ...ref, name: "missing" })).toBeUndefined();
-    expect(isNotFound(await errorOf(client.delete(configMaps, { ...ref, name: "missing" })))).toBe(true);
+    const missing = { ...ref, name: "missing" };
+    expect(await client.get(configMaps, missing)).toBeUndefined();
+    expect(isNotFound(await errorOf(client.patch(configMaps, missing, guardedPatch(object).ops())))).toBe(true);
+    await client.delete(configMaps, missing);
     expect(isAlreadyExists(await errorOf(client.create(configMaps, configMap(ref.namespace, "x"))))).toBe(true);
     expect(isConflict(await errorOf(client.delete(configMaps, ref, { uid: "another" })))).toBe(true);
     await client.delete(configMaps, ref, { uid: object.metadata.uid });
