@@ -57,6 +57,8 @@ export class ConnectionReconciler {
    * answered the other's word with its own would never end.
    */
   readonly #said = new Map<string, string>();
+  /** The reason that the log last told of each, by uid. */
+  readonly #logged = new Map<string, string>();
 
   constructor(options: ConnectionReconcilerOptions) {
     this.#options = options;
@@ -91,6 +93,7 @@ export class ConnectionReconciler {
       }
       this.#told.delete(uid);
       this.#said.delete(uid);
+      this.#logged.delete(uid);
       return undefined;
     }
     if ((await this.#protect(connection)) === "gone") {
@@ -233,6 +236,7 @@ export class ConnectionReconciler {
     const leaving = leavingOf(latest, secret, [...this.#usersOf(latest), ...this.#departedFrom(latest)]);
     const status = statusOf(latest, resolved, session, leaving, timestamp(clock.now()));
     const { uid } = latest.metadata;
+    if (session?.health.kind !== "unknown") this.#logTurn(latest, status);
     const word = ownWord(status, session);
     if (sameJSON(status, latest.status) || (this.#said.get(uid) === word && isWhole(latest))) {
       this.#said.set(uid, word);
@@ -242,14 +246,14 @@ export class ConnectionReconciler {
       subresource: "status",
     });
     this.#said.set(uid, word);
-    if (session?.health.kind !== "unknown") this.#logTurn(latest, status);
     this.#warn(leaving, latest, secret);
   }
 
-  /** One line where a service goes away, refuses or comes back, however many Computes it has. */
-  #logTurn({ metadata, status: before }: ServiceConnection, after: ServiceConnectionStatus): void {
-    const ready = conditionOf(after, "Ready");
-    if (ready === undefined || ready.reason === conditionOf(before, "Ready")?.reason) return;
+  /** One line where a service goes away, refuses or comes back, however many Computes it has; none while all is well. */
+  #logTurn({ metadata }: ServiceConnection, status: ServiceConnectionStatus): void {
+    const ready = conditionOf(status, "Ready");
+    if (ready === undefined || ready.reason === (this.#logged.get(metadata.uid) ?? "Authenticated")) return;
+    this.#logged.set(metadata.uid, ready.reason);
     const fields = { namespace: metadata.namespace, connection: metadata.name, reason: ready.reason };
     this.#options.log[ready.status === "True" ? "info" : "warn"](fields, ready.message);
   }

@@ -54,21 +54,21 @@ describe("a ServiceConnection", () => {
   });
 });
 
-test("the log has one line for each turn of a connection, a warning where it cannot be used", async () => {
-  const { pass, service, cluster, lines } = setUp();
+test("the log has one line for each turn of a connection, a warning where it cannot be used, and again after a restart", async () => {
+  const { pass, restart, service, cluster, lines } = setUp();
   const { script } = service;
-  await pass();
   await pass();
   service.script = () => refusal(401, "revoked");
   await cluster.clock.advance(700_000);
   await pass();
+  restart();
   await pass();
   service.script = script;
   await cluster.clock.advance(700_000);
   await pass();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { level: "info", namespace: "default", connection: "default", reason: "Authenticated" },
     { level: "warn", reason: "Unauthorized", message: expect.stringContaining("revoked") },
+    { level: "warn", namespace: "default", connection: "default", reason: "Unauthorized" },
     { level: "info", reason: "Authenticated" },
   ]);
 });
