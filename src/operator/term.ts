@@ -25,7 +25,7 @@ import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
 import type { QueueProgress } from "./runtime/queue.ts";
-import { crdIsGoing } from "./uninstalling.ts";
+import { crdIsGoing, goesWithCRD } from "./uninstalling.ts";
 import { UsageMeter } from "./usage-meter.ts";
 
 export interface TermOptions {
@@ -126,7 +126,7 @@ export class Term {
       selects: (compute) => options.selects(compute.metadata.labels),
       event: (compute, note) => term.event(computeKind, compute, note),
       mayDelete: (uid) => this.#brake.release(uid),
-      uninstalling: () => crdIsGoing(cluster),
+      uninstalling: (compute) => goesWithCRD(cluster, compute),
       createSettleMs: options.createSettleMs,
       signal,
       onSettled: (compute) => this.#wakeConnectionsUsedBy(compute),

@@ -24,7 +24,7 @@ export interface DepartedOptions {
   event: (compute: Compute, note: Note) => void;
   /** Takes one deletion from the brake; false: not now. */
   mayDelete: (uid: string) => boolean;
-  uninstalling: () => Promise<boolean>;
+  uninstalling: (compute: Compute) => Promise<boolean>;
   createSettleMs: number;
   signal: AbortSignal;
   /** Nothing more is to be done for it: its connection may go. */
@@ -128,7 +128,7 @@ export class DepartedComputes {
     const { uid } = last.metadata;
     const standing = await cluster.get(computeKind, last.metadata);
     if (standing?.metadata.uid === uid) return this.#later(departed);
-    if (await uninstalling()) return this.#settled(departed);
+    if (await uninstalling(last)) return this.#settled(departed);
     const { watcher, client, fare } = errand;
     if (!fare.affordable) return budgetMs;
     if (!watcher.turn.take(uid)) return turnMs;

@@ -36,7 +36,8 @@ export interface ComputeReconcilerOptions {
   event: (compute: Compute, note: Note) => void;
   /** Takes one deletion from the brake for the Compute with this uid; false: not now. */
   mayDelete: (uid: string) => boolean;
-  uninstalling: () => Promise<boolean>;
+  /** Whether a Compute that is being deleted goes only because its definition does. */
+  uninstalling: (compute: Compute) => Promise<boolean>;
   createSettleMs: number;
   signal: AbortSignal;
   onSettled: DepartedOptions["onSettled"];
@@ -188,7 +189,7 @@ export class ComputeReconciler {
   async #letGo(step: Step, compute: Compute): Promise<Step> {
     const waits = step.step === "wait" && step.reason !== "Deleting";
     if (!waits || compute.metadata.deletionTimestamp === undefined) return step;
-    if (!(await this.#options.uninstalling())) return step;
+    if (!(await this.#options.uninstalling(compute))) return step;
     const message = "Whatever endpoint it has is kept: the CRD itself is being deleted.";
     return { step: "release", event: "Released", message };
   }
@@ -233,8 +234,9 @@ export class ComputeReconciler {
       case "delete":
       case "confirmGone": {
         if (errand === undefined) return unchanged(compute);
-        const { cluster, clock, signal, uninstalling } = this.#options;
+        const { cluster, clock, signal } = this.#options;
         const mayDelete = () => this.#options.mayDelete(compute.metadata.uid);
+        const uninstalling = () => this.#options.uninstalling(compute);
         return act(step, compute, { cluster, clock, memory, signal, mayDelete, uninstalling, ...errand });
       }
     }
