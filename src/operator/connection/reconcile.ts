@@ -54,9 +54,10 @@ export class ConnectionReconciler {
 
   /**
    * What this process last said of each, by uid. Shards report on one connection and may see it differently: whoever
-   * answered the other's word with its own would never end.
+   * answered the other's word with its own would never end. `unseen` is the version that it made, until the watch has
+   * brought it: what the cache has is older.
    */
-  readonly #said = new Map<string, string>();
+  readonly #said = new Map<string, { word: string; unseen?: string }>();
   /** The reason that the log last told of each, by uid. */
   readonly #logged = new Map<string, string>();
 
@@ -65,7 +66,9 @@ export class ConnectionReconciler {
   }
 
   /** The watch brought one: should it be gone before a pass looks at it, what it guarded is known all the same. */
-  seen({ metadata: { uid, name, namespace = "" } }: ServiceConnection): void {
+  seen({ metadata: { uid, name, namespace = "", resourceVersion } }: ServiceConnection): void {
+    const said = this.#said.get(uid);
+    if (said?.unseen === resourceVersion) delete said.unseen;
     if (!this.#told.has(uid)) this.#told.set(uid, { namespace, name, news: "" });
   }
 
@@ -238,14 +241,16 @@ export class ConnectionReconciler {
     const { uid } = latest.metadata;
     if (session?.health.kind !== "unknown") this.#logTurn(latest, status);
     const word = ownWord(status, session);
-    if (sameJSON(status, latest.status) || (this.#said.get(uid) === word && isWhole(latest))) {
-      this.#said.set(uid, word);
+    const said = this.#said.get(uid);
+    const stands = said?.unseen === undefined && sameJSON(status, latest.status);
+    if (stands || (said?.word === word && isWhole(latest))) {
+      this.#said.set(uid, { ...said, word });
       return;
     }
-    await cluster.patch(serviceConnectionKind, latest.metadata, guardedPatch(latest).setStatus(status).ops(), {
-      subresource: "status",
-    });
-    this.#said.set(uid, word);
+    const patch = guardedPatch(latest).setStatus(status).ops();
+    const { metadata } = await cluster.patch(serviceConnectionKind, latest.metadata, patch, { subresource: "status" });
+    const isSeen = cache.connectionByUID(uid)?.metadata.resourceVersion === metadata.resourceVersion;
+    this.#said.set(uid, isSeen ? { word } : { word, unseen: metadata.resourceVersion });
     this.#warn(leaving, latest, secret);
   }
 

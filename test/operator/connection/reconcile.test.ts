@@ -73,6 +73,21 @@ test("the log has one line for each turn of a connection, a warning where it can
   ]);
 });
 
+describe("a changed key", () => {
+  test("is told of in the end, also where the watch lags behind what was told in between", async () => {
+    const { cluster, pass, lag, connectionsNow, status } = setUp();
+    await pass();
+    lag({ connections: connectionsNow() });
+    const body = [{ op: "replace", path: "/data/api-key", value: "bmV3" }];
+    const path = `${secrets}/service`;
+    cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+    await pass();
+    lag({});
+    await pass();
+    expect(status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
+  });
+});
+
 describe("the finalizers of connection and Secret", () => {
   test("stand while a Compute uses the connection, and not before", async () => {
     const { pass, use, finalizersOf } = setUp();
