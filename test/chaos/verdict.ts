@@ -13,6 +13,7 @@ export function verdict(evidence: Evidence): string[] {
     uid: pool.metadata.uid,
     name: pool.metadata.name,
     replicas: isJsonObject(pool["spec"]) ? pool["spec"]["replicas"] : undefined,
+    status: pool["status"],
   }));
   const foreign = new Set(evidence.strangers.map(({ id }) => id));
   const ours = endpoints.filter(({ id }) => !foreign.has(id));

@@ -18,7 +18,7 @@ import {
 export interface Scene {
   computes: readonly KubeObject[];
   endpoints: readonly StoredEndpoint[];
-  pools: readonly { uid: string; name: string; replicas: unknown }[];
+  pools: readonly { uid: string; name: string; replicas: unknown; status: unknown }[];
   /** Uids of Computes whose endpoints may stand without them: retained, or let go by a person. */
   mayLeave: ReadonlySet<string>;
   /** Whether the service shows names: where it does not, those given here are known to the judge alone. */

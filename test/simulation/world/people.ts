@@ -126,10 +126,11 @@ export class People {
   }
 
   /** How many Computes each pool is to have. */
-  pools(): { uid: string; name: string; replicas: unknown }[] {
+  pools(): { uid: string; name: string; replicas: unknown; status: unknown }[] {
     return this.#list("computepools").map((pool) => ({
       ...pool.metadata,
       replicas: isJsonObject(pool["spec"]) ? pool["spec"]["replicas"] : 0,
+      status: pool["status"],
     }));
   }
 

@@ -1,0 +1,56 @@
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
+import { annotationOf, conditionOf, statusOf } from "./computes.ts";
+import type { Scene } from "./judge.ts";
+
+/** What statuses say that is not so, once everybody has had the time to see it. */
+export function untruths(scene: Scene): string[] {
+  return [...scene.computes.flatMap((compute) => untrue(compute, scene)), ...untruePools(scene)];
+}
+
+/** What the status of a Compute that is ready says of its endpoint, and of what was asked for. */
+function untrue(compute: KubeObject, { endpoints }: Scene): string[] {
+  const { name } = compute.metadata;
+  const status = statusOf(compute);
+  const endpoint = endpoints.find(({ id }) => id === status["endpointID"]);
+  if (conditionOf(compute, "Ready")?.status !== "True" || endpoint === undefined) return [];
+  const wrong = fieldsOf(endpoint)
+    // Not every service shows all of them.
+    .filter(([field, truth]) => status[field] !== undefined && status[field] !== truth)
+    .map(([field, truth]) => `${name} says ${field} ${String(status[field])}, and it is ${String(truth)}`);
+  const { min, max } = isJsonObject(status["computeUnits"]) ? status["computeUnits"] : {};
+  if (min !== endpoint.minCu || max !== endpoint.maxCu)
+    wrong.push(`${name} says ${String(min)} to ${String(max)} CU, and it has ${endpoint.minCu} to ${endpoint.maxCu}`);
+  if (!String(status["host"]).startsWith(`${endpoint.id}.`)) wrong.push(`${name} says host ${String(status["host"])}`);
+  const asked = annotationOf(compute, "restartedAt");
+  if (asked !== undefined && status["restartedAt"] !== asked)
+    wrong.push(`${name} is ready and was not restarted for ${asked}`);
+  const look = annotationOf(compute, "reconcileRequestedAt");
+  if (look !== undefined && status["lastHandledReconcileAt"] !== look)
+    wrong.push(`${name} is ready and has not been looked at for ${look}`);
+  return wrong;
+}
+
+function fieldsOf(endpoint: StoredEndpoint): [string, unknown][] {
+  const { branchId, type, currentState, pendingState, disabled } = endpoint;
+  const state = disabled ? "Disabled" : currentState === "active" ? "Active" : "Idle";
+  return [
+    ["branchID", branchId],
+    ["type", type],
+    ["currentState", currentState],
+    ["pendingState", pendingState],
+    ["disabled", disabled],
+    ["state", state],
+  ];
+}
+
+function untruePools({ pools, computes }: Scene): string[] {
+  return pools.flatMap(({ uid, name, status }) => {
+    const own = computes.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+    const ready = own.filter((compute) => conditionOf(compute, "Ready")?.status === "True").length;
+    const { replicas, readyReplicas } = isJsonObject(status) ? status : {};
+    return replicas === own.length && readyReplicas === ready
+      ? []
+      : [`pool ${name} says ${String(readyReplicas)} of ${String(replicas)}, and it has ${ready} of ${own.length}`];
+  });
+}
