@@ -1,5 +1,5 @@
-import { parseArgs } from "node:util";
 import { crash } from "../service/persistence/crashes.ts";
+import { flagsOf, wholeNumber } from "../support/flags.ts";
 import { storm } from "./storm.ts";
 
 const usage = `Usage: npm run chaos -- [operator] [service] [flags]
@@ -13,22 +13,29 @@ Both where neither is named.
   --seed N       of the storm (default 1)
   --crashes N    of the service (default 1000)`;
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = flagsOf(usage, {
   allowPositionals: true,
   options: {
     computes: { type: "string", default: "500" },
     rounds: { type: "string", default: "6" },
     seed: { type: "string", default: "1" },
     crashes: { type: "string", default: "1000" },
-    help: { type: "boolean", short: "h", default: false },
   },
 });
 
 const parts = { operator: stormOverOperators, service: crashesOfTheService };
 const named = positionals.length === 0 ? Object.keys(parts) : positionals;
-if (values.help || named.some((name) => !(name in parts))) {
-  console.log(usage);
-  process.exitCode = values.help ? 0 : 1;
+const whole = (flag: keyof typeof values) => wholeNumber(usage, `--${flag}`, values[flag], 1);
+const numbers = {
+  computes: whole("computes"),
+  rounds: whole("rounds"),
+  seed: whole("seed"),
+  crashes: whole("crashes"),
+};
+const unknown = named.filter((name) => !(name in parts));
+if (unknown.length > 0) {
+  console.error(`There is no ${unknown.join(", ")}.\n\n${usage}`);
+  process.exitCode = 1;
 } else {
   for (const [name, run] of Object.entries(parts)) {
     if (named.includes(name) && !(await run())) process.exitCode = 1;
@@ -37,9 +44,9 @@ if (values.help || named.some((name) => !(name in parts))) {
 
 async function stormOverOperators(): Promise<boolean> {
   const report = await storm({
-    computes: Number(values.computes),
+    computes: numbers.computes,
     seconds: 0,
-    rounds: Number(values.rounds),
+    rounds: numbers.rounds,
     serviceGoneSeconds: 60,
     longestLifeSeconds: 60,
     deedsPerSecond: 8,
@@ -47,7 +54,7 @@ async function stormOverOperators(): Promise<boolean> {
     refreshInterval: "10s",
     settleSeconds: 1200,
     quietSeconds: 60,
-    seed: Number(values.seed),
+    seed: numbers.seed,
     progress: (line) => console.log(line),
   });
   for (const [what, count] of Object.entries(report.figures)) console.log(`  ${String(count).padStart(7)}  ${what}`);
@@ -59,7 +66,7 @@ async function stormOverOperators(): Promise<boolean> {
 }
 
 async function crashesOfTheService(): Promise<boolean> {
-  const count = Number(values.crashes);
+  const count = numbers.crashes;
   const { answered, problems } = await crash(count, (done, writes, found) => {
     if (done % 50 === 0)
       console.log(`${done} of ${count} crashes, ${writes} answered writes, ${found.length} problems`);

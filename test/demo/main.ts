@@ -24,6 +24,8 @@ const ended = await Promise.race([show(), interrupted]).catch((error: unknown) =
   return "failed" as const;
 });
 await endEverything();
+if (ended === "shown")
+  screen.note("All of it is stopped, and nothing is left behind. Without --once it stays up to play with.");
 if (ended === "interrupted") screen.note("Stopped. Nothing is left behind.");
 process.exit(ended === "failed" ? 1 : ended === "interrupted" && state === "walking" ? 130 : 0);
 

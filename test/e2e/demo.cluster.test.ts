@@ -39,6 +39,7 @@ describe("npm run demo", () => {
       "1 write (PATCH /projects/shiny-wind-028834/endpoints/EP)",
       "1 write (DELETE /projects/shiny-wind-028834/endpoints/EP)",
     ]);
+    expect(demo.lines.at(-1)).toContain("All of it is stopped, and nothing is left behind.");
     expect(demo.lines.join("\n")).not.toContain("\u001b");
     expectNothingLeft();
   });

@@ -1,15 +1,19 @@
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
+import { flagsOf, wholeNumber } from "../support/flags.ts";
 import { playMany, replayOf } from "./many.ts";
 import { describeFailure } from "./world/failure.ts";
 import { play } from "./world/run.ts";
 import { scriptOf } from "./world/script.ts";
 import { shrink } from "./world/shrink.ts";
 
-// npm run simulate -- --seed N                 replays one seed and shrinks what it breaks
-// npm run simulate -- --seeds N --from S       plays many, on all cores
+const usage = `Usage: npm run simulate -- [flags]
 
-const { values } = parseArgs({
+  --seed N      replays one seed and shrinks what it breaks; without it many are played:
+  --seeds N     how many (default 1000)
+  --from N      the first of them (default 1)
+  --workers N   on how many cores (default: all)`;
+
+const { values } = flagsOf(usage, {
   options: {
     seed: { type: "string" },
     seeds: { type: "string", default: "1000" },
@@ -17,9 +21,9 @@ const { values } = parseArgs({
     workers: { type: "string", default: String(availableParallelism()) },
   },
 });
-const { seed, seeds, from, workers } = values;
+const whole = (flag: "seed" | "seeds" | "from" | "workers") => wholeNumber(usage, `--${flag}`, values[flag] ?? "", 1);
 process.exitCode =
-  seed === undefined ? await many(Number(from), Number(seeds), Number(workers)) : await replay(Number(seed));
+  values.seed === undefined ? await many(whole("from"), whole("seeds"), whole("workers")) : await replay(whole("seed"));
 
 async function replay(number: number): Promise<number> {
   const script = scriptOf(number);

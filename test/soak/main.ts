@@ -1,15 +1,21 @@
-// `npm run soak`: an hour of a churning fleet on a real control plane; `-- --minutes N --computes N --output FILE`.
-// The status is 1 where anything is not as it should be. The result is Markdown, for docs/soak.md.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { eventually } from "../support/eventually.ts";
+import { flagsOf, wholeNumber } from "../support/flags.ts";
 import { endEverything } from "../support/guardian.ts";
 import { complaintsOf, type Sample } from "./figures.ts";
 import { People } from "./people.ts";
 import { type Requests, type Result, reportOf } from "./report.ts";
 import { namespace, SoakStage } from "./stage.ts";
+
+const usage = `Usage: npm run soak -- [flags]
+
+A churning fleet on a real control plane. The status is 1 where anything is not as it should be.
+
+  --minutes N     how long it churns (default 60)
+  --computes N    how many there are (default 40)
+  --output FILE   the result as Markdown, for docs/soak.md`;
 
 const sampleEveryMs = 10_000;
 const actEveryMs = 4000;
@@ -140,12 +146,17 @@ function progress(line: string): void {
 }
 
 function flags(): { minutes: number; computes: number; output: string | undefined } {
-  const { values } = parseArgs({
+  const { values } = flagsOf(usage, {
     options: {
       minutes: { type: "string", default: "60" },
       computes: { type: "string", default: "40" },
       output: { type: "string" },
     },
   });
-  return { minutes: Number(values.minutes), computes: Number(values.computes), output: values.output };
+  const { minutes: length, computes: many, output: file } = values;
+  return {
+    minutes: wholeNumber(usage, "--minutes", length, 1),
+    computes: wholeNumber(usage, "--computes", many, 1),
+    output: file,
+  };
 }

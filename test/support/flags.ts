@@ -1,0 +1,26 @@
+import { type ParseArgsConfig, parseArgs } from "node:util";
+
+/** The flags of a program of the tests. `--help` shows the usage; a flag that it does not know ends it with that. */
+export function flagsOf<T extends ParseArgsConfig>(usage: string, config: T): ReturnType<typeof parseArgs<T>> {
+  if (process.argv.slice(2).some((word) => word === "--help" || word === "-h")) {
+    console.log(usage);
+    process.exit(0);
+  }
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    return refuse(usage, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A whole number from `least` on; anything else ends the program, which would prove nothing with it. */
+export function wholeNumber(usage: string, flag: string, value: string, least: number): number {
+  const number = Number(value);
+  if (/^[0-9]{1,15}$/.test(value) && number >= least) return number;
+  return refuse(usage, `${flag} must be a whole number from ${least} on, not ${JSON.stringify(value)}`);
+}
+
+function refuse(usage: string, message: string): never {
+  console.error(`${message}\n\n${usage}`);
+  process.exit(1);
+}
