@@ -1,10 +1,10 @@
 import { type Account, accountThrough } from "../client/account.ts";
 import { secondsOf } from "../resources/duration.ts";
-import { finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
 import { remembered } from "../runtime/remembered.ts";
 import { normalisedBaseURL } from "./base-url.ts";
+import { isGuarded } from "./guards.ts";
 import { type Resolved, resolve, type Secret } from "./resolve.ts";
 import { Session, type SessionOptions, type Terms } from "./session.ts";
 
@@ -127,8 +127,7 @@ export class Connections {
       connection.metadata.namespace ?? "",
       connection.spec.apiKeySecretRef.name,
     );
-    const safe = ({ metadata }: KubeObject) =>
-      metadata.finalizers?.includes(finalizers.inUse) === true || metadata.deletionTimestamp !== undefined;
+    const safe = (object: KubeObject) => isGuarded(object) || object.metadata.deletionTimestamp !== undefined;
     return safe(connection) && secret !== undefined && safe(secret);
   }
 

@@ -1,7 +1,7 @@
 import type { Compute } from "../resources/compute.ts";
-import { finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
+import { isGuarded } from "./guards.ts";
 import type { Secret } from "./resolve.ts";
 
 /** What is being deleted and may not go yet. */
@@ -39,8 +39,8 @@ export function leavingOf(
   return { what: "Secret", message, endsByItself };
 }
 
-function isLeaving({ metadata }: Pick<KubeObject, "metadata">): boolean {
-  return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizers.inUse) === true;
+function isLeaving(object: Pick<KubeObject, "metadata">): boolean {
+  return object.metadata.deletionTimestamp !== undefined && isGuarded(object);
 }
 
 /** Sorted, as many as there is room for. */
