@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type PlantedBug, plantedBugs } from "./planted-bugs.ts";
 import { play } from "./world/run.ts";
@@ -25,3 +26,13 @@ async function seedsUntilCaught({
   }
   return { seeds: mostSeeds, promise: "none" };
 }
+
+it("docs/simulation.md names each planted bug, and a promise that it breaks", () => {
+  const [, table = ""] = /## The harness can fail\n(.*?)\n## /s.exec(readFileSync("docs/simulation.md", "utf8")) ?? [];
+  const rows = [...table.matchAll(/^\| (.*) \| `(.*)`.* \|$/gm)].map(([, bug = "", promise = ""]) => ({
+    bug,
+    promise,
+  }));
+  expect(rows.map(({ bug }) => bug)).toEqual(Object.keys(plantedBugs));
+  for (const { bug, promise } of rows) expect(promise).toMatch(plantedBugs[bug]?.breaks ?? /^$/);
+});
