@@ -1,10 +1,13 @@
 import type { Caches } from "./caches.ts";
 
+/** What there are passes over. */
+export type Kind = "compute" | "connection" | "pool";
+
 /**
  * Which lane the passes over an object are in, as `tenant/lane`. A namespace is a tenant. Computes of one connection share
  * a lane, so that its dead service does not fill the workers; connections and pools wait for the API server alone.
  */
-export function laneOf(kind: "compute" | "connection" | "pool", uid: string, caches: Caches): string {
+export function laneOf(kind: Kind, uid: string, caches: Caches): string {
   const { computes, connections, pools } = caches;
   if (kind === "compute") {
     const compute = computes.byUid(uid);

@@ -73,12 +73,12 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
   const caches = new Caches(
     { client: client(timeouts.list), clock, random, log, metrics, namespaces: settings.namespaces },
     {
-      compute: (change) => term?.computeChanged(change),
-      connection: (change) => term?.connectionChanged(change),
-      pool: (change) => term?.poolChanged(change),
-      apiKey: (change) => term?.apiKeyChanged(change),
-      connectionSecret: (change) => term?.connectionSecretChanged(change),
-      computesRelisted: () => term?.relisted(),
+      compute: (change) => term?.news.compute(change),
+      connection: (change) => term?.news.connection(change),
+      pool: (change) => term?.news.pool(change),
+      apiKey: (change) => term?.news.apiKey(change),
+      connectionSecret: (change) => term?.news.connectionSecret(change),
+      computesRelisted: () => term?.news.computesRelisted(),
     },
   );
 

@@ -4,29 +4,25 @@ import type { Budgets } from "./client/budgets.ts";
 import type { ServiceTransport } from "./client/transport.ts";
 import type { ClusterClient } from "./cluster/client.ts";
 import type { RecordEvent } from "./cluster/event-record.ts";
-import type { Change } from "./cluster/store.ts";
 import { ClaimIndex } from "./compute/observe/claim-index.ts";
 import { recordedID } from "./compute/observe/link.ts";
 import type { Note } from "./compute/outcome.ts";
 import { ComputeReconciler } from "./compute/reconcile.ts";
 import { Connections } from "./connection/connections.ts";
 import { ConnectionReconciler } from "./connection/reconcile.ts";
-import type { Secret } from "./connection/resolve.ts";
 import { DeletionBrake } from "./deletion-brake.ts";
-import { laneOf } from "./lane-of.ts";
+import { type Kind, laneOf } from "./lane-of.ts";
 import type { OperatorOptions } from "./options.ts";
 import { PassQueue } from "./pass-queue.ts";
 import { PoolReconciler } from "./pool/reconcile.ts";
 import { type Compute, computeKind } from "./resources/compute.ts";
-import type { ComputePool } from "./resources/compute-pool.ts";
-import { labels } from "./resources/names.ts";
-import type { ServiceConnection } from "./resources/service-connection.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
 import type { QueueProgress } from "./runtime/queue.ts";
 import { crdIsGoing, goesWithCRD } from "./uninstalling.ts";
 import { UsageMeter } from "./usage-meter.ts";
+import { WatchNews } from "./watch-news.ts";
 
 export interface TermOptions {
   cluster: ClusterClient;
@@ -43,8 +39,6 @@ export interface TermOptions {
   event: RecordEvent;
 }
 
-type Kind = "compute" | "connection" | "pool";
-
 /** Everything that one term of leadership knows and does. It begins empty: no plan is acted on from before it. */
 export class Term {
   readonly #options: TermOptions;
@@ -57,6 +51,8 @@ export class Term {
   readonly #computes: ComputeReconciler;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #pools: PoolReconciler;
+  /** For what the watches bring meanwhile. */
+  readonly news: WatchNews;
 
   constructor(term: TermOptions) {
     this.#options = term;
@@ -109,7 +105,7 @@ export class Term {
         departedFrom: (namespace, name) => this.#computes.departed.filter((compute) => names(compute, namespace, name)),
       },
       uninstalling: () => crdIsGoing(cluster),
-      wakeUsers: (namespace, name) => this.#wakeUsersOf(namespace, name),
+      wakeUsers: (namespace, name) => this.news.usersOf(namespace, name),
       event: term.event,
       log: this.#options.log,
     });
@@ -129,7 +125,7 @@ export class Term {
       uninstalling: (compute) => goesWithCRD(cluster, compute),
       createSettleMs: options.createSettleMs,
       signal,
-      onSettled: (compute) => this.#wakeConnectionsUsedBy(compute),
+      onSettled: (compute) => this.news.connectionsUsedBy(compute),
       onStep: (step, compute, outcome) => this.#note(step.step, compute, outcome.notes),
     });
     this.#pools = new PoolReconciler({
@@ -141,6 +137,14 @@ export class Term {
         computesOf: (namespace) => caches.computes.within(namespace),
         compute: (namespace, name) => caches.computes.get(namespace, name),
       },
+    });
+    this.news = new WatchNews({
+      caches,
+      claims: this.#claims,
+      computes: this.#computes,
+      connections: this.#connectionReconciler,
+      selects: options.selects,
+      wake: (kind, uids) => this.#wake(kind, uids),
     });
   }
 
@@ -160,12 +164,8 @@ export class Term {
 
   /** Reconciles until the signal aborts, then lets what is in flight finish for a while. */
   async run(signal: AbortSignal): Promise<void> {
-    const { caches, clock, options } = this.#options;
-    for (const compute of caches.computes.list()) this.#claims.set(compute);
-    const orphans = caches.apiKeys.list().filter((secret) => this.#connectionReconciler.secretSeen(secret));
-    this.#wake("connection", uidsOf([...caches.connections.list(), ...orphans]));
-    this.#wake("compute", uidsOf(caches.computes.list()));
-    this.#wake("pool", uidsOf(caches.pools.list()));
+    const { clock, options } = this.#options;
+    this.news.everything();
     let drained = () => {};
     const hardStop = () => {
       drained = clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
@@ -178,64 +178,6 @@ export class Term {
     for (const queue of Object.values(this.#queues)) queue.close();
   }
 
-  computeChanged(change: Change<Compute>): void {
-    const { type, object, previous } = change;
-    const { uid, namespace = "" } = object.metadata;
-    const { selects } = this.#options.options;
-    const woken = this.#claims.change(change);
-    if (type === "deleted") this.#computes.gone(object);
-    else {
-      this.#computes.delivered(object, previous);
-      if (previous !== undefined && !selects(previous.metadata.labels) && selects(object.metadata.labels)) {
-        this.#computes.entered(uid);
-      }
-    }
-    this.#wake("compute", woken);
-    if (type !== "updated" || needOf(previous) !== needOf(object)) this.#wakeConnectionsUsedBy(object, previous);
-    const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ComputePool");
-    if (owner !== undefined) this.#wake("pool", [owner.uid]);
-    // Whoever owns it: its name stands in the way of the pool that would give it, or no longer does.
-    const pool = type === "updated" ? undefined : this.#options.caches.pools.get(namespace, poolNameIn(object));
-    if (pool !== undefined) this.#wake("pool", [pool.metadata.uid]);
-  }
-
-  connectionChanged({ type, object, previous }: Change<ServiceConnection>): void {
-    const { uid, name, namespace = "" } = object.metadata;
-    this.#connectionReconciler.seen(object);
-    this.#wake("connection", [uid]);
-    this.#wakeUsersOf(namespace, name);
-    if (type === "updated" && previous.spec.baseURL === object.spec.baseURL) return;
-    // What its Computes lay claim to lies elsewhere now: whoever they were in the way of may go on.
-    for (const user of this.#options.caches.users.of(namespace, name))
-      this.#wake("compute", this.#claims.movedWith(user));
-  }
-
-  poolChanged({ object }: Change<ComputePool>): void {
-    this.#wake("pool", [object.metadata.uid]);
-  }
-
-  apiKeyChanged({ object }: Change<Secret>): void {
-    const { uid, namespace = "" } = object.metadata;
-    this.#wake("connection", uidsOf(this.#options.caches.connections.within(namespace)));
-    if (this.#connectionReconciler.secretSeen(object)) this.#wake("connection", [uid]);
-  }
-
-  connectionSecretChanged({ type, object }: Change<Secret>): void {
-    const { labels: labelled, namespace = "", name } = object.metadata;
-    const owner = labelled?.[labels.compute];
-    if (owner !== undefined) this.#wake("compute", [owner]);
-    if (type !== "deleted") return;
-    // It stood in the way of whoever names it too, such as one that was restored from a backup under another uid.
-    const waiting = this.#options.caches.computes.within(namespace);
-    this.#wake("compute", uidsOf(waiting.filter(({ spec }) => spec.connectionSecret?.name === name)));
-  }
-
-  /** A complete list of Computes came in. */
-  relisted(): void {
-    this.#computes.relisted();
-    this.#wake("compute", uidsOf(this.#options.caches.computes.list()));
-  }
-
   #queue(kind: Kind, reconcile: (uid: string) => Promise<number | undefined>, workers: number): PassQueue {
     const { clock, random, log, metrics, caches } = this.#options;
     const stopped = this.#stop.signal;
@@ -245,19 +187,6 @@ export class Term {
 
   #wake(kind: Kind, uids: Iterable<string>): void {
     this.#queues[kind].wake(uids);
-  }
-
-  #wakeUsersOf(namespace: string, connection: string): void {
-    this.#wake("compute", uidsOf(this.#options.caches.users.of(namespace, connection)));
-  }
-
-  #wakeConnectionsUsedBy(...versions: readonly (Compute | undefined)[]): void {
-    const { connections } = this.#options.caches;
-    for (const version of versions) {
-      const { metadata, spec } = version ?? {};
-      const used = connections.get(metadata?.namespace ?? "", spec?.connectionRef.name ?? "");
-      if (used !== undefined) this.#wake("connection", [used.metadata.uid]);
-    }
   }
 
   #note(step: string, compute: Compute, notes: readonly Note[]): void {
@@ -272,20 +201,6 @@ export class Term {
   }
 }
 
-/** What of a Compute touches the connections of its namespace. */
-function needOf({ spec, metadata }: Compute): string {
-  return JSON.stringify([spec.connectionRef.name, metadata.deletionTimestamp]);
-}
-
-/** Of the pool that would name a member like this. */
-function poolNameIn({ metadata }: Compute): string {
-  return metadata.name.replace(/-\d+$/, "");
-}
-
 function names({ metadata, spec }: Compute, namespace: string, connection: string): boolean {
   return (metadata.namespace ?? "") === namespace && spec.connectionRef.name === connection;
-}
-
-function uidsOf(objects: readonly { metadata: { uid: string } }[]): string[] {
-  return objects.map(({ metadata }) => metadata.uid);
 }

@@ -1,0 +1,131 @@
+import type { Caches, Listeners } from "./caches.ts";
+import type { Change } from "./cluster/store.ts";
+import type { ClaimIndex } from "./compute/observe/claim-index.ts";
+import type { ComputeReconciler } from "./compute/reconcile.ts";
+import type { ConnectionReconciler } from "./connection/reconcile.ts";
+import type { Secret } from "./connection/resolve.ts";
+import type { Kind } from "./lane-of.ts";
+import type { OperatorOptions } from "./options.ts";
+import type { Compute } from "./resources/compute.ts";
+import type { ComputePool } from "./resources/compute-pool.ts";
+import { labels } from "./resources/names.ts";
+import type { ServiceConnection } from "./resources/service-connection.ts";
+
+export interface WatchNewsOptions {
+  caches: Caches;
+  claims: ClaimIndex;
+  computes: ComputeReconciler;
+  connections: ConnectionReconciler;
+  selects: OperatorOptions["selects"];
+  /** Has these objects looked at again. */
+  wake: (kind: Kind, uids: Iterable<string>) => void;
+}
+
+/** Whom a change concerns that the watches bring: those are woken, whatever it was. */
+export class WatchNews implements Listeners {
+  readonly #options: WatchNewsOptions;
+
+  constructor(options: WatchNewsOptions) {
+    this.#options = options;
+  }
+
+  /** A term begins: all that there is, is news. */
+  everything(): void {
+    const { caches, claims, connections, wake } = this.#options;
+    for (const compute of caches.computes.list()) claims.set(compute);
+    const orphans = caches.apiKeys.list().filter((secret) => connections.secretSeen(secret));
+    wake("connection", uidsOf([...caches.connections.list(), ...orphans]));
+    wake("compute", uidsOf(caches.computes.list()));
+    wake("pool", uidsOf(caches.pools.list()));
+  }
+
+  compute(change: Change<Compute>): void {
+    const { caches, claims, computes, selects, wake } = this.#options;
+    const { type, object, previous } = change;
+    const { uid, namespace = "" } = object.metadata;
+    const woken = claims.change(change);
+    if (type === "deleted") computes.gone(object);
+    else {
+      computes.delivered(object, previous);
+      if (previous !== undefined && !selects(previous.metadata.labels) && selects(object.metadata.labels)) {
+        computes.entered(uid);
+      }
+    }
+    wake("compute", woken);
+    if (type !== "updated" || needOf(previous) !== needOf(object)) this.connectionsUsedBy(object, previous);
+    const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ComputePool");
+    if (owner !== undefined) wake("pool", [owner.uid]);
+    // Whoever owns it: its name stands in the way of the pool that would give it, or no longer does.
+    const pool = type === "updated" ? undefined : caches.pools.get(namespace, poolNameIn(object));
+    if (pool !== undefined) wake("pool", [pool.metadata.uid]);
+  }
+
+  computesRelisted(): void {
+    const { caches, computes, wake } = this.#options;
+    computes.relisted();
+    wake("compute", uidsOf(caches.computes.list()));
+  }
+
+  connection({ type, object, previous }: Change<ServiceConnection>): void {
+    const { caches, claims, connections, wake } = this.#options;
+    const { uid, name, namespace = "" } = object.metadata;
+    connections.seen(object);
+    wake("connection", [uid]);
+    this.usersOf(namespace, name);
+    if (type === "updated" && previous.spec.baseURL === object.spec.baseURL) return;
+    // What its Computes lay claim to lies elsewhere now: whoever they were in the way of may go on.
+    for (const user of caches.users.of(namespace, name)) wake("compute", claims.movedWith(user));
+  }
+
+  pool({ object }: Change<ComputePool>): void {
+    this.#options.wake("pool", [object.metadata.uid]);
+  }
+
+  apiKey({ object }: Change<Secret>): void {
+    const { caches, connections, wake } = this.#options;
+    const { uid, namespace = "" } = object.metadata;
+    wake("connection", uidsOf(caches.connections.within(namespace)));
+    if (connections.secretSeen(object)) wake("connection", [uid]);
+  }
+
+  connectionSecret({ type, object }: Change<Secret>): void {
+    const { caches, wake } = this.#options;
+    const { labels: labelled, namespace = "", name } = object.metadata;
+    const owner = labelled?.[labels.compute];
+    if (owner !== undefined) wake("compute", [owner]);
+    if (type !== "deleted") return;
+    // It stood in the way of whoever names it too, such as one that was restored from a backup under another uid.
+    const waiting = caches.computes.within(namespace);
+    wake("compute", uidsOf(waiting.filter(({ spec }) => spec.connectionSecret?.name === name)));
+  }
+
+  /** What may be done through a connection has changed. */
+  usersOf(namespace: string, connection: string): void {
+    const { caches, wake } = this.#options;
+    wake("compute", uidsOf(caches.users.of(namespace, connection)));
+  }
+
+  /** A Compute needs its connection, or no longer does. */
+  connectionsUsedBy(...versions: readonly (Compute | undefined)[]): void {
+    const { caches, wake } = this.#options;
+    for (const version of versions) {
+      const { metadata, spec } = version ?? {};
+      const used = caches.connections.get(metadata?.namespace ?? "", spec?.connectionRef.name ?? "");
+      if (used !== undefined) wake("connection", [used.metadata.uid]);
+    }
+  }
+}
+
+/** What of a Compute touches the connections of its namespace. */
+function needOf({ spec, metadata }: Compute): string {
+  return JSON.stringify([spec.connectionRef.name, metadata.deletionTimestamp]);
+}
+
+/** Of the pool that would name a member like this. */
+function poolNameIn({ metadata }: Compute): string {
+  return metadata.name.replace(/-\d+$/, "");
+}
+
+function uidsOf(objects: readonly { metadata: { uid: string } }[]): string[] {
+  return objects.map(({ metadata }) => metadata.uid);
+}
