@@ -85,10 +85,15 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints, f
         others.some((other) => linked !== undefined && linkedID(other) === linked) ||
         others.some((other) => primary !== undefined && linkedID(other) === primary.id) ||
         others.some(
-          (other) => type === "read_write" && specOf(other)["branchID"] === branchID && specOf(other)["type"] === type,
+          (other) =>
+            type === "read_write" &&
+            specOf(other)["branchID"] === branchID &&
+            specOf(other)["type"] === type &&
+            // Of several that want one branch, one is not in conflict.
+            conditionOf(other, "Ready")?.reason !== "Conflict",
         ) ||
         others.some((other) => named !== undefined && linkedID(other) === named) ||
-        (endpoints.find(({ id }) => id === linked)?.name?.startsWith("k8s-") ?? false)
+        others.some(({ metadata }) => endpoints.find(({ id }) => id === linked)?.name === markerOf(metadata.uid))
       );
     case "AdoptionRefused":
       if (named === undefined) return primary !== undefined && others.some((other) => isOurs(other, primary));
