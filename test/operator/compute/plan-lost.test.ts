@@ -70,6 +70,17 @@ describe("an endpoint that a list lacks", () => {
     expect(plan(view({ compute: adopted, memory: proved }))).toMatchObject({ step: "create" });
   });
 
+  test("has another taken over in its place that a person names, also with driftPolicy Report", () => {
+    const spec = { driftPolicy: "Report", adopt: { endpointID: "ep-two" } } as const;
+    const self = linked({ shows: "AdoptionRefused", spec, status: { state: "Lost" } });
+    const endpoints = [endpoint({ id: "ep-two" })];
+    expect(plan(view({ compute: self, endpoints, memory: proved }))).toMatchObject({
+      step: "link",
+      endpointID: "ep-two",
+      proof: "adopted",
+    });
+  });
+
   test("is not made anew with driftPolicy Report, however long it is gone", () => {
     const reporting = linked({ shows: "EndpointLost", spec: { driftPolicy: "Report" }, status: { state: "Lost" } });
     expect(plan(view({ compute: reporting, memory: proved }))).toMatchObject({

@@ -113,7 +113,7 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints, f
         return held !== undefined && held.branchId === branchID && held.type === "read_write" && leaves;
       });
     case "EndpointLost":
-      return driftPolicy === "Report" || (named !== undefined && target === undefined);
+      return driftPolicy === "Report" && named === undefined;
     default:
       return false;
   }

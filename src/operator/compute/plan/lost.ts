@@ -38,14 +38,16 @@ export const lostEndpoint: Rule = (view, list) => {
   const unproved = stepOfProof(view, list, endpointID);
   if (unproved !== undefined) return unproved;
   const { adopt, driftPolicy } = compute.spec;
-  if (adopt !== undefined && "endpointID" in adopt && adopt.endpointID === endpointID) {
+  const named = adopt !== undefined && "endpointID" in adopt ? adopt.endpointID : undefined;
+  if (named === endpointID) {
     return {
       step: "refuse",
       reason: "AdoptionRefused",
       message: `Endpoint ${endpointID}, which spec.adopt names, was deleted at the service. None is made in its place: name another, or remove spec.adopt and the annotation compute-operator.dev/endpoint-id.`,
     };
   }
-  if (driftPolicy === "Report") {
+  // Another one that a person names is taken over in its place, and not made.
+  if (driftPolicy === "Report" && named === undefined) {
     return {
       step: "wait",
       reason: "EndpointLost",
