@@ -11,7 +11,7 @@ import { Shop } from "../service/support/shop.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 
 /** Time that passes at once whenever somebody waits for it. */
-export class LeapingClock extends DrivenTime implements Clock {
+class LeapingClock extends DrivenTime implements Clock {
   monotonic(): number {
     return this.now();
   }

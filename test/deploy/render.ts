@@ -37,7 +37,7 @@ export async function helm(...values: string[]): Promise<Rendered[]> {
   return objectsOf(stdout);
 }
 
-export function objectsOf(yaml: string): Rendered[] {
+function objectsOf(yaml: string): Rendered[] {
   const documents = parseAllDocuments(yaml).map((document): unknown => document.toJS());
   return documents.filter((object) => object !== null).map((object) => rendered.parse(object));
 }

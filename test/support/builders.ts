@@ -37,8 +37,8 @@ export interface ComputeFields {
   shows?: string;
 }
 
-export const project = "shiny-wind-028834";
-export const branch = "br-main";
+const project = "shiny-wind-028834";
+const branch = "br-main";
 
 /** A Compute as the cache holds it: the branch's primary, without wishes, until a test says more. */
 export function compute(fields: ComputeFields = {}): Compute {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { commonFields } from "./compute-spec.ts";
 import { conditions } from "./condition.ts";
+import { observedGeneration } from "./fields.ts";
 import { type Parsed, parseWith } from "./object.ts";
 import { type Declared, declared, ownKind } from "./own-kind.ts";
 import { immutable, withRules } from "./rule.ts";
@@ -26,12 +27,7 @@ export const computePoolSpec = z.object({
 });
 
 export const computePoolStatus = z.object({
-  observedGeneration: z
-    .int()
-    .optional()
-    .describe(
-      "The generation of the spec that this status was worked out from; -1 until the operator has seen the object.",
-    ),
+  observedGeneration,
   conditions: conditions
     .optional()
     .describe("Ready: all replicas exist, carry the template and are ready. Reconciling and Stalled only while true."),

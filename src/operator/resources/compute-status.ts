@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { conditions } from "./condition.ts";
+import { observedGeneration } from "./fields.ts";
 
 /**
  * The status schema holds no enum, pattern or bound: the service adds values without notice, and a status that the
@@ -51,12 +52,7 @@ const drift = z.object({
 });
 
 export const computeStatus = z.object({
-  observedGeneration: z
-    .int()
-    .optional()
-    .describe(
-      "The generation of the spec that this status was worked out from; -1 until the operator has seen the object.",
-    ),
+  observedGeneration,
   conditions: conditions
     .optional()
     .describe(

@@ -18,3 +18,11 @@ export const objectName = z
   .string()
   .max(253)
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, "must be a name of a Kubernetes object");
+
+/** Of a status. */
+export const observedGeneration = z
+  .int()
+  .optional()
+  .describe(
+    "The generation of the spec that this status was worked out from; -1 until the operator has seen the object.",
+  );

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { conditions } from "./condition.ts";
 import { duration } from "./duration.ts";
-import { id, objectName } from "./fields.ts";
+import { id, objectName, observedGeneration } from "./fields.ts";
 import { type Parsed, parseWith } from "./object.ts";
 import { type Declared, declared, ownKind } from "./own-kind.ts";
 import { withRules } from "./rule.ts";
@@ -82,12 +82,7 @@ const project = z.object({
 });
 
 export const serviceConnectionStatus = z.object({
-  observedGeneration: z
-    .int()
-    .optional()
-    .describe(
-      "The generation of the spec that this status was worked out from; -1 until the operator has seen the object.",
-    ),
+  observedGeneration,
   conditions: conditions
     .optional()
     .describe("Ready: Authenticated, Unauthorized, Unreachable, SecretNotFound, InvalidSecret or NotAllowed."),

@@ -272,7 +272,7 @@ export class Scenario {
   }
 }
 
-export function readyOf({ status }: Compute) {
+function readyOf({ status }: Compute) {
   return status.conditions?.find(({ type }) => type === "Ready");
 }
 

@@ -12,7 +12,7 @@ import { MemoryCluster } from "../cluster/memory-cluster.ts";
 
 export const ours = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
 export const secrets = "/api/v1/namespaces/default/secrets";
-export const apiVersion = "compute-operator.dev/v1alpha1";
+const apiVersion = "compute-operator.dev/v1alpha1";
 
 /** A connection, its Secret and a Compute on an API server in memory; the cache is what the server has. */
 export function setUp(more: Record<string, unknown> = {}) {

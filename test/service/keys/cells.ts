@@ -11,7 +11,7 @@ export const callers = {
 export type CallerName = keyof typeof callers;
 
 /** Whose thing a request is about: within the key's reach, somebody else's, or one that does not exist. */
-export const targets = ["own", "other", "none"] as const;
+const targets = ["own", "other", "none"] as const;
 export type Target = (typeof targets)[number];
 
 /** One cell of the table: a key on a route, about some target. */

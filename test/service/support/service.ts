@@ -90,7 +90,7 @@ export interface TestServiceOptions extends Partial<ServiceOptions> {
 
 export type SeedInput = Parameters<(typeof SeedSchema)["parse"]>[0];
 
-export function answerOf({ status, headers, body }: ServiceReply): Answer {
+function answerOf({ status, headers, body }: ServiceReply): Answer {
   return { status, headers, body: body === undefined ? {} : parse(body) };
 }
 
