@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { goBuild, reporting, secondsSince } from "../support/go-build.ts";
+import { goBuild } from "../support/go-build.ts";
+import { reporting, secondsSince } from "../support/progress.ts";
 import { type BinaryName, type BinarySource, kubernetesVersion } from "./binaries.ts";
 
 /** The package of each binary, at the version that test/control-plane/go pins. */

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { join } from "node:path";
 import { beforeAll } from "vitest";
 import { cacheDirectory } from "../control-plane/binaries.ts";
-import { goBuild, reporting } from "../support/go-build.ts";
+import { goBuild } from "../support/go-build.ts";
+import { reporting } from "../support/progress.ts";
 import { type ProgramResult, runProgram } from "../support/run-program.ts";
 import { downloadTool, pinnedVersion } from "./download.ts";
 
