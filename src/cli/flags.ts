@@ -95,7 +95,7 @@ export interface ExportFlags {
 
 export function parseExportFlags(args: readonly string[]): ExportFlags {
   const options = { ...common, project: string, connection: string } as const;
-  const values = read(() => parseArgs({ args: [...args], options }).values);
+  const values = read(() => parseArgs({ args: [...args], options }).values, "the project is named with --project");
   if (!values.help && (values.project ?? "") === "") throw badFlag("--project is needed: the id of the project");
   return {
     help: values.help,
@@ -119,11 +119,14 @@ function manifestFlags(values: {
   return { help: values.help, paths, namespace: values.namespace ?? "default", baseURL: values["base-url"] };
 }
 
-function read<T>(parse: () => T): T {
+/** `naming` says by which flag the thing is named that people type without one. */
+function read<T>(parse: () => T, naming = "manifests are named with -f"): T {
   try {
     return parse();
   } catch (error) {
-    throw badFlag(error instanceof Error ? error.message : String(error), error);
+    const message = error instanceof Error ? error.message : String(error);
+    const stray = /^Unexpected argument (.*)\. This command/.exec(message)?.[1];
+    throw badFlag(stray === undefined ? message : `${stray} belongs to no flag: ${naming}`, error);
   }
 }
 

@@ -33,7 +33,9 @@ export async function prepare(
   const declared = declaredComputes(manifests);
   if (declared.problems.length > 0) throw new CommandProblem(declared.problems);
   if (declared.computes.length === 0) {
-    throw new CommandProblem([`no Compute and no ComputePool in ${flags.paths.join(", ")}`]);
+    throw new CommandProblem([
+      `no Compute and no ComputePool in ${flags.paths.join(", ")}: of a directory the .yaml, .yml and .json files are read, with all below it`,
+    ]);
   }
   const given: Given = { baseURL: flags.baseURL, env: ports.env };
   const { clock, signal } = ports;

@@ -14,6 +14,8 @@ export interface PassQueueOptions {
   workers: number;
   /** As `tenant/lane`. */
   laneOf: (uid: string) => string;
+  /** The object's name for the log, as far as it is known. */
+  nameOf: (uid: string) => { namespace?: string | undefined; name?: string | undefined };
   /** One pass; answers with the milliseconds until the next look, where one is due without news. */
   reconcile: (uid: string) => Promise<number | undefined>;
   /** Ends what is in flight: a pass that fails after that is not repeated. */
@@ -81,16 +83,18 @@ export class PassQueue {
   }
 
   #failed(uid: string, error: unknown): string {
-    const { kind, log, stopped } = this.#options;
+    const { kind, log, stopped, nameOf } = this.#options;
     if (stopped.aborted) return "stopped";
     this.#queue.retry(uid);
     // A claim can lapse for a moment (the wall clock jumped) and hold again; where it is lost, the queue ends with it.
     if (error instanceof NotLeader) return "stopped";
+    const { namespace, name } = nameOf(uid);
+    const fields = { kind, namespace, name, uid };
     if (isStale(error)) {
-      log.debug({ kind, uid }, "A pass saw an old object and is repeated");
+      log.debug(fields, "A pass saw an old object and is repeated");
       return "stale";
     }
-    log.warn({ kind, uid, error }, "A pass failed and is repeated");
+    log.warn({ ...fields, error }, "A pass failed and is repeated");
     return "error";
   }
 }

@@ -181,8 +181,10 @@ export class Term {
   #queue(kind: Kind, reconcile: (uid: string) => Promise<number | undefined>, workers: number): PassQueue {
     const { clock, random, log, metrics, caches } = this.#options;
     const stopped = this.#stop.signal;
-    const lane = (uid: string) => laneOf(kind, uid, caches);
-    return new PassQueue({ kind, clock, random, log, metrics, workers, laneOf: lane, reconcile, stopped });
+    const shared = { kind, clock, random, log, metrics, workers, reconcile, stopped };
+    const cache = { compute: caches.computes, connection: caches.connections, pool: caches.pools }[kind];
+    const nameOf = (uid: string) => cache.byUid(uid)?.metadata ?? {};
+    return new PassQueue({ ...shared, nameOf, laneOf: (uid) => laneOf(kind, uid, caches) });
   }
 
   #wake(kind: Kind, uids: Iterable<string>): void {

@@ -143,7 +143,9 @@ describe("flags", () => {
     ["plan", ["-f", "a", "--output", "html"], `--output must be text, json or markdown, not "html"`],
     ["plan", ["-f", "a", "--key", "k"], "--key"],
     ["apply", ["-f", "a", "--timeout", "soon"], `--timeout must be a duration such as 60s or 1m30s, not "soon"`],
+    ["plan", ["deploy/samples"], "'deploy/samples' belongs to no flag: manifests are named with -f"],
     ["export", [], "--project is needed: the id of the project"],
+    ["export", ["shop"], "'shop' belongs to no flag: the project is named with --project"],
     ["export", ["--project", "p"], "no API key: set the environment variable COMPUTE_OPERATOR_API_KEY"],
   ])("%s %j is refused", async (command, args, message) => {
     using stage = new Stage();

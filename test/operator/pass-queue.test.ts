@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { NotLeader } from "../../src/operator/cluster/leadership.ts";
 import { PassQueue } from "../../src/operator/pass-queue.ts";
-import { silentLogger } from "../../src/operator/runtime/log.ts";
+import { createLogger } from "../../src/operator/runtime/log.ts";
 import { createMetrics } from "../../src/operator/runtime/metrics.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 
@@ -10,14 +10,16 @@ function running(fail: (pass: number) => Error | undefined, again?: number) {
   const clock = new VirtualClock();
   const stop = new AbortController();
   const passes: number[] = [];
+  const lines: string[] = [];
   const queue = new PassQueue({
     kind: "compute",
     clock,
     random: () => 0,
-    log: silentLogger,
+    log: createLogger({ level: "info", destination: { write: (line) => void lines.push(line) }, clock }),
     metrics: createMetrics(),
     workers: 4,
     laneOf: () => "",
+    nameOf: () => ({ namespace: "eu", name: "primary" }),
     reconcile: async () => {
       passes.push(clock.monotonic());
       const error = fail(passes.length);
@@ -28,7 +30,7 @@ function running(fail: (pass: number) => Error | undefined, again?: number) {
   });
   void queue.run(stop.signal);
   queue.wake(["shop"]);
-  return { clock, stop, passes, queue };
+  return { clock, stop, passes, lines, queue };
 }
 
 describe("a pass that may not write", () => {
@@ -47,6 +49,14 @@ describe("a pass that may not write", () => {
     expect(passes).toEqual([0]);
     expect(clock.pending).toBe(0);
   });
+});
+
+test("a pass that fails is told with the name of its object, not by its uid alone", async () => {
+  const { clock, lines } = running((pass) => (pass === 1 ? new Error("no right") : undefined));
+  await clock.advance(1000);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: "warn", kind: "compute", namespace: "eu", name: "primary", uid: "shop", error: { message: "no right" } },
+  ]);
 });
 
 test("a pass that asks for another in a fraction of a millisecond gets it with the next whole one, and never spins", async () => {
