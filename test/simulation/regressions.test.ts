@@ -166,6 +166,8 @@ describe("once broken", () => {
     ],
     [57_139, "two shards do not fight over the guard that one of them keeps for what it has still to delete"],
     [67_172, "a replica that came and went unseen, with its CRD, is made anew"],
+    [117_989, "where no names are shown a primary that another has just made is adopted by nobody"],
+    [118_595, "where no names are shown a copy adopts nothing that its original made and still has to delete"],
     [3564, "an edit of the maximum is sent with the minimum, which had drifted beyond it"],
   ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);

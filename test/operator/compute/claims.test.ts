@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../src/operator/compute/plan.ts";
-import { type ComputeFields, compute, endpoint, madeBy, uidOf, view } from "../../support/builders.ts";
+import {
+  type ComputeFields,
+  compute,
+  createdNote,
+  createMark,
+  endpoint,
+  madeBy,
+  uidOf,
+  view,
+} from "../../support/builders.ts";
 
 const older = "2025-01-01T00:00:00Z";
 const younger = "2027-01-01T00:00:00Z";
@@ -250,6 +259,26 @@ describe("adoption", () => {
     expect(plan(view({ compute: rival, endpoints: [endpoint()], others: [self] }))).toMatchObject(
       conflict("team/shop"),
     );
+  });
+
+  test("of a branch's primary waits where no name tells whether another's pending create has just made it", () => {
+    const spec = { adopt: { branchPrimary: true } };
+    const maker = (before: string[]) =>
+      other({ created: younger, annotations: { pendingCreate: createMark({ uid: uidOf("b"), before }) } });
+    const see = (before: string[], markers: "hidden" | "shown") =>
+      plan(view({ compute: compute({ spec }), endpoints: [endpoint()], others: [maker(before)], list: { markers } }));
+    const waits = { step: "wait", reason: "Creating", message: expect.stringContaining("others/other has just made") };
+    expect(see([], "hidden")).toMatchObject(waits);
+    expect(see(["ep-one"], "hidden")).toMatchObject({ step: "link" });
+    expect(see([], "shown")).toMatchObject({ step: "link" });
+  });
+
+  test("leaves an endpoint to the Compute that made it, though only a note tells, and that is the younger", () => {
+    const self = compute({ linked: "ep-one", spec: { adopt: { branchPrimary: true } } });
+    const annotations = { createdEndpoint: createdNote("ep-one", uidOf("b")) };
+    const maker = other({ created: younger, linked: "ep-one", annotations });
+    expect(plan(view({ compute: self, endpoints: [endpoint()], others: [maker] }))).toMatchObject(conflict());
+    expect(plan(view({ compute: maker, endpoints: [endpoint()], others: [self] }))).toMatchObject({ step: "settled" });
   });
 
   test("is read only while nothing is linked", () => {

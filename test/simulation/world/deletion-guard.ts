@@ -63,7 +63,10 @@ export class DeletionGuard {
     const twins = beside.filter((endpoint) => endpoint.name === markerOf(uid));
     const living = this.#register.isLiving(uid);
     const linked = linkedID(compute);
-    const hasAnother = linked !== target.id && beside.some(({ id }) => id === linked);
+    const since = this.#clock.monotonic() - goodFaithMs;
+    // One that was deleted behind our back only just may still be in the last list.
+    const stands = (id: string) => beside.some((one) => one.id === id) || this.#services.wasDeletedSince(id, since);
+    const hasAnother = linked !== undefined && linked !== target.id && stands(linked);
     if (living && twins.length < 2 && !hasAnother) {
       this.#report("never lost", `delete of ${target.id} while its Compute ${name} is to be`);
     }

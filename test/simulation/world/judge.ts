@@ -65,11 +65,11 @@ function isOwnMark(mark: string | undefined, { metadata }: KubeObject): boolean 
 
 /** Whether the reason that a Compute gives for not being ready is true. */
 function explained(reason: string, compute: KubeObject, { computes, endpoints, forgotten }: Scene): boolean {
-  const { projectID, branchID, type, adopt, driftPolicy } = specOf(compute);
+  const { projectID, branchID, type, driftPolicy } = specOf(compute);
   const { uid } = compute.metadata;
   const others = computes.filter(({ metadata }) => metadata.uid !== uid);
   const primary = endpoints.find((endpoint) => endpoint.branchId === branchID && endpoint.type === "read_write");
-  const named = isJsonObject(adopt) ? adopt["endpointID"] : undefined;
+  const named = namedBy(compute);
   const target = endpoints.find(({ id }) => id === named);
   const linked = linkedID(compute);
   switch (reason) {
@@ -89,8 +89,8 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints, f
             type === "read_write" &&
             specOf(other)["branchID"] === branchID &&
             specOf(other)["type"] === type &&
-            // Of several that want one branch, one is not in conflict.
-            conditionOf(other, "Ready")?.reason !== "Conflict",
+            // Of several that want one branch, one is not in conflict, unless for the endpoint that it names.
+            (conditionOf(other, "Ready")?.reason !== "Conflict" || namedBy(other) !== undefined),
         ) ||
         others.some((other) => named !== undefined && linkedID(other) === named) ||
         others.some(({ metadata }) => endpoints.find(({ id }) => id === linked)?.name === markerOf(metadata.uid))
@@ -117,6 +117,11 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints, f
     default:
       return false;
   }
+}
+
+function namedBy(compute: KubeObject): unknown {
+  const { adopt } = specOf(compute);
+  return isJsonObject(adopt) ? adopt["endpointID"] : undefined;
 }
 
 /**

@@ -44,6 +44,7 @@ export class ServiceHost {
   readonly #clock: Clock;
   /** The name that each create gave its endpoint, also where the service drops it: how the judge tells them apart. */
   readonly #made = new Map<string, string>();
+  readonly #deletedByPeople = new Map<string, number>();
   /** Lists as they stood before each change, oldest first: what a lagging replica shows. */
   readonly #past: { until: number; project: string; reply: Reply }[] = [];
   /** Endpoints by project as they stand until the service's next change: the judge looks far more often than that. */
@@ -105,12 +106,18 @@ export class ServiceHost {
 
   /** What people do, whether or not it works out: the answer's status. */
   byPeople(method: string, path: string, body?: unknown): Reply {
+    if (method === "DELETE") this.#deletedByPeople.set(path.split("/").at(-1) ?? "", this.#clock.monotonic());
     return this.request(method, path, peoplesKey, body);
   }
 
   /** A client connects for a moment, which wakes an idle compute. */
   connect(endpointID: string): void {
     this.service.call({ method: "POST", path: `/_connect/${endpointID}`, query: { seconds: "5" } });
+  }
+
+  /** When people deleted an endpoint; absent where they did not. */
+  deletedByPeopleAt(endpointID: string): number | undefined {
+    return this.#deletedByPeople.get(endpointID);
   }
 
   /** When something next happens at the service by itself; absent where all of it rests. */

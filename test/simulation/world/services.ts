@@ -65,6 +65,11 @@ export class Services {
     return this.all.flatMap((host) => host.allEndpoints());
   }
 
+  /** Whether people deleted an endpoint after that, behind the operators' back. */
+  wasDeletedSince(endpointID: string, at: number): boolean {
+    return this.all.some((host) => (host.deletedByPeopleAt(endpointID) ?? Number.NEGATIVE_INFINITY) >= at);
+  }
+
   /** What stands at the service of an endpoint; at all of them where it stands nowhere. */
   endpointsBeside(endpointID: string): StoredEndpoint[] {
     const host = this.all.find((one) => one.endpoint(endpointID) !== undefined);

@@ -36,7 +36,7 @@ export type Claim =
   /** Nobody's: an endpoint that no Compute looks after stands there. */
   | { kind: "unowned"; endpoint: Endpoint };
 
-/** Whether `self` may have this endpoint: a proved link beats a claim; then the older, then the lesser uid. */
+/** Whether `self` may have this endpoint: who made it, who adopted it, who is linked, who wants it; then the older, then the lesser uid. */
 export function claimOnEndpoint(self: Compute, endpoint: Endpoint, rivals: Rivals, endpoints: EndpointIndex): Claim {
   const owner = ownerOf(endpoint, rivals, endpoints, self);
   if (owner === undefined || owner.metadata.uid === self.metadata.uid) return { kind: "free" };
@@ -84,7 +84,7 @@ export function ownerOf(
   if (candidate !== undefined && !claimants.some(({ metadata }) => metadata.uid === candidate.metadata.uid)) {
     claimants.push(candidate);
   }
-  const strength = (compute: Compute) => (isLinkedTo(compute, endpoint, endpoints) ? proofRank(compute, endpoint) : 2);
+  const strength = (compute: Compute) => (isLinkedTo(compute, endpoint, endpoints) ? proofRank(compute, endpoint) : 3);
   return claimants.toSorted((a, b) => strength(a) - strength(b) || olderFirst(a, b))[0];
 }
 
@@ -102,8 +102,11 @@ function isLinkedTo(compute: Compute, endpoint: Endpoint, endpoints: EndpointInd
   return linksOf(compute, endpoints).link?.endpoint.id === endpoint.id;
 }
 
+/** Who made it comes first, also where only a note tells; then who was told to take it over. */
 function proofRank(compute: Compute, endpoint: Endpoint): number {
-  return proofOf(compute, endpoint) === "none" ? 1 : 0;
+  const proof = proofOf(compute, endpoint);
+  if (proof === "none") return 2;
+  return proof === "adopted" ? 1 : 0;
 }
 
 function isMarkedBy(owner: Compute, endpoint: Endpoint): boolean {

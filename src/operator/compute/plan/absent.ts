@@ -20,8 +20,33 @@ export const adoption: Rule = (view, list) => {
     );
   }
   const [primary] = list.endpoints.primariesOf(branchID);
-  return primary === undefined ? undefined : (taken(view, list, primary) ?? link(view, primary));
+  if (primary === undefined) return undefined;
+  return taken(view, list, primary) ?? perhapsMade(view, list, primary) ?? link(view, primary);
 };
+
+/** How soon it is looked again what became of another's create, in milliseconds. */
+const anothersCreateMs = 5_000;
+
+/** Where no names are shown, the primary may be what another's pending create made: then it is that one's. */
+function perhapsMade(
+  { compute, rivals }: View,
+  { markers }: List,
+  { id, branch_id, name }: Endpoint,
+): Step | undefined {
+  if (markers === "shown" || name !== undefined) return undefined;
+  const maker = rivals.inProject().find((other) => {
+    const mark = createMarkOf(other);
+    const fits = other.spec.type === "read_write" && mark?.branchID === branch_id && !mark.before.includes(id);
+    return fits && other.metadata.uid !== compute.metadata.uid;
+  });
+  if (maker === undefined) return undefined;
+  return {
+    step: "wait",
+    reason: "Creating",
+    message: `Endpoint ${id} may be what ${who(maker)} has just made: this service shows no names. It is taken over as soon as it is sure that it is not.`,
+    lookInMs: anothersCreateMs,
+  };
+}
 
 function link(view: View, { id }: Endpoint): Step {
   return { step: "link", endpointID: id, proof: "adopted", news: "adopted", ...markToKeep(view, "adopted") };
