@@ -3,6 +3,7 @@ import { createEndpoint } from "./act/create.ts";
 import { meaningOf } from "./act/failures.ts";
 import type { Hands } from "./act/hands.ts";
 import { deleteEndpoint, patchEndpoint, restartEndpoint, restarted } from "./act/write.ts";
+import { shownReason } from "./observe/view.ts";
 import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { isWrite, type Step, type Write } from "./step.ts";
 
@@ -40,6 +41,8 @@ const progressOf = { create: "Creating", patch: "Updating", restart: "Restarting
 
 /** Other writes of the project are under way; the service would refuse this one with 423. */
 function queued(write: Write, compute: Compute): Outcome {
+  // Whatever it says of this write already stays: to take turns with what a pass says that has the turn would never end.
+  if (shownReason(compute) === progressOf[write.step]) return unchanged(compute, turnLookMs);
   const message = "Sent as soon as the other changes of the project that are under way are done.";
   return shown(compute, progressOf[write.step], message, { lookInMs: turnLookMs });
 }
