@@ -149,5 +149,5 @@ function reasonOf(error: unknown, caBundle?: string): string {
       : `${code}: the service's certificate is signed by another authority than spec.caBundle of the ServiceConnection holds`;
   }
   if (error instanceof AggregateError) return code ?? "cannot connect";
-  return code === undefined ? error.message : `${code}: ${error.message}`;
+  return code === undefined || error.message.includes(code) ? error.message : `${code}: ${error.message}`;
 }

@@ -103,6 +103,12 @@ describe("a write", () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  test("that reaches nobody says why, and each word once", async () => {
+    expect((await failure(send("POST", 3000, { baseURL: "http://127.0.0.1:1" }))).message).toBe(
+      "connect ECONNREFUSED 127.0.0.1:1",
+    );
+  });
+
   test("that is never answered ends with its deadline", async () => {
     server.behaviour = () => {};
     expect((await failure(send("POST", 100))).message).toBe("no answer in time");
