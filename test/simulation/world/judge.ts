@@ -89,8 +89,8 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints, f
             type === "read_write" &&
             specOf(other)["branchID"] === branchID &&
             specOf(other)["type"] === type &&
-            // Of several that want one branch, one is not in conflict, unless for the endpoint that it names.
-            (conditionOf(other, "Ready")?.reason !== "Conflict" || namedBy(other) !== undefined),
+            // Of two that want one branch alone, one is not in conflict.
+            !(wantsNoMore(other) && blames(other, compute)),
         ) ||
         others.some((other) => named !== undefined && linkedID(other) === named) ||
         others.some(({ metadata }) => endpoints.find(({ id }) => id === linked)?.name === markerOf(metadata.uid))
@@ -117,6 +117,16 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints, f
     default:
       return false;
   }
+}
+
+/** Whether a Compute is in conflict for its branch at most: it names no endpoint, and is linked to none. */
+function wantsNoMore(compute: KubeObject): boolean {
+  return namedBy(compute) === undefined && linkedID(compute) === undefined;
+}
+
+function blames(compute: KubeObject, { metadata: { namespace, name } }: KubeObject): boolean {
+  const { reason, message } = conditionOf(compute, "Ready") ?? {};
+  return reason === "Conflict" && String(message).includes(`Compute ${namespace}/${name} `);
 }
 
 function namedBy(compute: KubeObject): unknown {

@@ -10,8 +10,8 @@ import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
 import { ShardGuard } from "./shard-guard.ts";
 
-/** How long before a Compute's end its operator last looked for endpoints of it, at most. */
-const lastLookMs = 15_000;
+/** How long before a Compute's end its operator last looked for endpoints of it, at most: a refresh ago, if it was paused. */
+const lastLookMs = 35_000;
 
 /** The promises that hold at every step, checked as each request leaves, arrives or changes something. */
 export class Promises {
@@ -177,7 +177,9 @@ export class Promises {
     const maker = this.register.get(uidOfMarker(name) ?? "");
     const taker = markerOf(compute.metadata.uid);
     if (this.#namesShown || maker === undefined || name === taker) return false;
-    const forgotten = maker.until < (this.#knowsSince.get(process) ?? 0);
+    // Nor does a process know what was before the Compute came to its shard.
+    const entered = this.register.get(compute.metadata.uid)?.relabelled?.at ?? 0;
+    const forgotten = maker.until < Math.max(this.#knowsSince.get(process) ?? 0, entered);
     if (linkedID(maker.compute) === id && !forgotten) return false;
     const mark = createMarkOf(compute);
     const fits = mark?.branchID === branchId && specOf(compute)["type"] === type;
