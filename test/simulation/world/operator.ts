@@ -20,13 +20,15 @@ export interface StartOptions {
   /** The label selector of the Computes that it takes care of; all where left out. */
   selector?: string | undefined;
   createSettleMs: number;
+  maxDeletesPerMinute: number;
   line: (line: string) => void;
   onEnd: (error: unknown) => void;
 }
 
 /** Starts the operator's real code in a simulated process. */
 export function startOperator(options: StartOptions): OperatorHandle {
-  const { process, elect, selector = "", createSettleMs, clusterTransport, serviceTransport, random } = options;
+  const { process, elect, selector = "", createSettleMs, maxDeletesPerMinute } = options;
+  const { clusterTransport, serviceTransport, random } = options;
   const stop = new AbortController();
   const log = createLogger({ level: "info", clock: process.clock, destination: { write: options.line } });
   const operator = createOperator(
@@ -37,7 +39,7 @@ export function startOperator(options: StartOptions): OperatorHandle {
       workers: 8,
       allowedBaseURLs: ["https://*.test/api/v2"],
       createSettleMs,
-      maxDeletesPerMinute: 60,
+      maxDeletesPerMinute,
       budgetShare: selector === "" ? 1 : 0.5,
       drainMs: 5000,
       ...(elect ? { lease: { namespace: "default", name: "compute-operator", identity: process.name } } : {}),

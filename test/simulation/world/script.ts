@@ -15,6 +15,8 @@ export interface Script {
   shards?: true;
   /** The service shows and serves only what its specification shows. */
   strictSpec?: true;
+  /** `--max-deletes-per-minute`, where it is so low that it is felt. */
+  maxDeletesPerMinute?: number;
   rates: Rates;
   actions: readonly Timed[];
   /** When the last action is over and the faults stop. */

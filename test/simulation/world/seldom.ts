@@ -21,6 +21,7 @@ const kinds: readonly Seldom[] = [
   { share: 0.1, add: withAnotherService },
   { share: 0.08, add: withNamespaceDeleted },
   { share: 0.08, add: withCRDsDeleted },
+  { share: 0.08, add: withTightBrake },
 ];
 
 /** Adds to a run what befalls it seldom; nothing at all to two runs in five. */
@@ -128,4 +129,17 @@ function withNamespaceDeleted(script: Script, dice: Dice): Script {
 
 function withCRDsDeleted(script: Script, dice: Dice): Script {
   return withActions(script, [{ atMs: sometime(script, dice), action: { do: "delete CRDs", all: dice.chance(0.4) } }]);
+}
+
+/** A brake on deletions that is felt: of several replicas that are deleted at once. */
+function withTightBrake(script: Script, dice: Dice): Script {
+  const [project] = projects;
+  const [branchID] = branchesOf(project);
+  const names = Array.from({ length: dice.between(3, 7) }, (_, index) => `brake-${index}`);
+  const spec: JsonObject = { projectID: project, branchID, type: "read_only" };
+  const atMs = sometime(script, dice);
+  return withActions({ ...script, maxDeletesPerMinute: dice.between(1, 4) }, [
+    ...names.map((name): Timed => ({ atMs: dice.between(0, 20_000), action: { do: "apply", name, spec } })),
+    ...names.map((name): Timed => ({ atMs: Math.max(atMs, 20_001), action: { do: "delete", name } })),
+  ]);
 }

@@ -4,6 +4,7 @@ import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import type { Change } from "../api-server/store.ts";
+import { BrakeGuard } from "./brake-guard.ts";
 import { BudgetGuard } from "./budget-guard.ts";
 import { KeyGuard } from "./key-guard.ts";
 import { holderOf, LeaderGuard } from "./leader-guard.ts";
@@ -12,8 +13,8 @@ import type { ServiceWrite } from "./records.ts";
 import type { HeardAnswer } from "./service-port.ts";
 import type { Services } from "./services.ts";
 
-/** Of one object, by all operators together: some thirty are usual in the worst weather. */
-const mostWritesAMinute = 150;
+/** Of one object, by all operators together: in the worst weather some thirty are usual in a minute, and few in a second. */
+const mostWrites = { minute: 150, second: 12 } as const;
 
 export interface WitnessOptions {
   clock: Clock;
@@ -22,6 +23,7 @@ export interface WitnessOptions {
   promises: Promises;
   /** Computes as they stand in the cluster. */
   computes: () => readonly KubeObject[];
+  maxDeletesPerMinute: number;
 }
 
 /** Sees everything that operators send, say and change, and holds it against the promises. */
@@ -34,11 +36,12 @@ export class Witness {
   steps = 0;
   readonly #options: WitnessOptions;
   readonly #budgets: BudgetGuard;
+  readonly #brake: BrakeGuard;
   /** What happened, to be put into words only where somebody asks. */
   readonly #history: { at: number; what: () => string }[] = [];
   #writes = 0;
-  readonly #writesInMinute = new Map<string, number>();
-  #minute = 0;
+  /** When each object was written in the last minute. */
+  readonly #written = new Map<string, readonly number[]>();
   /** Processes that wrote a connection since everything was at rest. */
   readonly #hasSpoken = new Set<string>();
 
@@ -47,6 +50,7 @@ export class Witness {
     const report = (promise: string, message: string) => options.promises.report(promise, message);
     this.leaders = new LeaderGuard(options.server, report);
     this.#budgets = new BudgetGuard(options.clock, report);
+    this.#brake = new BrakeGuard(options.clock, options.maxDeletesPerMinute, report);
   }
 
   /** What happened, in words, for whoever has to understand a failure. */
@@ -57,6 +61,7 @@ export class Witness {
   /** Drops the history so far, and all that it would be told from. */
   forget(): void {
     this.#history.length = 0;
+    this.#written.clear();
   }
 
   /** Notes something in the history. */
@@ -98,6 +103,7 @@ export class Witness {
   sent(process: string, request: ServiceRequest): ServiceWrite | undefined {
     this.steps += 1;
     this.#budgets.sent(process, accountOf(request), request.method);
+    if (request.method === "DELETE") this.#brake.sent(process);
     const write = this.#recordOf(process, request);
     if (write === undefined) return undefined;
     const { method, path } = request;
@@ -131,15 +137,15 @@ export class Witness {
 
   /** No operator writes one object again and again, as two that answer each other would. */
   #countWrites(process: string, { kind, metadata: { uid, name } }: KubeObject): void {
-    const minute = Math.floor(this.#now() / 60_000);
-    if (minute !== this.#minute) this.#writesInMinute.clear();
-    this.#minute = minute;
-    const count = (this.#writesInMinute.get(uid) ?? 0) + 1;
-    this.#writesInMinute.set(uid, count);
-    if (count > mostWritesAMinute) {
+    const now = this.#now();
+    const before = (this.#written.get(uid) ?? []).filter((at) => now - at < 60_000);
+    const writes = [...before, now];
+    this.#written.set(uid, writes);
+    const inASecond = writes.filter((at) => now - at < 1000).length;
+    if (writes.length > mostWrites.minute || inASecond > mostWrites.second) {
       this.#options.promises.report(
         "no hot loop",
-        `${process} and others wrote ${kind} ${name} ${count} times in a minute`,
+        `${process} and others wrote ${kind} ${name} ${writes.length} times in a minute, ${inASecond} in a second`,
       );
     }
   }

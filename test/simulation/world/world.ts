@@ -28,6 +28,7 @@ export interface WorldOptions {
   operators: 1 | 2;
   shards?: true;
   strictSpec?: true;
+  maxDeletesPerMinute?: number;
   rates: Rates;
   gate?: Gate;
   plant?: Plant;
@@ -80,7 +81,9 @@ export class World {
     const { server, services, people } = this;
     this.promises = new Promises({ clock, services, namesShown: !this.strictSpec });
     const { promises } = this;
-    this.witness = new Witness({ clock, server, services, promises, computes: () => people.computes() });
+    const computes = () => people.computes();
+    const maxDeletesPerMinute = this.#maxDeletesPerMinute;
+    this.witness = new Witness({ clock, server, services, promises, computes, maxDeletesPerMinute });
     this.witness.keys.add(firstKey);
     this.witness.keys.add(strangersKey);
     this.server.store.subscribe((change) => this.witness.clusterChanged(change, this.#actor));
@@ -89,6 +92,10 @@ export class World {
 
   get strictSpec(): boolean {
     return this.#options.strictSpec === true;
+  }
+
+  get #maxDeletesPerMinute(): number {
+    return this.#options.maxDeletesPerMinute ?? 60;
   }
 
   start(): void {
@@ -222,6 +229,7 @@ export class World {
       elect: operators > 1,
       selector: shard === undefined ? undefined : shards[shard],
       createSettleMs,
+      maxDeletesPerMinute: this.#maxDeletesPerMinute,
       line: (line) => this.witness.logged(process.name, line),
       onEnd: (error) => {
         if (error === undefined) return;
