@@ -7,6 +7,7 @@ import { alwaysLeader, type Leadership, requireLeader } from "./cluster/leadersh
 import { LeaderElection } from "./cluster/lease.ts";
 import { apiVersionOf } from "./cluster/objects.ts";
 import type { ClusterTransport } from "./cluster/transport.ts";
+import { DeletionBrake } from "./deletion-brake.ts";
 import type { OperatorOptions } from "./options.ts";
 import { OPERATOR_NAME } from "./resources/names.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
@@ -69,6 +70,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
   const mayWrite = requireLeader(leadership);
   const cluster = client(timeouts.write, mayWrite);
   const budgets = new Budgets(clock);
+  const brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
   let term: Term | undefined;
   const caches = new Caches(
     { client: client(timeouts.list), clock, random, log, metrics, namespaces: settings.namespaces },
@@ -87,7 +89,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
       leading: leadership.mayWrite(),
       caches,
       sessions: term?.connections.sessions ?? [],
-      deletesHeld: term?.deletesHeld ?? 0,
+      deletesHeld: brake.held,
       clock,
     });
   });
@@ -117,6 +119,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
             cluster,
             serviceTransport: ports.serviceTransport,
             budgets,
+            brake,
             beforeWrite: mayWrite,
             caches,
             clock,

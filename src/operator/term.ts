@@ -10,7 +10,7 @@ import type { Note } from "./compute/outcome.ts";
 import { ComputeReconciler } from "./compute/reconcile.ts";
 import { Connections } from "./connection/connections.ts";
 import { ConnectionReconciler } from "./connection/reconcile.ts";
-import { DeletionBrake } from "./deletion-brake.ts";
+import type { DeletionBrake } from "./deletion-brake.ts";
 import { type Kind, laneOf } from "./lane-of.ts";
 import type { OperatorOptions } from "./options.ts";
 import { PassQueue } from "./pass-queue.ts";
@@ -29,6 +29,8 @@ export interface TermOptions {
   serviceTransport: ServiceTransport;
   /** Of the process, not of the term: what was sent in the last one counts in this. */
   budgets: Budgets;
+  /** Of the process too. */
+  brake: DeletionBrake;
   beforeWrite: () => void;
   caches: Caches;
   clock: Clock;
@@ -45,7 +47,6 @@ export class Term {
   /** Ends requests in flight, some time after the term has ended. */
   readonly #stop = new AbortController();
   readonly #claims: ClaimIndex;
-  readonly #brake: DeletionBrake;
   readonly #connections: Connections;
   readonly #queues: Record<Kind, PassQueue>;
   readonly #computes: ComputeReconciler;
@@ -109,7 +110,6 @@ export class Term {
       event: term.event,
       log: this.#options.log,
     });
-    this.#brake = new DeletionBrake(clock, options.maxDeletesPerMinute);
     this.#computes = new ComputeReconciler({
       cluster,
       clock,
@@ -121,7 +121,7 @@ export class Term {
       },
       selects: (compute) => options.selects(compute.metadata.labels),
       event: (compute, note) => term.event(computeKind, compute, note),
-      mayDelete: (uid) => this.#brake.release(uid),
+      mayDelete: (uid) => term.brake.release(uid),
       uninstalling: (compute) => goesWithCRD(cluster, compute),
       createSettleMs: options.createSettleMs,
       signal,
@@ -150,11 +150,6 @@ export class Term {
 
   get connections(): Connections {
     return this.#connections;
-  }
-
-  /** How many deletions wait because of the brake. */
-  get deletesHeld(): number {
-    return this.#brake.held;
   }
 
   /** How each queue gets on, for the health check. */

@@ -24,3 +24,27 @@ it("deletions that the brake holds back are told of once, however many wait for 
   // That it waits for others, and then that the brake holds it.
   expect(patched.length).toBeLessThanOrEqual(16);
 });
+
+it("a leader that loses its lease and wins it again has not lost count of the deletions of that minute", async () => {
+  const lease = { namespace: "default", name: "compute-operator", identity: "the-only-one" };
+  await using world = new SmallWorld(["br-0-a"], 1, {}, calm, { lease, maxDeletesPerMinute: 2 });
+  for (let index = 0; index < 5; index++) world.declare(index, replica);
+  await world.settle(5);
+  const deletions = () => world.writes.filter((write) => write.startsWith("DELETE")).length;
+  for (let index = 0; index < 5; index++) world.remove(index);
+  await world.clock.advance(5000);
+  expect(deletions()).toBe(2);
+  const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/compute-operator";
+  const hold = (holderIdentity: string) => {
+    const held = world.send("GET", path);
+    world.send("PUT", path, { ...held, spec: { ...held.spec, holderIdentity } });
+  };
+  hold("another");
+  await world.clock.advance(10_000);
+  hold("");
+  await world.clock.advance(20_000);
+  expect(world.send("GET", path).spec.holderIdentity).toBe("the-only-one");
+  expect(deletions()).toBe(2);
+  await world.clock.advance(60_000);
+  expect(deletions()).toBe(4);
+});
