@@ -92,3 +92,23 @@ describe("operations of which the service tells no end", () => {
     expect(world.compute(0).status.operations).toMatchObject([{ action: "apply_config", status: "unknown" }, {}]);
   });
 });
+
+it("an endpoint that was deleted and that its own GET shows all the same is asked for ever more rarely, until it does not", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  world.declare(0, place);
+  await world.settle(1);
+  const [endpoint] = world.endpoints;
+  const body = JSON.stringify({ endpoint });
+  const isOne = (path: string) => path.endsWith(`/endpoints/${endpoint?.id}`);
+  world.host.instead = ({ method, path }) =>
+    method === "GET" && isOne(path) ? { status: 200, headers: {}, body } : undefined;
+  world.remove(0);
+  await world.clock.advance(300_000);
+  const asked = world.host.calls.filter(({ method, path }) => method === "GET" && isOne(path)).length;
+  expect(asked).toBeGreaterThan(5);
+  expect(asked).toBeLessThan(15);
+  expect(world.isGone(0)).toBe(false);
+  world.host.instead = undefined;
+  await world.clock.advance(61_000);
+  expect(world.isGone(0)).toBe(true);
+});

@@ -5,6 +5,7 @@ import type { Hands } from "./act/hands.ts";
 import { deleteEndpoint, patchEndpoint, restartEndpoint, restarted } from "./act/write.ts";
 import { shownReason } from "./observe/view.ts";
 import { type Outcome, shown, unchanged } from "./outcome.ts";
+import { nextLook } from "./reasons.ts";
 import { isWrite, type Step, type Write } from "./step.ts";
 
 type Acted = Write | Extract<Step, { step: "restarted" | "confirmGone" }>;
@@ -85,7 +86,9 @@ async function confirmGone(
     // The lists lag behind: nothing is concluded, and they are looked at anew.
     delete memory.missing;
     memory.listsCountAfter = clock.monotonic();
-    return unchanged(compute, 1000);
+    const before = memory.deleted?.shown ?? 0;
+    if (after === "deleted") memory.deleted = { endpointID, proved: false, shown: before + 1 };
+    return unchanged(compute, nextLook("backoff", before));
   }
   if (answer.kind === "superseded") return unchanged(compute, 1);
   const { reason, message } = meaningOf(answer, `show endpoint ${endpointID}`);

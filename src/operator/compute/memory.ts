@@ -31,8 +31,8 @@ export interface Memory {
   missing?: { endpointID: string; firstListWithout: number; proved: boolean };
   /** When the service last answered a DELETE that the endpoint is deleted or not there, and how often before, by its id. */
   answeredDeletes: Map<string, { at: number; before: number }>;
-  /** The endpoint whose DELETE was accepted by the service. */
-  deleted?: { endpointID: string; proved: boolean };
+  /** The endpoint whose DELETE was accepted by the service, and how often its own GET has shown it since all the same. */
+  deleted?: { endpointID: string; proved: boolean; shown?: number };
   /** The last PATCH that was accepted and has not taken: when, the lists since without it, the times it was tried again. */
   patched?: {
     generation: number;
