@@ -134,6 +134,10 @@ export class People {
     }));
   }
 
+  connections(): readonly KubeObject[] {
+    return this.#list("serviceconnections");
+  }
+
   dropFinalizers(name: string): void {
     this.#patch(`${computesPath}/${name}`, [{ op: "remove", path: "/metadata/finalizers" }]);
   }

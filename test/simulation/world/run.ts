@@ -7,7 +7,7 @@ import { complaints, isUndecidable, type Scene } from "./judge.ts";
 import { perform } from "./perform.ts";
 import { markOf, type Violation } from "./records.ts";
 import type { Script } from "./script.ts";
-import { untruths } from "./truth.ts";
+import { untrueConnections, untruths } from "./truth.ts";
 import { type Plant, World } from "./world.ts";
 
 /** How a run went. */
@@ -74,7 +74,7 @@ export async function comeToRest(world: World): Promise<void> {
   while (clock.monotonic() < calmAt + restWithinMs) {
     await world.runUntil(clock.monotonic() + lookEveryMs);
     if (promises.violations.length > 0) return;
-    wrong = [...complaintsOf(world), ...untruths(sceneOf(world))];
+    wrong = [...complaintsOf(world), ...untruths(sceneOf(world)), ...untrueConnections(world.people.connections())];
     if (world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();
     const restedSince = Math.max(world.witness.lastWrite.at, serviceRestsFrom);
     if (wrong.length === 0 && clock.monotonic() - restedSince > seenWithinMs) break;

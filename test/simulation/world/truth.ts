@@ -31,6 +31,14 @@ function untrue(compute: KubeObject, { endpoints }: Scene): string[] {
   return wrong;
 }
 
+/** What a connection says of a service that is there for everybody again. */
+export function untrueConnections(connections: readonly KubeObject[]): string[] {
+  return connections
+    .map((connection) => [connection.metadata.name, conditionOf(connection, "Ready")?.reason] as const)
+    .filter(([, reason]) => reason !== "Authenticated")
+    .map(([name, reason]) => `connection ${name} says ${String(reason)}, and the service answers`);
+}
+
 function fieldsOf(endpoint: StoredEndpoint): [string, unknown][] {
   const { branchId, type, currentState, pendingState, disabled } = endpoint;
   const state = disabled ? "Disabled" : currentState === "active" ? "Active" : "Idle";
