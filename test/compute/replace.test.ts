@@ -131,6 +131,24 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
     expect(world.writes).toEqual([create]);
   });
 
+  it.each<[string, (world: SmallWorld) => void]>([
+    ["replaced", (world) => world.replace(0, replica)],
+    ["stripped of its finalizer by hand", (world) => world.dropFinalizers(0)],
+  ])("and whose deletion waited already when it was %s, tells that its endpoint may stand", async (_, act) => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.declare(0, replica);
+    await world.settle(1);
+    const { endpointID } = world.compute(0).status;
+    world.host.service.setFaults([{ kind: "503", method: "DELETE", route: "*" }]);
+    world.remove(0);
+    await world.clock.advance(10_000);
+    act(world);
+    await world.clock.advance(120_000);
+    expect(world.isGone(0)).toBe(true);
+    expect(world.events("Released")).toEqual([expect.stringContaining(`Endpoint ${endpointID} may stand`)]);
+    expect(world.endpoints.map(({ id }) => id)).toEqual([endpointID]);
+  });
+
   it("keeps what was taken over, and says so", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     world.console("POST", "/projects/shop/endpoints", { endpoint: { branch_id: place.branchID, type: "read_write" } });

@@ -17,8 +17,14 @@ export type Remains =
  */
 export function remainsOf(last: Compute, { proved, pendingCreate, released }: Memory): Remains {
   const marked = annotation(last, "endpointID") !== undefined || createMarkOf(last) !== undefined;
-  if (released === true || isGuarded(last) || marked) return { kind: "nothing" };
-  if (last.spec.deletionPolicy === "Retain" || annotation(last, "paused") === "true") return { kind: "nothing" };
+  if (released === true || last.spec.deletionPolicy === "Retain") return { kind: "nothing" };
+  // Seen with our finalizer to the last, as where somebody takes that from a Compute whose deletion waits: by hand, or
+  // with kubectl replace, which nothing tells apart.
+  if (isGuarded(last) && proved !== undefined) {
+    const message = `Endpoint ${proved.endpointID} may stand at the service: somebody else took the finalizer from its Compute, as kubectl replace does, before the endpoint was seen to be gone. Delete it there if it is not to stay.`;
+    return { kind: "kept", message };
+  }
+  if (isGuarded(last) || marked || annotation(last, "paused") === "true") return { kind: "nothing" };
   if (proved === undefined)
     return pendingCreate === undefined ? { kind: "nothing" } : { kind: "made", endpointID: undefined };
   const { endpointID, proof } = proved;
