@@ -170,7 +170,10 @@ export class Operations {
   }
 
   #dropInProgress(): void {
-    for (const { operation } of this.#inProgress()) this.#known.delete(operation.id);
+    for (const { operation } of this.#inProgress()) {
+      this.#known.delete(operation.id);
+      this.#giveUp(operation.id);
+    }
   }
 
   #giveUp(id: string): void {

@@ -121,7 +121,7 @@ describe("a service that refuses the call", () => {
     expect(changes).toEqual(["ep-one", undefined]);
   });
 
-  test("is asked again ten minutes later, for the next operation that is followed", async () => {
+  test("is asked again ten minutes later, for the next operation that is followed and none that a status remembers", async () => {
     const { clock, service, state, operations, polls } = following();
     const answers = service.script;
     service.script = refused;
@@ -130,6 +130,8 @@ describe("a service that refuses the call", () => {
     expect(polls()).toBe(1);
     service.script = answers;
     await clock.advance(11_000);
+    operations.follow([operation()]);
+    expect([operations.busy, operations.of("ep-one")]).toEqual([false, []]);
     state.listed = [operation({ id: "op-2", status: "failed" })];
     operations.follow([operation({ id: "op-2" })]);
     await clock.advance(300);
