@@ -49,6 +49,7 @@ export function mayArriveForMs(view: View, proof: Proof): number {
 /** Finds out what became of a POST: a step that says so, or `absent` where it is proved to have made nothing. */
 export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   const { compute, memory, createSettleMs, now } = view;
+  const deleting = compute.metadata.deletionTimestamp !== undefined;
   const mark = createMarkOf(compute);
   const unowned = unownedEndpoints(view, list);
   const newcomers = unowned.filter((endpoint) => mayBeNew(view, endpoint));
@@ -70,9 +71,8 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
     return takeNewcomer(view, list, only);
   }
   if (list.markers === "hidden" || (list.markers === "unknown" && newcomers.length > 0)) {
-    return { step: "wait", reason: "CreateUnknown", message: undecidable(newcomers) };
+    return { step: "wait", reason: "CreateUnknown", message: undecidable(newcomers, deleting) };
   }
-  const deleting = compute.metadata.deletionTimestamp !== undefined;
   // Only on the branch of that POST a second primary is refused.
   const refusable = compute.spec.type === "read_write" && mark?.branchID === compute.spec.branchID;
   if (refusable && !deleting) return "absent";
@@ -154,7 +154,7 @@ function branchOf({ branchID }: CreateMark, { spec }: Compute): string {
   return branchID === "" ? spec.branchID : branchID;
 }
 
-function undecidable(newcomers: readonly Endpoint[]): string {
+function undecidable(newcomers: readonly Endpoint[], deleting: boolean): string {
   const found =
     newcomers.length === 0
       ? "no new endpoint is listed"
@@ -162,5 +162,6 @@ function undecidable(newcomers: readonly Endpoint[]): string {
           .map(({ id }) => id)
           .toSorted()
           .join(", ")}`;
-  return `A create was sent and its outcome is not known; this service shows no names, and ${found}. Set spec.adopt.endpointID to the right one, or remove the annotation compute-operator.dev/pending-create to have one created.`;
+  const otherwise = deleting ? "if there is none: then the Compute is let go" : "to have one created";
+  return `A create was sent and its outcome is not known; this service shows no names, and ${found}. Set spec.adopt.endpointID to the right one, or remove the annotation compute-operator.dev/pending-create ${otherwise}.`;
 }
