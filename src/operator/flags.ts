@@ -134,14 +134,17 @@ function share(flag: string, value: string): number {
   throw new BadFlag(`${flag} must be a number above 0 up to 1, not ${JSON.stringify(value)}`);
 }
 
-/** Milliseconds of a duration such as `90s`, `1m30s` or `250ms`. Throws `BadFlag`. */
+/** Milliseconds of a duration such as `90s`, `1m30s` or `1m500ms`, from a second to a day. Throws `BadFlag`. */
 export function duration(flag: string, value: string): number {
   const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
   if (!/^([0-9]{1,9}(ms|s|m|h))+$/.test(value)) {
     throw new BadFlag(`${flag} must be a duration such as 60s or 1m30s, not ${JSON.stringify(value)}`);
   }
   const parts = [...value.matchAll(/([0-9]+)(ms|s|m|h)/g)];
-  return parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (units[unit] ?? 0), 0);
+  const ms = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (units[unit] ?? 0), 0);
+  // Without any wait a second endpoint would be made after each lost reply; and no timer runs for longer than 24 days.
+  if (ms >= 1000 && ms <= 24 * 3_600_000) return ms;
+  throw new BadFlag(`${flag} must be from 1s to 24h, not ${JSON.stringify(value)}`);
 }
 
 function oneOf<T extends string>(flag: string, value: string, allowed: readonly T[]): T {

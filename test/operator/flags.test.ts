@@ -105,6 +105,8 @@ describe("a bad flag is told with what is allowed:", () => {
       ["--create-settle", "60"],
       /--create-settle must be a duration such as 60s or 1m30s, not "60"/,
     ],
+    ["duration that is none", ["--create-settle", "0s"], /--create-settle must be from 1s to 24h, not "0s"/],
+    ["duration beyond any timer", ["--create-settle", "600h"], /must be from 1s to 24h/],
     ["duration below zero", ["--create-settle=-5s"], /such as 60s/],
     ["duration in fractions", ["--create-settle", "1.5m"], /such as 60s/],
     ["no deletes", ["--max-deletes-per-minute", "0"], /from 1 to 1000000/],
