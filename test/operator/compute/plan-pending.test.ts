@@ -103,6 +103,18 @@ describe("where the service shows no names, a create whose outcome is not known"
     pendingCreate: { since, seenAt: now - 60_000, nameless: new Map([["ep-new", now - 100 - ms]]) },
   });
 
+  test("is settled by it though another is to adopt whatever primary stands there: that one waits", () => {
+    const maker = compute({ annotations: { pendingCreate: createMark() } });
+    const spec = { adopt: { branchPrimary: true } };
+    const adopter = compute({ uid: uidOf("b"), name: "other", created: "2025-01-01T00:00:00Z", spec });
+    const listed = { endpoints: [endpoint({ id: "ep-new" })], list };
+    expect(plan(view({ compute: maker, others: [adopter], memory: listedFor(10_000), ...listed }))).toMatchObject({
+      step: "link",
+      endpointID: "ep-new",
+    });
+    expect(plan(view({ compute: adopter, others: [maker], ...listed }))).toMatchObject({ step: "wait" });
+  });
+
   test("is settled by the only newcomer", () => {
     const endpoints = [old, there("ep-new")];
     expect(plan(view({ compute: self, endpoints, list, memory: listedFor(10_000) }))).toEqual({

@@ -149,20 +149,11 @@ export function isUndecidable(
   if (sentElsewhere === "service") return true;
   const { projectID, type } = specOf(compute);
   const listed = endpoints.filter((endpoint) => endpoint.projectId === projectID);
-  // Another takes over what stands on the branch, and this one does not.
-  const isTaken = (id: string) => {
-    const adopters = computes.filter((other) => listed.some((one) => one.id === id && adopts(other, one)));
-    return adopters.length > 0 && !adopters.includes(compute);
-  };
   if (listed.length === 0 && sentElsewhere === "key") return true;
   if (namesShown && listed.some(({ name }) => uidOfMarker(name) !== undefined)) return false;
   const candidates = listed.filter(
     ({ id, branchId, ...endpoint }) =>
-      branchId === mark.branchID &&
-      endpoint.type === type &&
-      !mark.before.includes(id) &&
-      !isOthers(id) &&
-      !isTaken(id),
+      branchId === mark.branchID && endpoint.type === type && !mark.before.includes(id) && !isOthers(id),
   );
   const noted = computes.some((other) => {
     const made = annotationOf(other, "created-endpoint") === `${other.metadata.uid}/${linkedID(other)}`;

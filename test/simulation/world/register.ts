@@ -174,9 +174,9 @@ export class Register {
   }
 }
 
-/** Whether only an annotation tells of the endpoint that a Compute has, or may have. */
+/** Whether only an annotation tells of an endpoint that a Compute has, or may yet have. */
 function isNotedAlone(compute: KubeObject): boolean {
-  if (linkedID(compute) === undefined) return createMarkOf(compute) !== undefined;
+  if (createMarkOf(compute) !== undefined) return true;
   return statusOf(compute)["endpointID"] === undefined && annotationOf(compute, "endpoint-id") !== undefined;
 }
 

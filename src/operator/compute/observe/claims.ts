@@ -88,6 +88,13 @@ export function ownerOf(
   return claimants.toSorted((a, b) => strength(a) - strength(b) || olderFirst(a, b))[0];
 }
 
+/** The Compute that has an endpoint, by its name or a link: who only wants it does not. */
+export function holderOf(endpoint: Endpoint, rivals: Rivals, endpoints: EndpointIndex): Compute | undefined {
+  const owner = ownerOf(endpoint, rivals, endpoints);
+  if (owner === undefined) return undefined;
+  return isMarkedBy(owner, endpoint) || isLinkedTo(owner, endpoint, endpoints) ? owner : undefined;
+}
+
 /** Whether a Compute is to take over whatever primary its branch has, and this is one. */
 function adoptsPrimary({ spec: { adopt } }: Compute, endpoint: Endpoint): boolean {
   return endpoint.type === "read_write" && adopt !== undefined && "branchPrimary" in adopt;

@@ -8,7 +8,7 @@ import { remembered } from "../../runtime/remembered.ts";
 import type { Memory } from "../memory.ts";
 import { compare } from "../plan/fields.ts";
 import type { ClaimIndex } from "./claim-index.ts";
-import { isOutsider, ownerOf, type Rivals } from "./claims.ts";
+import { holderOf, isOutsider, type Rivals } from "./claims.ts";
 import { createdProof, EndpointIndex, hasArrived, linksOf, recordedID } from "./link.ts";
 import { createMarkOf } from "./marks.ts";
 import { generationOf, isGuarded, type List } from "./view.ts";
@@ -128,8 +128,8 @@ function noteCreate(memory: Memory, compute: Compute, list: List, rivals: Rivals
   const nameless = endpoints.all.filter(isNameless);
   pending.nameless = new Map(nameless.map(({ id }) => [id, known?.get(id) ?? startedAt]));
   for (const endpoint of nameless) {
-    const owner = ownerOf(endpoint, rivals, endpoints);
-    if (owner !== undefined && owner.metadata.uid !== compute.metadata.uid) noteOthers(memory, endpoint.id);
+    const holder = holderOf(endpoint, rivals, endpoints);
+    if (holder !== undefined && holder.metadata.uid !== compute.metadata.uid) noteOthers(memory, endpoint.id);
   }
 }
 

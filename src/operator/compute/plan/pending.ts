@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { sameService } from "../../resources/through.ts";
-import { olderFirst, ownerOf } from "../observe/claims.ts";
+import { holderOf, olderFirst } from "../observe/claims.ts";
 import { hasArrived, linksOf, type Proof } from "../observe/link.ts";
 import { type CreateMark, createMarkOf } from "../observe/marks.ts";
 import { isGuarded, type List, type View, who } from "../observe/view.ts";
@@ -137,8 +137,8 @@ function unownedEndpoints({ compute, rivals }: View, list: List): Endpoint[] {
   return list.endpoints.all.filter((endpoint) => {
     const placed = branches.includes(endpoint.branch_id) && endpoint.type === compute.spec.type;
     if (!placed || endpoint.name !== undefined) return false;
-    const owner = ownerOf(endpoint, rivals, list.endpoints);
-    return owner === undefined || owner.metadata.uid === compute.metadata.uid;
+    const holder = holderOf(endpoint, rivals, list.endpoints);
+    return holder === undefined || holder.metadata.uid === compute.metadata.uid;
   });
 }
 
