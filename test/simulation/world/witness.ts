@@ -14,7 +14,7 @@ import type { HeardAnswer } from "./service-port.ts";
 import type { Services } from "./services.ts";
 
 /** Of one object, by all operators together: in the worst weather some thirty are usual in a minute, a dozen of them at once. */
-const mostWrites = { minute: 150, threeSeconds: 24 } as const;
+const mostWrites = { minute: 150, second: 16 } as const;
 
 export interface WitnessOptions {
   clock: Clock;
@@ -141,11 +141,11 @@ export class Witness {
     const before = (this.#written.get(uid) ?? []).filter((at) => now - at < 60_000);
     const writes = [...before, now];
     this.#written.set(uid, writes);
-    const lately = writes.filter((at) => now - at < 3000).length;
-    if (writes.length > mostWrites.minute || lately > mostWrites.threeSeconds) {
+    const inASecond = writes.filter((at) => now - at < 1000).length;
+    if (writes.length > mostWrites.minute || inASecond > mostWrites.second) {
       this.#options.promises.report(
         "no hot loop",
-        `${process} and others wrote ${kind} ${name} ${writes.length} times in a minute, ${lately} in three seconds`,
+        `${process} and others wrote ${kind} ${name} ${writes.length} times in a minute, ${inASecond} in a second`,
       );
     }
   }
