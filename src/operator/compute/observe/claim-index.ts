@@ -1,7 +1,7 @@
 import type { Change } from "../../cluster/store.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { isOutsider } from "./claims.ts";
-import { recordedID } from "./link.ts";
+import { endpointNamedBy, recordedID } from "./link.ts";
 
 /** Which service a Compute's connection leads to; undefined: none. */
 export type ServiceOf = (compute: Compute) => string | undefined;
@@ -100,7 +100,7 @@ export class ClaimIndex {
 
   #placesOf(compute: Compute): Place[] {
     const { spec } = compute;
-    const ids = [...new Set([recordedID(compute), endpointNamedBy(spec.adopt)])].filter((id) => id !== undefined);
+    const ids = [...new Set([recordedID(compute), endpointNamedBy(compute)])].filter((id) => id !== undefined);
     return [
       [this.#byProject, this.#key(compute)],
       ...(spec.type === "read_write" ? [[this.#byBranch, this.#key(compute, spec.branchID)] as const] : []),
@@ -133,8 +133,4 @@ function claimOf(compute: Compute): string {
     deletionTimestamp,
     isOutsider(compute),
   ]);
-}
-
-function endpointNamedBy(adopt: Compute["spec"]["adopt"]): string | undefined {
-  return adopt !== undefined && "endpointID" in adopt ? adopt.endpointID : undefined;
 }

@@ -36,7 +36,10 @@ export type Claim =
   /** Nobody's: an endpoint that no Compute looks after stands there. */
   | { kind: "unowned"; endpoint: Endpoint };
 
-/** Whether `self` may have this endpoint: who made it, who adopted it, who is linked, who wants it; then the older, then the lesser uid. */
+/**
+ * Whether `self` may have this endpoint. First comes who made it, then who adopted it, who is linked, who wants it; among
+ * these the older, then the lesser uid.
+ */
 export function claimOnEndpoint(self: Compute, endpoint: Endpoint, rivals: Rivals, endpoints: EndpointIndex): Claim {
   const owner = ownerOf(endpoint, rivals, endpoints, self);
   if (owner === undefined || owner.metadata.uid === self.metadata.uid) return { kind: "free" };

@@ -66,6 +66,11 @@ export function recordedID({ metadata, status }: Compute): string | undefined {
   return id !== undefined && couldBeEndpointId(id) ? id : undefined;
 }
 
+/** The endpoint that `spec.adopt` names by its id. */
+export function endpointNamedBy({ spec: { adopt } }: Compute): string | undefined {
+  return adopt !== undefined && "endpointID" in adopt ? adopt.endpointID : undefined;
+}
+
 /** The note, bound to one object and so of no use to a copy, that proves an endpoint its own. */
 export function createdProof(uid: string, endpointID: string): string {
   return `${uid}/${endpointID}`;

@@ -5,7 +5,7 @@ import { createMarkOf } from "../observe/marks.ts";
 import { type List, type View, who } from "../observe/view.ts";
 import type { Step } from "../step.ts";
 import { attributesOf } from "./fields.ts";
-import { markToKeep } from "./pending.ts";
+import { isWhereCreated, markToKeep } from "./pending.ts";
 import type { Rule } from "./rule.ts";
 
 /** `spec.adopt`, read only while nothing is linked. Nothing is written to a target that does not fit. */
@@ -28,22 +28,17 @@ export const adoption: Rule = (view, list) => {
 const anothersCreateMs = 5_000;
 
 /** Where no names are shown, the primary may be what another's pending create made: then it is that one's. */
-function perhapsMade(
-  { compute, rivals }: View,
-  { markers }: List,
-  { id, branch_id, name }: Endpoint,
-): Step | undefined {
-  if (markers === "shown" || name !== undefined) return undefined;
-  const maker = rivals.inProject().find((other) => {
-    const mark = createMarkOf(other);
-    const fits = other.spec.type === "read_write" && mark?.branchID === branch_id && !mark.before.includes(id);
-    return fits && other.metadata.uid !== compute.metadata.uid;
-  });
+function perhapsMade({ compute, rivals }: View, { markers }: List, primary: Endpoint): Step | undefined {
+  if (markers === "shown" || primary.name !== undefined) return undefined;
+  const maker = rivals
+    .inProject()
+    .filter(({ spec, metadata }) => spec.type === primary.type && metadata.uid !== compute.metadata.uid)
+    .find((other) => isWhereCreated(other, primary));
   if (maker === undefined) return undefined;
   return {
     step: "wait",
     reason: "Creating",
-    message: `Endpoint ${id} may be what ${who(maker)} has just made: this service shows no names. It is taken over as soon as it is sure that it is not.`,
+    message: `Endpoint ${primary.id} may be what ${who(maker)} has just made: this service shows no names. It is taken over as soon as it is sure that it is not.`,
     lookInMs: anothersCreateMs,
   };
 }

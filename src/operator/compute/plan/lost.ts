@@ -1,4 +1,4 @@
-import { proofOf } from "../observe/link.ts";
+import { endpointNamedBy, proofOf } from "../observe/link.ts";
 import { createMarkOf } from "../observe/marks.ts";
 import { type List, lossConfirmed, shownReason, type View } from "../observe/view.ts";
 import { nextLook } from "../reasons.ts";
@@ -37,8 +37,7 @@ export const lostEndpoint: Rule = (view, list) => {
   if (mass !== undefined && !lossConfirmed(compute)) return { step: "refuse", reason: "MassLoss", message: mass };
   const unproved = stepOfProof(view, list, endpointID);
   if (unproved !== undefined) return unproved;
-  const { adopt, driftPolicy } = compute.spec;
-  const named = adopt !== undefined && "endpointID" in adopt ? adopt.endpointID : undefined;
+  const named = endpointNamedBy(compute);
   if (named === endpointID) {
     return {
       step: "refuse",
@@ -47,7 +46,7 @@ export const lostEndpoint: Rule = (view, list) => {
     };
   }
   // Another one that a person names is taken over in its place, and not made.
-  if (driftPolicy === "Report" && named === undefined) {
+  if (compute.spec.driftPolicy === "Report" && named === undefined) {
     return {
       step: "wait",
       reason: "EndpointLost",

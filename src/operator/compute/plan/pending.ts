@@ -2,7 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { sameService } from "../../resources/through.ts";
 import { holderOf, olderFirst } from "../observe/claims.ts";
-import { hasArrived, linksOf, type Proof } from "../observe/link.ts";
+import { endpointNamedBy, hasArrived, linksOf, type Proof } from "../observe/link.ts";
 import { type CreateMark, createMarkOf } from "../observe/marks.ts";
 import { isGuarded, type List, type View, who } from "../observe/view.ts";
 import type { Step } from "../step.ts";
@@ -54,9 +54,8 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   const unowned = unownedEndpoints(view, list);
   const newcomers = unowned.filter((endpoint) => mayBeNew(view, endpoint));
   const [only] = newcomers;
-  const { adopt } = compute.spec;
   // A person who names one knows what the lists do not tell.
-  const named = unowned.find(({ id }) => adopt !== undefined && "endpointID" in adopt && adopt.endpointID === id);
+  const named = unowned.find(({ id }) => id === endpointNamedBy(compute));
   if (list.markers !== "shown" && named !== undefined) {
     return { step: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
   }
@@ -143,10 +142,14 @@ function unownedEndpoints({ compute, rivals }: View, list: List): Endpoint[] {
 }
 
 /** Whether an endpoint stands where the create was to make one, was not there before, and was no other Compute's since. */
-function mayBeNew({ compute, memory }: View, { id, branch_id }: Endpoint): boolean {
+function mayBeNew({ compute, memory }: View, endpoint: Endpoint): boolean {
+  return isWhereCreated(compute, endpoint) && memory.pendingCreate?.others?.has(endpoint.id) !== true;
+}
+
+/** Whether an endpoint stands on the branch of a Compute's pending create, and did not before it. */
+export function isWhereCreated(compute: Compute, { id, branch_id }: Endpoint): boolean {
   const mark = createMarkOf(compute);
-  if (mark === undefined || branch_id !== branchOf(mark, compute)) return false;
-  return !mark.before.includes(id) && memory.pendingCreate?.others?.has(id) !== true;
+  return mark !== undefined && branch_id === branchOf(mark, compute) && !mark.before.includes(id);
 }
 
 /** Of the create; a mark that does not say was made for the branch of the spec. */
