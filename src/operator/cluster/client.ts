@@ -176,8 +176,8 @@ function asObject<T extends KubeObject>(kind: ResourceKind<T>, response: Cluster
 }
 
 function pageOf(response: ClusterResponse, path: string): ListPage {
-  const { items, metadata } = { items: undefined, metadata: undefined, ...asRecord(response.body) };
-  const { resourceVersion, continue: token } = { ...asRecord(metadata) };
+  const { items, metadata } = asRecord(response.body);
+  const { resourceVersion, continue: token } = asRecord(metadata);
   if (!(Array.isArray(items) || items === null) || typeof resourceVersion !== "string") {
     throw new ClusterUnreachable(`GET ${path}: the answer is not a list`);
   }

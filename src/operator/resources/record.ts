@@ -5,5 +5,5 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** The members of what somebody sent; none where it has none. */
 export function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
+  return isRecord(value) ? value : {};
 }
