@@ -94,6 +94,7 @@ describe("a tenant whose key does not reach a project", () => {
     ["shows it no such project", "ProjectNotFound", refusal(404, "project not found")],
     ["refuses its key", "Unauthorized", refusal(401, "supplied credentials do not pass authentication")],
     ["never hears of it, for it has none", "ConnectionNotReady", undefined],
+    ["is not asked through it, since it is paused", "Paused", refusal(401, "supplied credentials do not pass")],
   ])(
     "keeps nobody from its branches and endpoints, though it is older, where the service %s",
     async (_, told, answer) => {
@@ -110,6 +111,7 @@ describe("a tenant whose key does not reach a project", () => {
         return told === "ProjectNotFound" && path === "/projects" ? reply(200, { projects: [] }) : answer;
       };
       world.declare(0, { ...branch, connectionRef: { name: "mallory" } });
+      if (told === "Paused") world.annotate(0, "paused", "true");
       await world.clock.advance(60_000);
       expect(reason(world, 0)).toBe(told);
       world.declare(1, branch);

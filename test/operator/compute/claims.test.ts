@@ -38,7 +38,8 @@ describe("of those that want to be the primary of one free branch", () => {
     expect(plan(view({ compute: self, others: [other({ uid: uidOf("A") })] }))).toMatchObject(conflict());
   });
 
-  test.each(["ProjectNotFound", "Forbidden", "Unauthorized", "ConnectionNotReady"])(
+  const untrusted = ["ProjectNotFound", "Forbidden", "Unauthorized", "ConnectionNotReady", "Paused"];
+  test.each(untrusted)(
     "one that was told %s does not count, through a key of its own: it has no business there",
     (shows) => {
       const squatter = other({ created: older, shows, status: { observedThrough: undefined } });
@@ -263,14 +264,18 @@ describe("adoption", () => {
 
   test("of a branch's primary waits where no name tells whether another's pending create has just made it", () => {
     const spec = { adopt: { branchPrimary: true } };
-    const maker = (before: string[]) =>
-      other({ created: younger, annotations: { pendingCreate: createMark({ uid: uidOf("b"), before }) } });
-    const see = (before: string[], markers: "hidden" | "shown") =>
-      plan(view({ compute: compute({ spec }), endpoints: [endpoint()], others: [maker(before)], list: { markers } }));
+    const see = (before: string[], markers: "hidden" | "shown", fields: ComputeFields = {}) => {
+      const annotations = { pendingCreate: createMark({ uid: uidOf("b"), before }) };
+      const others = [other({ created: younger, annotations, ...fields })];
+      return plan(view({ compute: compute({ spec }), endpoints: [endpoint()], others, list: { markers } }));
+    };
     const waits = { step: "wait", reason: "Creating", message: expect.stringContaining("others/other has just made") };
     expect(see([], "hidden")).toMatchObject(waits);
     expect(see(["ep-one"], "hidden")).toMatchObject({ step: "link" });
     expect(see([], "shown")).toMatchObject({ step: "link" });
+    // Its key was revoked before it ever saw anything there.
+    const outside: ComputeFields = { shows: "Unauthorized", status: { observedThrough: undefined } };
+    expect(see([], "hidden", outside)).toMatchObject(waits);
   });
 
   test("leaves an endpoint to the Compute that made it, though only a note tells, and that is the younger", () => {

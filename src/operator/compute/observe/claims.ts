@@ -3,6 +3,7 @@ import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { uidOfMarker } from "../../resources/names.ts";
 import { type EndpointIndex, linksOf, proofOf } from "./link.ts";
+import { createMarkOf } from "./marks.ts";
 
 /** The Computes that could lay claim to the same things: those of one project of one service, in the whole cluster. */
 export interface Rivals {
@@ -13,15 +14,23 @@ export interface Rivals {
   inProject(): readonly Compute[];
 }
 
-/** What a Compute is told whose connection does not lead to its project. */
-const outside: readonly (string | undefined)[] = ["ProjectNotFound", "Forbidden", "Unauthorized", "ConnectionNotReady"];
+/** What a Compute is told whose connection does not lead to its project, or of which nobody asked whether it does. */
+const outside: readonly (string | undefined)[] = [
+  "ProjectNotFound",
+  "Forbidden",
+  "Unauthorized",
+  "ConnectionNotReady",
+  "Paused",
+];
 
 /**
- * Whether a Compute was told that its connection does not reach the project, and it never saw anything there: it claims
- * nothing, or anybody could keep others from their branches by naming them, with no key at all.
+ * Whether nothing shows that a Compute's connection reaches the project, and it never had, or tried to make, anything
+ * there: it claims nothing, or anybody could keep others from their branches by naming them, with no key at all.
  */
-export function isOutsider({ status }: Compute): boolean {
-  return status.observedThrough === undefined && outside.includes(conditionOf(status, "Ready")?.reason);
+export function isOutsider(compute: Compute): boolean {
+  const { status } = compute;
+  if (status.observedThrough !== undefined || createMarkOf(compute) !== undefined) return false;
+  return outside.includes(conditionOf(status, "Ready")?.reason);
 }
 
 /** Who holds what a Compute wants. */
