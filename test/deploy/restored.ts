@@ -3,8 +3,8 @@ import { z } from "zod";
 import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
 import { HttpTransport } from "../../src/operator/cluster/http-transport.ts";
 import { loadKubeConfig } from "../../src/operator/cluster/kubeconfig.ts";
-import { Cluster, type Raw } from "../compute/support/cluster.ts";
 import { goodKey } from "../e2e/manifests.ts";
+import { Cluster, type Raw } from "../integration/support/cluster.ts";
 import { realClock } from "../support/real-clock.ts";
 import type { Installation } from "./installation.ts";
 

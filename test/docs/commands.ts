@@ -57,9 +57,9 @@ export function commandsIn(page: string): Documented[] {
 /** Pages whose prompts are played, and compared with the output below them, by a test of their own. */
 const played: Readonly<Record<string, string>> = {
   "docs/cli.md": "test/cli/page.test.ts",
-  "docs/kubectl.md": "test/compute/kubectl.cluster.test.ts",
+  "docs/kubectl.md": "test/integration/kubectl.cluster.test.ts",
   // Put together from docs/kubectl.md.
-  "README.md": "test/compute/kubectl.cluster.test.ts",
+  "README.md": "test/integration/kubectl.cluster.test.ts",
 };
 
 /**
@@ -83,7 +83,7 @@ const scripts: Readonly<Record<string, string>> = {
 /** What cannot be run in a test, and what is done instead. */
 const cannotRun: Readonly<Record<string, { because: string; instead: string }>> = {
   "docker build": { because: "there is no container engine", instead: "test/deploy/image.test.ts" },
-  "npx vitest": { because: "it would write the page anew", instead: "test/compute/kubectl.cluster.test.ts" },
+  "npx vitest": { because: "it would write the page anew", instead: "test/integration/kubectl.cluster.test.ts" },
 };
 
 /** The test that runs a command; undefined where none does. */

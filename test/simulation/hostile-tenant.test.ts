@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Compute } from "../../src/operator/resources/compute.ts";
-import { isReady } from "../compute/support/scenario.ts";
-import { project } from "../compute/support/seeded-service.ts";
+import { isReady } from "../integration/support/scenario.ts";
+import { project } from "../integration/support/seeded-service.ts";
 import { json } from "../support/scripted-service.ts";
 import type { JsonObject } from "./api-server/objects.ts";
 import { type Behaviour, Tenants } from "./tenants.ts";

@@ -11,7 +11,7 @@ import { type Compute, parseCompute } from "../../src/operator/resources/compute
 import { sleep } from "../../src/operator/runtime/clock.ts";
 import { createLogger } from "../../src/operator/runtime/log.ts";
 import type { Service } from "../../src/service/service.ts";
-import { goodKey, newService } from "../compute/support/seeded-service.ts";
+import { goodKey, newService } from "../integration/support/seeded-service.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { calm } from "./api-server/faults.ts";
 import type { JsonObject } from "./api-server/objects.ts";

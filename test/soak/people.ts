@@ -1,7 +1,7 @@
 import { ApiKeyCreated } from "../../src/api/api-keys.ts";
 import { EndpointsAnswer } from "../../src/api/endpoint.ts";
-import type { Cluster } from "../compute/support/cluster.ts";
 import { administratorsKey, compute, goodKey, type Project } from "../e2e/manifests.ts";
+import type { Cluster } from "../integration/support/cluster.ts";
 
 export interface PeopleOptions {
   cluster: Cluster;

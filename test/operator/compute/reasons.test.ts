@@ -47,7 +47,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next look", () => {
 });
 
 test("each is brought about on the real control plane by a test that begins with its name", () => {
-  const directory = "test/compute/conditions";
+  const directory = "test/integration/conditions";
   const files = readdirSync(directory).filter((name) => name.endsWith(".cluster.test.ts"));
   const text = files.map((name) => readFileSync(`${directory}/${name}`, "utf8")).join("\n");
   const named = [...text.matchAll(/^ +(?:it\(|\)\(\n +|it\.each\(.*\)\(\n +)"([A-Za-z]+)/gm)].map(([, name]) => name);

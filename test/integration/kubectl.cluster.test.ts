@@ -165,7 +165,7 @@ async function chapter({ title, meaning, service, reach }: Moment): Promise<stri
 const preface = `# What \`kubectl get computes\` shows
 
 One Compute in each state, from a real run: kubectl on a real API server, the operator, and the service. A test keeps this
-page in step (\`npx vitest run --project cluster test/compute/kubectl -u\` writes it anew). \`STATE\` is what the compute does,
+page in step (\`npx vitest run --project cluster test/integration/kubectl -u\` writes it anew). \`STATE\` is what the compute does,
 \`READY\` and \`REASON\` are the condition Ready; \`kubectl describe compute\` adds its message, which says what to do.
 `;
 
