@@ -1,6 +1,6 @@
 import { operationOutcome } from "../api/operation.ts";
-import { takeNote } from "../operator/compute/observe/look.ts";
 import { createMarkOf, restartMarkOf } from "../operator/compute/observe/marks.ts";
+import { takeNote } from "../operator/compute/observe/notes.ts";
 import { nameOf } from "../operator/compute/observe/view.ts";
 import { isWrite, type Write } from "../operator/compute/step.ts";
 import { type Clock, sleep } from "../operator/runtime/clock.ts";

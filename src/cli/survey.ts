@@ -9,7 +9,7 @@ import { type Memory, newMemory } from "../operator/compute/memory.ts";
 import { ClaimIndex } from "../operator/compute/observe/claim-index.ts";
 import type { Rivals } from "../operator/compute/observe/claims.ts";
 import { EndpointIndex, linksOf } from "../operator/compute/observe/link.ts";
-import { markersIn, rivalsOf, vanishedFrom } from "../operator/compute/observe/look.ts";
+import { markersIn, vanishedFrom } from "../operator/compute/observe/list.ts";
 import type { List, Sight, View } from "../operator/compute/observe/view.ts";
 import type { Compute } from "../operator/resources/compute.ts";
 import type { ServiceConnection } from "../operator/resources/service-connection.ts";
@@ -98,7 +98,7 @@ export class Survey {
   /** What the plan of a Compute is made from; `recent` are operations of its endpoint whoever set them off. */
   view({ compute, memory, project }: Tracked, recent?: readonly Operation[]): View {
     const { clock, createSettleMs } = this.#options;
-    const rivals = rivalsOf(compute, this.#claims);
+    const rivals = this.#claims.rivalsOf(compute);
     const sight = this.#sight(compute, project, rivals, recent);
     return { compute, sight, rivals, memory, now: clock.monotonic(), createSettleMs };
   }

@@ -11,13 +11,15 @@ it("a loser hears at once when the winner's connection is led to another service
   const base = world.send("GET", `${connections}/default`);
   const { resourceVersion: _, uid: __, ...metadata } = { ...base.metadata, name: "other" };
   world.send("POST", connections, { ...base, metadata });
-  // It came first, and claims the branch though it is paused.
+  // It came first, and claims the branch though nothing is made for it.
+  const refusal = { status: 400, headers: {}, body: JSON.stringify({ code: "", message: "beyond your plan" }) };
+  world.host.instead = ({ method }) => (method === "POST" ? refusal : undefined);
   world.declare(0, { ...branch, connectionRef: { name: "other" } });
-  world.annotate(0, "paused", "true");
   await world.clock.advance(5000);
   world.declare(1, branch);
   await world.clock.advance(120_000);
   expect(said(world.compute(1))).toContain("Compute default/db-0 has the better claim");
+  world.host.instead = undefined;
 
   const other = world.send("GET", `${connections}/other`);
   world.send("PUT", `${connections}/other`, {

@@ -4,7 +4,6 @@ import { type Memory, newMemory } from "../../src/operator/compute/memory.ts";
 import { ClaimIndex } from "../../src/operator/compute/observe/claim-index.ts";
 import type { Rivals } from "../../src/operator/compute/observe/claims.ts";
 import { createdProof, EndpointIndex, linksOf } from "../../src/operator/compute/observe/link.ts";
-import { rivalsOf } from "../../src/operator/compute/observe/look.ts";
 import type { List, Sight, View } from "../../src/operator/compute/observe/view.ts";
 import { type Compute, type ComputeStatus, parseCompute } from "../../src/operator/resources/compute.ts";
 import { annotations, finalizers, markerOf } from "../../src/operator/resources/names.ts";
@@ -175,5 +174,5 @@ export function rivalsAmong(self: Compute, others: readonly Compute[], elsewhere
     ({ metadata, spec }) => elsewhere[`${metadata.namespace}/${spec.connectionRef.name}`] ?? "https://service/api/v2",
   );
   for (const one of [self, ...others]) claims.set(one);
-  return rivalsOf(self, claims);
+  return claims.rivalsOf(self);
 }

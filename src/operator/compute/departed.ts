@@ -11,7 +11,7 @@ import type { Memory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { ownerOf } from "./observe/claims.ts";
 import type { EndpointIndex } from "./observe/link.ts";
-import { indexOf, rivalsOf } from "./observe/look.ts";
+import { indexOf } from "./observe/list.ts";
 import type { Note } from "./outcome.ts";
 import { goneAfterMs } from "./plan/lost.ts";
 import { nextLook } from "./reasons.ts";
@@ -116,7 +116,7 @@ export class DepartedComputes {
     const index = indexOf(listing);
     const [left] = ours(index, last, endpointID);
     if (left === undefined) return this.#absent(departed, endpointID, listing.startedAt, errand);
-    const rivals = rivalsOf(last, claims);
+    const rivals = claims.rivalsOf(last);
     const owner = ownerOf(left, rivals, index);
     if (owner !== undefined) return this.#settled(departed);
     return this.#delete(departed, left, errand);

@@ -7,7 +7,7 @@ import type { Errand } from "./errand.ts";
 import type { Memory } from "./memory.ts";
 import type { Rivals } from "./observe/claims.ts";
 import { recordedID } from "./observe/link.ts";
-import { listFor } from "./observe/look.ts";
+import { listFor } from "./observe/list.ts";
 import { createMarkOf, restartMarkOf } from "./observe/marks.ts";
 import { type Sight, shownReason } from "./observe/view.ts";
 

@@ -14,7 +14,7 @@ import { lookAfter, renewLists } from "./looks.ts";
 import { type Memory, newMemory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { recordedID } from "./observe/link.ts";
-import { noteApplied, noteMark, noteOthers, rivalsOf, takeNote } from "./observe/look.ts";
+import { noteApplied, noteMark, noteOthers, takeNote } from "./observe/notes.ts";
 import { annotation, isGuarded, type View } from "./observe/view.ts";
 import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
@@ -161,7 +161,7 @@ export class ComputeReconciler {
     const now = clock.monotonic();
     memory.delivered.clear();
     renewLists(compute, memory, now);
-    const rivals = rivalsOf(compute, claims);
+    const rivals = claims.rivalsOf(compute);
     const sight = await observe(compute, memory, connection, errand, rivals);
     if (sight.kind === "listed") takeNote(memory, compute, sight.list, rivals, now);
     const view: View = { compute, sight, rivals, memory, now, createSettleMs };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Memory, newMemory } from "../../../src/operator/compute/memory.ts";
-import { takeNote } from "../../../src/operator/compute/observe/look.ts";
+import { takeNote } from "../../../src/operator/compute/observe/notes.ts";
 import { plan } from "../../../src/operator/compute/plan.ts";
 import {
   type ComputeFields,

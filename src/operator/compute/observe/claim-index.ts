@@ -1,6 +1,6 @@
 import type { Change } from "../../cluster/store.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { isOutsider } from "./claims.ts";
+import { isOutsider, type Rivals } from "./claims.ts";
 import { endpointNamedBy, recordedID } from "./link.ts";
 
 /** Which service a Compute's connection leads to; undefined: none. */
@@ -25,8 +25,20 @@ export class ClaimIndex {
     this.#serviceOf = serviceOf;
   }
 
-  get(uid: string): Compute | undefined {
-    return this.#computes.get(uid);
+  /** The Computes that could lay claim to endpoints of the same project of the same service. */
+  rivalsOf(compute: Compute): Rivals {
+    const { metadata, spec } = compute;
+    // Who goes through the same connection reaches what we reach, whatever its status still says.
+    const sameConnection = (other: Compute) =>
+      other.metadata.namespace === metadata.namespace && other.spec.connectionRef.name === spec.connectionRef.name;
+    const among = (index: Map<string, Set<string>>, id?: string) =>
+      this.#read(index, this.#key(compute, id)).filter((other) => sameConnection(other) || !isOutsider(other));
+    return {
+      byUID: (uid) => this.#computes.get(uid),
+      onBranch: (branchID) => among(this.#byBranch, branchID),
+      onEndpoint: (endpointID) => among(this.#byEndpoint, endpointID),
+      inProject: () => among(this.#byProject),
+    };
   }
 
   set(compute: Compute): void {
@@ -45,21 +57,6 @@ export class ClaimIndex {
       if (uids?.size === 0) index.delete(key);
     }
     this.#places.delete(uid);
-  }
-
-  /** Those of the project that this Compute names, at its service. */
-  inProject(compute: Compute): Compute[] {
-    return this.#read(this.#byProject, this.#key(compute));
-  }
-
-  /** Those of them that want to be the primary of a branch. */
-  onBranch(compute: Compute, branchID: string): Compute[] {
-    return this.#read(this.#byBranch, this.#key(compute, branchID));
-  }
-
-  /** Those of them that are linked to an endpoint, or want to adopt it. */
-  onEndpoint(compute: Compute, endpointID: string): Compute[] {
-    return this.#read(this.#byEndpoint, this.#key(compute, endpointID));
   }
 
   /** The connection that a Compute names may lead elsewhere now; answers with everybody whose claims that may touch. */

@@ -1,81 +1,12 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../../api/operation.ts";
-import type { ConnectionView } from "../../connection/connections.ts";
-import type { Listing, ProjectWatcher } from "../../connection/project-watcher.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { annotations } from "../../resources/names.ts";
-import { remembered } from "../../runtime/remembered.ts";
 import type { Memory } from "../memory.ts";
 import { compare } from "../plan/fields.ts";
-import type { ClaimIndex } from "./claim-index.ts";
-import { holderOf, isOutsider, type Rivals } from "./claims.ts";
-import { createdProof, EndpointIndex, hasArrived, linksOf, recordedID } from "./link.ts";
+import { holderOf, type Rivals } from "./claims.ts";
+import { hasArrived } from "./link.ts";
+import { isNameless } from "./list.ts";
 import { createMarkOf } from "./marks.ts";
 import { generationOf, isGuarded, type List } from "./view.ts";
-
-/** One index per list, however many Computes look into it. */
-export const indexOf = remembered(({ endpoints }: Listing) => new EndpointIndex(endpoints));
-
-/** The Computes of the cluster that could lay claim to endpoints of the same project of the same service. */
-export function rivalsOf(compute: Compute, claims: ClaimIndex): Rivals {
-  const { metadata, spec } = compute;
-  // Who goes through the same connection reaches what we reach, whatever its status still says.
-  const sameConnection = (other: Compute) =>
-    other.metadata.namespace === metadata.namespace && other.spec.connectionRef.name === spec.connectionRef.name;
-  const belongs = (other: Compute) => sameConnection(other) || !isOutsider(other);
-  return {
-    byUID: (uid) => claims.get(uid),
-    onBranch: (branchID) => claims.onBranch(compute, branchID).filter(belongs),
-    onEndpoint: (endpointID) => claims.onEndpoint(compute, endpointID).filter(belongs),
-    inProject: () => claims.inProject(compute).filter(belongs),
-  };
-}
-
-/** What a list says of one Compute. */
-export function listFor(
-  compute: Compute,
-  listing: Listing,
-  connection: Extract<ConnectionView, { kind: "open" }>,
-  watcher: ProjectWatcher,
-  rivals: Rivals,
-): List {
-  const endpoints = indexOf(listing);
-  const links = linksOf(compute, endpoints);
-  return {
-    endpoints,
-    startedAt: listing.startedAt,
-    links,
-    operations: links.link === undefined ? [] : watcher.operations.of(links.link.endpoint.id),
-    vanished: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(endpoints, rivals),
-    markers: markersIn(endpoints, rivals),
-    through: connection.session.through,
-    terminating: connection.terminating,
-  };
-}
-
-/** How many of the endpoints that the project's Computes are linked to a list lacks. */
-export function vanishedFrom(endpoints: EndpointIndex, rivals: Rivals): List["vanished"] {
-  const known = rivals
-    .inProject()
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .flatMap((compute) => recordedID(compute) ?? []);
-  return { missing: known.filter((id) => endpoints.byID(id) === undefined).length, known: known.length };
-}
-
-/** A list that holds any of our markers shows names; an endpoint that a Compute is noted to have made, without, does not. */
-export function markersIn(endpoints: EndpointIndex, rivals: Rivals): List["markers"] {
-  if (endpoints.all.some(({ name }) => name?.startsWith("k8s-") === true)) return "shown";
-  const noted = rivals.inProject().some(({ metadata }) => {
-    const id = metadata.annotations?.[annotations.endpointID] ?? "";
-    const made = metadata.annotations?.[annotations.createdEndpoint] === createdProof(metadata.uid, id);
-    return made && isNameless(endpoints.byID(id));
-  });
-  return noted ? "hidden" : "unknown";
-}
-
-function isNameless(endpoint: Endpoint | undefined): boolean {
-  return endpoint !== undefined && endpoint.name === undefined;
-}
 
 /** Remembers what a list newly tells: how long something has been missing, and whether a change has taken. */
 export function takeNote(memory: Memory, compute: Compute, list: List, rivals: Rivals, now: number): void {
