@@ -28,7 +28,7 @@ export function bundledPackages(modules: readonly string[]): BundledPackage[] {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** A software bill of materials in CycloneDX 1.6. It says nothing of time or place: the same bundle has the same bill. */
+/** A software bill of materials in CycloneDX 1.6. It tells no time and no place: the same bundle has the same bill. */
 export function billOfMaterials(packages: readonly BundledPackage[]) {
   const self = packageJson.parse(JSON.parse(readFileSync("package.json", "utf8")));
   return {

@@ -19,7 +19,9 @@ interface Schema {
   "x-kubernetes-validations"?: readonly { rule: string; message?: string }[];
 }
 
-/** docs/reference.md: every field of every kind, what each reason means for the conditions, and what `run` takes and tells. */
+/**
+ * docs/reference.md: every field of every kind, what each reason means for the conditions, what `run` takes and tells.
+ */
 export async function referenceDocument(): Promise<string> {
   const kinds = customResourceDefinitions().map(({ spec }) => {
     const [version] = spec.versions;

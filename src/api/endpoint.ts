@@ -76,7 +76,7 @@ const SuspendTimeout = z.union(
   { error },
 );
 
-/** The settings of a compute as a client sends them; `pg_settings` must always be there (the service refuses them without). */
+/** The settings of a compute as a client sends them: without `pg_settings` the service refuses them. */
 export const EndpointSettings = z.strictObject({
   pg_settings: z.record(z.string().min(1).max(128), z.string().max(4096), {
     error: "must be a map of Postgres settings to strings: settings must not be nil",

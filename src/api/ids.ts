@@ -6,7 +6,7 @@ export const idPattern = /^[a-z0-9-]{1,60}$/;
 /** Ids of computes: as above, and always with the prefix `ep-`. */
 export const endpointIdPattern = /^ep-[a-z0-9-]{1,57}$/;
 
-/** Ids of computes as they are read: a service may invent others, with the prefix and with nothing that means anything in a URL. */
+/** Ids of computes as they are read: a service may invent others, but none with what means something in a URL. */
 const readEndpointId = /^ep-[\w.~-]{1,125}$/;
 
 /** The id of a compute that a service tells. */

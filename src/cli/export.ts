@@ -8,7 +8,10 @@ import { type Exported, manifestOf } from "./manifest-of.ts";
 import { CommandProblem } from "./problem.ts";
 import { saidOnce } from "./words.ts";
 
-/** The manifests of a project's computes as one YAML stream, and what is to be said besides: which of them cannot be declared, or that there is none. */
+/**
+ * The manifests of a project's computes as one YAML stream, and what is to be said besides: which of them cannot be
+ * declared, or that there is none.
+ */
 export async function exportProject(
   { project, namespace, connection }: ExportFlags,
   client: ServiceClient,

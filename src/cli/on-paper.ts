@@ -4,7 +4,7 @@ import type { Step } from "../operator/compute/step.ts";
 import type { Compute, ComputeStatus } from "../operator/resources/compute.ts";
 import { annotations, finalizers } from "../operator/resources/names.ts";
 
-// What the operator would write into the Compute. Without a cluster it stands in memory, for as long as the command runs.
+// What the operator would write into the Compute. Without a cluster it stands in memory, as long as the command runs.
 
 /** The steps that only a cluster sees: they are carried out on paper. */
 export type OnPaper = Extract<Step, { step: "link" | "unmark" | "restarted" }>;

@@ -163,7 +163,9 @@ function heldBack(write: Write, failure: Failure, doing: string, tracked: Tracke
   return { compute, result: { kind: "later", said: `${reason}: ${message}` }, operations: [] };
 }
 
-/** Remembers a write that failed, so that the very same is not tried again too soon. Answers how often it has failed. */
+/**
+ * Remembers a write that failed, so that the very same is not tried again too soon. Answers how often it has failed.
+ */
 function hold(
   write: Write,
   reason: Reason,

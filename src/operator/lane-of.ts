@@ -4,8 +4,9 @@ import type { Caches } from "./caches.ts";
 export type Kind = "compute" | "connection" | "pool";
 
 /**
- * Which lane the passes over an object are in, as `tenant/lane`. A namespace is a tenant. Computes of one connection share
- * a lane, so that its dead service does not fill the workers; connections and pools wait for the API server alone.
+ * Which lane the passes over an object are in, as `tenant/lane`. A namespace is a tenant. Computes of one connection
+ * share a lane, so that its dead service does not fill the workers; connections and pools wait for the API server
+ * alone.
  */
 export function laneOf(kind: Kind, uid: string, caches: Caches): string {
   const { computes, connections, pools } = caches;

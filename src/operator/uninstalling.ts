@@ -12,9 +12,9 @@ const crdKind: ResourceKind = {
 };
 
 /**
- * Whether a CRD, that of Computes if none is named, is being deleted, or gone. The API server marks it before it marks the
- * first of its objects, so an answer that begins after a Compute's deletion was seen is proof. Throws where there is no
- * answer: then nothing is deleted.
+ * Whether a CRD, that of Computes if none is named, is being deleted, or gone. The API server marks it before it marks
+ * the first of its objects, so an answer that begins after a Compute's deletion was seen is proof. Throws where there
+ * is no answer: then nothing is deleted.
  */
 export async function crdIsGoing(
   cluster: ClusterClient,

@@ -22,7 +22,9 @@ export function quantile(samples: readonly number[], share: number): number {
   return sorted[rank] ?? Number.NaN;
 }
 
-/** A figure as one line, e.g. `ADDED to create: median 21.3 ms, p90 30.1, max 41.0 (50 samples); to be below 100 ms`. */
+/**
+ * A figure as one line, e.g. `ADDED to create: median 21.3 ms, p90 30.1, max 41.0 (50 samples); to be below 100 ms`.
+ */
 export function describeFigure({ name, unit, samples, below }: Figure): string {
   const at = (share: number) => quantile(samples, share).toFixed(1);
   const spread = `median ${at(0.5)} ${unit}, p90 ${at(0.9)}, max ${at(1)} (${samples.length} samples)`;

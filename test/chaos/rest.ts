@@ -43,7 +43,9 @@ function isSettled(compute: KubeObject): boolean {
   );
 }
 
-/** Waits until nothing has been written for so long, the lease aside; answers with what is written last where that never comes. */
+/**
+ * Waits until nothing was written for so long, the lease aside; answers with the last writes where that never comes.
+ */
 export async function comeToRest({ proxy, controlPlane }: Stage, seconds: number, patience: number): Promise<string[]> {
   const { auditLogFile } = controlPlane;
   const began = performance.now();

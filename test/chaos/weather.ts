@@ -88,8 +88,8 @@ export class Weather {
   }
 
   /**
-   * kill -9 of the lone operator and its new start, again and again: mostly some time after it was ready, so that it gets
-   * something done on a slow machine too, now and then while it is only just starting. And wall clocks jump.
+   * kill -9 of the lone operator and its new start, again and again: mostly some time after it was ready, so that it
+   * gets something done on a slow machine too, now and then while it is only just starting. And wall clocks jump.
    */
   async keepKilling(signal: AbortSignal): Promise<void> {
     const { stage, dice, longestLifeMs } = this.#options;

@@ -10,6 +10,9 @@ const sources = globSync("{src,test,scripts}/**/*.{ts,mjs}", { cwd: root })
   .map((file) => ({ file, lines: readFileSync(join(root, file), "utf8").trimEnd().split("\n") }));
 
 const longest = 300;
+const widest = 120;
+/** A line of nothing but a comment: the formatter wraps code, and leaves these as they are. */
+const comment = /^\s*(?:\/\/|\/\*|\*)/;
 
 /** What no source may hold, and why not. */
 const banned: ReadonlyArray<readonly [string, RegExp]> = [
@@ -28,6 +31,13 @@ describe("every source", () => {
   it(`has at most ${longest} lines`, () => {
     const long = sources.filter(({ lines }) => lines.length > longest);
     expect(long.map(({ file, lines }) => `${file}: ${lines.length}`)).toEqual([]);
+  });
+
+  it(`has no comment that is wider than ${widest} columns`, () => {
+    const wide = sources.flatMap(({ file, lines }) =>
+      lines.flatMap((line, index) => (comment.test(line) && line.length > widest ? [`${file}:${index + 1}`] : [])),
+    );
+    expect(wide).toEqual([]);
   });
 
   it.each(banned)("knows that %s", (_why, pattern) => {

@@ -26,7 +26,9 @@ const request = z.object({
 });
 export type AuditedRequest = z.infer<typeof request>;
 
-/** Every write of one user that the API server has answered, refused ones too, oldest first; from a byte of the log on. */
+/**
+ * Every write of one user that the API server has answered, refused ones too, oldest first; from a byte of the log on.
+ */
 export function writesBy(username: string, auditLogFile: string, fromByte = 0): AuditedRequest[] {
   return requestsBy(username, auditLogFile, fromByte).filter(({ verb }) => !["get", "list", "watch"].includes(verb));
 }

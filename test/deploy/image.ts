@@ -109,8 +109,8 @@ export class Image implements Disposable {
 }
 
 /**
- * Carries out the build stage of the Dockerfile: what it copies, and nothing else, into a directory of its own, and what
- * it runs, in its order. The packages are those of the clone, so that its `setup` finds nothing to install.
+ * Carries out the build stage of the Dockerfile: what it copies, and nothing else, into a directory of its own, and
+ * what it runs, in its order. The packages are those of the clone, so that its `setup` finds nothing to install.
  */
 function builtAsInDockerfile(): { path: string; remove: () => void } {
   const directory = temporaryDirectory("build");

@@ -8,7 +8,7 @@ import { Image } from "./image.ts";
 import { InstalledOperator } from "./installed.ts";
 import { installNamespace, kustomize, type Rendered } from "./render.ts";
 
-/** An empty control plane, the service, with the samples' seed where no other is given, and the operator as deploy/ installs it. */
+/** An empty control plane, the service, with the samples' seed unless another is given, and the operator of deploy/. */
 export class Installation implements AsyncDisposable {
   readonly cluster: ControlPlane;
   readonly service: ServiceProcess;

@@ -65,8 +65,8 @@ export function previousSeed(): string {
 }
 
 /**
- * Creates the fixture's objects with status, annotations, finalizers and owners. A new cluster gives new uids and counts
- * generations anew: wherever the old ones stand, the names of endpoints among them, the new ones are put.
+ * Creates the fixture's objects with status, annotations, finalizers and owners. A new cluster gives new uids and
+ * counts generations anew: wherever the old ones stand, the names of endpoints among them, the new ones are put.
  */
 export async function restore({ cluster: { kubeconfig }, counter, service }: Installation): Promise<void> {
   const connected = loadKubeConfig({ file: kubeconfig, env: {} });

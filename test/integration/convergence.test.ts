@@ -63,7 +63,9 @@ async function drift(world: SmallWorld, index: number, from: Spec): Promise<void
   await world.clock.advance(10);
 }
 
-/** What differs from the edited spec for ever: `Report` leaves what others changed, and carries out what the user did. */
+/**
+ * What differs from the edited spec for ever: `Report` leaves what others changed, and carries out what the user did.
+ */
 function leftAlone(from: Spec, to: Spec): string[] {
   const left =
     drifts(from) && to["driftPolicy"] === "Report" && to["passwordlessAccess"] === from["passwordlessAccess"];

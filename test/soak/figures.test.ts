@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { complaintsOf, type Sample, slopePerHour } from "./figures.ts";
 
-/** An hour of samples, one every ten seconds: what is alive, and garbage that piles up and is collected every minute. */
+/**
+ * An hour of samples, one every ten seconds: what is alive, and garbage that piles up and is collected every minute.
+ */
 function hour(aliveMB: (minutes: number) => number): Sample[] {
   return Array.from({ length: 360 }, (_, index) => {
     const minutes = (index + 1) / 6;

@@ -18,7 +18,9 @@ export interface Handles {
 
 /** Megabytes by which the heap may grow in an hour before that is called a leak. */
 export const mostHeapGrowth = 4;
-/** What one garbage collection leaves behind differs by some megabytes: fewer minutes than this tell nothing of a slope. */
+/**
+ * What one garbage collection leaves behind differs by some megabytes: fewer minutes than this tell nothing of a slope.
+ */
 export const fewestMinutes = 15;
 /** The share of a run in which caches fill and code is compiled. */
 const warmUp = 0.2;

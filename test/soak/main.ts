@@ -89,7 +89,9 @@ async function settledWithHelp(stage: SoakStage, people: People) {
   return settled;
 }
 
-/** Has people change things while the service fails now and then, and once or twice goes down, as the API server does. */
+/**
+ * Has people change things while the service fails now and then, and once or twice goes down, as the API server does.
+ */
 async function churn(stage: SoakStage, people: People): Promise<{ samples: Sample[]; requests: Requests }> {
   const { counter, operator, cluster } = stage.installation;
   const samples: Sample[] = [];

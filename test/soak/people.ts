@@ -22,7 +22,9 @@ interface Member {
 
 const sizes = [0.25, 0.5, 1, 2, 4] as const;
 
-/** The people of a churning fleet: one change at a time, in the cluster or behind the operator's back at the service. */
+/**
+ * The people of a churning fleet: one change at a time, in the cluster or behind the operator's back at the service.
+ */
 export class People {
   /** How often each thing was done. */
   readonly done = new Map<string, number>();

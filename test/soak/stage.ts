@@ -147,7 +147,9 @@ export class SoakStage implements AsyncDisposable {
     this.#problems.push(...twinsOf(endpoints));
   }
 
-  /** Waits until what nobody uses is closed, and tells what is held open: the least of several looks, since each list opens a connection. */
+  /**
+   * Waits until what nobody uses is closed, and tells what is open: the least of several looks, as each list opens one.
+   */
   async atRest(): Promise<{ handles: Handles; writes: number }> {
     await sleep(restMs);
     this.installation.counter.clear();

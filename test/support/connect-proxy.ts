@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 
-/** A proxy on a free port that opens tunnels (CONNECT), and writes down where to and with which headers it was asked. */
+/**
+ * A proxy on a free port that opens tunnels (CONNECT), and writes down where to and with which headers it was asked.
+ */
 export class ConnectProxy {
   /** Where tunnels were opened to, as `host:port`. */
   readonly tunnels: string[] = [];

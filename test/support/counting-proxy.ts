@@ -25,7 +25,9 @@ export class CountingProxy implements AsyncDisposable {
   requests: CountedRequest[] = [];
   /** Where set, what it answers is the answer, and the service hears nothing; `undefined` lets the request through. */
   instead: ((request: CountedRequest) => Answer | undefined) | undefined;
-  /** Where set, how long a request is held up before it goes on, in milliseconds, whether or not anybody still waits. */
+  /**
+   * Where set, how long a request is held up before it goes on, in milliseconds, whether or not anybody still waits.
+   */
   holdMs: ((request: CountedRequest) => number) | undefined;
   readonly #server: Server;
   readonly #target: string;

@@ -11,7 +11,9 @@ export interface Program {
   package: string;
 }
 
-/** The path of a program; installs Debian's package where there is none and this process may. Rejects with what to do. */
+/**
+ * The path of a program; installs Debian's package where there is none and this process may. Rejects with what to do.
+ */
 export async function programPath({ purpose, variable, path, package: name }: Program): Promise<string> {
   const named = process.env[variable];
   if (named !== undefined) return named;

@@ -11,7 +11,9 @@ export interface GoBuild {
   stamps?: Readonly<Record<string, string>>;
 }
 
-/** Builds a command with the Go toolchain from published, pinned modules. Resolves with what went wrong, or `undefined`. */
+/**
+ * Builds a command with the Go toolchain from published, pinned modules. Resolves with what went wrong, or `undefined`.
+ */
 export function goBuild(wanted: GoBuild): Promise<string | undefined> {
   const stamps = Object.entries(wanted.stamps ?? {}).map(([variable, value]) => `-X ${variable}=${value}`);
   const args = ["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", ["-s -w", ...stamps].join(" ")];

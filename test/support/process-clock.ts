@@ -1,6 +1,8 @@
 import type { Cancel, Clock } from "../../src/operator/runtime/clock.ts";
 
-/** The clock of one process among several on the same world clock: the process can be stopped, and its machine sleep. */
+/**
+ * The clock of one process among several on the same world clock: the process can be stopped, and its machine sleep.
+ */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
   /** Tasks that fell due while the process stood still. */

@@ -32,8 +32,8 @@ interface Ok<T> {
 const longestMessage = 300;
 
 /**
- * Sorts an answer that is not a usable 2xx. `write` says whether the request could have changed something; `hiding` takes
- * out of the service's words what nobody may see.
+ * Sorts an answer that is not a usable 2xx. `write` says whether the request could have changed something; `hiding`
+ * takes out of the service's words what nobody may see.
  */
 export function failureOf(response: ServiceResponse, write: boolean, hiding = (text: string) => text): Failure {
   const { status } = response;

@@ -78,7 +78,7 @@ export class RequestBudget {
     return this.#wait(signal, patienceMs, this.#waiting);
   }
 
-  /** As `take`, before all who stand in line: for the second request of somebody who had a reservation for the first. */
+  /** As `take`, before all who stand in line: for the second request of one who had a reservation for the first. */
   takeNext(signal: AbortSignal, patienceMs = Number.POSITIVE_INFINITY): Promise<number | undefined> {
     return this.#wait(signal, patienceMs, this.#urgent);
   }

@@ -45,7 +45,7 @@ export class ServiceClient {
     return accountThrough(this.#options.account);
   }
 
-  /** What a pass over the object of this name may send; `ready` is called when it is its turn, where that was not so. */
+  /** What a pass over the object of this name may send; `ready` is called when its turn comes, where it had to wait. */
   fare(who: string, ready: () => void): Fare {
     return new Fare(this.#options.budget, who, ready);
   }

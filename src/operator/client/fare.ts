@@ -1,8 +1,9 @@
 import type { RequestBudget } from "./budget.ts";
 
 /**
- * What one pass over an object may send. Its first request is paid for before the pass begins anything that needs it, so
- * that a pass which finds the budget spent gives its worker back and comes again when it is its turn. Times in milliseconds.
+ * What one pass over an object may send. Its first request is paid for before the pass begins anything that needs it,
+ * so that a pass which finds the budget spent gives its worker back and comes again when it is its turn. Times in
+ * milliseconds.
  */
 export class Fare {
   readonly #budget: RequestBudget;

@@ -17,7 +17,7 @@ export interface ServiceRequest {
   maxBytes?: number;
 }
 
-/** The largest answers that are read, in bytes: ten thousand computes list in some 7 MB, 400 projects in some 0.5 MB. */
+/** The largest answers that are read, in bytes: ten thousand computes list in some 7 MB, 400 projects in 0.5 MB. */
 export const mostBytes = { endpoints: 16 * 1024 * 1024, other: 4 * 1024 * 1024 } as const;
 
 /** Any complete answer of the service, refusals included. */

@@ -121,7 +121,9 @@ export class ClusterClient {
     return asObject(kind, await this.#write({ method: "PATCH", path, body: ops, contentType }, options));
   }
 
-  /** Deletes, or asks to where finalizers are set; with `uid` that very object, else 409. One that is gone is well gone. */
+  /**
+   * Deletes, or asks to where finalizers are set; with `uid` that very object, else 409. One that is gone is well gone.
+   */
   async delete<T extends KubeObject>(
     kind: ResourceKind<T>,
     ref: ObjectRef,

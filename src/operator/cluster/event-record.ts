@@ -61,7 +61,9 @@ export function shortMessage(message: string): string {
   return kept + ellipsis;
 }
 
-/** `suffix` makes the name unique among the events of an object of this name. Events of the cluster live in `default`. */
+/**
+ * `suffix` makes the name unique among the events of an object of this name. Events of the cluster live in `default`.
+ */
 export function newEvent(
   subject: EventSubject,
   input: EventInput,

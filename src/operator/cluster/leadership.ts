@@ -10,8 +10,8 @@ export interface Leadership {
 export interface LeadershipTerm {
   signal: AbortSignal;
   /**
-   * The work of a leader. Its signal aborts when leadership is lost, and at shutdown, when what is in flight may still be
-   * finished: the lease is kept until the promise has settled. Where it rejects, so does `run`.
+   * The work of a leader. Its signal aborts when leadership is lost, and at shutdown, when what is in flight may still
+   * be finished: the lease is kept until the promise has settled. Where it rejects, so does `run`.
    */
   onStarted: (leadSignal: AbortSignal) => Promise<void> | void;
   /** The work has ended and leadership is over, given up or lost. */

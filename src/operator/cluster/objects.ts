@@ -18,7 +18,9 @@ export function apiVersionOf(kind: Pick<ResourceKind, "group" | "version">): str
   return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
 }
 
-/** Path of a collection, an object or its subresource. Without a namespace a namespaced kind is addressed cluster-wide. */
+/**
+ * Path of a collection, an object or its subresource. Without a namespace a namespaced kind is addressed cluster-wide.
+ */
 export function pathOf(
   kind: Omit<ResourceKind, "objectType">,
   at: { namespace?: string | undefined; name?: string | undefined; subresource?: "status" | undefined } = {},

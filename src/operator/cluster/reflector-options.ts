@@ -19,11 +19,17 @@ export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Hears of each change after the store has it. What it throws is logged; it is expected to enqueue a key and return. */
+  /**
+   * Hears of each change after the store has it. What it throws is logged; it is expected to enqueue a key and return.
+   */
   onChange: (change: Change<T>) => void;
-  /** A complete list has come in; called before its changes are told. After `expired` there was a gap in what was seen. */
+  /**
+   * A complete list has come in; called before its changes are told. After `expired` there was a gap in what was seen.
+   */
   onRelist?: (cause: RelistCause) => void;
-  /** Makes a typed object of what came, `undefined` where it is odd: then it is skipped and what was known of it stays. */
+  /**
+   * Makes a typed object of what came, `undefined` where it is odd: then it is skipped and what was known of it stays.
+   */
   parse?: (raw: unknown) => T | undefined;
   /** Asked where the kind is not served: whether it is being uninstalled, so that there is nothing of it. */
   isUninstalled?: () => Promise<boolean>;

@@ -1,6 +1,6 @@
 import type { WatchLine } from "./transport.ts";
 
-/** The lines of a watch's body. Throws where it ends within one, where one is too long, or is not what a watch sends. */
+/** The lines of a watch's body. Throws where it ends within one, or one is too long, or is not what a watch sends. */
 export async function* watchLines(body: AsyncIterable<Uint8Array>, maxLineBytes: number): AsyncGenerator<WatchLine> {
   const decoder = new TextDecoder();
   /** The pieces of a line that is not whole yet. */

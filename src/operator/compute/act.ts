@@ -10,7 +10,7 @@ import { isWrite, type Step, type Write } from "./step.ts";
 
 type Acted = Write | Extract<Step, { step: "restarted" | "confirmGone" }>;
 
-/** Carries out one step that concerns the service: at most one write to it, sent once. Never sleeps, polls or resends. */
+/** Carries out one step that concerns the service: at most one write, sent once. Never sleeps, polls or resends. */
 export async function act(step: Acted, compute: Compute, hands: Hands): Promise<Outcome> {
   // In this order, and neither is waited for: who has the turn and no budget would pass it on for ever.
   if (asksService(step) && !hands.fare.affordable) return unaffordable(step, compute, hands);
@@ -42,7 +42,7 @@ const progressOf = { create: "Creating", patch: "Updating", restart: "Restarting
 
 /** Other writes of the project are under way; the service would refuse this one with 423. */
 function queued(write: Write, compute: Compute): Outcome {
-  // Whatever it says of this write already stays: to take turns with what a pass says that has the turn would never end.
+  // What it says of this write already stays: to take turns with what a pass says that has the turn would never end.
   if (shownReason(compute) === progressOf[write.step]) return unchanged(compute, turnLookMs);
   const message = "Sent as soon as the other changes of the project that are under way are done.";
   return shown(compute, progressOf[write.step], message, { lookInMs: turnLookMs });

@@ -38,7 +38,7 @@ export type Binding =
   | { kind: "later" }
   | { kind: "failed"; reason: Reason; message: string };
 
-/** Keeps the Secret that `spec.connectionSecret` names: made, repaired, following a new host; others of ours removed. */
+/** Keeps the Secret that `spec.connectionSecret` names: made, repaired, moved to a new host; others of ours removed. */
 export async function keepConnectionSecret(compute: Compute, endpoint: Endpoint, tools: SecretTools): Promise<Binding> {
   try {
     return await keep(compute, endpoint, tools);

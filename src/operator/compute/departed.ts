@@ -145,7 +145,7 @@ export class DepartedComputes {
     return this.#later(departed);
   }
 
-  /** No list shows anything of it: an endpoint that is known must be proved gone, one that may yet arrive waited for. */
+  /** No list shows anything of it: a known endpoint must be proved gone, one that may yet arrive is waited for. */
   async #absent(
     departed: Departed,
     endpointID: string | undefined,

@@ -55,7 +55,9 @@ export function planDeletion(view: View): Step {
   }
 }
 
-/** Whether the endpoint was last seen, or its create sent, through another base URL or key: then these prove nothing. */
+/**
+ * Whether the endpoint was last seen, or its create sent, through another base URL or key: these prove nothing then.
+ */
 function isSeenElsewhere(compute: Compute, through: string | undefined): boolean {
   if (lossConfirmed(compute)) return false;
   const linked = recordedID(compute) !== undefined && compute.status.observedThrough !== through;

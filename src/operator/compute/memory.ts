@@ -29,11 +29,17 @@ export interface Memory {
   proved?: { endpointID: string; proof: Exclude<Proof, "none"> };
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
   missing?: { endpointID: string; firstListWithout: number; proved: boolean };
-  /** When the service last answered a DELETE that the endpoint is deleted or not there, and how often before, by its id. */
+  /**
+   * When the service last answered a DELETE that the endpoint is deleted or not there, and how often before, by its id.
+   */
   answeredDeletes: Map<string, { at: number; before: number }>;
-  /** The endpoint whose DELETE was accepted by the service, and how often its own GET has shown it since all the same. */
+  /**
+   * The endpoint whose DELETE was accepted by the service, and how often its own GET has shown it since all the same.
+   */
   deleted?: { endpointID: string; proved: boolean; shown?: number };
-  /** The last PATCH that was accepted and has not taken: when, the lists since without it, the times it was tried again. */
+  /**
+   * The last PATCH that was accepted and has not taken: when, the lists since without it, the times it was tried again.
+   */
   patched?: {
     generation: number;
     fields: readonly string[];

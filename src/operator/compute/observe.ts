@@ -11,7 +11,9 @@ import { listFor } from "./observe/list.ts";
 import { createMarkOf, restartMarkOf } from "./observe/marks.ts";
 import { type Sight, shownReason } from "./observe/view.ts";
 
-/** A connection that is about to be ready comes with news; should they be missed, it is looked at again after so long. */
+/**
+ * A connection that is about to be ready comes with news; should they be missed, it is looked at again after so long.
+ */
 const pendingLookMs = 10_000;
 
 /** Joins a Compute with its project's latest list that is new enough, or says why there is none. */

@@ -1,6 +1,7 @@
 /**
  * When to look again. `refresh`: with the project's next list. `progress`: soon, then ever later. `backoff`: after a
- * failure that passes by itself. `patient`: for what somebody elsewhere has to put right. `slow`: hardly; a person has to act, and whatever they change wakes the Compute.
+ * failure that passes by itself. `patient`: for what somebody elsewhere has to put right. `slow`: hardly; a person has
+ * to act, and whatever they change wakes the Compute.
  */
 export type Look = "refresh" | "progress" | "backoff" | "patient" | "slow";
 

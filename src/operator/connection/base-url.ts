@@ -1,7 +1,7 @@
 /** The public service's address, the only one that connections may name unless `--allowed-base-url` says otherwise. */
 export const publicServicePattern = "https://console.neon.tech/api/v2";
 
-/** One spelling for one service: host in lower case, no default port, no trailing slash. `undefined`: not a base URL. */
+/** One spelling for one service: host in lower case, no default port or trailing slash. `undefined`: no base URL. */
 export function normalisedBaseURL(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);

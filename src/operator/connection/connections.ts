@@ -121,7 +121,9 @@ export class Connections {
     this.#sessions.delete(id);
   }
 
-  /** Connection and Secret must outlive the computes made through them: nothing is sent before their finalizers stand. */
+  /**
+   * Connection and Secret must outlive the computes made through them: nothing is sent before their finalizers stand.
+   */
   isProtected(connection: ServiceConnection): boolean {
     const secret = this.#options.cache.secret(
       connection.metadata.namespace ?? "",

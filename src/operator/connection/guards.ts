@@ -44,7 +44,7 @@ export class Guards {
     if (this.#inUse(connection)) {
       const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
       const stand = isGuarded(connection) && (secret === undefined || isGuarded(secret));
-      // The cache may lag behind the last user's end too: another shard would take off what is set here, again and again.
+      // The cache may lag behind the last user's end too: another shard would take off what is set here, over and over.
       if (!stand && !(await this.#provedUnused(connection))) {
         await this.#addFinalizer(serviceConnectionKind, connection);
         if (secret !== undefined) await this.#addFinalizer(secretKind, secret);

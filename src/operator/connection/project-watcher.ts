@@ -142,7 +142,9 @@ export class ProjectWatcher {
     this.operations.stop();
   }
 
-  /** What was begun with an endpoint is over: whoever is linked to it is woken with a list that shows what came of it. */
+  /**
+   * What was begun with an endpoint is over: whoever is linked to it is woken with a list that shows what came of it.
+   */
   #showAfresh(endpointID: string): void {
     const now = this.#options.clock.monotonic();
     for (const uid of this.#usersOf(endpointID)) this.listedAfter(now, uid);

@@ -56,8 +56,8 @@ export class ConnectionReconciler {
   }
 
   /**
-   * The watch brought a Secret: answers whether a pass over its uid is due. One that is being deleted and still guarded is
-   * let go by that, should the connection that it was guarded for be gone without a word.
+   * The watch brought a Secret: answers whether a pass over its uid is due. One that is being deleted and still guarded
+   * is let go by that, should the connection that it was guarded for be gone without a word.
    */
   secretSeen(secret: Secret): boolean {
     const { uid, name, namespace = "", deletionTimestamp } = secret.metadata;
@@ -132,7 +132,7 @@ export class ConnectionReconciler {
     this.#warn(leaving, latest, secret);
   }
 
-  /** One line where a service goes away, refuses or comes back, however many Computes it has; none while all is well. */
+  /** One line where a service goes away, refuses or comes back, however many Computes it has; none if all is well. */
   #logTurn({ metadata }: ServiceConnection, status: ServiceConnectionStatus): void {
     const ready = conditionOf(status, "Ready");
     if (ready === undefined || ready.reason === (this.#logged.get(metadata.uid) ?? "Authenticated")) return;

@@ -18,7 +18,7 @@ interface Trouble {
 /** A change that the API server refused is tried again after so many milliseconds: what was in the way wakes nobody. */
 const refusedAgainMs = 60_000;
 
-/** A pool that is known to have changed: the watch brings it, and wakes it, mostly sooner than this, in milliseconds. */
+/** A pool that is known to have changed: mostly the watch brings it, and wakes it, sooner than this, in ms. */
 const staleAgainMs = 5000;
 
 export interface PoolReconcilerOptions {

@@ -42,7 +42,9 @@ const operation = z.object({
   updatedAt: z.string().optional().describe("When the service last changed it (RFC 3339)."),
 });
 
-/** The status of an operation whose end the service does not tell, while the endpoint shows that nothing is under way. */
+/**
+ * The status of an operation whose end the service does not tell, while the endpoint shows that nothing is under way.
+ */
 export const untold = "unknown";
 
 const drift = z.object({

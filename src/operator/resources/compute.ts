@@ -14,7 +14,7 @@ export const computeKind = ownKind<Compute>("Compute", "computes");
 
 const compute = declared(computeSpec, computeStatus);
 
-/** Reads a Compute of the API server, or a manifest of one: strict about the spec, whatever the status holds. Never throws. */
+/** Reads a Compute, stored or a manifest: strict about the spec, whatever the status holds. Never throws. */
 export function parseCompute(raw: unknown): Parsed<Compute> {
   return parseWith(compute, raw);
 }

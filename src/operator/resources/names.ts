@@ -1,4 +1,4 @@
-/** Group, version and every name that the operator writes into other people's objects. Changing one breaks clusters in use. */
+/** Group, version and every name that the operator writes into objects. Changing one breaks clusters in use. */
 
 export const GROUP = "compute-operator.dev";
 export const VERSION = "v1alpha1";

@@ -71,7 +71,9 @@ const ownerReference = z.object({
 
 const strings = z.record(z.string(), z.string());
 
-/** Metadata as the API server sends it; a manifest that was never stored reads with an empty uid and resourceVersion. */
+/**
+ * Metadata as the API server sends it; a manifest that was never stored reads with an empty uid and resourceVersion.
+ */
 export const objectMeta = z.object({
   name: z.string(),
   namespace: z.string().optional(),
@@ -88,7 +90,8 @@ export const objectMeta = z.object({
 
 /**
  * A status schema for reading, all of whose fields are optional: whatever a field holds (an older or newer operator
- * wrote it, or a person), one that does not fit reads as absent, so that no status keeps an object from being reconciled.
+ * wrote it, or a person), one that does not fit reads as absent, so that no status keeps an object from being
+ * reconciled.
  */
 export function lenient<S extends z.ZodObject>(status: S) {
   return status.catch(({ value }) => status.parse(readable(status, value)));

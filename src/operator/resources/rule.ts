@@ -23,7 +23,7 @@ export function withRules<S extends z.ZodType>(schema: S, ...rules: Rule<z.outpu
   });
 }
 
-/** A field that keeps the value it was created with; `instead` says what to do. A default, if any, must stand on the field itself. */
+/** A field that keeps its first value; `instead` says what to do. A default, if any, must stand on the field itself. */
 export function immutable(what: string, instead: string): Rule<unknown> {
   return { cel: "self == oldSelf", message: `${what} is immutable: ${instead}` };
 }

@@ -6,9 +6,9 @@ export interface LaneBounds {
 
 /**
  * Keys that wait for a worker, in lanes. A lane is what shares a fate, such as a tenant's connection: when it is dead,
- * its keys fill their own share of the workers and no more. What stands before the slash in a lane's name is its tenant.
- * Tenants are served in turn, however many lanes each has; of a tenant its lanes in turn; within a lane first come,
- * first served.
+ * its keys fill their own share of the workers and no more. What stands before the slash in a lane's name is its
+ * tenant. Tenants are served in turn, however many lanes each has; of a tenant its lanes in turn; within a lane first
+ * come, first served.
  */
 export class FairLanes {
   readonly #bounds: LaneBounds;
@@ -41,7 +41,9 @@ export class FairLanes {
     this.#settle(lane);
   }
 
-  /** The next key whose turn it is, and the hand that gives its place in the lane back; `undefined` when none may run. */
+  /**
+   * The next key whose turn it is, and the hand that gives its place in the lane back; `undefined` when none may run.
+   */
   next(): { key: string; since: number; release: () => void } | undefined {
     for (const tenant of this.#turns) {
       for (const lane of tenant.turns) {

@@ -25,7 +25,9 @@ export interface HistogramOf<N extends string> {
 /** What the operator counts; names and labels are public, each is documented by its help text. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** A set of metrics with a registry of its own; with `processMetrics` those of Node and the process stand beside them. */
+/**
+ * A set of metrics with a registry of its own; with `processMetrics` those of Node and the process stand beside them.
+ */
 export function createMetrics(options: { processMetrics?: boolean } = {}) {
   const registry = new Registry();
   if (options.processMetrics === true) collectDefaultMetrics({ register: registry });

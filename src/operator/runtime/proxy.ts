@@ -1,6 +1,6 @@
 /**
- * The proxy to go through to reach a server: the one that the kubeconfig names, else HTTPS_PROXY or HTTP_PROXY (upper or
- * lower case) unless NO_PROXY excepts the host. Throws for a kind of proxy that is not supported.
+ * The proxy to go through to reach a server: the one that the kubeconfig names, else HTTPS_PROXY or HTTP_PROXY (upper
+ * or lower case) unless NO_PROXY excepts the host. Throws for a kind of proxy that is not supported.
  */
 export function proxyFor(
   server: string,
@@ -23,7 +23,7 @@ function either(env: Readonly<Record<string, string | undefined>>, name: string)
   return value === undefined || value.trim() === "" ? undefined : value.trim();
 }
 
-/** NO_PROXY holds `*`, hosts, and domains with or without a leading dot, which take in what is below them; IPv4 ranges too. */
+/** NO_PROXY holds `*`, hosts, IPv4 ranges, and domains, with or without a leading dot and with all below them. */
 function excepted(hostname: string, list: string | undefined): boolean {
   const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
   return (list ?? "")

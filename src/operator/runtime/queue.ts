@@ -16,8 +16,8 @@ export interface WorkQueueOptions {
   /** For `retry`. */
   backoff: Backoff;
   /**
-   * Which lane a key belongs to, as `tenant/lane`; asked at each add, so that the answer may change. One lane where left
-   * out.
+   * Which lane a key belongs to, as `tenant/lane`; asked at each add, so that the answer may change. One lane where
+   * left out.
    */
   laneOf?: (key: string) => string;
   /** How many keys of one lane are handled at a time; no bound where left out. */
@@ -130,8 +130,9 @@ export class WorkQueue {
   }
 
   /**
-   * Handles keys, at most `workers` at a time besides those that only wait, until the signal aborts; resolves once the handlers then in flight have
-   * finished. What waits stays for the next `run`. A handler that throws is reported and its key retried.
+   * Handles keys, at most `workers` at a time besides those that only wait, until the signal aborts; resolves once the
+   * handlers then in flight have finished. What waits stays for the next `run`. A handler that throws is reported and
+   * its key retried.
    */
   async run(work: { workers: number; handle: (key: string) => Promise<void>; signal: AbortSignal }): Promise<void> {
     if (this.#work !== undefined) throw new Error("this queue is already being run");
@@ -144,7 +145,9 @@ export class WorkQueue {
     });
   }
 
-  /** Drops all that waits and all delays, so that nothing holds the process; for when the queue will not be run again. */
+  /**
+   * Drops all that waits and all delays, so that nothing holds the process; for when the queue will not be run again.
+   */
   close(): void {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();

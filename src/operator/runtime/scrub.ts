@@ -24,7 +24,8 @@ const longestText = 4096;
 /**
  * A copy of what is to be logged without anything that grants access: members named like a header or a key, `Bearer …`
  * and credentials in a URL wherever they stand in a text. Of an error only name, message, status, reason, code, cause
- * and stack are kept, since libraries hang whole requests on theirs; the stack only of a mistake, not of what is `Expected`.
+ * and stack are kept, since libraries hang whole requests on theirs; the stack only of a mistake, not of what is
+ * `Expected`.
  */
 export function scrub(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return scrubMembers(fields, 0);

@@ -3,7 +3,9 @@ import type { World } from "../world.ts";
 import type { Client, ComputeBackend } from "./backend.ts";
 import { durationOf } from "./durations.ts";
 
-/** A compute as far as its states need it: it takes as long as a real one, and remembers its connections in the store. */
+/**
+ * A compute as far as its states need it: it takes as long as a real one, and remembers its connections in the store.
+ */
 export class ModelBackend implements ComputeBackend {
   readonly #world: Pick<World, "store" | "random" | "options">;
 

@@ -17,7 +17,7 @@ export class Database {
   readonly #onRollback: (() => void)[] = [];
   #inTransaction = false;
 
-  /** `file` is a path or `:memory:`. Takes the file for itself: two services on one file would each miss the other's writes. */
+  /** `file` is a path or `:memory:`. Takes the file for itself: two services on one would miss each other's writes. */
   constructor(file: string) {
     try {
       this.#sqlite = new DatabaseSync(file, { timeout: 2000 });

@@ -1,5 +1,5 @@
-// `node test/deploy/previous/record.ts CHECKOUT` writes anew what lies beside this file: what the operator and the service
-// of that checkout of an earlier version (with its dependencies installed) leave on a real control plane.
+// `node test/deploy/previous/record.ts CHECKOUT` writes anew what lies beside this file: what the operator and the
+// service of that checkout of an earlier version (with its dependencies installed) leave on a real control plane.
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

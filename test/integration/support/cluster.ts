@@ -35,7 +35,9 @@ const collections = {
 } as const;
 export type Kind = keyof typeof collections;
 
-/** The API server as a person with all rights uses it. Every method throws what the API server says where it refuses. */
+/**
+ * The API server as a person with all rights uses it. Every method throws what the API server says where it refuses.
+ */
 export class Cluster {
   readonly #transport: HttpTransport;
 

@@ -11,8 +11,8 @@ export function readyTooSoon(histories: readonly (readonly Compute[])[]): string
 }
 
 /**
- * As any tool reads it: `kubectl wait --for=condition=Ready` goes by the condition's generation alone; kstatus, and with
- * it Flux, by the status's, and by Reconciling and Stalled.
+ * As any tool reads it: `kubectl wait --for=condition=Ready` goes by the condition's generation alone; kstatus, and
+ * with it Flux, by the status's, and by Reconciling and Stalled.
  */
 function countsAsReady({ metadata, status }: Compute): boolean {
   const is = (type: string) => status.conditions?.find((condition) => condition.type === type);

@@ -22,8 +22,8 @@ export interface StageOptions extends Partial<OperatorSettings> {
 
 /**
  * The operator in this process, over the real API server, quick timers and services in the same process: many
- * scenarios at once, each with a namespace and a service of its own. At its end it checks every version that any Compute
- * has had: none may have been Ready for a generation that was not carried out.
+ * scenarios at once, each with a namespace and a service of its own. At its end it checks every version that any
+ * Compute has had: none may have been Ready for a generation that was not carried out.
  */
 export class Stage implements AsyncDisposable {
   readonly network = new Network();

@@ -3,7 +3,9 @@ import { type Failure, failureOf } from "../../../src/operator/client/answer.ts"
 import type { ServiceResponse } from "../../../src/operator/client/transport.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 
-/** How each answer is sorted: what the service says itself to a write, to a read; then the same status from a stranger. */
+/**
+ * How each answer is sorted: what the service says itself to a write, to a read; then the same status from a stranger.
+ */
 const table: ReadonlyArray<readonly [number, Failure["kind"], Failure["kind"], Failure["kind"], Failure["kind"]]> = [
   // status, own to a write, own to a read, a stranger's to a write, a stranger's to a read
   [301, "ambiguous", "unavailable", "ambiguous", "unavailable"],

@@ -37,7 +37,9 @@ const delay = fc.constantFrom(0, 1, 200, 1000, 5000, 400_000);
 /** A request to be sent, and how long after the one before. */
 export interface Fuzzed {
   call: ServiceCall;
-  /** The route of the document that it is meant for, e.g. `GET /projects`; empty for what the document need not know. */
+  /**
+   * The route of the document that it is meant for, e.g. `GET /projects`; empty for what the document need not know.
+   */
   route: string;
   afterMs: number;
 }

@@ -29,7 +29,9 @@ export interface CrashReport {
   problems: string[];
 }
 
-/** Kills the service with SIGKILL `count` times while it is being written to, and looks each time at what it has kept. */
+/**
+ * Kills the service with SIGKILL `count` times while it is being written to, and looks each time at what it has kept.
+ */
 export async function crash(
   count: number,
   progress: (done: number, answered: number, problems: readonly string[]) => void = () => {},

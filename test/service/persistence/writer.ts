@@ -114,7 +114,9 @@ export class Writer {
     this.answered += 1;
   }
 
-  /** Everything that the service has lost, invented or left half done since it was killed. Then what it has is taken as known. */
+  /**
+   * All that the service has lost, invented or left half done since it was killed. What it has is then taken as known.
+   */
   async problems(baseURL: string): Promise<string[]> {
     const path = `/projects/${this.#project}`;
     const listed = EndpointsAnswer.parse(

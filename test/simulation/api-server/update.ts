@@ -8,7 +8,9 @@ import type { Store } from "./store.ts";
 /** Which part of an object a write may change. */
 export type Part = "object" | "status";
 
-/** Stores a whole new body for an object: the end of every PUT and PATCH. Removes the object with its last finalizer. */
+/**
+ * Stores a whole new body for an object: the end of every PUT and PATCH. Removes the object with its last finalizer.
+ */
 export function update(
   store: Store,
   resource: Resource,

@@ -78,7 +78,9 @@ function within(namespace: string | undefined, selector: Selector): Selector {
   return namespace === undefined ? selector : (object) => object.metadata.namespace === namespace && selector(object);
 }
 
-/** What a watch with a selector sees of a change: an object that comes to match is ADDED, one that ceases to is DELETED. */
+/**
+ * What a watch with a selector sees of a change: an object that comes to match is ADDED, one that ceases to is DELETED.
+ */
 function lineFor(change: Change, belongs: Selector): WatchLine | undefined {
   const { type, object, previous } = change;
   const is = type !== "DELETED" && belongs(object);

@@ -1,6 +1,8 @@
 import type { JsonObject } from "../api-server/objects.ts";
 
-/** One thing that somebody does, or that happens, at a time of the script. Plain data, so that a script can be shown. */
+/**
+ * One thing that somebody does, or that happens, at a time of the script. Plain data, so that a script can be shown.
+ */
 export type Action =
   /** `kubectl apply`: makes the Compute or changes its spec. */
   | { do: "apply"; name: string; spec: JsonObject }

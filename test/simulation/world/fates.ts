@@ -34,7 +34,9 @@ export interface Rates {
   /** The longest that a request or a watch line is on its way. */
   slowestMs: number;
   slowestLineMs: number;
-  /** How far a lagging list of the service is behind at most: less than the 10 s between two lists that prove absence. */
+  /**
+   * How far a lagging list of the service is behind at most: less than the 10 s between two lists that prove absence.
+   */
   mostLagMs: number;
 }
 

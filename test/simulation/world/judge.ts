@@ -136,7 +136,8 @@ function namedBy(compute: KubeObject): unknown {
 
 /**
  * Whether nobody who sees only the lists can tell what became of a create: it was sent elsewhere; or names tell
- * nothing, and none that is not another Compute's, or several, or where it is not known whether names are shown any, could be the endpoint made.
+ * nothing, and none that is not another Compute's, or several, or where it is not known whether names are shown any,
+ * could be the endpoint made.
  */
 export function isUndecidable(
   compute: KubeObject,

@@ -1,6 +1,8 @@
 import { markOf, type ServiceWrite } from "./records.ts";
 
-/** No plan on an old list: between two writes to one endpoint a process lists, and begins that after the first ended. */
+/**
+ * No plan on an old list: between two writes to one endpoint a process lists, and begins that after the first ended.
+ */
 export class ListGuard {
   readonly #report: (promise: string, message: string) => void;
   /** When the newest list that a process has of a project was begun. */

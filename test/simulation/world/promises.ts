@@ -10,7 +10,7 @@ import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
 import { ShardGuard } from "./shard-guard.ts";
 
-/** How long before a Compute's end its operator last looked for endpoints of it, at most: a refresh ago, if it was paused. */
+/** How long before a Compute's end its operator last looked for its endpoints, at most: a refresh, if it was paused. */
 const lastLookMs = 35_000;
 
 /** The promises that hold at every step, checked as each request leaves, arrives or changes something. */
@@ -132,8 +132,8 @@ export class Promises {
   }
 
   /**
-   * Uids of Computes for which a create came in when the Compute was gone: nobody could know of it. Nor while it stands,
-   * where the service shows no names (`unseen`).
+   * Uids of Computes for which a create came in when the Compute was gone: nobody could know of it. Nor while it
+   * stands, where the service shows no names (`unseen`).
    */
   createdTooLate({ unseen }: { unseen: boolean }): string[] {
     return this.#writes.filter(wasMadeTooLate).flatMap((write) => {
@@ -144,7 +144,7 @@ export class Promises {
     });
   }
 
-  /** Whether an endpoint was made so late that its Compute's last look did not show it, or that nothing shows whose it is. */
+  /** Whether an endpoint was made too late for its Compute's last look to show it, or nothing shows whose it is. */
   #arrivedUnseen(endpointID: string): boolean {
     const late = this.#writes.find((write) => write.endpointID === endpointID && wasMadeTooLate(write));
     if (late === undefined) return false;

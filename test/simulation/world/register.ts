@@ -142,8 +142,8 @@ export class Register {
   }
 
   /**
-   * Drops Computes that were gone before then, and claims to endpoints that do not stand any more. Which were retained or
-   * let go stays known: what they left behind stands on.
+   * Drops Computes that were gone before then, and claims to endpoints that do not stand any more. Which were retained
+   * or let go stays known: what they left behind stands on.
    */
   forget(before: number, standing: ReadonlySet<string>): void {
     for (const [uid, { until }] of this.#known) {

@@ -64,7 +64,9 @@ export class RestartGuard {
     this.#asked = this.#asked.filter(({ at }) => at >= before);
   }
 
-  /** What a Compute newly says was restarted was started after that was asked for: it need not have been our request. */
+  /**
+   * What a Compute newly says was restarted was started after that was asked for: it need not have been our request.
+   */
   #checkDone(before: KubeObject, after: KubeObject): void {
     const { uid, name } = after.metadata;
     const { restartedAt, endpointID } = statusOf(after);
@@ -106,7 +108,9 @@ function wasAnswered({ heard, carriedOut }: ServiceWrite): boolean {
   return heard && carriedOut?.status === 200;
 }
 
-/** The value that a restart is sent for: of the Compute's own mark, since a person may have asked for another meanwhile. */
+/**
+ * The value that a restart is sent for: of the Compute's own mark, since a person may have asked for another meanwhile.
+ */
 function markedValue(compute: KubeObject): string | undefined {
   const mark = annotationOf(compute, "pending-restart") ?? "";
   return mark.includes(compute.metadata.uid) ? /"value":"([^"]*)"/.exec(mark)?.[1] : undefined;

@@ -13,7 +13,9 @@ import type { ServiceWrite } from "./records.ts";
 import type { HeardAnswer } from "./service-port.ts";
 import type { Services } from "./services.ts";
 
-/** Of one object, by all operators together: in the worst weather some thirty are usual in a minute, a dozen of them at once. */
+/**
+ * Of one object, by all operators together: some thirty are usual in a minute of the worst weather, a dozen at once.
+ */
 const mostWrites = { minute: 150, second: 16 } as const;
 
 export interface WitnessOptions {

@@ -60,7 +60,7 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
   }
 }
 
-/** What a patch was to do, for the sentence of its failure: a move names the branch, for that is what may be missing. */
+/** What a patch was to do, for the sentence of its failure: a move names the branch, which may be what is missing. */
 export function changing(
   { spec }: Pick<Compute, "spec">,
   { endpointID, fields }: { endpointID: string; fields: readonly string[] },

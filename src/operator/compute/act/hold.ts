@@ -7,7 +7,9 @@ import { identityOf, type Write } from "../step.ts";
 import { meaningOf } from "./failures.ts";
 import type { Hands } from "./hands.ts";
 
-/** A write that failed: says why, and where it lasts the way out, and remembers not to try the very same again too soon. */
+/**
+ * A write that failed: says why, and where it lasts the way out, and remembers not to try the very same again too soon.
+ */
 export function holdBack(
   write: Write,
   failure: Failure,

@@ -46,8 +46,8 @@ export type Claim =
   | { kind: "unowned"; endpoint: Endpoint };
 
 /**
- * Whether `self` may have this endpoint. First comes who made it, then who adopted it, who is linked, who wants it; among
- * these the older, then the lesser uid.
+ * Whether `self` may have this endpoint. First comes who made it, then who adopted it, who is linked, who wants it;
+ * among these the older, then the lesser uid.
  */
 export function claimOnEndpoint(self: Compute, endpoint: Endpoint, rivals: Rivals, endpoints: EndpointIndex): Claim {
   const owner = ownerOf(endpoint, rivals, endpoints, self);

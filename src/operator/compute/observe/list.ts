@@ -42,7 +42,9 @@ export function vanishedFrom(endpoints: EndpointIndex, rivals: Rivals): List["va
   return { missing: known.filter((id) => endpoints.byID(id) === undefined).length, known: known.length };
 }
 
-/** A list that holds any of our markers shows names; an endpoint that a Compute is noted to have made, without, does not. */
+/**
+ * A list with any of our markers shows names; one with an endpoint noted as made by a Compute, but without, does not.
+ */
 export function markersIn(endpoints: EndpointIndex, rivals: Rivals): List["markers"] {
   if (endpoints.all.some(({ name }) => name?.startsWith("k8s-") === true)) return "shown";
   const noted = rivals.inProject().some(({ metadata }) => {

@@ -27,7 +27,9 @@ export interface RestartMark {
   since: string;
   /** Of the annotation `restartedAt` that asked for it. */
   value: string;
-  /** When the newest operation of the endpoint before was created; empty: it had none; absent: they could not be read. */
+  /**
+   * When the newest operation of the endpoint before was created; empty: it had none; absent: they could not be read.
+   */
   newestOperation?: string;
   /** When the last of them was over; empty: it had none; absent: one was under way, or it is not known. */
   restedSince?: string;

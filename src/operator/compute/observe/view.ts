@@ -66,8 +66,8 @@ export function freshLookAsked(compute: Compute): boolean {
 }
 
 /**
- * Whether a person has said that a loss is true which was not believed. Only what they ask for after they were told of it
- * says so: a fresh look is asked for in any trouble, such as that of a key which is then exchanged for a wrong one.
+ * Whether a person has said that a loss is true which was not believed. Only what they ask for after they were told of
+ * it says so: a fresh look is asked for in any trouble, such as that of a key which is then exchanged for a wrong one.
  */
 export function lossConfirmed(compute: Compute): boolean {
   const told = shownReason(compute) === "MassLoss" || compute.status.state === "Lost";

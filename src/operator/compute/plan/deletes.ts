@@ -5,8 +5,9 @@ const firstAgainMs = 30_000;
 const mostAgainMs = 3_600_000;
 
 /**
- * In how many milliseconds a DELETE of this endpoint may be sent; 0: now. A service that says it is deleted, or not there,
- * and lists it still is not asked in a loop: each would use up a deletion that the brake lets out for somebody else.
+ * In how many milliseconds a DELETE of this endpoint may be sent; 0: now. A service that says it is deleted, or not
+ * there, and lists it still is not asked in a loop: each would use up a deletion that the brake lets out for somebody
+ * else.
  */
 export function deleteDueInMs({ memory, now }: View, endpointID: string): number {
   const answered = memory.answeredDeletes.get(endpointID);

@@ -90,7 +90,7 @@ function plain<T extends string | number | boolean>(
   return { field, ours: String(ours), theirs: theirs?.toString(), equal: isSame(ours, theirs), send: send(ours) };
 }
 
-/** Sizes lie a quarter of a compute unit apart, and times whole seconds: what is nearer than this is the service's rounding. */
+/** Sizes lie a quarter of a compute unit apart, times whole seconds: what is nearer than this is rounding. */
 const rounding = 0.01;
 
 function isSame(ours: unknown, theirs: unknown): boolean {

@@ -30,7 +30,7 @@ export const takenEndpoint: Rule = ({ compute, rivals }, { links, endpoints }) =
   };
 };
 
-/** What is linked can never become what is declared: its annotation was copied, or typed, from a Compute of another type. */
+/** What is linked can never become what is declared: the link was copied, or typed, from a Compute of another type. */
 export const linkOfAnotherType: Rule = ({ compute: { spec } }, { links }) => {
   const { endpoint } = links.link ?? {};
   if (endpoint === undefined || endpoint.type === spec.type) return undefined;
@@ -63,8 +63,8 @@ export const linkInOrder: Rule = (view, { links }) => {
 };
 
 /**
- * What kubectl replace dropped is put back also while the service cannot be seen, or a deletion would not wait. A link is
- * not checked here: it is what the status has, and nothing is concluded from it.
+ * What kubectl replace dropped is put back also while the service cannot be seen, or a deletion would not wait. A link
+ * is not checked here: it is what the status has, and nothing is concluded from it.
  */
 export function putBack(view: View): Step | undefined {
   const { compute } = view;

@@ -141,7 +141,9 @@ function unownedEndpoints({ compute, rivals }: View, list: List): Endpoint[] {
   });
 }
 
-/** Whether an endpoint stands where the create was to make one, was not there before, and was no other Compute's since. */
+/**
+ * Whether an endpoint stands where the create was to make one, was not there before, and was no other Compute's since.
+ */
 function mayBeNew({ compute, memory }: View, endpoint: Endpoint): boolean {
   return isWhereCreated(compute, endpoint) && memory.pendingCreate?.others?.has(endpoint.id) !== true;
 }

@@ -35,7 +35,9 @@ export function wasRestarted(
   return has("suspend_compute") && has("start_compute");
 }
 
-/** Another start may have been under way at the mark, or over and not yet listed: only what came after all that counts. */
+/**
+ * Another start may have been under way at the mark, or over and not yet listed: only what came after all that counts.
+ */
 function hasStartedSince(
   { startedAt, restedSince }: RestartMark,
   { started_at }: Pick<Endpoint, "started_at">,

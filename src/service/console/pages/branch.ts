@@ -60,8 +60,8 @@ ${progress && html`<small>${progress}… <a href="?page=${pageOf(visit.query)}#$
 }
 
 /**
- * Sent to the page that it stands on, so that a refusal is told there, with what the person chose still chosen. What was
- * shown goes along, so that only what they changed is sent to the API.
+ * Sent to the page that it stands on, so that a refusal is told there, with what the person chose still chosen. What
+ * was shown goes along, so that only what they changed is sent to the API.
  */
 function changeForm({ token, query, form }: Visit, compute: StoredEndpoint, free: boolean): Html {
   const { id, minCu, maxCu, suspendTimeoutSeconds } = compute;
