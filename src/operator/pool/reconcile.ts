@@ -7,7 +7,7 @@ import { clippedMessage, conditionOf, datedConditions, timestamp } from "../reso
 import { sameJSON } from "../resources/equal.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type Member, memberSpec, membersOf, planPool } from "./plan.ts";
+import { type Member, memberSpec, membersOf, type PoolPlan, planPool } from "./plan.ts";
 
 /** Why the pool cannot be what it is to be, where a person has to help. */
 interface Trouble {
@@ -62,7 +62,7 @@ export class PoolReconciler {
       ...plan.remove.map((member) => () => this.#remove(member.compute)),
     ]);
     const conflict = plan.blocked === undefined ? undefined : ({ reason: "Conflict", message: plan.blocked } as const);
-    await this.#report(pool, members, refusal ?? conflict);
+    await this.#report(pool, members, plan, refusal ?? conflict);
     if (refusal !== undefined) return refusedAgainMs;
     return changes > 0 ? unseenAgainMs : undefined;
   }
@@ -104,9 +104,14 @@ export class PoolReconciler {
     await this.#options.cluster.delete(computeKind, metadata, { uid: metadata.uid });
   }
 
-  async #report(pool: ComputePool, members: readonly Member[], blocked: Trouble | undefined): Promise<void> {
+  async #report(
+    pool: ComputePool,
+    members: readonly Member[],
+    plan: PoolPlan,
+    blocked: Trouble | undefined,
+  ): Promise<void> {
     const { cluster, clock } = this.#options;
-    const status = poolStatus(pool, members, blocked, timestamp(clock.now()));
+    const status = poolStatus(pool, members, plan, blocked, timestamp(clock.now()));
     if (sameJSON(status, pool.status)) return;
     await cluster.patch(computePoolKind, pool.metadata, guardedPatch(pool).setStatus(status).ops(), {
       subresource: "status",
@@ -131,11 +136,13 @@ async function firstRefusal(changes: readonly (() => Promise<void>)[]): Promise<
 function poolStatus(
   { metadata, spec, status }: ComputePool,
   members: readonly Member[],
+  { update }: PoolPlan,
   blocked: Trouble | undefined,
   now: string,
 ): ComputePoolStatus {
   const standing = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
-  const ready = standing.filter(({ compute }) => isReady(compute)).length;
+  // One that this pass had to give the template has still to become ready for it.
+  const ready = standing.filter((member) => isReady(member.compute) && !update.includes(member)).length;
   const whole = standing.length === spec.replicas && members.length === spec.replicas && ready === spec.replicas;
   const generation = metadata.generation ?? 0;
   const [reason, message] =

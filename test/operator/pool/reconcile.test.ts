@@ -37,12 +37,30 @@ function pooled(replicas: number) {
     const contentType = "application/json-patch+json";
     cluster.server.handle({ method: "PATCH", path: `${root}/computepools/web`, body: ops, contentType });
   };
+  const patch = (path: string, ops: object[]) =>
+    cluster.server.handle({
+      method: "PATCH",
+      path: `${root}/${path}`,
+      body: ops,
+      contentType: "application/json-patch+json",
+    });
+  const move = (to: string) => {
+    patch("computepools/web", [{ op: "replace", path: "/spec/template/branchID", value: to }]);
+  };
+  const ready = () => {
+    const conditions = [
+      { type: "Ready", status: "True", reason: "Active", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    ];
+    patch("computes/web-0/status", [{ op: "replace", path: "/status", value: { observedGeneration: 1, conditions } }]);
+  };
   /** `seen`: the pool as the cache has it, where that lags behind. */
   const world: { refuses: typeof calm; seen?: ComputePool; selected: boolean } & Record<"pool", typeof pool> & {
       computes: typeof computes;
       pass: typeof pass;
       scale: typeof scale;
-    } = { refuses: calm, selected: true, pool, computes, pass, scale };
+      move: typeof move;
+      ready: typeof ready;
+    } = { refuses: calm, selected: true, pool, computes, pass, scale, move, ready };
   async function pass(): Promise<number | undefined> {
     const all = await computes();
     const inner = cluster.transport();
@@ -101,6 +119,19 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect(await pass()).toBe(5000);
     expect(await computes()).toHaveLength(3);
     expect((await computes()).every(({ metadata }) => metadata.deletionTimestamp === undefined)).toBe(true);
+  });
+
+  test("is not Ready for a template that its replicas have yet to be given", async () => {
+    const world = pooled(1);
+    const { pool, pass } = world;
+    await pass();
+    world.ready();
+    await pass();
+    expect(pool().status.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "True" }));
+    world.move("br-other");
+    await pass();
+    expect(pool().status).toMatchObject({ observedGeneration: 2, readyReplicas: 0 });
+    expect(pool().status.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "False" }));
   });
 
   test("that another operator's selector selects is left to that one", async () => {
