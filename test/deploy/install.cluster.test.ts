@@ -86,6 +86,7 @@ describe("the chart", () => {
     const objects = await helm(
       'operator={"selector":"team=shop","allowedBaseURLs":["https://*.example.com/api/v2"],"logLevel":"debug","workers":8,"createSettle":"90s","maxDeletesPerMinute":5,"budgetShare":0.5,"extraArgs":["--http-port=8080"]}',
       'leaderElection={"enabled":false,"leaseName":"mine"}',
+      "replicaCount=1",
     );
     expect(argsOf(objects)).toEqual([
       "run",
@@ -100,6 +101,21 @@ describe("the chart", () => {
       "--budget-share=0.5",
       "--http-port=8080",
     ]);
+  });
+
+  it("takes a share as --set gives it, which knows no numbers with a point", async () => {
+    expect(argsOf(await helm('operator.budgetShare="0.5"'))).toEqual(["run", "--budget-share=0.5"]);
+  });
+
+  it("lets the node of a single replica be drained", async () => {
+    expect((await helm("replicaCount=1")).filter(({ kind }) => kind === "PodDisruptionBudget")).toEqual([]);
+  });
+
+  it("never runs two replicas that no lease keeps apart, not even while one takes the place of the other", async () => {
+    const without = 'leaderElection={"enabled":false}';
+    await expect(helm(without)).rejects.toThrow(/replicaCount is 2 and leaderElection.enabled is false/);
+    const [deployment] = deploymentsOf(await helm(without, "replicaCount=1"));
+    expect(deployment?.spec["strategy"]).toEqual({ type: "Recreate" });
   });
 
   it("takes an image by digest", async () => {
@@ -119,6 +135,13 @@ describe("the chart", () => {
     ["a value that does not exist", "replicas=3", "additional properties 'replicas' not allowed"],
     ["an unknown log level", 'operator.logLevel="loud"', "/operator/logLevel"],
     ["a share of nothing", "operator.budgetShare=0", "/operator/budgetShare"],
+    ["a share of nothing, as --set gives it", 'operator.budgetShare="0.0"', "/operator/budgetShare"],
+    [
+      "a policy that names no port, and so lets out to all",
+      "networkPolicy.egressPorts=[]",
+      "/networkPolicy/egressPorts",
+    ],
+    ["a budget that is neither number nor percentage", 'podDisruptionBudget.minAvailable="one"', "/minAvailable"],
     ["a digest that is none", 'image.digest="latest"', "/image/digest"],
     ["too short a time to shut down", "terminationGracePeriodSeconds=1", "/terminationGracePeriodSeconds"],
   ])("refuses %s", async (_, value, message) => {
@@ -150,9 +173,9 @@ describe("the operator's command line", () => {
 });
 
 describe("the overlays", () => {
-  it("one-namespace gives no right beyond the namespace but to look at the operator's own CRDs", () => {
+  it("one-namespace gives no right beyond the namespace but to look at the operator's own CRDs, by a binding of its own", () => {
     const objects = rendered["one-namespace"];
-    expect(clusterWide(objects)).toEqual(["compute-operator-definitions"]);
+    expect(clusterWide(objects)).toEqual(["compute-operator-definitions-shop"]);
     const placed = objects.filter(({ metadata }) => metadata.namespace !== undefined);
     expect(new Set(placed.map(({ metadata }) => metadata.namespace))).toEqual(new Set(["shop"]));
     expect(argsOf(objects)).toEqual(["run", "--namespace=$(POD_NAMESPACE)"]);
