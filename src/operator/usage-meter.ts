@@ -20,6 +20,8 @@ export class UsageMeter {
 
   listed(project: string, listing: Listing): void {
     const before = this.#before.get(project);
+    // Where several connections list one project, a list may be overtaken by one that was begun later.
+    if (before !== undefined && listing.startedAt < before.startedAt) return;
     this.#before.set(project, listing);
     if (before === undefined) return;
     const hours = (listing.startedAt - before.startedAt) / 3_600_000;
