@@ -56,6 +56,7 @@ export class WorkQueue {
   #idle = 0;
   #pumping = false;
   #stopping = false;
+  #closed = false;
   #work: { workers: number; handle: (key: string) => Promise<void>; drained: () => void } | undefined;
 
   constructor(options: WorkQueueOptions) {
@@ -72,6 +73,7 @@ export class WorkQueue {
 
   /** Asks for a run as soon as may be. */
   add(key: string): void {
+    if (this.#closed) return;
     this.#undelay(key);
     if (this.#running.has(key)) {
       this.#dirty.add(key);
@@ -88,7 +90,7 @@ export class WorkQueue {
       this.add(key);
       return;
     }
-    if (this.#ready.has(key) || this.#dirty.has(key)) return;
+    if (this.#closed || this.#ready.has(key) || this.#dirty.has(key)) return;
     const due = this.#options.clock.monotonic() + ms;
     const before = this.#delayed.get(key);
     if (before !== undefined && before.due <= due) return;
@@ -146,13 +148,16 @@ export class WorkQueue {
   }
 
   /**
-   * Drops all that waits and all delays, so that nothing holds the process; for when the queue will not be run again.
+   * Drops all that waits and all delays, and takes no more, so that nothing holds the process or is counted as waiting;
+   * for when the queue will not be run again.
    */
   close(): void {
+    this.#closed = true;
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#dirty.clear();
     this.#ready.clear();
+    this.#options.observer?.depthChanged?.(0);
   }
 
   #stop(): void {

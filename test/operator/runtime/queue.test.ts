@@ -120,6 +120,20 @@ describe("drain", () => {
   });
 });
 
+test("a queue that is closed has nothing that waits, and tells so: whoever measures it would count it for ever", async () => {
+  const depths: number[] = [];
+  const { clock, queue, start, stop } = setUp({ observer: { depthChanged: (depth) => void depths.push(depth) } });
+  const done = start();
+  stop.abort();
+  await done;
+  queue.add("a");
+  queue.close();
+  expect([queue.depth, depths.at(-1)]).toEqual([0, 0]);
+  queue.add("b");
+  queue.addAfter("c", 10);
+  expect([queue.depth, depths.at(-1), clock.pending]).toEqual([0, 0, 0]);
+});
+
 describe("progress", () => {
   test("tells how long the first key has waited and when something last finished", async () => {
     const { clock, queue, start } = setUp({ workers: 1, takesMs: 500 });
