@@ -1,3 +1,5 @@
+import { BlockList, isIP } from "node:net";
+
 /**
  * The proxy to go through to reach a server: the one that the kubeconfig names, else HTTPS_PROXY or HTTP_PROXY (upper
  * or lower case) unless NO_PROXY excepts the host. Throws for a kind of proxy that is not supported.
@@ -23,33 +25,38 @@ function either(env: Readonly<Record<string, string | undefined>>, name: string)
   return value === undefined || value.trim() === "" ? undefined : value.trim();
 }
 
-/** NO_PROXY holds `*`, hosts, IPv4 ranges, and domains, with or without a leading dot and with all below them. */
+/** NO_PROXY holds `*`, hosts, addresses, ranges, and domains, with or without a leading dot and with all below them. */
 function excepted(hostname: string, list: string | undefined): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  const host = withoutBrackets(hostname.toLowerCase());
   return (list ?? "")
     .split(/[\s,]+/)
     .filter((entry) => entry !== "")
     .some((entry) => {
-      const [name = ""] = entry.toLowerCase().split(/:\d+$/);
+      const name = withoutPort(entry.toLowerCase());
       if (name === "*") return true;
       if (name.includes("/")) return inRange(host, name);
       const domain = name.replace(/^\*?\./, "");
-      return host === domain || host.endsWith(`.${domain}`);
+      return isIP(domain) === 6 ? inRange(host, `${domain}/128`) : host === domain || host.endsWith(`.${domain}`);
     });
+}
+
+/** What follows the last colon of an IPv6 address is a port only behind brackets. */
+function withoutPort(entry: string): string {
+  return isIP(entry) === 6 ? entry : withoutBrackets(entry.replace(/:\d+$/, ""));
+}
+
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, "");
 }
 
 function inRange(host: string, range: string): boolean {
   const [base = "", bits = ""] = range.split("/");
-  const [address, network, length] = [ipv4(host), ipv4(base), Number(bits)];
-  if (address === undefined || network === undefined || !(length >= 0 && length <= 32)) return false;
-  const size = 2 ** (32 - length);
-  return Math.floor(address / size) === Math.floor(network / size);
-}
-
-function ipv4(text: string): number | undefined {
-  const parts = text.split(".").map((part) => (/^\d{1,3}$/.test(part) ? Number(part) : Number.NaN));
-  if (parts.length !== 4 || !parts.every((part) => part <= 255)) return undefined;
-  return parts.reduce((sum, part) => sum * 256 + part, 0);
+  const [kind, length] = [isIP(base), Number(bits)];
+  if (kind === 0 || isIP(host) !== kind || !/^\d+$/.test(bits) || length > (kind === 4 ? 32 : 128)) return false;
+  const family = kind === 4 ? "ipv4" : "ipv6";
+  const within = new BlockList();
+  within.addSubnet(base, length, family);
+  return within.check(host, family);
 }
 
 function withoutCredentials(proxy: string): string {

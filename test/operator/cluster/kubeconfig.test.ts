@@ -123,6 +123,7 @@ test("where there is no kubeconfig at all, that is said, and no server is made u
 describe("the proxy to the API server", () => {
   const env = { HTTPS_PROXY: "http://proxy:3128" };
   const server = "https://10.96.0.1:443";
+  const v6 = "https://[fd00:10:96::1]:6443";
   test.each([
     ["none where nothing names one", server, undefined, {}, undefined],
     ["the environment's", server, undefined, env, "http://proxy:3128"],
@@ -132,6 +133,18 @@ describe("the proxy to the API server", () => {
     ["none for an excepted range", server, undefined, { ...env, NO_PROXY: "localhost,10.96.0.0/12" }, undefined],
     ["the environment's beside the range", server, undefined, { ...env, NO_PROXY: "10.0.0.0/12" }, "http://proxy:3128"],
     ["none below an excepted domain", "https://a.svc.local", undefined, { ...env, no_proxy: ".svc.local" }, undefined],
+    ["none for an excepted IPv6 address", v6, undefined, { ...env, NO_PROXY: "10.96.0.1,fd00:10:96::1" }, undefined],
+    ["none for one in brackets", v6, undefined, { ...env, NO_PROXY: "[fd00:10:96::1]" }, undefined],
+    ["none for one with a port", v6, undefined, { ...env, NO_PROXY: "[fd00:10:96::1]:6443" }, undefined],
+    ["none for an excepted IPv6 range", v6, undefined, { ...env, NO_PROXY: "fd00:10::/32" }, undefined],
+    ["the environment's beside that range", v6, undefined, { ...env, NO_PROXY: "fd00:11::/32" }, "http://proxy:3128"],
+    [
+      "the environment's beside the IPv6 address",
+      v6,
+      undefined,
+      { ...env, NO_PROXY: "fd00:10:96::2" },
+      "http://proxy:3128",
+    ],
     ["none where all are excepted", server, undefined, { ...env, NO_PROXY: "*" }, undefined],
     ["not that of another protocol", "http://10.96.0.1", undefined, env, undefined],
   ])("is %s", (_what, url, configured, environment, expected) => {
