@@ -13,7 +13,7 @@ export interface CounterOf<N extends string> {
 
 export interface GaugeOf<N extends string> {
   set(labels: Labels<N>, value: number): void;
-  /** Drops every series: for gauges that are counted anew each time. */
+  /** Drops every series: for gauges that are counted anew each time. Of those set since under one label the worst may stay. */
   reset(): void;
 }
 
@@ -48,10 +48,18 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       "method",
       "route",
     ]),
-    budgetAvailable: gauge("request_budget_available", "Requests that may be sent now, by base URL and key.", [
-      "account",
-    ]),
-    endpointListAge: gauge("endpoint_list_age_seconds", "Age of the endpoint list in use, by project.", ["project"]),
+    budgetAvailable: gauge(
+      "request_budget_available",
+      "Requests that may be sent now, by base URL and key.",
+      ["account"],
+      Math.min,
+    ),
+    endpointListAge: gauge(
+      "endpoint_list_age_seconds",
+      "Age of the endpoint list in use, by project.",
+      ["project"],
+      Math.max,
+    ),
     computes: gauge("computes", "Computes by state and readiness.", ["state", "ready"]),
     driftCorrections: counter("drift_corrections_total", "Changes made elsewhere that were set right.", []),
     deletesHeld: gauge("deletes_held", "Deletions that wait because of --max-deletes-per-minute.", []),
@@ -95,10 +103,27 @@ function makers(registry: Registry) {
       if (labelNames.length === 0) metric.inc(0);
       return { add: (labels, by = 1) => metric.inc(bounded(labels), by) };
     },
-    gauge: <const N extends string>(name: string, help: string, labelNames: readonly N[]): GaugeOf<N> => {
+    gauge: <const N extends string>(
+      name: string,
+      help: string,
+      labelNames: readonly N[],
+      worst?: (a: number, b: number) => number,
+    ): GaugeOf<N> => {
       const metric = new Gauge({ name: prefix + name, help, labelNames, registers });
       const bounded = bound(labelNames);
-      return { set: (labels, value) => metric.set(bounded(labels), value), reset: () => metric.reset() };
+      const told = new Map<string, number>();
+      return {
+        set(labels, value) {
+          const shown = bounded(labels);
+          const series = JSON.stringify(shown);
+          if (worst !== undefined) told.set(series, worst(told.get(series) ?? value, value));
+          metric.set(shown, told.get(series) ?? value);
+        },
+        reset() {
+          told.clear();
+          metric.reset();
+        },
+      };
     },
     histogram: <const N extends string>(name: string, help: string, labelNames: readonly N[]): HistogramOf<N> => {
       const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];

@@ -60,3 +60,19 @@ test("a service that makes up ever new values cannot flood the monitoring", asyn
   expect(series.join("")).toContain('action="other"');
   expect(series[0]?.length).toBeLessThan(200);
 });
+
+test("of the projects that are shown together as other, and of two lists of one, the worst is told", async () => {
+  const metrics = createMetrics();
+  for (let n = 0; n < 100; n += 1) {
+    metrics.endpointListAge.set({ project: `shop-${n}` }, n === 80 ? 900 : 5);
+    metrics.budgetAvailable.set({ account: `account-${n}` }, n === 80 ? 0 : 40);
+  }
+  for (const age of [3, 700, 4]) metrics.endpointListAge.set({ project: "shop-1" }, age);
+  const text = await metrics.text();
+  expect(text).toContain('endpoint_list_age_seconds{project="other"} 900');
+  expect(text).toContain('request_budget_available{account="other"} 0');
+  expect(text).toContain('endpoint_list_age_seconds{project="shop-1"} 700');
+  metrics.endpointListAge.reset();
+  metrics.endpointListAge.set({ project: "shop-1" }, 2);
+  expect(await metrics.text()).toContain('endpoint_list_age_seconds{project="shop-1"} 2');
+});
