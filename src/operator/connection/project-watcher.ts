@@ -34,8 +34,9 @@ export interface ProjectWatcherOptions {
   onUnused?: () => void;
 }
 
-/** After a failed list the next is tried after this many milliseconds, doubling up to the refresh interval. */
+/** After a failed list the next is tried after this many milliseconds, doubling up to the refresh interval or a minute. */
 const retryFirstMs = 1000;
+const retryMostMs = 60_000;
 
 /** One endpoint list per project, shared by all its Computes: refreshed in time, and sooner when somebody needs it. */
 export class ProjectWatcher {
@@ -104,6 +105,11 @@ export class ProjectWatcher {
     if (this.#timer === undefined) this.#schedule();
   }
 
+  /** The refresh interval may have changed: the next list is due by the new one. */
+  repace(): void {
+    this.#schedule();
+  }
+
   leave(uid: string): void {
     this.#users.delete(uid);
     this.#waiting.delete(uid);
@@ -161,7 +167,9 @@ export class ProjectWatcher {
   /** When the next list is to begin, on the monotonic clock. */
   #nextAt(): number {
     const refresh = this.#options.refreshIntervalMs();
-    if (this.#failures > 0) return this.#lastStartedAt + Math.min(refresh, retryFirstMs * 2 ** (this.#failures - 1));
+    if (this.#failures > 0) {
+      return this.#lastStartedAt + Math.min(refresh, retryMostMs, retryFirstMs * 2 ** (this.#failures - 1));
+    }
     const inTime = this.#lastStartedAt + refresh;
     if (this.#wantedAfter < this.#lastStartedAt) return inTime;
     return Math.min(inTime, Math.max(this.#wantedAfter + 1, this.#pace.earliest));

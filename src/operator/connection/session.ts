@@ -122,14 +122,18 @@ export class Session {
 
   /** A connection uses this session on these terms; the lowest figures of all win. */
   join(connectionUID: string, terms: Terms): void {
+    const before = this.#refreshIntervalMs;
     this.#terms.set(connectionUID, terms);
     this.#options.budgets.join(this.through, connectionUID, terms.limits);
+    this.#repace(before);
   }
 
   /** Answers whether anybody is left. */
   quit(connectionUID: string): boolean {
+    const before = this.#refreshIntervalMs;
     this.#terms.delete(connectionUID);
     this.#options.budgets.quit(this.through, connectionUID);
+    this.#repace(before);
     return this.#terms.size > 0;
   }
 
@@ -142,7 +146,7 @@ export class Session {
       passes: this.client,
       projectID,
       clock,
-      refreshIntervalMs: () => Math.min(...[...this.#terms.values()].map((terms) => terms.refreshIntervalMs)),
+      refreshIntervalMs: () => this.#refreshIntervalMs,
       wake,
       signal: this.signal,
       onListed: (id, listing) => this.#listed(id, listing),
@@ -181,6 +185,16 @@ export class Session {
     this.#stop.abort(new Error("the connection is no longer used"));
     for (const connectionUID of this.#terms.keys()) this.#options.budgets.quit(this.through, connectionUID);
     for (const watcher of this.#watchers.values()) watcher.stop();
+  }
+
+  get #refreshIntervalMs(): number {
+    return Math.min(...[...this.#terms.values()].map((terms) => terms.refreshIntervalMs));
+  }
+
+  /** A changed interval counts at once: the former may be a day. */
+  #repace(before: number): void {
+    if (this.#terms.size === 0 || this.#refreshIntervalMs === before) return;
+    for (const watcher of this.#watchers.values()) watcher.repace();
   }
 
   async #ask(): Promise<void> {

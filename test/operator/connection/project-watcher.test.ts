@@ -7,7 +7,7 @@ import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const refreshMs = 30_000;
 
-function watching(endpoints: Endpoint[] = []) {
+function watching(endpoints: Endpoint[] = [], everyMs = refreshMs) {
   const clock = new VirtualClock();
   const stop = new AbortController();
   const service = new ScriptedService(() => json(200, { endpoints }));
@@ -16,7 +16,7 @@ function watching(endpoints: Endpoint[] = []) {
     client: clientOf(service, clock),
     projectID: "shop",
     clock,
-    refreshIntervalMs: () => refreshMs,
+    refreshIntervalMs: () => everyMs,
     wake: (uids) => woken.push(...uids),
     signal: stop.signal,
   });
@@ -170,6 +170,18 @@ describe("a list that fails", () => {
       watcher.listedAfter(clock.monotonic(), "a");
     }
     expect(at).toEqual([0.5, 1, 3, 7, 15, 31, 61, 91]);
+  });
+
+  test("is tried again within a minute however seldom the project is listed, so that an outage ends when it is over", async () => {
+    const hour = 3_600_000;
+    const { clock, service, watcher } = watching([], 24 * hour);
+    service.script = () => refusal(503);
+    watcher.use("a", undefined);
+    await clock.advance(3 * hour);
+    expect(watcher.failure?.kind).toBe("unavailable");
+    service.script = () => json(200, { endpoints: [] });
+    await clock.advance(60_000);
+    expect(watcher.failure).toBeUndefined();
   });
 
   test.each([

@@ -111,6 +111,21 @@ describe("a session", () => {
     expect(unused).toHaveLength(100);
   });
 
+  test("lists at the pace that a changed refreshInterval asks for, not only after the former has run out", async () => {
+    const { probed, join, clock, service } = setUp();
+    const hourly = connection({ spec: { refreshInterval: "1h" } });
+    const session = await probed(hourly);
+    session.project("shop").use("uid", undefined);
+    await clock.advance(minute);
+    expect(service.count("/projects/shop/endpoints")).toBe(1);
+    expect(join(connection({ spec: { refreshInterval: "10s" } }))).toBe(session);
+    await clock.advance(minute);
+    expect(service.count("/projects/shop/endpoints")).toBe(8);
+    join(hourly);
+    await clock.advance(30 * minute);
+    expect(service.count("/projects/shop/endpoints")).toBe(8);
+  });
+
   test("goes on watching a project that another Compute still uses", async () => {
     const { probed } = setUp();
     const session = await probed();
