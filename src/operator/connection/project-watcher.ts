@@ -34,7 +34,7 @@ export interface ProjectWatcherOptions {
   onUnused?: () => void;
 }
 
-/** After a failed list the next is tried after this many milliseconds, doubling up to the refresh interval or a minute. */
+/** After a failed list the next is tried so many milliseconds later, doubling up to refresh interval or a minute. */
 const retryFirstMs = 1000;
 const retryMostMs = 60_000;
 

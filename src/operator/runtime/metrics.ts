@@ -13,7 +13,7 @@ export interface CounterOf<N extends string> {
 
 export interface GaugeOf<N extends string> {
   set(labels: Labels<N>, value: number): void;
-  /** Drops every series: for gauges that are counted anew each time. Of those set since under one label the worst may stay. */
+  /** Drops every series: for gauges that are counted anew each time. */
   reset(): void;
 }
 
