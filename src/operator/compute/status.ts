@@ -160,8 +160,16 @@ function concluded(compute: Compute, { verdict, applied, drift }: Outcome, seen:
     conditions: conditionsOf(compute, verdict.reason, verdict.message, seen.now),
     ...(applied === undefined ? {} : { appliedGeneration: applied }),
     ...(settled ? { appliedGeneration: generation } : {}),
+    lossDoubted: isLossDoubted(compute.status, verdict.reason, seen) ? true : undefined,
     drift: drift === undefined ? compute.status.drift : nonEmpty(drift),
   };
+}
+
+/** Told of once, a loss stays in doubt until a list shows the endpoint, or a plan goes on without it: a person said so. */
+function isLossDoubted({ lossDoubted }: ComputeStatus, reason: Reason, { endpoint, absent }: Seen): boolean {
+  if (reason === "MassLoss") return true;
+  const settled = endpoint !== undefined || (absent && reason !== "Paused");
+  return lossDoubted === true && !settled;
 }
 
 function conditionsOf({ metadata, status }: Compute, reason: Reason, message: string, now: number): Condition[] {

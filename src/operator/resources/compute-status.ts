@@ -121,6 +121,12 @@ export const computeStatus = z.object({
     .string()
     .optional()
     .describe("A fingerprint of the base URL and key through which the endpoint was last seen; gives neither away."),
+  lossDoubted: z
+    .boolean()
+    .optional()
+    .describe(
+      "true after MassLoss until the endpoint is seen again or a person says that it is gone, whatever reason is shown meanwhile.",
+    ),
 });
 
 export type ComputeStatus = z.output<typeof computeStatus>;

@@ -138,6 +138,15 @@ describe("too much gone at once", () => {
     expect(plan(view({ compute: told, list, memory: proved }))).toMatchObject(massLoss);
   });
 
+  test.each(["ServiceUnavailable", "Paused"])(
+    "stays unbelieved though %s was shown since, and fewer are missing by now",
+    (shows) => {
+      const told = linked({ shows, status: { lossDoubted: true } });
+      const list = { vanished: { missing: 2, known: 7 } };
+      expect(plan(view({ compute: told, list, memory: proved }))).toMatchObject(massLoss);
+    },
+  );
+
   test("is over as soon as the endpoint is back", () => {
     const told = linked({ shows: "MassLoss", status: { state: "Lost" } });
     expect(plan(view({ compute: told, endpoints: [madeBy(told)] }))).toMatchObject({ step: "settled" });

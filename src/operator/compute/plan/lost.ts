@@ -76,8 +76,10 @@ export function massLoss({ compute }: View, list: List, endpointID: string): str
   const { missing, known } = list.vanished;
   const cure =
     "Nothing is made anew until you set the annotation compute-operator.dev/reconcileRequestedAt to a new value";
-  // Once too much was gone it stays so until a person acts, though others were made anew or deleted meanwhile.
-  const told = shownReason(compute) === "MassLoss" && compute.status.observedThrough === list.through;
+  // Once too much was gone it stays so until a person acts, though others were made anew or deleted meanwhile, and
+  // whatever else was to be told since.
+  const doubted = shownReason(compute) === "MassLoss" || compute.status.lossDoubted === true;
+  const told = doubted && compute.status.observedThrough === list.through;
   if (told || (missing > mostLost && missing * 2 > known)) {
     return `More than half of the endpoints known in project ${compute.spec.projectID} vanished at once, ${endpointID} among them. Check connection, key and project. ${cure}.`;
   }

@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { SmallWorld } from "./support/small-world.ts";
+
+const branches = ["br-0-a", "br-1-a", "br-2-a", "br-3-a", "br-4-a", "br-5-a", "br-6-a"];
+const vanished = [0, 1, 2, 3];
+
+/** Four of seven computes vanish at once; then a person says of the first that it is true, and it is made anew. */
+async function afterMassLoss(world: SmallWorld): Promise<void> {
+  for (const [index, branchID] of branches.entries()) world.declare(index, { projectID: "shop", branchID });
+  await world.settle(branches.length);
+  await world.clock.advance(30_000);
+  for (const index of vanished) {
+    world.console("DELETE", `/projects/shop/endpoints/${world.compute(index).status.endpointID}`);
+  }
+  await world.clock.advance(60_000);
+  expect(reasons(world)).toEqual(["MassLoss", "MassLoss", "MassLoss", "MassLoss"]);
+  world.annotate(0, "reconcileRequestedAt", "now");
+  await world.clock.advance(60_000);
+  expect(reasons(world).slice(1)).toEqual(["MassLoss", "MassLoss", "MassLoss"]);
+}
+
+function reasons(world: SmallWorld): (string | undefined)[] {
+  return vanished.map((index) => world.compute(index).status.conditions?.[0]?.reason);
+}
+
+it.each([
+  [
+    "a service that was away",
+    async (world: SmallWorld) => {
+      const down = { status: 503, headers: {}, body: JSON.stringify({ code: "", message: "down" }) };
+      world.host.instead = () => down;
+      await world.clock.advance(90_000);
+      expect(reasons(world).slice(1)).not.toContain("MassLoss");
+      world.host.instead = undefined;
+    },
+  ],
+  [
+    "a pause",
+    async (world: SmallWorld) => {
+      for (const index of vanished) world.annotate(index, "paused", "true");
+      await world.clock.advance(30_000);
+      expect(reasons(world).slice(1)).not.toContain("MassLoss");
+      for (const index of vanished) world.annotate(index, "paused", undefined);
+    },
+  ],
+])("after a mass loss %s is no reason to make anew what nobody has said to be lost", async (_, befalls) => {
+  await using world = new SmallWorld(branches, 1);
+  await afterMassLoss(world);
+  const written = world.writes.length;
+  await befalls(world);
+  await world.clock.advance(120_000);
+  expect(world.writes.slice(written)).toEqual([]);
+  expect(reasons(world).slice(1)).toEqual(["MassLoss", "MassLoss", "MassLoss"]);
+
+  for (const index of vanished) world.annotate(index, "reconcileRequestedAt", "then");
+  await world.settle(branches.length);
+  expect(world.endpoints).toHaveLength(branches.length);
+  expect(world.compute(1).status.lossDoubted).toBeUndefined();
+});
