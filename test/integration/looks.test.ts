@@ -112,3 +112,29 @@ it("an endpoint that was deleted and that its own GET shows all the same is aske
   await world.clock.advance(61_000);
   expect(world.isGone(0)).toBe(true);
 });
+
+it.each([
+  ["the service is away", 503, "ServiceUnavailable"],
+  ["the role was dropped", 404, "Rejected"],
+])(
+  "a fresh look for a new password that is asked for while %s is not over before the Secret has it",
+  async (_, status, reason) => {
+    await using world = new SmallWorld(["br-0-a"], 1);
+    const connectionSecret = { name: "shop-db", database: "neondb", role: "neondb_owner" };
+    world.declare(0, { projectID: "shop", branchID: "br-0-a", connectionSecret });
+    await world.settle(1);
+    const isURI = ({ path }: { path: string }) => path.includes("connection_uri");
+    const refusal = { status, headers: {}, body: JSON.stringify({ code: "", message: "role not found" }) };
+    world.host.instead = (call) => (isURI(call) ? refusal : undefined);
+    world.annotate(0, "reconcileRequestedAt", "now");
+    await world.clock.advance(120_000);
+    expect(world.compute(0).status).toMatchObject({ conditions: [{ reason }, { reason }, {}] });
+    expect(world.compute(0).status.lastHandledReconcileAt).toBeUndefined();
+    const uri = "postgresql://neondb_owner:changed@ep-one.aws.example.com/neondb";
+    const changed = { status: 200, headers: {}, body: JSON.stringify({ uri }) };
+    world.host.instead = (call) => (isURI(call) ? changed : undefined);
+    await world.clock.advance(300_000);
+    expect(world.compute(0).status.lastHandledReconcileAt).toBe("now");
+    expect(world.secretsOf(0)).toMatchObject([{ data: { password: Buffer.from("changed").toString("base64") } }]);
+  },
+);

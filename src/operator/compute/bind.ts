@@ -1,6 +1,6 @@
 import type { ClusterClient } from "../cluster/client.ts";
 import type { Secret } from "../connection/resolve.ts";
-import { keepConnectionSecret } from "./connection-secret.ts";
+import { keepConnectionSecret, stands } from "./connection-secret.ts";
 import type { Errand } from "./errand.ts";
 import { annotation, type Sight } from "./observe/view.ts";
 import type { Outcome } from "./outcome.ts";
@@ -34,6 +34,7 @@ export async function bind(
   const affordable = () => fare.affordable;
   const binding = await keepConnectionSecret(compute, endpoint, { cluster, signal, client, affordable, ours });
   const settled = verdict.kind === "shown" && reasons[verdict.reason].ready === "True";
+  const unread: Outcome = stands(compute, ours) ? { ...outcome, unread: true } : outcome;
   switch (binding.kind) {
     case "none":
       return { outcome, binding: undefined };
@@ -41,13 +42,13 @@ export async function bind(
       return { outcome, binding: binding.name };
     case "later":
       return {
-        outcome: settled ? { ...outcome, verdict: { kind: "unchanged" }, lookInMs: budgetLookMs } : outcome,
+        outcome: settled ? { ...unread, verdict: { kind: "unchanged" }, lookInMs: budgetLookMs } : unread,
         binding: before,
       };
     case "failed": {
       const { reason, message } = binding;
       return {
-        outcome: settled ? { ...outcome, verdict: { kind: "shown", reason, message } } : outcome,
+        outcome: settled ? { ...unread, verdict: { kind: "shown", reason, message } } : unread,
         binding: undefined,
       };
     }

@@ -187,6 +187,12 @@ async function repair(
   return { kind: "bound", name: secret.metadata.name };
 }
 
+/** Whether the Secret that a Compute names stands, as it was last made. */
+export function stands({ metadata, spec }: Compute, ours: SecretTools["ours"]): boolean {
+  const named = ours(metadata.namespace ?? "").filter((secret) => secret.metadata.name === spec.connectionSecret?.name);
+  return named.some((secret) => isOwnedBy(secret, metadata.uid));
+}
+
 /** Ours by label and by owner, both. */
 function isOwnedBy({ metadata, type }: Secret, uid: string): boolean {
   const labelled = metadata.labels?.[labels.compute] === uid;

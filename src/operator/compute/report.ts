@@ -37,6 +37,7 @@ export async function report(
     absent: list !== undefined && endpoint === undefined,
     answers:
       list !== undefined &&
+      outcome.unread !== true &&
       (endpoint !== undefined || list.links.missing === undefined) &&
       annotation(compute, "reconcileRequestedAt") === asked,
     operations: list?.operations ?? [],
