@@ -54,7 +54,7 @@ export function changeEndpoint(
   after.updatedAt = at;
   const consequence = consequenceOf(before, after);
   if (consequence.kind === "none") {
-    after.suspendDue = suspendDue(world, after);
+    after.suspendDue = suspendDue(world, after, at);
     endpoints.update(after);
     return { endpoint: after, operations: [] };
   }

@@ -63,7 +63,7 @@ function finish(world: World, operation: StoredOperation, at: number): void {
   if (!endpoint) return;
   if (operations.unfinishedOf(endpoint.projectId, endpoint.id).length === 0) endpoint.pendingState = undefined;
   endpoint.updatedAt = at;
-  endpoint.suspendDue = suspendDue(world, endpoint);
+  endpoint.suspendDue = suspendDue(world, endpoint, at);
   endpoints.update(endpoint);
 }
 
@@ -100,7 +100,7 @@ function closeConnection(world: World, id: number, endpointId: string, at: numbe
   const endpoint = endpoints.byId(endpointId);
   if (!endpoint) return;
   endpoint.lastActive = at;
-  endpoint.suspendDue = suspendDue(world, endpoint);
+  endpoint.suspendDue = suspendDue(world, endpoint, at);
   endpoints.update(endpoint);
 }
 
@@ -110,10 +110,13 @@ function suspendIdle(world: World, id: string, at: number): void {
   schedule(world, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
 }
 
-/** When a compute suspends for want of activity: never while it changes, serves someone, or may not suspend at all. */
-export function suspendDue(world: World, endpoint: StoredEndpoint): number | undefined {
+/**
+ * When a compute suspends for want of activity: never while it changes, serves someone, or may not suspend at all; and
+ * not before `at`, where it was long at rest already and only now may.
+ */
+export function suspendDue(world: World, endpoint: StoredEndpoint, at: number): number | undefined {
   if (endpoint.currentState !== "active" || endpoint.pendingState !== undefined) return undefined;
   const seconds = suspendAfterSeconds(endpoint.suspendTimeoutSeconds);
   if (seconds === undefined || world.backend.serves(endpoint)) return undefined;
-  return (endpoint.lastActive ?? endpoint.createdAt) + scaled(world, seconds * 1000);
+  return Math.max(at, (endpoint.lastActive ?? endpoint.createdAt) + scaled(world, seconds * 1000));
 }

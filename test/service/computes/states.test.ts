@@ -110,6 +110,19 @@ describe("inactivity", () => {
     expect(shop.get(primary).current_state).toBe("idle");
   });
 
+  it("suspends one that has long been at rest when scale to zero is turned on, and not before that", () => {
+    const shop = new Shop();
+    shop.active({ suspend_timeout_seconds: -1 });
+    shop.time.pass(3 * 24 * 60 * minute);
+    const { endpoint } = shop.patch(primary, { suspend_timeout_seconds: 300 });
+    shop.finishOperations();
+    const [suspended] = shop.operations();
+    expect(suspended).toMatchObject({ action: "suspend_compute", status: "finished" });
+    expect(suspended?.created_at).toBeDefined();
+    expect(Date.parse(suspended?.created_at ?? "")).toBeGreaterThanOrEqual(Date.parse(endpoint.updated_at ?? ""));
+    expect(Date.parse(shop.get(primary).suspended_at ?? "")).toBeGreaterThan(Date.parse(endpoint.updated_at ?? ""));
+  });
+
   it("never suspends a compute whose scale to zero is off", () => {
     const shop = new Shop();
     shop.active({ suspend_timeout_seconds: -1 });
