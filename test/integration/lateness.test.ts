@@ -96,3 +96,25 @@ it("a watch that is seconds behind our own writes makes nothing happen twice, an
   expect(Object.keys(annotations ?? {}).filter((name) => name.includes("pending"))).toEqual([]);
   expect(world.compute(0).status).toMatchObject({ restartedAt: "now", branchID: "br-0-b", size: "2 CU" });
 });
+
+it("a watch that is slower than we wait for it has nothing done twice: the API server is asked instead", async () => {
+  const slow = {
+    ...calm,
+    line: (path: string) => ({ kind: "delivered" as const, delayMs: path.includes("/computes") ? 20_000 : 0 }),
+  };
+  // What such a service does not show is sent once per change of the spec.
+  await using world = new SmallWorld([place.branchID], 1, { strictSpec: true }, slow);
+  world.declare(0, { ...place, scaleToZero: { enabled: true, after: "5m" } });
+  await world.clock.advance(120_000);
+  world.edit(0, { scaleToZero: { enabled: true, after: "10m" } });
+  await world.clock.advance(120_000);
+  world.annotate(0, "restartedAt", "now");
+  await world.clock.advance(120_000);
+  const at = `/projects/shop/endpoints/${world.compute(0).status.endpointID}`;
+  expect(world.writes).toEqual([create, `PATCH ${at}`, `POST ${at}/restart`]);
+  expect(["Created", "Patched", "Restarted"].map((reason) => world.timesTold(reason))).toEqual([1, 1, 1]);
+  world.remove(0);
+  await world.clock.advance(120_000);
+  expect(world.isGone(0)).toBe(true);
+  expect(world.writes.slice(3)).toEqual([`DELETE ${at}`]);
+});

@@ -2,7 +2,7 @@ import type { ClusterClient } from "../cluster/client.ts";
 import type { Connections, ConnectionView } from "../connection/connections.ts";
 import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Secret } from "../connection/resolve.ts";
-import type { Compute } from "../resources/compute.ts";
+import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { refusalOfNote } from "./act/failures.ts";
 import { writeDown } from "./act/write-down.ts";
@@ -130,25 +130,41 @@ export class ComputeReconciler {
     const { clock } = this.#options;
     const now = clock.monotonic();
     noteMark(memory, compute, now);
-    if (memory.ownWrite !== undefined) {
-      const waited = now - memory.ownWrite.since;
-      if (waited < deliveryMs) return deliveryMs - waited;
-      // The watch is slow: whatever it delivers later is older than what we know, or the same.
-      delete memory.ownWrite;
-    }
     if (memory.enteredAt !== undefined && now - memory.enteredAt < handOverMs)
       return memory.enteredAt + handOverMs - now;
-    const { namespace = "" } = compute.metadata;
-    const { connectionRef, projectID } = compute.spec;
+    const waited = now - (memory.ownWrite?.since ?? now);
+    if (memory.ownWrite !== undefined && waited < deliveryMs) return deliveryMs - waited;
+    const newest = memory.ownWrite === undefined ? compute : await this.#asked(compute, memory);
+    if (newest === undefined) return deliveryMs;
+    const { namespace = "" } = newest.metadata;
+    const { connectionRef, projectID } = newest.spec;
     const connection = this.#options.connections.view(namespace, connectionRef.name, projectID);
-    const watcher = this.#watch(compute, connection);
-    const errand = watcher && errandTo(watcher, uid, () => this.#isOutdated(compute));
+    const watcher = this.#watch(newest, connection);
+    const errand = watcher && errandTo(watcher, uid, () => this.#isOutdated(newest, compute));
     try {
-      return await this.#pass(compute, memory, connection, errand);
+      return await this.#pass(newest, memory, connection, errand);
     } finally {
       errand?.fare.end();
       watcher?.turn.give(uid);
     }
+  }
+
+  /**
+   * The watch has not delivered our own last write: to go by what it had before would do all of that again. The API
+   * server knows better, or says that the Compute is gone.
+   */
+  async #asked(cached: Compute, memory: Memory): Promise<Compute | undefined> {
+    const { cluster, clock, cache } = this.#options;
+    const { uid, resourceVersion } = cached.metadata;
+    const object = await cluster.get(computeKind, cached.metadata);
+    // Delivered meanwhile.
+    if (memory.ownWrite === undefined) return cache.computeByUID(uid);
+    if (object?.metadata.uid !== uid) return undefined;
+    const answer = parseCompute(object);
+    if (!answer.ok) throw new Error(`the API server answered with a Compute that cannot be read: ${answer.problem}`);
+    if (object.metadata.resourceVersion === resourceVersion) delete memory.ownWrite;
+    else memory.ownWrite.since = clock.monotonic();
+    return answer.value;
   }
 
   async #pass(
@@ -243,9 +259,11 @@ export class ComputeReconciler {
   }
 
   /** Whether a write that was planned for this version is no longer wanted: it may have waited since. */
-  #isOutdated({ metadata }: Compute): boolean {
+  #isOutdated({ metadata }: Compute, cached: Compute): boolean {
     const newest = this.#options.cache.computeByUID(metadata.uid);
     if (newest === undefined) return true;
+    // The version that the watch had when the pass began may be older than the one that it went by.
+    if (newest === cached) return false;
     return newest.metadata.generation !== metadata.generation || annotation(newest, "paused") === "true";
   }
 
