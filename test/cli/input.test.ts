@@ -42,7 +42,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     [
       "a size that does not exist",
       compute("a", "computeUnits: {min: 1, max: 17}"),
-      "a.yaml:4: Compute shop/a: spec.computeUnits.max: Invalid option: expected one of 0.25|0.5|1|2|",
+      "a.yaml:4: Compute shop/a: spec.computeUnits.max: computeUnits.max must be one of 0.25, 0.5, 1 to 16, and the even numbers from 18 to 56",
     ],
     [
       "a rule between fields",

@@ -165,7 +165,9 @@ function concluded(compute: Compute, { verdict, applied, drift }: Outcome, seen:
   };
 }
 
-/** Told of once, a loss stays in doubt until a list shows the endpoint, or a plan goes on without it: a person said so. */
+/**
+ * Told of once, a loss stays in doubt until a list shows the endpoint, or a plan goes on without it: a person said so.
+ */
 function isLossDoubted({ lossDoubted }: ComputeStatus, reason: Reason, { endpoint, absent }: Seen): boolean {
   if (reason === "MassLoss") return true;
   const settled = endpoint !== undefined || (absent && reason !== "Paused");

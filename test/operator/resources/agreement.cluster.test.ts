@@ -5,7 +5,7 @@ import { createNamespace } from "../../control-plane/cluster.ts";
 import { applyAll } from "./apply-all.ts";
 import { type Fields, manifest } from "./manifest.ts";
 
-const cu = fc.constantFrom<unknown>(0.25, 0.5, 0.75, 1, 2, 8, 16, 17, 18, 56, 57, -1, "2");
+const cu = fc.constantFrom<unknown>(0.25, 0.5, 0.75, 1, 1.5, 2, 8, 16, 17, 18, 56, 57, -1, "2");
 const id = fc.constantFrom<unknown>("shiny-wind-028834", "a", "A", "", "a_b", "-", "a".repeat(60), "a".repeat(61), 7);
 const endpointID = fc.constantFrom<unknown>("ep-a", "ep-", "br-a", `ep-${"a".repeat(58)}`, "ep-A", 5);
 const after = fc.constantFrom<unknown>(

@@ -100,6 +100,7 @@ export const fieldCases: readonly RuleCase[] = [
   ]),
 ];
 
+const sizesInWords = "0.25, 0.5, 1 to 16, and the even numbers from 18 to 56";
 const inPEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
 const fixedAbove16 = "autoscaling ends at 16 CU: above it computeUnits.min must equal computeUnits.max (a fixed size)";
 const aURL =
@@ -109,6 +110,8 @@ const adoptsOne = "adopt takes exactly one of endpointID and branchPrimary";
 /** Rules across fields, in CEL; commands that have no API server answer with the very same message. */
 export const celCases: readonly RuleCase[] = [
   ...cases("Compute", [
+    ["3.5 CU is no size", units(3.5, 4), `computeUnits.min must be one of ${sizesInWords}`, units(3, 4)],
+    ["15.999 CU is no size", units(2, 15.999), `computeUnits.max must be one of ${sizesInWords}`, units(2, 16)],
     ["min ≤ max", units(4, 2), "computeUnits.min must not be greater than computeUnits.max", units(2, 4)],
     ["no autoscaling up to 18 CU", units(16, 18), fixedAbove16, units(0.25, 16)],
     ["no autoscaling up to 56 CU", units(0.25, 56), fixedAbove16, units(56, 56)],
