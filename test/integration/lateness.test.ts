@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { ClusterRequest } from "../../src/operator/cluster/transport.ts";
 import { calm } from "../simulation/api-server/faults.ts";
+import { isReady } from "./support/scenario.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const place = { projectID: "shop", branchID: "br-0-a" };
@@ -117,4 +119,28 @@ it("a watch that is slower than we wait for it has nothing done twice: the API s
   await world.clock.advance(120_000);
   expect(world.isGone(0)).toBe(true);
   expect(world.writes.slice(3)).toEqual([`DELETE ${at}`]);
+});
+
+it("an endpoint that lists do not show yet is not taken for one of another service, though its link was noted without an answer", async () => {
+  let notes = 0;
+  const weather = {
+    ...calm,
+    request: (request: ClusterRequest) =>
+      JSON.stringify(request.body ?? "").includes("endpoint-id") && notes++ === 0
+        ? { kind: "lost" as const, arriveMs: 0, afterMs: 100 }
+        : calm.request(request),
+  };
+  await using world = new SmallWorld([place.branchID], 1, {}, weather);
+  let lagsUntil: number | undefined;
+  const empty = { status: 200, headers: {}, body: JSON.stringify({ endpoints: [] }) };
+  world.host.instead = ({ method, path }) => {
+    if (method === "POST") lagsUntil = world.clock.now() + 6000;
+    const lags = lagsUntil !== undefined && world.clock.now() < lagsUntil;
+    return lags && method === "GET" && path.endsWith("/endpoints") ? empty : undefined;
+  };
+  world.declare(0, place);
+  await world.clock.advance(60_000);
+  expect(isReady(world.compute(0))).toBe(true);
+  expect(["MassLoss", "EndpointLost"].flatMap((reason) => world.events(reason))).toEqual([]);
+  expect(world.writes).toEqual([create]);
 });

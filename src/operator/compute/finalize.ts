@@ -6,7 +6,7 @@ import { createMarkOf } from "./observe/marks.ts";
 import { annotation, type List, lossConfirmed, type View, who } from "./observe/view.ts";
 import { deleteDueInMs } from "./plan/deletes.ts";
 import { unrecorded } from "./plan/linked.ts";
-import { massLoss, stepOfProof } from "./plan/lost.ts";
+import { massLoss, stepOfProof, tooNew } from "./plan/lost.ts";
 import { outcomeOfCreate } from "./plan/pending.ts";
 import { hold, type Step } from "./step.ts";
 
@@ -118,11 +118,8 @@ function goneOrNot(view: View, list: List, endpointID: string, deletedByUs: bool
   if (deletedByUs) return { step: "confirmGone", endpointID, after: "deleted" };
   const elsewhere = massLoss(view, { ...list, vanished: { missing: 0, known: 0 } }, endpointID);
   if (elsewhere !== undefined && !lossConfirmed(view.compute)) {
-    return {
-      step: "wait",
-      reason: "MassLoss",
-      message: `Deletion waits: ${elsewhere} Or set spec.deletionPolicy to Retain.`,
-    };
+    const message = `Deletion waits: ${elsewhere} Or set spec.deletionPolicy to Retain.`;
+    return tooNew(view, list, endpointID) ?? { step: "wait", reason: "MassLoss", message };
   }
   return stepOfProof(view, list, endpointID) ?? { step: "hold" };
 }

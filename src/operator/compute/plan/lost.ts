@@ -34,7 +34,9 @@ export const lostEndpoint: Rule = (view, list) => {
   // A create is pending in its place: the loss was proved before that was sent.
   if (createMarkOf(compute) !== undefined) return undefined;
   const mass = massLoss(view, list, endpointID);
-  if (mass !== undefined && !lossConfirmed(compute)) return { step: "refuse", reason: "MassLoss", message: mass };
+  if (mass !== undefined && !lossConfirmed(compute)) {
+    return tooNew(view, list, endpointID) ?? { step: "refuse", reason: "MassLoss", message: mass };
+  }
   const unproved = stepOfProof(view, list, endpointID);
   if (unproved !== undefined) return unproved;
   const named = endpointNamedBy(compute);
@@ -70,6 +72,13 @@ export function stepOfProof({ memory, now }: View, { startedAt }: List, endpoint
   const since = memory.missing?.firstListWithout ?? startedAt;
   if (startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, after: "lost" };
   return { step: "hold", lookInMs: since + goneAfterMs - now };
+}
+
+/** What a POST made that no status tells of yet may be newer than lists show: it is looked for before it is called lost. */
+export function tooNew(view: View, list: List, endpointID: string): Step | undefined {
+  const { compute, memory } = view;
+  const isMade = compute.status.observedThrough === undefined && memory.proved?.endpointID === endpointID;
+  return isMade ? stepOfProof(view, list, endpointID) : undefined;
 }
 
 export function massLoss({ compute }: View, list: List, endpointID: string): string | undefined {
