@@ -24,3 +24,21 @@ it.each([0, 20, 300, 1500])(
     expect([...states]).not.toContain("Unknown");
   },
 );
+
+it("a copy that is paused shows nothing of the endpoint that is another's, and has its own once its link is removed", async () => {
+  await using world = new SmallWorld([place.branchID, "br-1-a"], 1);
+  world.declare(0, place);
+  await world.settle(1);
+  world.declare(1, { ...place, branchID: "br-1-a" });
+  world.annotate(1, "endpoint-id", world.compute(0).status.endpointID);
+  await world.clock.advance(30_000);
+  world.annotate(1, "paused", "true");
+  await world.clock.advance(30_000);
+  const { conditions, host, endpointID } = world.compute(1).status;
+  expect([conditions?.[0]?.reason, host, endpointID]).toEqual(["Paused", undefined, undefined]);
+  world.annotate(1, "endpoint-id", undefined);
+  world.annotate(1, "paused", undefined);
+  await world.settle(2);
+  expect(world.endpoints).toHaveLength(2);
+  expect(world.timesTold("Conflict")).toBe(1);
+});

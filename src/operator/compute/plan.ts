@@ -56,10 +56,13 @@ function whilePaused(view: View): Step {
   const { sight } = view;
   // A list is on its way: what the endpoint does meanwhile is not unknown, but not looked at.
   if (sight.kind === "awaited") return { step: "hold" };
-  const list = sight.kind === "listed" && takenEndpoint(view, sight.list) === undefined ? sight.list : undefined;
   const message = 'Nothing is sent while the annotation compute-operator.dev/paused is "true". Remove it to go on.';
-  const put = sight.kind === "blocked" ? putBack(view) : list && linkInOrder(view, list);
-  return put ?? { step: "wait", reason: "Paused", message };
+  const paused = { step: "wait", reason: "Paused", message } as const;
+  if (sight.kind === "blocked") return putBack(view) ?? paused;
+  const { list } = sight;
+  // Paused or not, of what is another's nothing is put back, and nothing shown.
+  if ((takenEndpoint(view, list) ?? linkOfAnotherType(view, list)) !== undefined) return { ...paused, foreign: true };
+  return linkInOrder(view, list) ?? paused;
 }
 
 function livingStep(view: View, list: List): Step {

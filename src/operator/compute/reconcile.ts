@@ -230,7 +230,6 @@ export class ComputeReconciler {
       case "hold":
         return unchanged(compute, step.lookInMs);
       case "wait":
-        return shown(compute, step.reason, step.message, lookOf(step));
       case "refuse": {
         const foreign = step.foreign === undefined ? {} : { foreign: step.foreign };
         return shown(compute, step.reason, step.message, { ...lookOf(step), ...foreign });

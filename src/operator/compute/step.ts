@@ -34,8 +34,8 @@ export type Step =
   | { step: "confirmGone"; endpointID: string; after: "lost" | "deleted" }
   /** Lets the Compute go without, or after, deleting. */
   | { step: "release"; event: "Deleted" | "Released"; message: string }
-  /** Nothing to do but to wait for the service, or to try again later. */
-  | { step: "wait"; reason: Reason; message: string; lookInMs?: number }
+  /** Nothing to do but to wait for the service, or to try again later. `foreign` as below. */
+  | { step: "wait"; reason: Reason; message: string; lookInMs?: number; foreign?: true }
   /** What is known is too old to say anything: the status stays as it is. */
   | { step: "hold"; lookInMs?: number }
   /** Only a person can help. `foreign`: the endpoint that is linked is another Compute's, and not to be shown here. */
