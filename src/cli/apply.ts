@@ -148,7 +148,6 @@ export class Application {
       case "confirmGone":
         await this.#confirmGone(step.endpointID, tracked);
         return;
-      case "remark":
       case "hold":
         return;
       case "wait":

@@ -99,7 +99,6 @@ function whatOf(step: Foreseen["step"], compute: Compute, linked: Endpoint | und
     }
     case "release":
       return { step: "none", fields: [], message: step.message };
-    case "remark":
     case "confirmGone":
     case "hold":
       return { step: "wait", fields: [], ...absence(compute) };

@@ -1,7 +1,7 @@
 import type { Operation } from "../api/operation.ts";
 import { plan } from "../operator/compute/plan.ts";
 import type { Step } from "../operator/compute/step.ts";
-import { type OnPaper, onPaper } from "./on-paper.ts";
+import { isOnPaper, type OnPaper, onPaper } from "./on-paper.ts";
 import type { Survey, Tracked } from "./survey.ts";
 
 /** What is to be done at the service next, and whether an endpoint was taken over on the way there. */
@@ -15,7 +15,7 @@ export function foresee(survey: Survey, tracked: Tracked, recent?: readonly Oper
   let adopted = false;
   for (;;) {
     const step = plan(survey.view(tracked, recent));
-    if (step.step !== "link" && step.step !== "unmark" && step.step !== "restarted") return { step, adopted };
+    if (!isOnPaper(step)) return { step, adopted };
     adopted ||= step.step === "link" && step.news === "adopted";
     survey.update(tracked, onPaper(step, tracked.compute));
   }

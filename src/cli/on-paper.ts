@@ -7,13 +7,19 @@ import { annotations, finalizers } from "../operator/resources/names.ts";
 // What the operator would write into the Compute. Without a cluster it stands in memory, as long as the command runs.
 
 /** The steps that only a cluster sees: they are carried out on paper. */
-export type OnPaper = Extract<Step, { step: "link" | "unmark" | "restarted" }>;
+export type OnPaper = Extract<Step, { step: "link" | "remark" | "unmark" | "restarted" }>;
+
+export function isOnPaper(step: Step): step is OnPaper {
+  return step.step === "link" || step.step === "remark" || step.step === "unmark" || step.step === "restarted";
+}
 
 /** The Compute as the operator's patch would leave it. */
 export function onPaper(step: OnPaper, compute: Compute): Compute {
   switch (step.step) {
     case "link":
       return linked(step.news === "none" ? compute : untouched(compute), step.endpointID, step.proof === "created");
+    case "remark":
+      return guarded(annotated(compute, { [annotations.pendingCreate]: JSON.stringify(step.mark) }));
     case "unmark":
       return annotated(compute, {}, annotations[step.mark]);
     case "restarted":

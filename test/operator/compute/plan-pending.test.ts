@@ -125,10 +125,16 @@ describe("where the service shows no names, a create whose outcome is not known"
     });
   });
 
-  test("takes no newcomer that another Compute had meanwhile, though that has let it go", () => {
+  test("takes no newcomer that another Compute had meanwhile, though that has let it go, and writes that down", () => {
     const endpoints = [old, there("ep-new")];
     const memory = { pendingCreate: { ...listedFor(10_000).pendingCreate, others: new Set(["ep-new"]) } };
-    expect(plan(view({ compute: self, endpoints, list, memory }))).toMatchObject({ reason: "CreateUnknown" });
+    const before = ["ep-new", "ep-old"];
+    const noted = plan(view({ compute: self, endpoints, list, memory }));
+    expect(noted).toMatchObject({ step: "remark", mark: { uid: uidOf("a"), branchID: "br-main", before } });
+    // The next leader remembers nothing.
+    const told = compute({ annotations: { pendingCreate: createMark({ before }) }, spec: { type: "read_only" } });
+    const later = view({ compute: told, endpoints, list, memory: listedFor(10_000) });
+    expect(plan(later)).toMatchObject({ step: "wait", reason: "CreateUnknown" });
   });
 
   test("takes no newcomer before whoever was told of it had the time to note that", () => {

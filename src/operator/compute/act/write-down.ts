@@ -24,7 +24,7 @@ export async function writeDown(step: WrittenDown, compute: Compute, cluster: Cl
   }
 }
 
-/** Puts back what somebody dropped, as it was: whoever comes next must know that a POST may have been sent. */
+/** Whoever comes next must know that a POST may have been sent, and which endpoints are not what it made. */
 function remark(mark: CreateMark, compute: Compute, cluster: ClusterClient): Promise<Compute> {
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)

@@ -13,7 +13,7 @@ export interface CreateMark {
   branchID: string;
   /** Names the base URL and key that it was sent with. */
   through: string;
-  /** Endpoints of this branch and type that stood before: the new one is not among them. */
+  /** Endpoints of this branch and type that stood before, or were another's since: the new one is not among them. */
   before: readonly string[];
   /** The endpoint in whose place it is made, which was proved gone before. */
   replaces?: string;

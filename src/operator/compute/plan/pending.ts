@@ -54,6 +54,8 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   const unowned = unownedEndpoints(view, list);
   const newcomers = unowned.filter((endpoint) => mayBeNew(view, endpoint));
   const [only] = newcomers;
+  const noted = othersNoted(view, list);
+  if (noted !== undefined) return { step: "remark", mark: noted };
   // A person who names one knows what the lists do not tell.
   const named = unowned.find(({ id }) => id === endpointNamedBy(compute));
   if (list.markers !== "shown" && named !== undefined) {
@@ -146,6 +148,21 @@ function unownedEndpoints({ compute, rivals }: View, list: List): Endpoint[] {
  */
 function mayBeNew({ compute, memory }: View, endpoint: Endpoint): boolean {
   return isWhereCreated(compute, endpoint) && memory.pendingCreate?.others?.has(endpoint.id) !== true;
+}
+
+/**
+ * The mark with what other Computes had since, where names do not tell whose it is: whoever leads next must know too that
+ * it is not ours, though the other may have let it go by then.
+ */
+function othersNoted({ compute, memory }: View, list: List): CreateMark | undefined {
+  const mark = createMarkOf(compute);
+  const others = memory.pendingCreate?.others;
+  if (mark === undefined || others === undefined || list.markers === "shown" || !isGuarded(compute)) return undefined;
+  const had = list.endpoints.all
+    .filter((endpoint) => endpoint.type === compute.spec.type && endpoint.name === undefined)
+    .filter((endpoint) => others.has(endpoint.id) && isWhereCreated(compute, endpoint));
+  if (had.length === 0) return undefined;
+  return { ...mark, before: [...mark.before, ...had.map(({ id }) => id)].toSorted() };
 }
 
 /** Whether an endpoint stands on the branch of a Compute's pending create, and did not before it. */
