@@ -35,7 +35,7 @@ export class LeaderGuard {
 }
 
 /** Who holds a Lease; absent where nobody does. */
-export function holderOf(lease: KubeObject | undefined): string | undefined {
+function holderOf(lease: KubeObject | undefined): string | undefined {
   const spec = lease?.["spec"];
   const holder = isJsonObject(spec) ? spec["holderIdentity"] : undefined;
   return typeof holder === "string" && holder !== "" ? holder : undefined;

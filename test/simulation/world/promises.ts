@@ -35,7 +35,10 @@ export class Promises {
     this.register = new Register(clock);
     const report = (promise: string, message: string) => this.report(promise, message);
     this.shards = new ShardGuard({ clock, register: this.register }, report);
-    this.#restarts = new RestartGuard({ clock, services }, report);
+    this.#restarts = new RestartGuard(
+      { clock, services, knowsSince: (process) => this.#knowsSince.get(process) ?? 0 },
+      report,
+    );
     this.#lists = new ListGuard(report);
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) || (!this.#namesShown && this.register.unmarked.has(uid));

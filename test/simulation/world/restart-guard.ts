@@ -4,21 +4,33 @@ import { annotationOf, conditionOf, linkedID, statusOf } from "./computes.ts";
 import type { ClusterWrite, ServiceWrite } from "./records.ts";
 import type { Services } from "./services.ts";
 
-/** A restart once per value, again only where the reply to the one before was lost; and done when it is said to be. */
+export interface RestartGuardOptions {
+  clock: Clock;
+  services: Services;
+  /** Since when a process remembers what it did. */
+  knowsSince: (process: string) => number;
+}
+
+/**
+ * A restart once per value, again only where the reply to the one before was lost, or the term that heard it ended; and
+ * done when it is said to be.
+ */
 export class RestartGuard {
   readonly #clock: Clock;
   readonly #services: Services;
+  readonly #knowsSince: RestartGuardOptions["knowsSince"];
   readonly #report: (promise: string, message: string) => void;
   readonly #sent: { uid: string; value: string; write: ServiceWrite }[] = [];
   /** When each value was first asked for. */
   #asked: { uid: string; value: string; at: number }[] = [];
 
   constructor(
-    { clock, services }: { clock: Clock; services: Services },
+    { clock, services, knowsSince }: RestartGuardOptions,
     report: (promise: string, message: string) => void,
   ) {
     this.#clock = clock;
     this.#services = services;
+    this.#knowsSince = knowsSince;
     this.#report = report;
   }
 
@@ -90,9 +102,10 @@ export class RestartGuard {
   }
 
   #answered(process: string, uid: string, value: string): boolean {
-    return this.#sent.some(
-      (one) => one.uid === uid && one.value === value && one.write.process === process && wasAnswered(one.write),
-    );
+    return this.#sent.some(({ write, ...one }) => {
+      const known = write.process === process && write.sentAt >= this.#knowsSince(process) && wasAnswered(write);
+      return known && one.uid === uid && one.value === value;
+    });
   }
 }
 
