@@ -72,6 +72,11 @@ export class Installation implements AsyncDisposable {
     await kubectl(["apply", "-f", "-"], { ...this.#options(), input });
   }
 
+  /** `kubectl replace`, which drops what the object has besides. */
+  async replace(item: object): Promise<void> {
+    await kubectl(["replace", "-f", "-"], { ...this.#options(), input: JSON.stringify(item) });
+  }
+
   /** Waits until each of the objects in the samples' namespace is Ready. */
   async ready(...objects: string[]): Promise<void> {
     await this.kubectl("-n", "shop", "wait", "--for=condition=Ready", "--timeout=60s", ...objects);
