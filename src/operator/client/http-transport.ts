@@ -20,8 +20,8 @@ const maxHeaderSize = 32 * 1024;
 /** How often a GET that got no usable answer is sent again within its deadline, and how long the first pause is. */
 const readRetry = { retries: 2, minTimeout: 100, factor: 3, randomize: true };
 
-/** Agents kept: one per CA bundle and proxy, the least recently used closed beyond this many. */
-const mostAgents = 64;
+/** Agents kept: two per CA bundle and proxy, the least recently used closed beyond this many. */
+const mostAgents = 128;
 
 /** Two of the largest lists at a time; the service's own answers nest five deep. */
 const bodyBounds: BodyBounds = { together: 2 * mostBytes.endpoints, deepest: 64 };
@@ -32,9 +32,10 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
 
   const bodies = new Bodies(options.bodies ?? bodyBounds);
 
-  function agentFor({ baseURL, caBundle = "" }: ServiceRequest): Dispatcher {
+  function agentFor({ method, baseURL, caBundle = "" }: ServiceRequest): Dispatcher {
     const proxy = proxyFor(baseURL, undefined, options.env ?? {});
-    const name = JSON.stringify([caBundle, proxy]);
+    // Writes have connections of their own: one that waits behind lists until its time is up would count as sent.
+    const name = JSON.stringify([caBundle, proxy, method !== "GET"]);
     const agent = agents.get(name) ?? makeAgent(caBundle, proxy);
     agents.delete(name);
     agents.set(name, agent);

@@ -48,6 +48,17 @@ test("a request carries key, body and query as the service wants them", async ()
   ]);
 });
 
+test("a write is not kept waiting by lists that hang: one that never left would be taken for one that may have", async () => {
+  server.behaviour = (request, response) => {
+    if (request.method !== "GET") json(response, 201, { done: true });
+  };
+  const lists = Array.from({ length: 40 }, () => send("GET", 5000).catch(() => undefined));
+  await expect.poll(() => server.requests.length).toBeGreaterThanOrEqual(16);
+  expect(await send("POST", 2000, { body: {} })).toMatchObject({ status: 201 });
+  await server.stop();
+  await Promise.all(lists);
+});
+
 describe("a redirect", () => {
   test.each(["GET", "POST"] as const)(
     "of a %s is an answer, and never followed: the key would go along",
