@@ -19,6 +19,7 @@ export interface HttpTransportOptions {
 /** How long credentials are used before client-node is asked again; it knows when a token runs out. */
 const credentialsForMs = 10_000;
 const keepAliveMs = 30_000;
+const leasesPath = "/apis/coordination.k8s.io/";
 
 interface Session {
   headers: Readonly<Record<string, string>>;
@@ -26,15 +27,19 @@ interface Session {
   tls: string;
   requests: Dispatcher;
   watches: Dispatcher;
+  leases: Dispatcher;
 }
 
 /**
- * The way to the API server over HTTP/1.1: one pool of connections for requests, kept alive and shared, and another
- * for watches, so that these never keep a request waiting. Every request has a deadline, every answer a bound.
+ * The way to the API server over HTTP/1.1: one pool of connections for requests, kept alive and shared, another for
+ * watches, so that these never keep a request waiting, and one for leases, so that leadership is not lost for the sake
+ * of requests that hang. Every request has a deadline, every answer a bound.
  */
 export class HttpTransport implements ClusterTransport {
   readonly #options: HttpTransportOptions;
   #session: { current: Promise<Session>; until: number } | undefined;
+  /** The last that came to be: what is asked for credentials may hang, and the next time not. */
+  #made: Session | undefined;
   #closed = false;
 
   constructor(options: HttpTransportOptions) {
@@ -49,7 +54,8 @@ export class HttpTransport implements ClusterTransport {
     const deadline = deadlineOf(this.#options.clock, timeoutMs, signal, `no answer within ${timeoutMs} ms`);
     try {
       const session = await deadline.race(this.#connect());
-      const answer = await session.requests.request({
+      const way = request.path.startsWith(leasesPath) ? session.leases : session.requests;
+      const answer = await way.request({
         origin: this.#origin().origin,
         path: this.#path(request.path, request.query),
         method: request.method,
@@ -105,8 +111,8 @@ export class HttpTransport implements ClusterTransport {
   /** Closes all connections; the transport cannot be used any more. */
   async close(): Promise<void> {
     this.#closed = true;
-    const session = await this.#session?.current.catch(() => undefined);
-    await Promise.all([session?.requests.destroy(), session?.watches.destroy()]);
+    const session = this.#made;
+    await Promise.all([session?.requests.destroy(), session?.watches.destroy(), session?.leases.destroy()]);
   }
 
   /** The connections and headers to use now: new ones where credentials have changed. */
@@ -115,7 +121,7 @@ export class HttpTransport implements ClusterTransport {
     const now = this.#options.clock.monotonic();
     const before = this.#session;
     if (before !== undefined && now < before.until) return before.current;
-    const current = this.#renew(before?.current);
+    const current = this.#renew();
     this.#session = { current, until: now + credentialsForMs };
     current.catch(() => {
       if (this.#session?.current === current) this.#session = undefined;
@@ -123,16 +129,20 @@ export class HttpTransport implements ClusterTransport {
     return current;
   }
 
-  async #renew(before: Promise<Session> | undefined): Promise<Session> {
+  async #renew(): Promise<Session> {
     const { headers, tls } = await this.#options.connection.credentials();
-    const old = await before?.catch(() => undefined);
+    if (this.#closed) throw new Error("the transport is closed");
+    const old = this.#made;
     const fingerprint = JSON.stringify(tls);
     if (old?.tls === fingerprint) return { ...old, headers };
     // What is in flight on the old connections goes on to its end.
     void old?.requests.close();
     void old?.watches.close();
+    void old?.leases.close();
     const { connections = 8 } = this.#options;
-    return { headers, tls: fingerprint, requests: this.#pool(tls, connections), watches: this.#pool(tls, null) };
+    const requests = this.#pool(tls, connections);
+    this.#made = { headers, tls: fingerprint, requests, watches: this.#pool(tls, null), leases: this.#pool(tls, 2) };
+    return this.#made;
   }
 
   #pool(tls: ClusterCredentials["tls"], connections: number | null): Dispatcher {
