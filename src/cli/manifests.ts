@@ -84,7 +84,7 @@ function read<T extends Compute | ComputePool | ServiceConnection>(
 ): Declared<T> | undefined {
   const placed = inNamespace(raw, namespace);
   const label = `${kind} ${nameIn(placed)}`;
-  const parsed = parse(placed);
+  const parsed = parse({ ...placed, spec: withoutNulls(placed.spec) });
   const misfits = [...unknownFields(kind, raw), ...(parsed.ok ? namesIn(placed) : parsed.misfits)];
   for (const { path, message } of misfits) {
     const vague = message === "Invalid input" ? allowedAt(kind, path) : undefined;
@@ -108,6 +108,13 @@ function readSecret(object: ManifestObject, raw: Record<string, unknown>, namesp
 function inNamespace(raw: Record<string, unknown>, namespace: string): Record<string, unknown> {
   if (!isRecord(raw.metadata)) return raw;
   return { ...raw, metadata: { ...raw.metadata, namespace: raw.metadata.namespace ?? namespace } };
+}
+
+/** To the API server a field of null, as of a key with all below it commented out, is a field left out. */
+function withoutNulls(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const given = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(given.map(([key, inner]) => [key, withoutNulls(inner)]));
 }
 
 /** What the API server would say of the names. */

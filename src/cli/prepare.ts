@@ -33,9 +33,9 @@ export async function prepare(
   const declared = declaredComputes(manifests);
   if (declared.problems.length > 0) throw new CommandProblem(declared.problems);
   if (declared.computes.length === 0) {
-    throw new CommandProblem([
-      `no Compute and no ComputePool in ${flags.paths.join(", ")}: of a directory the .yaml, .yml and .json files are read, with all below it`,
-    ]);
+    const places = flags.paths.map((path) => (path === "-" ? "standard input" : path));
+    const hint = "of a directory the .yaml, .yml and .json files are read, with all below it";
+    throw new CommandProblem([`no Compute and no ComputePool in ${places.join(", ")}: ${hint}`]);
   }
   const given: Given = { baseURL: flags.baseURL, env: ports.env };
   const { clock, signal } = ports;

@@ -88,6 +88,17 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     expect(lines).toEqual([expect.stringMatching(/^a\.yaml:3: not YAML: /)]);
   });
 
+  test("a required field of null is missing, as it is to the API server", async () => {
+    const text = compute("a", "computeUnits: {min: null, max: 1}");
+    expect(await refusals(text)).toContain("spec.computeUnits.min: computeUnits.min must be one of");
+  });
+
+  test("of standard input it is said what it holds none of", async () => {
+    using stage = new Stage();
+    const { err } = await stage.run("plan", ["-f", "-"], connection);
+    expect(err).toContain("no Compute and no ComputePool in standard input");
+  });
+
   test("all that is wrong is told at once", async () => {
     const lines = (await refusals(documents(compute("a", "typ: x"), compute("b", "typ: y")))).split("\n");
     expect(lines).toHaveLength(2);
@@ -112,6 +123,13 @@ describe("files", () => {
     stage.file("all/notes.txt", "{ not yaml");
     stage.file("all/.hidden.yaml", "{ not yaml");
     const run = await stage.run("plan", ["-f", `${stage.directory}/all`]);
+    expect(run).toMatchObject({ status: 2, out: expect.stringContaining("Plan: 1 to create.") });
+  });
+
+  test("a key with nothing below it, which kubectl apply takes for left out, is left out", async () => {
+    using stage = new Stage();
+    const text = documents(connection, compute("a", "postgresSettings: , scaleToZero: null, pooler: {mode: }"));
+    const run = await stage.run("plan", ["-f", "-"], text);
     expect(run).toMatchObject({ status: 2, out: expect.stringContaining("Plan: 1 to create.") });
   });
 
