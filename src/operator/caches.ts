@@ -14,6 +14,7 @@ import {
   serviceConnectionKind,
 } from "./resources/service-connection.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
+import { Expected } from "./runtime/expected.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
 import { crdIsGoing } from "./uninstalling.ts";
@@ -109,8 +110,8 @@ export class Caches {
   }
 }
 
-/** Throws where an object cannot be read: the reflector logs the problem and skips the object. */
+/** Throws where an object cannot be read, as CRDs of another version let it in: the reflector logs and skips it. */
 function readable<T>(parsed: Parsed<T>): T {
-  if (!parsed.ok) throw new Error(parsed.problem);
+  if (!parsed.ok) throw new Expected(parsed.problem);
   return parsed.value;
 }
