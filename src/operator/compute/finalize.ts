@@ -18,16 +18,17 @@ export function planDeletion(view: View): Step {
   const { compute, sight } = view;
   if (compute.metadata.finalizers?.includes(finalizers.endpoint) !== true) return { step: "hold" };
   const endpointID = recordedID(compute);
-  const which = endpointID === undefined ? "An endpoint that it may have made" : `Endpoint ${endpointID}`;
+  const which = endpointID === undefined ? "an endpoint that it may have made" : `endpoint ${endpointID}`;
   const ways = "set spec.deletionPolicy to Retain to let the Compute go and keep the endpoint";
   if (compute.spec.deletionPolicy === "Retain") {
-    return { step: "release", event: "Released", message: `${which} is kept: deletionPolicy is Retain.` };
+    const message = `${which.charAt(0).toUpperCase()}${which.slice(1)} is kept: deletionPolicy is Retain.`;
+    return { step: "release", event: "Released", message };
   }
   if (annotation(compute, "paused") === "true") {
     return {
       step: "wait",
       reason: "Paused",
-      message: `Deletion waits: the annotation compute-operator.dev/paused is "true". Remove it to have ${which.toLowerCase()} deleted, or ${ways}.`,
+      message: `Deletion waits: the annotation compute-operator.dev/paused is "true". Remove it to have ${which} deleted, or ${ways}.`,
     };
   }
   switch (sight.kind) {
@@ -42,13 +43,13 @@ export function planDeletion(view: View): Step {
         return {
           step: "wait",
           reason: "MassLoss",
-          message: `Deletion waits: project ${compute.spec.projectID} is not found through the present base URL and key, and ${which.toLowerCase()} was last seen through others. Check the connection. If the project is gone, set the annotation compute-operator.dev/reconcileRequestedAt to a new value, or ${ways}.`,
+          message: `Deletion waits: project ${compute.spec.projectID} is not found through the present base URL and key, and ${which} was last seen through others. Check the connection. If the project is gone, set the annotation compute-operator.dev/reconcileRequestedAt to a new value, or ${ways}.`,
         };
       }
       return {
         step: "wait",
         reason: sight.reason,
-        message: `Deletion waits, for ${which.toLowerCase()} is still to be deleted: ${sight.message} Or ${ways}.`,
+        message: `Deletion waits, for ${which} is still to be deleted: ${sight.message} Or ${ways}.`,
       };
     case "listed":
       return deletion(view, sight.list);

@@ -55,6 +55,13 @@ describe("a Compute that is being deleted", () => {
     expect(plan(view({ compute: mine, endpoints: [former] }))).toMatchObject(released("only an annotation"));
   });
 
+  test("names its endpoint as the service writes it, in capitals too", () => {
+    const self = going({ linked: "ep-One", annotations: { paused: "true" } });
+    expect(plan(view({ compute: self, endpoints: [] }))).toMatchObject({
+      message: expect.stringContaining("Remove it to have endpoint ep-One deleted"),
+    });
+  });
+
   test("with deletionPolicy Retain is let go at once, whatever can be seen", () => {
     const self = going({
       linked: "ep-one",
