@@ -26,7 +26,9 @@ const run = (...args: string[]) => installation.kubectl("-n", "shop", ...args);
 const ready = (...objects: string[]) => installation.ready(...objects);
 const patch = (object: string, fields: object) => run("patch", object, "--type=merge", "-p", JSON.stringify(fields));
 
-/** While the operator stands still: its finalizer is dropped, so the Compute is gone before anybody can put that back. */
+/**
+ * While the operator stands still: its finalizer is dropped, so the Compute is gone before anybody can put that back.
+ */
 async function replaceAndDeleteAtOnce(name: string): Promise<void> {
   const { kind, apiVersion, metadata, spec, status } = JSON.parse(await run("get", "compute", name, "-o", "json"));
   const { pid } = installation.operator.child;

@@ -74,7 +74,9 @@ export function stepOfProof({ memory, now }: View, { startedAt }: List, endpoint
   return { step: "hold", lookInMs: since + goneAfterMs - now };
 }
 
-/** What a POST made that no status tells of yet may be newer than lists show: it is looked for before it is called lost. */
+/**
+ * What a POST made that no status tells of yet may be newer than lists show: it is looked for before it is called lost.
+ */
 export function tooNew(view: View, list: List, endpointID: string): Step | undefined {
   const { compute, memory } = view;
   const isMade = compute.status.observedThrough === undefined && memory.proved?.endpointID === endpointID;

@@ -151,8 +151,8 @@ function mayBeNew({ compute, memory }: View, endpoint: Endpoint): boolean {
 }
 
 /**
- * The mark with what other Computes had since, where names do not tell whose it is: whoever leads next must know too that
- * it is not ours, though the other may have let it go by then.
+ * The mark with what other Computes had since, where names do not tell whose it is: whoever leads next must know too
+ * that it is not ours, though the other may have let it go by then.
  */
 function othersNoted({ compute, memory }: View, list: List): CreateMark | undefined {
   const mark = createMarkOf(compute);
