@@ -64,3 +64,23 @@ it("with driftPolicy Report an endpoint that is taken over is brought to the spe
   expect(world.compute(0).status).toMatchObject({ size: "2 CU", appliedGeneration: 1 });
   expect(reasonOf(world)).not.toBe("Drifted");
 });
+
+it("with driftPolicy Report, drift is not taken for an edit because the Secret that was edited cannot be made", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  world.declare(0, { ...reporting, ...sized(1) });
+  await world.settle(1);
+  const refusal = { status: 404, headers: {}, body: JSON.stringify({ code: "", message: "role not found" }) };
+  world.host.instead = ({ path }) => (path.includes("connection_uri") ? refusal : undefined);
+  world.edit(0, { connectionSecret: { name: "shop-db", database: "neondb", role: "nobody" } });
+  await world.clock.advance(30_000);
+  expect(reasonOf(world)).toBe("Rejected");
+  world.console("PATCH", `/projects/shop/endpoints/${world.compute(0).status.endpointID}`, {
+    endpoint: { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 },
+  });
+  await world.clock.advance(120_000);
+  expect(patches(world)).toEqual([]);
+  expect(world.compute(0).status.drift).toHaveLength(2);
+  world.edit(0, { connectionSecret: undefined });
+  await world.clock.advance(30_000);
+  expect([reasonOf(world), patches(world)]).toEqual(["Drifted", []]);
+});

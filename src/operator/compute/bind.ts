@@ -48,7 +48,7 @@ export async function bind(
     case "failed": {
       const { reason, message } = binding;
       return {
-        outcome: settled ? { ...unread, verdict: { kind: "shown", reason, message } } : unread,
+        outcome: settled ? { ...unread, verdict: { kind: "shown", reason, message }, asDeclared: true } : unread,
         binding: undefined,
       };
     }

@@ -30,6 +30,8 @@ export interface Outcome {
   drift?: readonly Difference[];
   /** The endpoint that is linked is another Compute's. */
   foreign?: true;
+  /** The service shows what the spec asks for, whatever else the verdict is about. */
+  asDeclared?: true;
   /** The connection Secret that stands could not be read anew just now: a fresh look is not over before that. */
   unread?: true;
   notes: readonly Note[];

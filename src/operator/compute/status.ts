@@ -150,11 +150,11 @@ export function stateOf(endpoint: Endpoint, reason: string | undefined, deleting
 }
 
 /** What was concluded: conditions, generations, drift. */
-function concluded(compute: Compute, { verdict, applied, drift }: Outcome, seen: Seen): ComputeStatus {
+function concluded(compute: Compute, { verdict, applied, drift, asDeclared }: Outcome, seen: Seen): ComputeStatus {
   if (verdict.kind === "unchanged") return {};
   const generation = generationOf(compute);
   const paused = verdict.reason === "Paused";
-  const settled = reasons[verdict.reason].ready === "True";
+  const settled = asDeclared === true || reasons[verdict.reason].ready === "True";
   return {
     ...(paused ? {} : { observedGeneration: generation }),
     conditions: conditionsOf(compute, verdict.reason, verdict.message, seen.now),
