@@ -1,5 +1,5 @@
 import { nameOf } from "../operator/compute/observe/view.ts";
-import { memberSpec, membersOf, planPool } from "../operator/pool/plan.ts";
+import { memberSpec, membersOf, planPool, specOf } from "../operator/pool/plan.ts";
 import type { Compute } from "../operator/resources/compute.ts";
 import type { ComputePool } from "../operator/resources/compute-pool.ts";
 import { API_VERSION } from "../operator/resources/names.ts";
@@ -31,9 +31,10 @@ export function declaredComputes({ computes, pools }: Manifests): {
       const made = identified({ object: memberOf(pool, index), where });
       all.set(nameOf(made.object), made);
     }
-    for (const { index, compute } of plan.update) {
+    for (const member of plan.update) {
+      const { compute } = member;
       const generation = (compute.metadata.generation ?? 0) + 1;
-      const object = { ...compute, metadata: { ...compute.metadata, generation }, spec: memberSpec(pool, index) };
+      const object = { ...compute, metadata: { ...compute.metadata, generation }, spec: specOf(pool, member) };
       all.set(nameOf(object), { object, where });
     }
     for (const { compute } of plan.remove) {

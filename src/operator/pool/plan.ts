@@ -44,7 +44,7 @@ export function planPool(
   return {
     create: missing.filter((index) => !foreign.includes(index)),
     update: standing.filter(
-      ({ index, compute }) => index < replicas && !sameJSON(memberSpec(pool, index), compute.spec),
+      (member) => member.index < replicas && !sameJSON(specOf(pool, member), member.compute.spec),
     ),
     remove: standing.filter(({ index }) => index >= replicas).toReversed(),
     blocked:
@@ -62,6 +62,12 @@ export function memberSpec({ spec }: ComputePool, index: number): ComputeSpec {
       ? {}
       : { connectionSecret: { ...connectionSecret, name: `${connectionSecret.name}-${index}` } };
   return { ...template, ...secret, type: "read_only" };
+}
+
+/** The spec of a member that stands. What it is to adopt only a person can say, of this one alone: that is left to them. */
+export function specOf(pool: ComputePool, { index, compute }: Member): ComputeSpec {
+  const { adopt } = compute.spec;
+  return { ...memberSpec(pool, index), ...(adopt === undefined ? {} : { adopt }) };
 }
 
 function indexIn(pool: string, name: string): number | undefined {

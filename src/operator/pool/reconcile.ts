@@ -7,7 +7,7 @@ import { clippedMessage, conditionOf, datedConditions, timestamp } from "../reso
 import { sameJSON } from "../resources/equal.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type Member, memberSpec, membersOf, type PoolPlan, planPool } from "./plan.ts";
+import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
 
 /** Why the pool cannot be what it is to be, where a person has to help. */
 interface Trouble {
@@ -95,8 +95,9 @@ export class PoolReconciler {
     }
   }
 
-  async #update(pool: ComputePool, { compute, index }: Member): Promise<void> {
-    const patch = guardedPatch(compute, { resourceVersion: true }).set(["spec"], memberSpec(pool, index));
+  async #update(pool: ComputePool, member: Member): Promise<void> {
+    const { compute } = member;
+    const patch = guardedPatch(compute, { resourceVersion: true }).set(["spec"], specOf(pool, member));
     await this.#options.cluster.patch(computeKind, compute.metadata, patch.ops());
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { memberSpec, membersOf, planPool } from "../../../src/operator/pool/plan.ts";
+import { memberSpec, membersOf, planPool, specOf } from "../../../src/operator/pool/plan.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { type ComputePool, parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
 import { compute, uidOf } from "../../support/builders.ts";
@@ -50,6 +50,14 @@ describe("a pool", () => {
     const leaving = member("readers-1", { deleting: true });
     expect(planned(pool(2), [member("readers-0"), leaving])).toEqual(nothing);
     expect(planned(pool(1), [member("readers-0"), leaving])).toEqual(nothing);
+  });
+
+  test("leaves to a person what one of them is to adopt: nobody else can say", () => {
+    const adopting = { type: "read_only", adopt: { endpointID: "ep-one" } };
+    expect(planned(pool(1), [member("readers-0", { spec: adopting })])).toEqual(nothing);
+    const changed = member("readers-0", { spec: { ...adopting, disabled: true } });
+    expect(planned(pool(1), [changed]).update).toEqual(["readers-0"]);
+    expect(specOf(pool(1), { index: 0, compute: changed })).toEqual({ ...memberSpec(pool(1), 0), ...adopting });
   });
 
   test("gives each the template, whatever was changed by hand", () => {
