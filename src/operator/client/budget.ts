@@ -57,6 +57,7 @@ export class RequestBudget {
     this.#fill();
     this.#limits = limits;
     this.#tokens = Math.min(this.#tokens, limits.burst);
+    this.#admit();
   }
 
   /** How long nothing may be sent, since the service asked for it, in milliseconds. */

@@ -14,8 +14,13 @@ export function normalisedBaseURL(text: string): string | undefined {
 /** Whether a normalised base URL matches one of the patterns, in which `*` stands for any run of characters but `/`. */
 export function isAllowedBaseURL(baseURL: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => {
-    const parts = pattern.replace(/\/$/, "").split("*");
+    const parts = withoutDefaultPort(pattern).replace(/\/$/, "").split("*");
     const source = parts.map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join("[^/]*");
     return new RegExp(`^${source}$`, "i").test(baseURL);
   });
+}
+
+/** As a normalised base URL is written. */
+function withoutDefaultPort(pattern: string): string {
+  return pattern.replace(/^(https:\/\/[^/]*):443(?=\/|$)|^(http:\/\/[^/]*):80(?=\/|$)/i, "$1$2");
 }

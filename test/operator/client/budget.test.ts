@@ -106,6 +106,16 @@ describe("a request budget", () => {
     await clock.advance(200);
     expect(sent).toHaveLength(4);
   });
+
+  test("takes new figures also for those who stand in line already", async () => {
+    const { clock, budget, sent, ask } = budgetOf(1, 1);
+    for (let n = 0; n < 3; n += 1) ask();
+    await clock.advance(10);
+    expect(sent).toHaveLength(1);
+    budget.setLimits({ perMinute: 600, burst: 1 });
+    await clock.advance(200);
+    expect(sent).toHaveLength(3);
+  });
 });
 
 describe("a reservation", () => {

@@ -84,6 +84,17 @@ describe("a pattern of allowed base URLs", () => {
     expect(isAllowedBaseURL(normalised, ["https://console.neon.tech/api/v2"])).toBe(true);
   });
 
+  test.each([
+    ["https://service.example.com:443/api/v2", "https://service.example.com:443/api/v2"],
+    ["http://*.example.com:80/api/v2", "http://service.example.com/api/v2"],
+    ["https://[fd00::1]:443/api/v2", "https://[fd00::1]/api/v2"],
+  ])("may name the port that goes without saying: %s", (pattern, url) => {
+    expect(isAllowedBaseURL(normalisedBaseURL(url) ?? "", [pattern])).toBe(true);
+    expect(isAllowedBaseURL(normalisedBaseURL(url.replace(/(:[0-9]+)?\/api/, ":8443/api")) ?? "", [pattern])).toBe(
+      false,
+    );
+  });
+
   test("need not be the only one", () => {
     expect(isAllowedBaseURL("https://b/api/v2", ["https://a/api/v2", "https://b/api/v2"])).toBe(true);
     expect(isAllowedBaseURL("https://b/api/v2", [])).toBe(false);
