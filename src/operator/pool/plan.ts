@@ -64,7 +64,9 @@ export function memberSpec({ spec }: ComputePool, index: number): ComputeSpec {
   return { ...template, ...secret, type: "read_only" };
 }
 
-/** The spec of a member that stands. What it is to adopt only a person can say, of this one alone: that is left to them. */
+/**
+ * The spec of a member that stands. What it is to adopt only a person can say, of this one alone: that is left to them.
+ */
 export function specOf(pool: ComputePool, { index, compute }: Member): ComputeSpec {
   const { adopt } = compute.spec;
   return { ...memberSpec(pool, index), ...(adopt === undefined ? {} : { adopt }) };
