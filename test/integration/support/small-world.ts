@@ -7,6 +7,7 @@ import type { Random } from "../../../src/operator/runtime/clock.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { type ClusterWeather, calm } from "../../simulation/api-server/faults.ts";
+import { underShippedRights } from "../../simulation/api-server/rights.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
@@ -82,7 +83,7 @@ export class SmallWorld implements AsyncDisposable {
 
   #run(): Promise<void> {
     const ports = {
-      clusterTransport: new InMemoryClusterTransport(this.server, this.clock, this.#weather),
+      clusterTransport: new InMemoryClusterTransport(underShippedRights(this.server), this.clock, this.#weather),
       serviceTransport: this.network,
       clock: this.clock,
       random: this.#random,

@@ -93,8 +93,9 @@ export class Services {
 
   /** The name that a create gives its endpoint, unless another Compute has taken that for its own meanwhile. */
   nameFor(write: Pick<ServiceWrite, "body" | "sentAt">): string | undefined {
-    const name = markOf(write);
-    return this.#swaps.findLast(({ taker, at }) => taker === name && write.sentAt <= at)?.maker ?? name;
+    const since = this.#swaps.filter(({ at }) => write.sentAt <= at);
+    // Whose it became may have taken another's since.
+    return since.reduce((name, { taker, maker }) => (taker === name ? maker : name), markOf(write));
   }
 
   /**

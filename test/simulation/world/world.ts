@@ -1,6 +1,7 @@
 import type { ServiceTransport } from "../../../src/operator/client/transport.ts";
 import type { ClusterRequest, ClusterTransport } from "../../../src/operator/cluster/transport.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
+import { underShippedRights } from "../api-server/rights.ts";
 import { ApiServer } from "../api-server/server.ts";
 import { InMemoryClusterTransport } from "../api-server/transport.ts";
 import { seededRandom } from "../random.ts";
@@ -243,11 +244,11 @@ export class World {
   #portsOf(process: SimProcess): { cluster: ClusterTransport; service: ServiceTransport; cut: () => void } {
     const { clock, weather, witness, server, services } = this;
     const { gate = openGate } = this.#options;
-    const front = {
+    const front = underShippedRights({
       store: server.store,
       handle: (request: ClusterRequest, asOf?: number) => this.#as(process.name, () => server.handle(request, asOf)),
       watch: server.watch.bind(server),
-    };
+    });
     const crash = () => this.kill(500, process.name);
     const inner = new InMemoryClusterTransport(front, clock, weather);
     const calm = new InMemoryClusterTransport(front, clock);
