@@ -59,7 +59,7 @@ async function keep(compute: Compute, endpoint: Endpoint, tools: SecretTools): P
   const mine = tools.ours(namespace).filter((secret) => isOwnedBy(secret, uid));
   const binding = wanted === undefined ? none : await keepNamed(compute, wanted, endpoint, mine, tools);
   // Not before the one that takes their place is there.
-  if (binding.kind === "failed") return binding;
+  if (wanted !== undefined && binding.kind !== "bound") return binding;
   for (const { metadata } of mine) {
     if (metadata.name !== wanted?.name) await tools.cluster.delete(secretKind, metadata, { uid: metadata.uid });
   }

@@ -155,6 +155,17 @@ describe("a connection Secret", () => {
     expect(stored().map(({ metadata }) => metadata.name)).toContain("first");
   });
 
+  test("that is named otherwise stays while the budget keeps the other waiting", async () => {
+    const { keep, stored, state } = setUp();
+    await keep(compute({ namespace: "default", spec: { connectionSecret: { name: "first" } } }));
+    state.affordable = false;
+    expect(await keep(self)).toEqual({ kind: "later" });
+    expect(stored().map(({ metadata }) => metadata.name)).toEqual(["first"]);
+    state.affordable = true;
+    expect(await keep(self)).toEqual(bound);
+    expect(stored().map(({ metadata }) => metadata.name)).toEqual(["shop-db"]);
+  });
+
   test("is removed when it is named otherwise, or no longer named", async () => {
     const { keep, stored } = setUp();
     const names = () => stored().map(({ metadata }) => metadata.name);
