@@ -122,6 +122,12 @@ describe("a change that was accepted and does not take", () => {
     expect(planned({}, {}, patched({ listsWithout: [1] }))).toMatchObject({ step: "wait", reason: "Updating" });
   });
 
+  test("is not called drift by that list, with driftPolicy Report", () => {
+    const reporting = { spec: { ...want, driftPolicy: "Report" } };
+    expect(planned(reporting, {}, patched({ listsWithout: [1] }))).toMatchObject({ step: "wait", reason: "Updating" });
+    expect(planned(reporting, {}, patched())).toMatchObject({ step: "settled", reason: "Drifted" });
+  });
+
   test("is Rejected when two lists do not show it, and says what is kept instead", () => {
     expect(planned({}, {}, patched())).toMatchObject({
       step: "refuse",

@@ -136,6 +136,8 @@ export const changes: Rule = (view, list) => {
   const { link } = list.links;
   if (link === undefined) return undefined;
   const comparison = compare(view.compute.spec, link.endpoint);
+  const unseen = notShownYet(comparison.differences, view);
+  if (unseen !== undefined) return unseen;
   const { edited, drift } = since(view);
   const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, view));
   const differences = withBothEnds(edits, comparison.differences);
@@ -188,15 +190,26 @@ function patchOf(link: Link, { differences, unechoed }: Comparison, edited: bool
   };
 }
 
-/** Two lists after an accepted PATCH still differ in what it sent: the service takes the field and does not keep it. */
-function notKept(differences: readonly Difference[], { memory, compute, now }: View): Step | undefined {
-  const { patched } = memory;
-  if (patched === undefined || patched.generation !== generationOf(compute)) return undefined;
-  const still = differences.filter(({ field }) => patched.fields.includes(field));
-  if (still.length === 0) return undefined;
-  if (patched.listsWithout.length < 2) {
-    return { step: "wait", reason: "Updating", message: "A change was accepted; the service does not show it yet." };
+/** Those of the differences that an accepted PATCH of this generation was to end. */
+function stillAfterPatch(differences: readonly Difference[], { memory: { patched }, compute }: View): Difference[] {
+  if (patched === undefined || patched.generation !== generationOf(compute)) return [];
+  return differences.filter(({ field }) => patched.fields.includes(field));
+}
+
+/** Lists may lag behind what the service has accepted: by two of them nothing is held against it, nor called drift. */
+function notShownYet(differences: readonly Difference[], view: View): Step | undefined {
+  if (stillAfterPatch(differences, view).length === 0 || (view.memory.patched?.listsWithout.length ?? 0) >= 2) {
+    return undefined;
   }
+  return { step: "wait", reason: "Updating", message: "A change was accepted; the service does not show it yet." };
+}
+
+/** Two lists after an accepted PATCH still differ in what it sent: the service takes the field and does not keep it. */
+function notKept(differences: readonly Difference[], view: View): Step | undefined {
+  const { memory, now } = view;
+  const { patched } = memory;
+  const still = stillAfterPatch(differences, view);
+  if (patched === undefined || still.length === 0) return undefined;
   const againAt = patched.at + (nextLook("slow", patched.tries) ?? 0);
   if (now >= againAt) return undefined;
   const what = still.map(({ field, ours, theirs }) => `${field} (ours ${ours}, theirs ${theirs})`).join(", ");
