@@ -129,6 +129,8 @@ describe("the chart", () => {
     const monitoring = await kustomize("deploy/monitoring");
     expect(only(objects, "PrometheusRule")["spec"]).toEqual(only(monitoring, "PrometheusRule")["spec"]);
     expect(only(objects, "ServiceMonitor")["spec"]).toMatchObject({ endpoints: [{ port: "http", path: "/metrics" }] });
+    const alone = await helm("metrics.serviceMonitor.enabled=true", "metrics.service.enabled=false");
+    expect(only(alone, "Service")["spec"]).toEqual(only(objects, "Service")["spec"]);
   });
 
   it.each([

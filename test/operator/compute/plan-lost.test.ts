@@ -153,14 +153,18 @@ describe("too much gone at once", () => {
   });
 
   test.each([
-    ["another base URL or key", "there"],
-    ["one that nobody remembers, as after a restore", undefined],
-  ])("or gone since it was last seen through %s is not believed at all, not even of one", (_, observedThrough) => {
+    ["another base URL or key", "there", "was last seen through others. Check the connection"],
+    [
+      "one that nobody remembers, as after a restore, or where the annotation was typed by hand",
+      undefined,
+      "nothing tells through which it ever was. Check the connection, and the annotation",
+    ],
+  ])("or gone since it was last seen through %s is not believed, not even of one", (_, observedThrough, message) => {
     const self = linked({ status: { endpointID: "ep-one", ...(observedThrough && { observedThrough }) } });
     const before = { ...self, status: { ...self.status, observedThrough } };
     expect(plan(view({ compute: before, memory: proved }))).toMatchObject({
       reason: "MassLoss",
-      message: expect.stringContaining("Check the connection"),
+      message: expect.stringContaining(message),
     });
   });
 });

@@ -95,6 +95,9 @@ export function massLoss({ compute }: View, list: List, endpointID: string): str
     return `More than half of the endpoints known in project ${compute.spec.projectID} vanished at once, ${endpointID} among them. Check connection, key and project. ${cure}.`;
   }
   const { observedThrough } = compute.status;
+  if (observedThrough === undefined) {
+    return `Endpoint ${endpointID} is not listed through the present base URL and key, and nothing tells through which it ever was. Check the connection, and the annotation compute-operator.dev/endpoint-id. ${cure}.`;
+  }
   if (observedThrough !== list.through) {
     return `Endpoint ${endpointID} is not listed through the present base URL and key, and was last seen through others. Check the connection. ${cure}.`;
   }
