@@ -54,7 +54,8 @@ const connectionReasons: Record<ConnectionReason, string> = {
   Unreachable: "False | no usable answer: network, certificate, 5xx; tried again by itself",
   SecretNotFound: "False | no Secret of that name has the type `compute-operator.dev/api-key`",
   InvalidSecret: "False | the Secret does not hold a usable key under that name",
-  NotAllowed: "False | `spec.baseURL` is not among `--allowed-base-url`",
+  NotAllowed:
+    "False | `spec.baseURL` is not among `--allowed-base-url`; or the API server refuses the finalizer that holds connection and Secret",
 };
 
 const poolReasons = {

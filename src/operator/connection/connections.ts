@@ -41,6 +41,9 @@ export class Connections {
   /** What connections came to with the Secret that was looked at: neither is ever changed, only replaced. */
   readonly #resolved = new WeakMap<ServiceConnection, { secret: Secret | undefined; resolved: Resolved }>();
 
+  /** Why connections, by uid, could not be given their finalizers. */
+  readonly #unguarded = new Map<string, string>();
+
   constructor(options: ConnectionsOptions) {
     this.#options = options;
   }
@@ -52,6 +55,10 @@ export class Connections {
 
   resolved(connection: ServiceConnection): Resolved {
     const { cache, allowedBaseURLs } = this.#options;
+    const unguarded = this.#unguarded.get(connection.metadata.uid);
+    if (unguarded !== undefined && !this.isProtected(connection)) {
+      return { kind: "refused", reason: "NotAllowed", message: unguarded };
+    }
     const secret = cache.secret(connection.metadata.namespace ?? "", connection.spec.apiKeySecretRef.name);
     const known = this.#resolved.get(connection);
     if (known !== undefined && known.secret === secret) return known.resolved;
@@ -119,6 +126,12 @@ export class Connections {
     if (session === undefined || session.quit(uid)) return;
     session.stop();
     this.#sessions.delete(id);
+  }
+
+  /** The API server does not take the finalizers of a connection and its Secret, and why; `undefined`: nothing of it. */
+  guardRefused(uid: string, why: string | undefined): void {
+    if (why === undefined) this.#unguarded.delete(uid);
+    else this.#unguarded.set(uid, why);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { type ClusterError, isRefusal } from "../cluster/errors.ts";
 import type { RecordEvent } from "../cluster/event-record.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
@@ -72,6 +73,7 @@ export class ConnectionReconciler {
     const connection = cache.connectionByUID(uid);
     if (connection === undefined) {
       connections.quit(uid);
+      connections.guardRefused(uid, undefined);
       const told = this.#told.get(uid);
       if (told !== undefined) {
         await this.#guards.releaseSecrets(told.namespace, { gone: uid });
@@ -82,15 +84,20 @@ export class ConnectionReconciler {
       this.#logged.delete(uid);
       return undefined;
     }
-    if ((await this.#guards.protect(connection)) === "gone") {
+    const guarded = await this.#guards.protect(connection).catch(refusalOf);
+    if (guarded === "gone") {
       const { name, namespace = "" } = connection.metadata;
       this.#told.set(uid, { namespace, name, news: "" });
       return undefined;
     }
+    const refusal = guarded === "stays" ? undefined : guarded;
+    connections.guardRefused(uid, refusal && guardless(refusal));
     const resolved = connections.resolved(connection);
     const session = this.#session(connection, resolved);
     await this.#report(connection, resolved, session);
     this.#tell(connection, resolved, session);
+    // Told of, it is still a pass that failed, and is repeated.
+    if (refusal !== undefined) throw refusal;
     return session?.probeDueIn();
   }
 
@@ -166,4 +173,14 @@ export class ConnectionReconciler {
     this.#told.set(uid, { namespace, name, news });
     if (changed) this.#options.wakeUsers(namespace, name);
   }
+}
+
+/** Throws what is no refusal of the API server. */
+function refusalOf(error: unknown): ClusterError {
+  if (isRefusal(error)) return error;
+  throw error;
+}
+
+function guardless({ message }: ClusterError): string {
+  return `The Kubernetes API server does not let the operator put its finalizer on this connection and its Secret: ${message}. Without it nothing is sent to the service, for the computes could not be deleted any more. Let the operator's patch pass. It is tried again by itself.`;
 }

@@ -98,6 +98,25 @@ describe("the finalizers of connection and Secret", () => {
     expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
   });
 
+  test("that the API server refuses are told of, to the Computes too, until it takes them", async () => {
+    const { pass, use, cluster, status, view, woken, finalizersOf } = setUp();
+    await pass();
+    use();
+    const guarding = ({ method, path }: { method: string; path: string }) =>
+      method === "PATCH" && path.includes("secrets");
+    cluster.fate = (request) => (guarding(request) ? { kind: "status", afterMs: 0, status: 403 } : undefined);
+    await expect(pass()).rejects.toThrow("hands off");
+    const told = expect.stringMatching(/does not let the operator .* hands off.* tried again by itself/);
+    expect(status()?.conditions).toMatchObject([{ status: "False", reason: "NotAllowed", message: told }]);
+    expect(view()).toMatchObject({ kind: "closed", reason: "ConnectionNotReady", message: told });
+    expect(woken).toContain("default/default");
+    cluster.fate = () => undefined;
+    await pass();
+    expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
+    expect(view().kind).toBe("open");
+    expect(status()?.conditions).toMatchObject([{ status: "True", reason: "Authenticated" }]);
+  });
+
   test("keep both while the namespace goes, Secret first, until the last Compute is gone", async () => {
     const { pass, use, restart, remove, stored, connectionsNow } = setUp();
     use();

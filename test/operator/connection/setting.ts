@@ -133,6 +133,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     status: () => connectionsNow()[0]?.status,
     stored,
     connectionsNow,
+    view: () => connections.view("default", "default", "shop"),
     unguard: () => {
       const body = [{ op: "remove", path: "/metadata/finalizers" }];
       const path = `${ours}/serviceconnections/default`;

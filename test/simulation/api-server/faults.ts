@@ -7,8 +7,8 @@ export type RequestFate =
   | { kind: "refused"; afterMs: number }
   /** It is carried out, but its answer never comes. */
   | { kind: "lost"; arriveMs: number; afterMs: number }
-  /** An overloaded or failing server answers without doing anything. */
-  | { kind: "status"; afterMs: number; status: 409 | 429 | 500 | 503; retryAfterMs?: number };
+  /** An overloaded or failing server, or one with a policy, answers without doing anything. */
+  | { kind: "status"; afterMs: number; status: 403 | 409 | 429 | 500 | 503; retryAfterMs?: number };
 
 /** What becomes of one watch line. */
 export type LineFate = { kind: "delivered"; delayMs: number } | { kind: "cut" };

@@ -133,8 +133,9 @@ function onTheWire(request: ClusterRequest): ClusterRequest {
   return request.body === undefined ? request : { ...request, body: copyJson(request.body) };
 }
 
-function refusal(status: 409 | 429 | 500 | 503, retryAfterMs: number | undefined): ClusterResponse {
+function refusal(status: 403 | 409 | 429 | 500 | 503, retryAfterMs: number | undefined): ClusterResponse {
   const refusals = {
+    403: new Refusal(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: hands off'),
     409: new Refusal(
       409,
       "Conflict",
