@@ -128,7 +128,7 @@ export class Connections {
     this.#sessions.delete(id);
   }
 
-  /** The API server does not take the finalizers of a connection and its Secret, and why; `undefined`: nothing of it. */
+  /** Why the API server does not take the finalizers of a connection and its Secret; `undefined`: nothing of it. */
   guardRefused(uid: string, why: string | undefined): void {
     if (why === undefined) this.#unguarded.delete(uid);
     else this.#unguarded.set(uid, why);
