@@ -182,6 +182,15 @@ projects:
     expect(running.err.join("\n")).not.toContain("s3cret");
   });
 
+  it("that is no YAML it says where, and not what stands there, for that may be a key", async () => {
+    const seed = join(directory.path, "seed.yaml");
+    writeFileSync(seed, "accounts:\n  - {id: a, email: a@b.cd, apiKeys: [{name: laptop, key: s3cret]}\n");
+    const running = new Running("--port", "0", "--seed", seed);
+    expect(await running.status).toBe(1);
+    expect(running.err.join("\n")).toMatch(/seed\.yaml is not YAML: .* at line 2, column \d+$/);
+    expect(running.err.join("\n")).not.toContain("s3cret");
+  });
+
   it("that is not there it says so", async () => {
     const running = new Running("--port", "0", "--seed", join(directory.path, "none.yaml"));
     expect(await running.status).toBe(1);

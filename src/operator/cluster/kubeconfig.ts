@@ -131,6 +131,8 @@ function pem(value: unknown): string | undefined {
   return Buffer.isBuffer(value) ? value.toString("utf8") : undefined;
 }
 
+/** Without the lines of the file that js-yaml shows below what is wrong with them: keys stand there. */
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const [first = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  return first;
 }

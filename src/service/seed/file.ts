@@ -10,7 +10,7 @@ export function parseSeed(yaml: string, name: string): Seed {
   try {
     document = parse(yaml);
   } catch (error) {
-    throw new BadSeed(`${name} is not YAML: ${messageOf(error)}`, { cause: error });
+    throw new BadSeed(`${name} is not YAML: ${firstLine(messageOf(error))}`, { cause: error });
   }
   if (document === null) {
     throw new BadSeed(`${name} is empty: a seed has accounts with their apiKeys, organizations and projects`);
@@ -42,4 +42,9 @@ export function readSeed(file: string): Seed {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Without the lines of the file that follow what is wrong with them: keys stand there. */
+function firstLine(text: string): string {
+  return (text.split("\n")[0] ?? "").replace(/:$/, "");
 }

@@ -95,6 +95,13 @@ describe("a kubeconfig", () => {
     expect((await connection.credentials()).tls.rejectUnauthorized).toBe(false);
   });
 
+  test("that is not YAML is refused with the place, and without the lines around it, where keys stand", () => {
+    const text = "users:\n- name: me\n  user:\n    token: very-secret\n   oops: bad\n";
+    expect(() => loadKubeConfig({ file: file("broken", text), env: {} })).toThrow(
+      /^Cannot read the kubeconfig from \S+broken: bad indentation of a mapping entry \(5:4\)\. Correct it, or name [^\n]*$/,
+    );
+  });
+
   test("that is missing, or whose context names no cluster, is refused with what to do", () => {
     expect(() => loadKubeConfig({ file: join(directory, "missing"), env: {} })).toThrow(
       /^Cannot read the kubeconfig from .*missing: ENOENT.* name another file with --kubeconfig$/,
