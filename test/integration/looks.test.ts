@@ -128,7 +128,10 @@ it.each([
     world.host.instead = (call) => (isURI(call) ? refusal : undefined);
     world.annotate(0, "reconcileRequestedAt", "now");
     await world.clock.advance(120_000);
-    expect(world.compute(0).status).toMatchObject({ conditions: [{ reason }, { reason }, {}] });
+    expect(world.compute(0).status).toMatchObject({
+      conditions: [{ reason }, { reason }, {}],
+      binding: { name: "shop-db" },
+    });
     expect(world.compute(0).status.lastHandledReconcileAt).toBeUndefined();
     const uri = "postgresql://neondb_owner:changed@ep-one.aws.example.com/neondb";
     const changed = { status: 200, headers: {}, body: JSON.stringify({ uri }) };

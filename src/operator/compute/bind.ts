@@ -34,7 +34,8 @@ export async function bind(
   const affordable = () => fare.affordable;
   const binding = await keepConnectionSecret(compute, endpoint, { cluster, signal, client, affordable, ours });
   const settled = verdict.kind === "shown" && reasons[verdict.reason].ready === "True";
-  const unread: Outcome = stands(compute, ours) ? { ...outcome, unread: true } : outcome;
+  const standing = stands(compute, ours) ? compute.spec.connectionSecret?.name : undefined;
+  const unread: Outcome = standing === undefined ? outcome : { ...outcome, unread: true };
   switch (binding.kind) {
     case "none":
       return { outcome, binding: undefined };
@@ -49,7 +50,7 @@ export async function bind(
       const { reason, message } = binding;
       return {
         outcome: settled ? { ...unread, verdict: { kind: "shown", reason, message }, asDeclared: true } : unread,
-        binding: undefined,
+        binding: standing,
       };
     }
   }
