@@ -50,6 +50,15 @@ describe("Helm and kustomize", () => {
     expect(byName(await helm())).toEqual(byName(base));
   });
 
+  it("label all that they install but the CRDs, so that it is found, and removed without them, by that label", async () => {
+    for (const objects of [base, ...Object.values(rendered), await helm()]) {
+      const others = objects.filter(
+        ({ metadata }) => metadata.labels?.["app.kubernetes.io/name"] !== "compute-operator",
+      );
+      expect(new Set(others.map(({ kind }) => kind))).toEqual(new Set(["CustomResourceDefinition"]));
+    }
+  });
+
   it("render the same for several namespaces", async () => {
     expect(byName(await helm('namespaces=["shop","billing"]'))).toEqual(byName(rendered["some-namespaces"]));
   });
