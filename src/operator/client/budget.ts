@@ -84,6 +84,14 @@ export class RequestBudget {
     return this.#wait(signal, patienceMs, this.#urgent);
   }
 
+  /** Takes one request that could go out now and that nobody stands in line for; answers whether there was one. */
+  takeSpare(): boolean {
+    this.#fill();
+    if (this.closedForMs > 0 || this.#tokens < 1 || this.#urgent.length + this.#waiting.length > 0) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
   /**
    * Whether `who` may send one request now, which is then taken; else a place in the line is kept for them, and `ready`
    * called when it is their turn, so that nobody has to wait for it. Whoever does not come for it then loses it.

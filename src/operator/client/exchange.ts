@@ -58,7 +58,7 @@ async function admittedAndSent(options: ExchangeOptions, call: Call, signal: Abo
         maxBytes: call.route === "/projects/{p}/endpoints" && !write ? mostBytes.endpoints : mostBytes.other,
         ...(account.caBundle === undefined ? {} : { caBundle: account.caBundle }),
       },
-      { signal, timeoutMs: write ? deadlines.write : deadlines.read },
+      { signal, timeoutMs: write ? deadlines.write : deadlines.read, mayResend: () => budget.takeSpare() },
     );
     observe?.({ method, route, code: String(response.status), seconds: seconds() });
     if (response.retryAfterMs !== undefined && (response.status === 429 || response.status === 503)) {

@@ -78,7 +78,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
   }
 
   return {
-    async send(request, { signal, timeoutMs }) {
+    async send(request, { signal, timeoutMs, mayResend = () => true }) {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       if (request.method !== "GET") return once(request, deadline);
       let last: ServiceResponse | undefined;
@@ -92,7 +92,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
             last = response;
             throw new Error(`HTTP ${response.status}`);
           },
-          { ...readRetry, signal: deadline },
+          { ...readRetry, signal: deadline, shouldRetry: mayResend },
         );
       } catch (error) {
         if (last !== undefined) return last;

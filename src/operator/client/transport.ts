@@ -39,7 +39,14 @@ export interface ServiceResponse {
  */
 export interface ServiceTransport {
   /** Resolves with any complete answer; rejects with `NoAnswer` where none came. Never resends a write. */
-  send(request: ServiceRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<ServiceResponse>;
+  send(request: ServiceRequest, options: SendOptions): Promise<ServiceResponse>;
+}
+
+export interface SendOptions {
+  signal: AbortSignal;
+  timeoutMs: number;
+  /** Asked before a GET is sent again, which counts as another request; left out: it may be. */
+  mayResend?: () => boolean;
 }
 
 /** No complete answer came: what the request did at the service is not known. */

@@ -2,7 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { httpServiceTransport } from "../../../src/operator/client/http-transport.ts";
 import { NoAnswer, type ServiceRequest } from "../../../src/operator/client/transport.ts";
-import { key } from "../../support/scripted-service.ts";
+import { realClock } from "../../support/real-clock.ts";
+import { clientOf, key } from "../../support/scripted-service.ts";
 import { HostileServer, json } from "../cluster/hostile-server.ts";
 
 const secret = "a-key-of-a-test";
@@ -144,6 +145,18 @@ describe("a GET", () => {
     server.behaviour = (_, response) => json(response, 503, { code: "", message: "no" });
     expect(await send("GET")).toMatchObject({ status: 503, body: { message: "no" } });
     expect(server.requests).toHaveLength(3);
+  });
+
+  test.each([
+    { burst: 1, sent: 1 },
+    { burst: 2, sent: 2 },
+    { burst: 40, sent: 3 },
+  ])("is sent again as often as a budget of $burst requests allows: $sent times in all", async ({ burst, sent }) => {
+    server.behaviour = (_, response) => response.writeHead(503).end("<html>");
+    const account = { baseURL, key };
+    const client = clientOf(transport, realClock, { account, limits: { perMinute: 1, burst } });
+    const answer = await client.listEndpoints("shop", new AbortController().signal);
+    expect([answer.kind, server.requests.length]).toEqual(["unavailable", sent]);
   });
 
   test.each([400, 401, 404, 429, 500])("that %i answers is not sent again", async (status) => {
