@@ -43,6 +43,11 @@ export class ClusterUnreachable extends Expected {
   override name = "ClusterUnreachable";
 }
 
+/** More was answered than is read. */
+export class AnswerTooLarge extends Expected {
+  override name = "AnswerTooLarge";
+}
+
 /** What an answer that is not a success says, `doing` naming the request, e.g. `GET /api/v1/secrets`. */
 export function errorOf(response: ClusterResponse, doing: string): ClusterError {
   const status = asRecord(response.body);
@@ -102,6 +107,11 @@ export function isStale(error: unknown): boolean {
  */
 export function isRefusal(error: unknown): error is ClusterError {
   return error instanceof ClusterError && (error.status === 403 || error.status === 422) && !isStale(error);
+}
+
+/** Asking for less at a time may help. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof ClusterUnreachable && error.cause instanceof AnswerTooLarge;
 }
 
 /** Another try may fare better, without anybody changing anything. */

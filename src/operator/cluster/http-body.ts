@@ -1,4 +1,5 @@
 import type { Clock } from "../runtime/clock.ts";
+import { AnswerTooLarge } from "./errors.ts";
 
 /** A signal that aborts with the caller's own, or when its time is up, whichever comes first. */
 export interface Deadline {
@@ -45,7 +46,7 @@ export async function bodyText(body: AsyncIterable<Uint8Array>, maxBytes: number
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > maxBytes) throw new Error(`an answer of more than ${maxBytes} bytes`);
+    if (size > maxBytes) throw new AnswerTooLarge(`an answer of more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -1,9 +1,11 @@
-import type { ClusterClient, ListSelection } from "./client.ts";
+import type { ClusterClient, ListPage, ListSelection } from "./client.ts";
+import { isTooLarge } from "./errors.ts";
 import type { KubeObject, ResourceKind } from "./objects.ts";
 
 /**
  * Reads a complete list page by page, as it stands at one moment: all pages are of the version that the first had.
  * Throws where any page fails, `isGone` where the history that the pages need was forgotten meanwhile: start over.
+ * Where a page is more than is read, it goes on in smaller ones.
  */
 export async function listAll<T extends KubeObject>(
   client: ClusterClient,
@@ -13,8 +15,16 @@ export async function listAll<T extends KubeObject>(
 ): Promise<{ items: unknown[]; resourceVersion: string }> {
   const items: unknown[] = [];
   let token: string | undefined;
+  let { limit } = selection;
   for (;;) {
-    const page = await client.listPage(kind, { ...selection, continue: token }, signal && { signal });
+    let page: ListPage;
+    try {
+      page = await client.listPage(kind, { ...selection, limit, continue: token }, signal && { signal });
+    } catch (error) {
+      if (!isTooLarge(error) || limit <= 1) throw error;
+      limit = Math.ceil(limit / 8);
+      continue;
+    }
     signal?.throwIfAborted();
     for (const item of page.items) items.push(item);
     if (page.continue === undefined) return { items, resourceVersion: page.resourceVersion };
