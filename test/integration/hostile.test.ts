@@ -89,6 +89,25 @@ describe("a service that says an endpoint is not there, and lists it still", () 
   });
 });
 
+describe("a service that shows an endpoint, and lists it no longer", () => {
+  it("has the deletion wait that may not go on without it, which says so and what to do", async () => {
+    await using world = new SmallWorld([branch.branchID], 1);
+    world.declare(0, branch);
+    await world.settle(1);
+    world.host.instead = ({ method, path }) =>
+      method === "GET" && path.endsWith("/endpoints") ? reply(200, { endpoints: [] }) : undefined;
+    await world.clock.advance(60_000);
+    world.remove(0);
+    await world.clock.advance(120_000);
+    expect([world.isGone(0), reason(world, 0)]).toEqual([false, "Deleting"]);
+    expect(said(world.compute(0))).toMatch(/does not list endpoint .*Or set spec\.deletionPolicy to Retain/);
+
+    world.host.instead = undefined;
+    await world.clock.advance(120_000);
+    expect([world.isGone(0), world.endpoints]).toEqual([true, []]);
+  });
+});
+
 describe("a tenant whose key does not reach a project", () => {
   it.each([
     ["shows it no such project", "ProjectNotFound", refusal(404, "project not found")],

@@ -3,6 +3,7 @@ import { createEndpoint } from "./act/create.ts";
 import { meaningOf } from "./act/failures.ts";
 import type { Hands } from "./act/hands.ts";
 import { deleteEndpoint, patchEndpoint, restartEndpoint, restarted } from "./act/write.ts";
+import { unlistedMessage } from "./finalize.ts";
 import { shownReason } from "./observe/view.ts";
 import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { nextLook } from "./reasons.ts";
@@ -88,6 +89,9 @@ async function confirmGone(
     memory.listsCountAfter = clock.monotonic();
     const before = memory.deleted?.shown ?? 0;
     if (after === "deleted") memory.deleted = { endpointID, proved: false, shown: before + 1 };
+    // A deletion that waits says so.
+    else if (compute.metadata.deletionTimestamp !== undefined)
+      return shown(compute, "Deleting", unlistedMessage(endpointID));
     return unchanged(compute, nextLook("backoff", before));
   }
   if (answer.kind === "superseded") return unchanged(compute, 1);

@@ -138,3 +138,7 @@ export function deletedMessage(endpointID: string): string {
 export function stillListedMessage(endpointID: string): string {
   return `The service answers that endpoint ${endpointID} is deleted and lists it still. It is told again ever more rarely. Look there for what keeps it, or set spec.deletionPolicy to Retain to let the Compute go.`;
 }
+
+export function unlistedMessage(endpointID: string): string {
+  return `Deletion waits: the service does not list endpoint ${endpointID}, and shows it when it is asked for it. It is deleted as soon as it is listed, and the Compute goes once it is proved gone. Or set spec.deletionPolicy to Retain to let the Compute go.`;
+}
