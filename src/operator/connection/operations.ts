@@ -43,6 +43,7 @@ export class Operations {
   /** Of which nothing was heard for long: a status may remember them still. */
   readonly #givenUp = new Set<string>();
   #timer: Cancel | undefined;
+  #stopped = false;
   #delayMs: number = polling.firstMs;
   /** Once the service has answered the call it does not lack it: whatever it says to one is no more than a failure. */
   #hasAnswered = false;
@@ -101,6 +102,7 @@ export class Operations {
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#timer?.();
   }
 
@@ -120,7 +122,8 @@ export class Operations {
   #schedule(): void {
     this.#timer?.();
     this.#timer = undefined;
-    if (!this.#supported || this.#options.signal.aborted || this.#inProgress().length === 0) return;
+    const { signal } = this.#options;
+    if (this.#stopped || !this.#supported || signal.aborted || this.#inProgress().length === 0) return;
     this.#timer = this.#options.clock.after(this.#delayMs, () => void this.#poll());
     this.#delayMs = Math.min(polling.mostMs, this.#delayMs * polling.factor);
   }

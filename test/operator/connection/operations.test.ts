@@ -40,6 +40,21 @@ describe("operations that a write of ours set off", () => {
     expect([polls(), clock.pending]).toEqual([asked, 0]);
   });
 
+  test("are asked for no more once they are stopped, though an answer was still on its way", async () => {
+    const { clock, service, operations, polls } = following();
+    let answer = () => {};
+    service.script = () =>
+      new Promise((resolve) => {
+        answer = () => resolve(json(200, { operations: [operation()] }));
+      });
+    operations.follow([operation()]);
+    await clock.advance(300);
+    operations.stop();
+    answer();
+    await clock.advance(60_000);
+    expect([polls(), clock.pending]).toEqual([1, 0]);
+  });
+
   test("are polled soon, then more and more slowly", async () => {
     const { clock, operations, polls } = following([operation()]);
     operations.follow([operation()]);
