@@ -110,19 +110,19 @@ function whyKept({ endpoint: { id }, proof }: Link, claim: Claim): string | unde
 
 /** The endpoint is no longer listed: after our own DELETE its GET proves it gone; else as for any that is lost. */
 function goneOrNot(view: View, list: List, endpointID: string, deletedByUs: boolean): Step {
-  const { memory } = view;
-  const proved = deletedByUs ? memory.deleted?.proved : memory.missing?.proved;
-  if (proved === true) {
-    const message = deletedByUs ? `Endpoint ${endpointID} was deleted.` : `Endpoint ${endpointID} was already gone.`;
-    return { step: "release", event: "Deleted", message };
+  const { memory, compute } = view;
+  if (deletedByUs) {
+    if (memory.deleted?.proved !== true) return { step: "confirmGone", endpointID, after: "deleted" };
+    return { step: "release", event: "Deleted", message: `Endpoint ${endpointID} was deleted.` };
   }
-  if (deletedByUs) return { step: "confirmGone", endpointID, after: "deleted" };
+  // What is not there through another base URL or key is not proved gone by that.
   const elsewhere = massLoss(view, { ...list, vanished: { missing: 0, known: 0 } }, endpointID);
-  if (elsewhere !== undefined && !lossConfirmed(view.compute)) {
+  if (elsewhere !== undefined && !lossConfirmed(compute)) {
     const message = `Deletion waits: ${elsewhere} Or set spec.deletionPolicy to Retain.`;
     return tooNew(view, list, endpointID) ?? { step: "wait", reason: "MassLoss", message };
   }
-  return stepOfProof(view, list, endpointID) ?? { step: "hold" };
+  const gone = { step: "release", event: "Deleted", message: `Endpoint ${endpointID} was already gone.` } as const;
+  return stepOfProof(view, list, endpointID) ?? gone;
 }
 
 function stillListed({ memory }: View, endpointID: string): Step {

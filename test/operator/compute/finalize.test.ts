@@ -249,9 +249,12 @@ describe("an endpoint that was gone before it was deleted", () => {
     expect(plan(view({ compute: mine, list, memory: missing(10_000, true) }))).toMatchObject({ step: "release" });
   });
 
-  test("is not believed gone through another base URL or key than it was last seen through", () => {
+  test.each([
+    ["for ten seconds", false],
+    ["by its own GET either", true],
+  ])("is not believed gone through another base URL or key that does not show it %s", (_, proved) => {
     const elsewhere = going({ linked: "ep-one", status: { endpointID: "ep-one", observedThrough: "there" } });
-    expect(plan(view({ compute: elsewhere, memory: missing(10_000) }))).toMatchObject({
+    expect(plan(view({ compute: elsewhere, memory: missing(10_000, proved) }))).toMatchObject({
       step: "wait",
       reason: "MassLoss",
       message: expect.stringContaining("Retain"),
