@@ -171,6 +171,7 @@ export class Term {
     this.#stop.abort(new Error("the operator is stopping"));
     this.#connections.stop();
     for (const queue of Object.values(this.#queues)) queue.close();
+    this.#options.budgets.dismiss();
   }
 
   #queue(kind: Kind, reconcile: (uid: string) => Promise<number | undefined>, workers: number): PassQueue {

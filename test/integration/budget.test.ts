@@ -87,3 +87,16 @@ it("connections whose budget is spent keep no worker from the Computes of others
   await world.clock.advance(600_000);
   expect(Array.from({ length: index }, (_, one) => world.compute(one).status.endpointID)).not.toContain(undefined);
 });
+
+describe("an operator that stops", () => {
+  it("keeps no timer for what waits for the request budget: its process would not end", async () => {
+    const idle = new SmallWorld([place.branchID], 1);
+    await idle.clock.advance(5000);
+    await idle[Symbol.asyncDispose]();
+    const world = await spent();
+    world.declare(0, sized(2));
+    await world.clock.advance(5000);
+    await world[Symbol.asyncDispose]();
+    expect([idle.clock.pending, world.clock.pending]).toEqual([0, 0]);
+  });
+});

@@ -126,6 +126,15 @@ export class RequestBudget {
     this.giveBack();
   }
 
+  /** Whoever has a reservation wants nothing any more; where nobody waits besides, no timer is left. */
+  dismiss(): void {
+    const reserved = new Set(this.#reserved.values());
+    this.#reserved.clear();
+    this.#waiting = this.#waiting.filter((waiter) => !reserved.has(waiter));
+    for (const who of this.#kept.keys()) this.leave(who);
+    this.#admit();
+  }
+
   /** One request that was taken was not sent. */
   giveBack(): void {
     this.#fill();

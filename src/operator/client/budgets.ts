@@ -37,6 +37,11 @@ export class Budgets {
     if (shared?.users.delete(connectionUID) === true && shared.users.size > 0) apply(shared);
   }
 
+  /** A term has ended: nobody of it waits any more, and no timer keeps the process for them. */
+  dismiss(): void {
+    for (const { budget } of this.#shared.values()) budget.dismiss();
+  }
+
   /** One that nobody draws from and that a new one would equal. */
   #forgetRested(): void {
     for (const [through, { budget, users }] of this.#shared) {
