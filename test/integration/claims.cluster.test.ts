@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { conditions, inProgress, said, showing, stalled } from "./conditions/conditions.ts";
+import { conditions, inProgress, said, stalled } from "./conditions/conditions.ts";
 import { isReady } from "./support/scenario.ts";
 import { main, memberKey, preview, project, staging } from "./support/seeded-service.ts";
 import { useStage } from "./support/use-stage.ts";
@@ -95,19 +95,17 @@ describe.concurrent("a restart", () => {
   });
 
   it("while the project is busy waits, and is carried out once", async () => {
-    const shop = await stage().scenario({
-      endpoints: [{ id: "ep-other", branchID: preview }],
-      service: { timeScale: 0.2 },
-    });
+    const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");
-    shop.console("PATCH", `${endpoints}/ep-other`, { endpoint: { autoscaling_limit_max_cu: 4 } });
+    shop.faults({ kind: "423", method: "POST" });
     await shop.annotate("db", "restartedAt", "now");
+    const busy = await shop.reason("db", "ProjectBusy");
+    expect(conditions(busy)).toEqual(inProgress("ProjectBusy"));
+    shop.faults();
     await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
     const accepted = shop.calls.filter(({ path, status }) => path.endsWith("/restart") && status === 200);
     expect(accepted).toHaveLength(1);
-    const busy = showing(shop.history("db"), "ProjectBusy");
-    expect(conditions(busy)).toEqual(inProgress("ProjectBusy"));
   });
 
   it("whose reply was lost is not sent again where the service shows it", async () => {

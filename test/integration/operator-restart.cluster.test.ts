@@ -85,16 +85,14 @@ it("a restart whose reply was lost together with the operator is found in the op
 });
 
 it("a restart while the project is busy is carried out once, by whichever operator gets to it", async () => {
-  const shop = await stage().scenario({
-    endpoints: [{ id: "ep-other", branchID: preview }],
-    service: { timeScale: 0.3 },
-  });
+  const shop = await stage().scenario();
   await shop.compute("db");
   const { status } = await shop.ready("db");
-  shop.console("PATCH", `${endpoints}/ep-other`, { endpoint: { autoscaling_limit_max_cu: 4 } });
+  shop.faults({ kind: "423", method: "POST" });
   await shop.annotate("db", "restartedAt", "now");
   await shop.reason("db", "ProjectBusy");
   await stage().restartOperator();
+  shop.faults();
   await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
   const restarts = shop.calls.filter(({ path }) => path === `${endpoints}/${status.endpointID}/restart`);
   expect(restarts.filter((call) => call.status === 200)).toHaveLength(1);

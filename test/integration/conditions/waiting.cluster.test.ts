@@ -16,7 +16,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
   it("ProjectBusy, where another's change locks the project, and goes on by itself", async () => {
     const shop = await stage().scenario({
       endpoints: [{ id: "ep-other", branchID: preview }],
-      service: { timeScale: 0.1 },
+      service: { timeScale: 0.05 },
     });
     shop.console("PATCH", `${endpoints}/ep-other`, { endpoint: { autoscaling_limit_max_cu: 4 } });
     await shop.compute("db");
