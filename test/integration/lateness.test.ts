@@ -144,3 +144,18 @@ it("an endpoint that lists do not show yet is not taken for one of another servi
   expect(["MassLoss", "EndpointLost"].flatMap((reason) => world.events(reason))).toEqual([]);
   expect(world.writes).toEqual([create]);
 });
+
+it("what such a watch has not told, that the Compute is another shard's by now, the API server tells: nothing more is sent", async () => {
+  const slow = {
+    ...calm,
+    line: (path: string) => ({ kind: "delivered" as const, delayMs: path.includes("/computes") ? 60_000 : 0 }),
+  };
+  const settings = { selects: (labels: Readonly<Record<string, string>> = {}) => labels["shard"] !== "another" };
+  await using world = new SmallWorld([place.branchID], 1, {}, slow, settings);
+  world.declare(0, place);
+  while (world.writes.length === 0) await world.clock.advance(1000);
+  world.label(0, "shard", "another");
+  world.edit(0, { computeUnits: { min: 2, max: 2 } });
+  await world.clock.advance(120_000);
+  expect(world.writes).toEqual([create]);
+});

@@ -135,7 +135,8 @@ export class ComputeReconciler {
     const waited = now - (memory.ownWrite?.since ?? now);
     if (memory.ownWrite !== undefined && waited < deliveryMs) return deliveryMs - waited;
     const newest = memory.ownWrite === undefined ? compute : await this.#asked(compute, memory);
-    if (newest === undefined) return deliveryMs;
+    // Gone, or another shard's by now: the watch is about to say so.
+    if (newest === undefined || !this.#options.selects(newest)) return deliveryMs;
     const { namespace = "" } = newest.metadata;
     const { connectionRef, projectID } = newest.spec;
     const connection = this.#options.connections.view(namespace, connectionRef.name, projectID);
