@@ -23,7 +23,7 @@ export type Branch = z.infer<typeof Branch>;
 /** `GET …/branches`, one page of it. */
 export const BranchesAnswer = loose({
   branches: z.array(Branch),
-  pagination: z.looseObject({ next: z.string().optional() }).optional(),
+  pagination: loose({ next: z.string().optional() }).optional(),
 });
 export type BranchesAnswer = z.infer<typeof BranchesAnswer>;
 

@@ -25,7 +25,7 @@ export type Operation = z.infer<typeof Operation>;
 /** `GET …/operations`; pages end when a cursor is missing or a page is empty. */
 export const OperationsAnswer = loose({
   operations: z.array(Operation),
-  pagination: z.looseObject({ cursor: z.string().optional() }).optional(),
+  pagination: loose({ cursor: z.string().optional() }).optional(),
 });
 export type OperationsAnswer = z.infer<typeof OperationsAnswer>;
 

@@ -32,7 +32,7 @@ export type Project = z.infer<typeof Project>;
 export const ProjectsAnswer = loose({
   projects: z.array(Project),
   unavailable_project_ids: z.array(z.string()).optional(),
-  pagination: z.looseObject({ cursor: z.string().optional() }).optional(),
+  pagination: loose({ cursor: z.string().optional() }).optional(),
 });
 export type ProjectsAnswer = z.infer<typeof ProjectsAnswer>;
 

@@ -36,6 +36,13 @@ describe("answers are read loosely", () => {
     expect(parsed.endpoints).toEqual([bare]);
   });
 
+  it("so does a null cursor, with which many services end their last page", () => {
+    const pagination = { cursor: null, next: null };
+    expect(ProjectsAnswer.parse({ projects: [], pagination }).pagination?.cursor).toBeUndefined();
+    expect(OperationsAnswer.parse({ operations: [], pagination }).pagination?.cursor).toBeUndefined();
+    expect(BranchesAnswer.parse({ branches: [], pagination }).pagination?.next).toBeUndefined();
+  });
+
   test.each([
     ["without an endpoints array", {}],
     ["with null for the array", { endpoints: null }],
