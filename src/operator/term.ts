@@ -90,8 +90,9 @@ export class Term {
       onUnused: (project) => usage.forget(project),
       onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
     });
-    this.#claims = new ClaimIndex(({ metadata, spec }) =>
-      this.#connections.baseURLOf(metadata.namespace ?? "", spec.connectionRef.name),
+    this.#claims = new ClaimIndex(
+      ({ metadata, spec }) => this.#connections.baseURLOf(metadata.namespace ?? "", spec.connectionRef.name),
+      ({ metadata, spec }) => this.#connections.isUnreachable(metadata.namespace ?? "", spec.connectionRef.name),
     );
     this.#connectionReconciler = new ConnectionReconciler({
       cluster,

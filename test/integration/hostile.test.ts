@@ -113,6 +113,11 @@ describe("a tenant whose key does not reach a project", () => {
     ["shows it no such project", "ProjectNotFound", refusal(404, "project not found")],
     ["refuses its key", "Unauthorized", refusal(401, "supplied credentials do not pass authentication")],
     ["never hears of it, for it has none", "ConnectionNotReady", undefined],
+    [
+      "cannot be reached through its connection",
+      "ServiceUnavailable",
+      { status: 503, headers: {}, body: "a proxy's page" },
+    ],
     ["is not asked through it, since it is paused", "Paused", refusal(401, "supplied credentials do not pass")],
   ])(
     "keeps nobody from its branches and endpoints, though it is older, where the service %s",

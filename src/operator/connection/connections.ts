@@ -73,6 +73,13 @@ export class Connections {
     return connection && normalisedOf(connection);
   }
 
+  /** Whether the service was last found not to answer through a connection. */
+  isUnreachable(namespace: string, name: string): boolean {
+    const connection = this.#options.cache.connection(namespace, name);
+    const joined = connection && this.#joined.get(connection.metadata.uid);
+    return joined !== undefined && this.#sessions.get(joined)?.health.kind === "unreachable";
+  }
+
   view(namespace: string, name: string, projectID: string): ConnectionView {
     const connection = this.#options.cache.connection(namespace, name);
     if (connection === undefined) {

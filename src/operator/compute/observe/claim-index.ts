@@ -1,10 +1,13 @@
 import type { Change } from "../../cluster/store.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { isOutsider, type Rivals } from "./claims.ts";
+import { hadNothing, isOutsider, type Rivals } from "./claims.ts";
 import { endpointNamedBy, recordedID } from "./link.ts";
 
 /** Which service a Compute's connection leads to; undefined: none. */
 export type ServiceOf = (compute: Compute) => string | undefined;
+
+/** Whether no service answers through a Compute's connection. */
+export type Unreached = (compute: Compute) => boolean;
 
 type Place = readonly [index: Map<string, Set<string>>, key: string];
 
@@ -14,6 +17,7 @@ type Place = readonly [index: Map<string, Set<string>>, key: string];
  */
 export class ClaimIndex {
   readonly #serviceOf: ServiceOf;
+  readonly #unreached: Unreached;
   readonly #computes = new Map<string, Compute>();
   /** Where each stands in the indexes. */
   readonly #places = new Map<string, readonly Place[]>();
@@ -21,8 +25,9 @@ export class ClaimIndex {
   readonly #byEndpoint = new Map<string, Set<string>>();
   readonly #byProject = new Map<string, Set<string>>();
 
-  constructor(serviceOf: ServiceOf = () => undefined) {
+  constructor(serviceOf: ServiceOf = () => undefined, unreached: Unreached = () => false) {
     this.#serviceOf = serviceOf;
+    this.#unreached = unreached;
   }
 
   /** The Computes that could lay claim to endpoints of the same project of the same service. */
@@ -31,8 +36,10 @@ export class ClaimIndex {
     // Who goes through the same connection reaches what we reach, whatever its status still says.
     const sameConnection = (other: Compute) =>
       other.metadata.namespace === metadata.namespace && other.spec.connectionRef.name === spec.connectionRef.name;
+    // With a certificate authority that fits nowhere a connection leads to any service, and reaches none.
+    const isOutside = (other: Compute) => isOutsider(other) || (hadNothing(other) && this.#unreached(other));
     const among = (index: Map<string, Set<string>>, id?: string) =>
-      this.#read(index, this.#key(compute, id)).filter((other) => sameConnection(other) || !isOutsider(other));
+      this.#read(index, this.#key(compute, id)).filter((other) => sameConnection(other) || !isOutside(other));
     return {
       byUID: (uid) => this.#computes.get(uid),
       onBranch: (branchID) => among(this.#byBranch, branchID),

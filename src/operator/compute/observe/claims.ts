@@ -28,9 +28,12 @@ const outside: readonly (string | undefined)[] = [
  * there: it claims nothing, or anybody could keep others from their branches by naming them, with no key at all.
  */
 export function isOutsider(compute: Compute): boolean {
-  const { status } = compute;
-  if (status.observedThrough !== undefined || createMarkOf(compute) !== undefined) return false;
-  return outside.includes(conditionOf(status, "Ready")?.reason);
+  return hadNothing(compute) && outside.includes(conditionOf(compute.status, "Ready")?.reason);
+}
+
+/** Whether a Compute never saw an endpoint of its own at the service, nor sent for one. */
+export function hadNothing(compute: Compute): boolean {
+  return compute.status.observedThrough === undefined && createMarkOf(compute) === undefined;
 }
 
 /** Who holds what a Compute wants. */
