@@ -74,6 +74,9 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
     { ...flags, drainMs, ...(elects ? { lease } : {}) },
   );
   const health = flags.httpPort === 0 ? undefined : await serveHealth(operator, flags.httpPort);
+  if (flags.namesLease && !elects) {
+    log.warn({}, "A lease is named and none is held: another operator would work beside this one. Add --leader-elect");
+  }
   log.info({ server: connection.server, namespaces: flags.namespaces, leaderElection: elects }, "Started");
   await operator.run(signal);
   health?.close();

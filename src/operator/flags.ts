@@ -51,6 +51,8 @@ export function parseRunFlags(args: readonly string[]) {
     namespaces,
     selects: selects(selector),
     leaderElect: values["no-leader-elect"] === true ? false : values["leader-elect"],
+    /** Whether a lease was asked for by name. */
+    namesLease: values["lease-name"] !== undefined || values["lease-namespace"] !== undefined,
     leaseName: values["lease-name"] ?? leaseNameFor(selector, namespaces),
     leaseNamespace: values["lease-namespace"],
     httpPort: whole("--http-port", values["http-port"] ?? "8080", 0, 65_535),
