@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
+import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { ServiceProcess } from "../support/processes.ts";
 import { needsTools, pathOf } from "../tools/tools.ts";
@@ -118,8 +119,12 @@ describe("of what the documents type", () => {
       const complaints = output.split("\n").filter((said) => /error/i.test(said) && !said.includes("(NotFound)"));
       expect({ output, complaints }).toEqual({ output, complaints: [] });
       expect(output).toContain("deleted");
-      const again = await shells.kubectl.type(line.replace("kubectl delete", "kubectl apply"));
-      expect(again).toEqual({ output: again.output, status: 0 });
+      // Where the namespace took something along, kubectl does not wait for its end.
+      await eventually("what was deleted to be there again", async () => {
+        const again = await shells.kubectl.type(line.replace("kubectl delete", "kubectl apply"));
+        if (again.status !== 0 && !again.output.includes("is being terminated")) throw new Error(again.output);
+        return again.status === 0 || undefined;
+      });
     },
   );
 });
