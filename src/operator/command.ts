@@ -78,10 +78,13 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
     log.warn({}, "A lease is named and none is held: another operator would work beside this one. Add --leader-elect");
   }
   log.info({ server: connection.server, namespaces: flags.namespaces, leaderElection: elects }, "Started");
-  await operator.run(signal);
-  health?.close();
-  health?.closeAllConnections();
-  await Promise.all([serviceTransport.close(), clusterTransport.close()]);
+  try {
+    await operator.run(signal);
+  } finally {
+    health?.close();
+    health?.closeAllConnections();
+    await Promise.all([serviceTransport.close(), clusterTransport.close()]);
+  }
   log.info({}, "Stopped");
   return 0;
 }

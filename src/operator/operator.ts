@@ -94,6 +94,34 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
     });
   });
 
+  const lead = async (leadSignal: AbortSignal): Promise<void> => {
+    await caches.whenSynced(leadSignal).catch(() => {});
+    if (leadSignal.aborted) return;
+    const events = new EventRecorder({ client: cluster, clock, random, log, component: OPERATOR_NAME });
+    term = new Term({
+      cluster,
+      serviceTransport: ports.serviceTransport,
+      budgets,
+      brake,
+      beforeWrite: mayWrite,
+      caches,
+      clock,
+      random,
+      log,
+      metrics,
+      options: settings,
+      event: (kind, { metadata }, note) =>
+        events.record({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, note),
+    });
+    await term.run(leadSignal);
+    term = undefined;
+    // While the lease is still held: without it no event could be written any more.
+    const patience = new AbortController();
+    const giveUp = clock.after(2000, () => patience.abort());
+    await events.drain(patience.signal);
+    giveUp();
+  };
+
   return {
     metrics,
     unready() {
@@ -108,39 +136,17 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
       return stuck === undefined ? undefined : `${stuck.waiting} waiting, and no pass has ended for two minutes`;
     },
     async run(signal) {
-      const watching = caches.run(signal);
-      await leadership.run({
-        signal,
-        onStarted: async (leadSignal) => {
-          await caches.whenSynced(leadSignal).catch(() => {});
-          if (leadSignal.aborted) return;
-          const events = new EventRecorder({ client: cluster, clock, random, log, component: OPERATOR_NAME });
-          term = new Term({
-            cluster,
-            serviceTransport: ports.serviceTransport,
-            budgets,
-            brake,
-            beforeWrite: mayWrite,
-            caches,
-            clock,
-            random,
-            log,
-            metrics,
-            options: settings,
-            event: (kind, { metadata }, note) =>
-              events.record({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, note),
-          });
-          await term.run(leadSignal);
-          term = undefined;
-          // While the lease is still held: without it no event could be written any more.
-          const patience = new AbortController();
-          const giveUp = clock.after(2000, () => patience.abort());
-          await events.drain(patience.signal);
-          giveUp();
-        },
-      });
-      stop.abort(new Error("the operator has stopped"));
-      await watching;
+      // What fails here ends everything: a process that only watched would look well.
+      const over = new AbortController();
+      const running = AbortSignal.any([signal, over.signal]);
+      const watching = caches.run(running);
+      try {
+        await leadership.run({ signal: running, onStarted: lead });
+      } finally {
+        over.abort();
+        stop.abort(new Error("the operator has stopped"));
+        await watching;
+      }
     },
   };
 }

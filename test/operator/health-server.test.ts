@@ -19,12 +19,16 @@ class Probed implements AsyncDisposable {
   readonly server = new ApiServer({ clock: this.clock, random: seededRandom(1) });
   /** While set, no write is ever answered, whatever its deadline says: the worker that sent it is lost. */
   withheld: PromiseWithResolvers<void> | undefined;
+  /** Of the operator to the API server, watches included. */
+  requests = 0;
+  /** Why the operator ended by itself. */
+  failure: unknown;
   readonly #stop = new AbortController();
   #url = "";
   #close = () => {};
   #running: Promise<void> = Promise.resolve();
 
-  async start(): Promise<void> {
+  async start(settings: { readonly workers: number } = { workers: 4 }): Promise<void> {
     const operator = createOperator(
       {
         clusterTransport: this.#transport(),
@@ -36,7 +40,9 @@ class Probed implements AsyncDisposable {
       {
         namespaces: [],
         selects: () => true,
-        workers: 4,
+        get workers() {
+          return settings.workers;
+        },
         allowedBaseURLs: ["https://service.test/api/v2"],
         createSettleMs: minute,
         maxDeletesPerMinute: 60,
@@ -51,7 +57,9 @@ class Probed implements AsyncDisposable {
       server.close();
       server.closeAllConnections();
     };
-    this.#running = operator.run(this.#stop.signal);
+    this.#running = operator.run(this.#stop.signal).catch((error: unknown) => {
+      this.failure = error;
+    });
     await this.clock.advance(1000);
   }
 
@@ -78,16 +86,21 @@ class Probed implements AsyncDisposable {
     await this.clock.advance(minute);
     await this.#running;
     this.#close();
+    if (this.failure !== undefined) throw this.failure;
   }
 
   #transport(): ClusterTransport {
     const inner = new InMemoryClusterTransport(this.server, this.clock);
     return {
       request: async (request, options) => {
+        this.requests += 1;
         if (request.method !== "GET") await this.withheld?.promise;
         return inner.request(request, options);
       },
-      watch: (request, options) => inner.watch(request, options),
+      watch: (request, options) => {
+        this.requests += 1;
+        return inner.watch(request, options);
+      },
     };
   }
 
@@ -102,6 +115,22 @@ beforeEach(() => {
   probed = new Probed();
 });
 afterEach(() => probed[Symbol.asyncDispose]());
+
+it("an operator that fails as it begins to lead ends, and is not left to watch and to look well", async () => {
+  const failure = new Error("no term can begin");
+  for (const crd of ["computes", "serviceconnections", "computepools"]) probed.install(crd);
+  await probed.start({
+    get workers(): number {
+      throw failure;
+    },
+  });
+  await probed.clock.advance(minute);
+  expect(probed.failure).toBe(failure);
+  const { requests } = probed;
+  await probed.clock.advance(60 * minute);
+  expect(probed.requests).toBe(requests);
+  probed.failure = undefined;
+});
 
 describe("/readyz", () => {
   it("fails and names the kind whose CRD is missing, and succeeds once it is there", async () => {
