@@ -169,6 +169,7 @@ describe("once broken", () => {
     [117_989, "where no names are shown a primary that another has just made is adopted by nobody"],
     [118_595, "where no names are shown a copy adopts nothing that its original made and still has to delete"],
     [151_954, "where no names are shown what another had meanwhile is known to the next leader too"],
+    [174_663, "a status of a connection whose reply was lost is told again, though the same was told before"],
     [3564, "an edit of the maximum is sent with the minimum, which had drifted beyond it"],
   ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);

@@ -133,6 +133,8 @@ export class ConnectionReconciler {
       return;
     }
     const patch = guardedPatch(latest).setStatus(status).ops();
+    // Should no answer come, this may stand there or what stood before: no word is taken for said until one is.
+    this.#said.set(uid, { word: "", unseen: "" });
     const { metadata } = await cluster.patch(serviceConnectionKind, latest.metadata, patch, { subresource: "status" });
     const isSeen = cache.connectionByUID(uid)?.metadata.resourceVersion === metadata.resourceVersion;
     this.#said.set(uid, isSeen ? { word } : { word, unseen: metadata.resourceVersion });

@@ -88,6 +88,22 @@ describe("a changed key", () => {
   });
 });
 
+describe("a status whose reply was lost", () => {
+  test("is not left standing for what was told before: what is so now is told again", async () => {
+    const { cluster, pass, status } = setUp();
+    await pass();
+    const body = [{ op: "replace", path: "/data/api-key", value: "bmV3" }];
+    const path = `${secrets}/service`;
+    cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+    cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "lost", arriveMs: 0, afterMs: 0 } : undefined);
+    await expect(pass()).rejects.toThrow();
+    expect(status()).toMatchObject({ conditions: [{ reason: "Unreachable" }] });
+    cluster.fate = () => undefined;
+    await pass();
+    expect(status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
+  });
+});
+
 describe("the finalizers of connection and Secret", () => {
   test("stand while a Compute uses the connection, and not before", async () => {
     const { pass, use, finalizersOf } = setUp();
