@@ -96,7 +96,7 @@ describe("a status whose reply was lost", () => {
     const path = `${secrets}/service`;
     cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
     cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "lost", arriveMs: 0, afterMs: 0 } : undefined);
-    await expect(pass()).rejects.toThrow();
+    await expect(pass()).rejects.toThrow("no answer");
     expect(status()).toMatchObject({ conditions: [{ reason: "Unreachable" }] });
     cluster.fate = () => undefined;
     await pass();
