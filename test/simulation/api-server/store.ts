@@ -42,6 +42,11 @@ export class Store {
     return within(all, namespace);
   }
 
+  /** Every object of every resource. */
+  all(): KubeObject[] {
+    return [...this.#tables.values()].flatMap((table) => sorted([...table]));
+  }
+
   /** The same as it stood at an earlier revision, which must not be compacted yet. */
   listAt(resource: Resource, namespace: string | undefined, revision: number): readonly KubeObject[] {
     const past = new Map(this.#tables.get(resourceKey(resource)));

@@ -25,6 +25,8 @@ export interface RunOptions {
   plant?: Plant;
   /** Called when the script is over and everything is to come to rest. */
   onCalm?: () => void;
+  /** Called with the world as it is at the end, before it is closed. */
+  onEnd?: (world: World) => void;
 }
 
 /** How long it may take until all is well once faults have stopped. */
@@ -50,6 +52,7 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
     options.onCalm?.();
     if (world.promises.violations.length === 0) await comeToRest(world);
     const { violations } = world.promises;
+    options.onEnd?.(world);
     return {
       violations: [...violations],
       steps: world.witness.steps,
