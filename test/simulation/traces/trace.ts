@@ -6,7 +6,7 @@ import { play } from "../world/run.ts";
 import { scriptOf } from "../world/script.ts";
 import type { Plant, World } from "../world/world.ts";
 
-/** What one seed did: how many requests left the operators, a hash of them, and a hash of what was there at the end. */
+/** What one seed did: how many requests left the operators, and hashes of these and of what was there at the end. */
 export interface Trace {
   seed: number;
   requests: number;
@@ -16,7 +16,7 @@ export interface Trace {
   end: string;
 }
 
-/** Plays one seed and hashes what left the operators. `messages: false` leaves the text for people out of the hashes. */
+/** Plays one seed and hashes what left the operators. `messages: false` leaves out the text for people. */
 export async function traceOf(seed: number, options: { messages: boolean }): Promise<Trace> {
   const recorder = new Recorder(options.messages);
   let end = "";
