@@ -16,3 +16,8 @@ export function derivedUID(namespace: string, name: string): string {
     hex.slice(20, 32),
   ].join("-");
 }
+
+/** Whether a uid is of the derived form: an API server gives version 4. */
+export function isDerivedUID(uid: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(uid);
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from "vitest";
+import { derivedUID } from "../../src/cli/identity.ts";
+import { markerOf } from "../../src/operator/resources/names.ts";
+import { main, preview, staging } from "../service/support/shop.ts";
+import { Stage } from "./stage.ts";
+import { compute, connection, documents, pool } from "./texts.ts";
+
+/** A uid as an API server gives it. */
+const uid = (nth: number) => `0f6c1d1e-8d5b-4c57-9a3e-00000000000${nth}`;
+
+/** An endpoint as a cluster's operator makes it for the Compute with this uid. */
+function made(stage: Stage, nth: number, type: string, branch: string): string {
+  const { endpoint } = stage.shop.create({ branch_id: branch, type, name: markerOf(uid(nth)) });
+  stage.shop.finishOperations();
+  return endpoint.id;
+}
+
+describe("the manifests of a fleet that a cluster's operator runs", () => {
+  const fleet = documents(connection, compute("shop-preview"), pool("shop-readers", 2));
+
+  function running(stage: Stage): { primary: string; replicas: string[] } {
+    const primary = made(stage, 1, "read_write", preview);
+    return { primary, replicas: [2, 3].map((nth) => made(stage, nth, "read_only", main)) };
+  }
+
+  test("apply creates nothing, and says who keeps the computes and what to do", async () => {
+    using stage = new Stage();
+    const { primary } = running(stage);
+    const before = stage.shop.list().length;
+    const run = await stage.run("apply", ["-f", stage.file("shop.yaml", fleet), "--yes"]);
+    expect(run.status).toBe(1);
+    expect(stage.writes).toEqual([]);
+    expect(stage.shop.list()).toHaveLength(before);
+    expect(run.out).toContain("! shop/shop-readers-0  refuse   Conflict: A running operator keeps computes");
+    expect(run.out).toContain("kubectl get computes,computepools,serviceconnections,secrets -A -o yaml");
+    expect(run.out).toContain(primary);
+  });
+
+  test("plan says that a running operator keeps them, and never that no Compute owns one", async () => {
+    using stage = new Stage();
+    const { primary } = running(stage);
+    const run = await stage.run("plan", ["-f", stage.file("shop.yaml", fleet)]);
+    expect(run.status).toBe(1);
+    expect(run.out).toContain(
+      `! shop/shop-preview    refuse   PrimaryExists: A running operator keeps the primary of branch ${preview}`,
+    );
+    expect(run.out).toContain(primary);
+    expect(run.out).not.toContain("no Compute owns");
+    expect(run.out).toContain("Plan: 3 refused.");
+  });
+
+  test("a primary of the operator on the target branch of a move is called the operator's too", async () => {
+    using stage = new Stage();
+    const path = stage.file("a.yaml", documents(connection, compute("a", "", preview)));
+    expect((await stage.run("apply", ["-f", path, "--yes"])).status).toBe(0);
+    made(stage, 1, "read_write", staging);
+    const moved = stage.file("b.yaml", documents(connection, compute("a", "", staging)));
+    const run = await stage.run("plan", ["-f", moved]);
+    expect(run.out).toContain(`PrimaryExists: A running operator keeps the primary of branch ${staging}`);
+  });
+
+  test("changes of what apply made are still carried out in that project", async () => {
+    using stage = new Stage();
+    const path = stage.file("a.yaml", documents(connection, compute("a", "", preview)));
+    await stage.run("apply", ["-f", path, "--yes"]);
+    made(stage, 1, "read_only", main);
+    stage.file("a.yaml", documents(connection, compute("a", "disabled: true", preview)));
+    expect(await stage.run("apply", ["-f", path, "--yes"])).toMatchObject({ status: 0, err: "" });
+  });
+
+  test("what the operator made is not written to, not even where a manifest adopts it", async () => {
+    using stage = new Stage();
+    made(stage, 1, "read_write", preview);
+    const text = compute("a", "adopt: {branchPrimary: true}, disabled: true", preview);
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, text)), "--yes"]);
+    expect(run).toMatchObject({ status: 1, out: expect.stringContaining("Conflict: A running operator keeps") });
+    expect(stage.writes).toEqual([]);
+  });
+});
+
+describe("a project without a running operator's computes is applied to as before", () => {
+  const another = documents(connection, compute("b", "type: read_only", main));
+  const applied = (stage: Stage, text = another) => stage.run("apply", ["-f", stage.file("b.yaml", text), "--yes"]);
+
+  test("beside what apply made from other manifests", async () => {
+    using stage = new Stage();
+    stage.shop.create({ branch_id: main, type: "read_only", name: markerOf(derivedUID("shop", "elsewhere")) });
+    stage.shop.finishOperations();
+    expect((await applied(stage)).status).toBe(0);
+  });
+
+  test("beside the cluster's own Computes, where the manifests hold them", async () => {
+    using stage = new Stage();
+    made(stage, 1, "read_only", main);
+    const known = compute("a", "type: read_only", main, `uid: ${uid(1)}`);
+    expect((await applied(stage, documents(another, known))).status).toBe(0);
+  });
+
+  test("beside computes of an operator that is gone, which the manifests adopt by id", async () => {
+    using stage = new Stage();
+    const left = made(stage, 1, "read_only", main);
+    const known = compute("a", `type: read_only, adopt: {endpointID: ${left}}`, main);
+    expect((await applied(stage, documents(another, known))).status).toBe(0);
+  });
+
+  test("beside names that only look like an operator's", async () => {
+    using stage = new Stage();
+    stage.shop.create({ branch_id: main, type: "read_only", name: "k8s-cluster endpoint" });
+    stage.shop.finishOperations();
+    expect((await applied(stage)).status).toBe(0);
+  });
+});
