@@ -200,6 +200,23 @@ describe("a change", () => {
     await expect(acting.pass(self, seen({ disabled: false }))).rejects.toThrow("Rejected");
   });
 
+  test.each([
+    ["as long as the service asks", 30_000, 30_000],
+    ["no shorter than after any other 423", 100, 1000],
+  ])("that is refused with Retry-After waits %s", async (_, retryAfterMs, waitMs) => {
+    const { acting, self, seen } = standing({ disabled: true });
+    acting.answer = () => ({ ...refusal(423, "locked"), retryAfterMs });
+    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({
+      verdict: { reason: "ProjectBusy" },
+      lookInMs: waitMs,
+    });
+    await acting.cluster.clock.advance(waitMs - 1);
+    await expect(acting.pass(self, seen({ disabled: false }))).rejects.toThrow("ProjectBusy");
+    await acting.cluster.clock.advance(1);
+    await acting.pass(self, seen({ disabled: false }));
+    expect(acting.service.count("PATCH")).toBe(2);
+  });
+
   test("of unknown outcome has only newer lists believed", async () => {
     const { acting, self, seen } = standing({ disabled: true });
     await acting.cluster.clock.advance(500);

@@ -59,6 +59,15 @@ describe("of those that want to be the primary of one free branch", () => {
 describe("a branch that has a primary", () => {
   const holder = other({ created: younger, linked: "ep-one" });
   const held = madeBy(holder);
+  /** A primary that was to be on another branch already in its first generation, and reports that it is not. */
+  const reportingDrift = ({ generation }: { generation: number }) =>
+    other({
+      generation,
+      linked: "ep-one",
+      shows: "Drifted",
+      spec: { branchID: "br-next" },
+      status: { observedGeneration: 1, drift: [{ field: "branchID", ours: "br-next", theirs: "br-main" }] },
+    });
 
   test("which no Compute owns is told, with how to adopt it", () => {
     expect(plan(view({ endpoints: [endpoint()] }))).toMatchObject({
@@ -79,9 +88,16 @@ describe("a branch that has a primary", () => {
   test.each([
     ["is being deleted", other({ linked: "ep-one", deleting: true })],
     ["is to move away", other({ linked: "ep-one", spec: { branchID: "br-next" } })],
+    ["is to move away since an edit that is newer than the drift it reports", reportingDrift({ generation: 2 })],
   ])("is waited for while its holder %s", (_, leaving) => {
     const seen = madeBy(leaving, { branch_id: "br-main" });
     expect(plan(view({ endpoints: [seen], others: [leaving] }))).toMatchObject({ step: "wait", reason: "Creating" });
+  });
+
+  test("is not waited for while its holder is elsewhere and only reports that as drift", () => {
+    const stays = reportingDrift({ generation: 1 });
+    const seen = madeBy(stays, { branch_id: "br-main" });
+    expect(plan(view({ endpoints: [seen], others: [stays] }))).toMatchObject(conflict());
   });
 
   test("is waited for by one that moves there, until its holder is gone", () => {

@@ -27,6 +27,7 @@ describe("a create whose outcome is not known", () => {
   test.each([
     ["one list", seen(settleMs + 100, 100), "wait"],
     ["two lists, the second begun too early", seen(settleMs - 1), "wait"],
+    ["two lists, the second begun just before --create-settle and read after", seen(settleMs + 50), "wait"],
     ["no list before this one", seen(settleMs + 100, "never"), "wait"],
     ["two lists, the second begun --create-settle after the mark was first seen", seen(settleMs + 100), "create"],
   ])("of a replica: %s without the endpoint", (_, memory, step) => {

@@ -58,6 +58,13 @@ describe("the annotation restartedAt", () => {
     expect(planned(restarting({ status: { restartedAt: "second" } }))).toMatchObject({ step: "settled" });
   });
 
+  test("is not carried out again where the status that said so is lost, and the service shows nothing of restarts", () => {
+    const self = restarting();
+    const seen = { endpoints: [madeBy(self)], list: { lookedUp: [] } };
+    expect(plan(view({ compute: self, memory: { restarted: "second" }, ...seen }))).toEqual(done);
+    expect(plan(view({ compute: self, memory: { restarted: "first" }, ...seen }))).toEqual(send);
+  });
+
   test("means nothing when it is removed", () => {
     expect(planned(compute({ linked: "ep-one", status: { restartedAt: "first" } }))).toMatchObject({ step: "settled" });
   });
