@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { Id } from "./ids.ts";
 import { loose } from "./loose.ts";
+import { nameOf } from "./names.ts";
 
 /** The body of `POST /api_keys`. */
-export const ApiKeyCreate = z.strictObject({ key_name: z.string().min(1).max(64) });
+export const ApiKeyCreate = z.strictObject({ key_name: nameOf(64) });
 export type ApiKeyCreate = z.infer<typeof ApiKeyCreate>;
 
 /** The body of `POST /organizations/{id}/api_keys`; with `project_id` the key is scoped to that project. */
 export const OrganizationApiKeyCreate = z.strictObject({
-  key_name: z.string().min(1).max(64),
+  key_name: nameOf(64),
   project_id: Id.optional(),
 });
 export type OrganizationApiKeyCreate = z.infer<typeof OrganizationApiKeyCreate>;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { EndpointCreate } from "./endpoint.ts";
 import { Id } from "./ids.ts";
 import { loose } from "./loose.ts";
+import { nameOf } from "./names.ts";
 
 /** What the answers are made of; the service itself promises more of it than a reader may count on. */
 export const branchFields = {
@@ -31,7 +32,7 @@ export type BranchesAnswer = z.infer<typeof BranchesAnswer>;
 export const BranchCreate = z.strictObject({
   branch: z
     .strictObject({
-      name: z.string().min(1).max(256).optional(),
+      name: nameOf(256).optional(),
       parent_id: Id.optional(),
       protected: z.boolean().optional(),
     })

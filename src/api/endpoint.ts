@@ -2,6 +2,7 @@ import { z } from "zod";
 import { computeUnitSizes, computeUnitSizesInWords } from "./compute-units.ts";
 import { EndpointId, Id } from "./ids.ts";
 import { figure, loose, shortText } from "./loose.ts";
+import { nameOf } from "./names.ts";
 import { Operation } from "./operation.ts";
 import { defaultSuspend, longestSuspendSeconds, neverSuspend, shortestSuspendSeconds } from "./scale-to-zero.ts";
 
@@ -92,7 +93,7 @@ export type EndpointSettings = z.infer<typeof EndpointSettings>;
 
 /** The attributes that a client can set when it creates a compute and change later. */
 const attributes = {
-  name: z.string().min(1).max(64).optional(),
+  name: nameOf(64).optional(),
   autoscaling_limit_min_cu: ComputeUnits.optional(),
   autoscaling_limit_max_cu: ComputeUnits.optional(),
   suspend_timeout_seconds: SuspendTimeout.optional(),

@@ -28,6 +28,11 @@ export const refusals = {
       404,
       `not allowed to perform actions outside the project this key is scoped to; subject_project_id:"${projectId}"`,
     ),
+  notFromHere: () =>
+    new Refusal(
+      403,
+      "calls below /_ are answered to this machine alone: send them to localhost, without a proxy, and not from another site's page",
+    ),
   forbidden: (message: string) => new Refusal(403, message),
   secondPrimary: () => new Refusal(409, "read_write endpoint already exists", errorCodes.secondPrimary),
   projectBusy: () =>

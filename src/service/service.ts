@@ -7,7 +7,7 @@ import { check, nothing } from "./http/check.ts";
 import { answerWith, type Exchange } from "./http/exchange.ts";
 import { type Fault, FaultPlan, Faults } from "./http/faults.ts";
 import { localRoutes } from "./http/local-routes.ts";
-import { isLoopback, loopback } from "./http/loopback.ts";
+import { isFromElsewhere, isOnThisMachine, loopback } from "./http/loopback.ts";
 import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./http/message.ts";
 import { openApiDocument } from "./http/openapi.ts";
 import { RateLimiter } from "./http/rate-limit.ts";
@@ -142,16 +142,14 @@ export class Service {
   }
 
   #answerLocal(call: ServiceCall, at: number): ServiceReply {
-    const { method, path, remote = loopback } = call;
+    const { method, path } = call;
+    // Nothing here asks for a key: a page in the browser or a proxy on this machine must not reach it for others.
+    if (path.startsWith("/_") && (!isOnThisMachine(call) || isFromElsewhere(call))) throw refusals.notFromHere();
     if (path === "/_faults" && method === "PUT" && this.world.options.faults) {
       this.setFaults(check(Faults, parsedBody(call), "body"));
       return { status: 204, headers: {} };
     }
-    const match = found(this.#local, method, path);
-    if (path.startsWith("/_admin/") && !isLoopback(remote)) {
-      throw refusals.forbidden(`${path} is only answered on loopback, not to ${remote}`);
-    }
-    return this.#run(call, match, at, undefined);
+    return this.#run(call, found(this.#local, method, path), at, undefined);
   }
 
   #run(call: ServiceCall, { route, params }: Match<Route>, at: number, caller: Parameters<Route["run"]>[0]["caller"]) {
@@ -186,12 +184,17 @@ function found(router: Router<Route>, method: string, path: string): Match<Route
 
 function parsedBody({ body }: ServiceCall): unknown {
   if (body === undefined || body.trim() === "") return undefined;
+  if (escapedNull.test(body))
+    throw refusals.invalid("the request body has the character U+0000, which Postgres cannot keep");
   try {
     return JSON.parse(body);
   } catch {
     throw refusals.invalid("the request body is not JSON");
   }
 }
+
+/** U+0000 in a JSON text, where it is always escaped; a backslash that is itself escaped begins no escape. */
+const escapedNull = /(?<!\\)(?:\\\\)*\\u0000/;
 
 /** The id that the client gave its request; a client may, and finds it in the answer. */
 function requestIdOf({ headers }: ServiceCall): string | undefined {

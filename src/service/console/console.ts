@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/caller.ts";
+import { isFromElsewhere } from "../http/loopback.ts";
 import type { ServiceCall, ServiceReply } from "../http/message.ts";
 import type { Handled } from "../http/route.ts";
 import { Router } from "../http/router.ts";
@@ -7,9 +8,9 @@ import { Refusal, refusals } from "../refusal.ts";
 import type { Account } from "../store/accounts.ts";
 import type { World } from "../world.ts";
 import { Entrance, withCookie } from "./entrance.ts";
+import { formOf } from "./form.ts";
 import { type Frame, type Problem, pageReply, redirect } from "./frame.ts";
 import { html } from "./html.ts";
-import { formOf, isFromElsewhere } from "./origin.ts";
 import { problemOf } from "./problem.ts";
 import { consoleRoutes } from "./routes.ts";
 import { cookieIn, type Session, Sessions, takeCookie } from "./sessions.ts";

@@ -1,10 +1,10 @@
 import { authenticate } from "../accounts/caller.ts";
-import { loopback } from "../http/loopback.ts";
+import { isOnThisMachine, loopback } from "../http/loopback.ts";
 import type { ServiceCall, ServiceReply } from "../http/message.ts";
 import { Refusal } from "../refusal.ts";
 import type { World } from "../world.ts";
+import { formOf } from "./form.ts";
 import { type Problem, pageReply, redirect } from "./frame.ts";
-import { formOf, isOnThisMachine } from "./origin.ts";
 import { signInPage } from "./pages/sign-in.ts";
 import { cookieIn, type Sessions, setCookie } from "./sessions.ts";
 import type { Form } from "./visit.ts";

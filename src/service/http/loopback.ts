@@ -1,7 +1,44 @@
+import type { ServiceCall } from "./message.ts";
+
 /** Where a request comes from that does not say. */
 export const loopback = "127.0.0.1";
 
 /** Whether an address is of this machine alone. */
-export function isLoopback(address: string): boolean {
+function isLoopback(address: string): boolean {
   return /^(127\.|::1$|::ffff:127\.)/.test(address);
+}
+
+/** Headers that only a proxy adds. */
+const forwarding = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-forwarded-server",
+  "x-real-ip",
+] as const;
+
+/**
+ * Whether the caller runs on this machine and knows it: the address is a loopback one, and so is the name in `Host`.
+ * A foreign name that resolves to this machine does not count, nor does a proxy on it. A call without an address and
+ * without headers was made in this process.
+ */
+export function isOnThisMachine({ remote, headers }: ServiceCall): boolean {
+  if (forwarding.some((name) => headers?.[name] !== undefined)) return false;
+  const host = headers?.["host"];
+  if (host === undefined) return remote === undefined;
+  const name = host.replace(/:[0-9]+$/, "");
+  return isLoopback(remote ?? loopback) && /^(localhost|127(\.[0-9]{1,3}){3}|\[::1\])$/i.test(name);
+}
+
+/** Whether the browser itself says that a page of another site sent the request. Older browsers say nothing. */
+export function isFromElsewhere({ headers }: ServiceCall): boolean {
+  const { origin, host, "sec-fetch-site": site } = headers ?? {};
+  if (site !== undefined && site !== "same-origin" && site !== "none") return true;
+  return origin !== undefined && hostOf(origin) !== host;
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
 }

@@ -8,6 +8,9 @@ import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
 /** The longest request body that is read, in bytes. */
 const maxBodyBytes = 1_000_000;
 
+/** How long a request may take to come in whole, in milliseconds; then it is answered 408 and its connection ends. */
+const defaultRequestTimeoutMs = 30_000;
+
 /** How long a quiet connection stays open: longer than clients keep theirs, so that none writes into a closing one. */
 const keepAliveMs = 65_000;
 
@@ -47,12 +50,25 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** Where to listen, and how long a request may take to come in, in milliseconds. */
+export interface ListenOptions {
+  host: string;
+  port: number;
+  requestTimeoutMs?: number;
+}
+
 /** Listens; rejects with what the system says where it cannot. */
-export async function listen(app: Hono<Env>, { host, port }: { host: string; port: number }): Promise<Listening> {
+export async function listen(app: Hono<Env>, address: ListenOptions): Promise<Listening> {
+  const { host, port, requestTimeoutMs = defaultRequestTimeoutMs } = address;
   const server = createAdaptorServer({
     fetch: app.fetch,
     overrideGlobalObjects: false,
-    serverOptions: { keepAliveTimeout: keepAliveMs },
+    serverOptions: {
+      keepAliveTimeout: keepAliveMs,
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: requestTimeoutMs / 10,
+    },
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -72,16 +88,28 @@ function portOf(address: AddressInfo | string | null): number | undefined {
   return typeof address === "object" ? address?.port : undefined;
 }
 
-/** The whole request body, empty where there is none; `undefined` where it is too long. Rejects where it is cut off. */
-async function bodyOf({ env }: Context<Env>): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of env.incoming) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    length += chunk.length;
-    if (length <= maxBodyBytes) chunks.push(chunk);
-  }
-  return length > maxBodyBytes ? undefined : Buffer.concat(chunks).toString("utf8");
+/**
+ * The whole request body, empty where there is none; `undefined` as soon as it is known to be too long: the rest is not
+ * kept. Rejects where it is cut off.
+ */
+function bodyOf({ env: { incoming } }: Context<Env>): Promise<string | undefined> {
+  if (Number(incoming.headers["content-length"] ?? 0) > maxBodyBytes) return Promise.resolve(undefined);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const read = (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= maxBodyBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      incoming.off("data", read);
+      resolve(undefined);
+    };
+    incoming.on("data", read);
+    incoming.once("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+    incoming.once("error", reject);
+  });
 }
 
 function callOf({ req, env }: Context<Env>, body: string): ServiceCall {

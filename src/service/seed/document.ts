@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { EndpointCreate } from "../../api/endpoint.ts";
 import { branchIdPattern, endpointIdPattern, Id } from "../../api/ids.ts";
+import { nameOf } from "../../api/names.ts";
 import { plans } from "../store/accounts.ts";
 
 /** An object with these fields; one that it does not know is refused with those that it does. */
@@ -14,8 +15,8 @@ function record<T extends z.core.$ZodShape>(shape: T) {
   });
 }
 
-const Name = z.string().min(1).max(256);
-const Key = record({ name: z.string().min(1).max(64), key: z.string().regex(/^[\x21-\x7e]{1,200}$/) });
+const Name = nameOf(256);
+const Key = record({ name: nameOf(64), key: z.string().regex(/^[\x21-\x7e]{1,200}$/) });
 const Plan = z.enum(plans).default("free");
 
 const { branch_id: _, type, region_id: __, ...attributes } = EndpointCreate.shape.endpoint.shape;

@@ -1,6 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
-import { createApp, listen } from "../../../src/service/http/server.ts";
+import { createApp, type ListenOptions, listen } from "../../../src/service/http/server.ts";
 import { cryptoIds } from "../../../src/service/ids.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
@@ -25,7 +25,10 @@ export class ListeningShop implements AsyncDisposable {
   readonly sent: Sent[];
   readonly #close: () => Promise<void>;
 
-  static async start(options: Partial<ServiceOptions> = {}): Promise<ListeningShop> {
+  static async start(
+    options: Partial<ServiceOptions> = {},
+    listenOptions: Pick<ListenOptions, "requestTimeoutMs"> = {},
+  ): Promise<ListeningShop> {
     const core = createService({
       clock: realClock,
       random: Math.random,
@@ -43,7 +46,7 @@ export class ListeningShop implements AsyncDisposable {
       sent.push({ method: req.method, path: new URL(req.url).pathname, status: res.status, body: known });
     });
     recorder.route("/", createApp(core));
-    const listening = await listen(recorder, { host: "127.0.0.1", port: 0 });
+    const listening = await listen(recorder, { host: "127.0.0.1", port: 0, ...listenOptions });
     return new ListeningShop(core, `http://127.0.0.1:${listening.port}/api/v2`, sent, () => listening.close());
   }
 

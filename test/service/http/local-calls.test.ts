@@ -1,0 +1,55 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { ServiceCall } from "../../../src/service/http/message.ts";
+import { keys, primary, Shop } from "../support/shop.ts";
+
+let shop: Shop;
+beforeEach(() => {
+  shop = new Shop({ faults: true });
+});
+
+const calls: readonly ServiceCall[] = [
+  { method: "DELETE", path: "/_admin/organizations/org-shop/members/acc-bob" },
+  { method: "PUT", path: "/_faults", body: '[{"kind":"500"}]' },
+  { method: "POST", path: `/_connect/${primary}` },
+];
+
+const local = { host: "localhost:8090" };
+const refused: readonly [string, Pick<ServiceCall, "remote" | "headers">][] = [
+  ["from another machine", { remote: "192.0.2.7", headers: local }],
+  ["under a foreign name that was made to point here", { remote: "127.0.0.1", headers: { host: "evil.example:8090" } }],
+  ["under a name that only begins like a loopback one", { remote: "127.0.0.1", headers: { host: "127.0.0.1.nip.io" } }],
+  ["without a name", { remote: "127.0.0.1", headers: {} }],
+  ["from a page of another site", { remote: "127.0.0.1", headers: { ...local, origin: "http://evil.example" } }],
+  ["from a page of another port", { remote: "127.0.0.1", headers: { ...local, origin: "http://localhost:3000" } }],
+  ["from a page without an origin", { remote: "127.0.0.1", headers: { ...local, origin: "null" } }],
+  ["as the browser says of another site", { remote: "::1", headers: { ...local, "sec-fetch-site": "cross-site" } }],
+  ...["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"].map(
+    (name): [string, Pick<ServiceCall, "remote" | "headers">] => [
+      `through a proxy that adds ${name}`,
+      { remote: "127.0.0.1", headers: { ...local, [name]: "192.0.2.7" } },
+    ],
+  ),
+];
+
+describe.each(calls)("$method $path", (call) => {
+  it.each(refused)("is refused %s, and changes nothing", (_, from) => {
+    const before = shop.get(primary);
+    const reply = shop.core.call({ ...call, ...from });
+    expect([reply.status, reply.body]).toEqual([403, expect.stringContaining("to this machine alone")]);
+    expect(shop.get(primary)).toEqual(before);
+    expect(shop.core.world.store.accounts.members("org-shop")).toHaveLength(2);
+    const probe = { method: "GET", path: "/api/v2/auth", headers: { authorization: `Bearer ${keys.ana}` } };
+    expect(shop.core.exchange(probe)).toMatchObject({ reply: { status: 200 } });
+  });
+
+  it.each([
+    ["127.0.0.1", "localhost:8090"],
+    ["::ffff:127.0.0.1", "127.0.0.1:8090"],
+    ["::1", "[::1]:8090"],
+  ])("is answered to %s under %s", (remote, host) => {
+    expect(shop.core.call({ ...call, remote, headers: { host } }).status).toBeLessThan(300);
+    const headers = { host, origin: `http://${host}`, "sec-fetch-site": "same-origin" };
+    const again = { ...calls[2], method: "POST", path: `/_connect/${primary}`, remote, headers };
+    expect(shop.core.call(again).status).toBe(200);
+  });
+});
