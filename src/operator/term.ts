@@ -180,8 +180,10 @@ export class Term {
     const stopped = this.#stop.signal;
     const shared = { kind, clock, random, log, metrics, workers, reconcile, stopped };
     const cache = { compute: caches.computes, connection: caches.connections, pool: caches.pools }[kind];
-    const nameOf = (uid: string) => cache.byUid(uid)?.metadata ?? {};
-    return new PassQueue({ ...shared, nameOf, laneOf: (uid) => laneOf(kind, uid, caches) });
+    const departed = (compute: string) => this.#computes.departedCompute(compute);
+    const nameOf = (uid: string) =>
+      cache.byUid(uid)?.metadata ?? (kind === "compute" ? departed(uid)?.metadata : {}) ?? {};
+    return new PassQueue({ ...shared, nameOf, laneOf: (uid) => laneOf(kind, uid, caches, departed) });
   }
 
   #wake(kind: Kind, uids: Iterable<string>): void {

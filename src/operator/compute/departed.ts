@@ -81,6 +81,11 @@ export class DepartedComputes {
     return [...this.#departed.values()].map(({ last }) => last);
   }
 
+  /** The last that was known of one of them. */
+  of(uid: string): Compute | undefined {
+    return this.#departed.get(uid)?.last;
+  }
+
   /** Answers with the milliseconds until the next look, where one is due without news. */
   async reconcile(uid: string): Promise<number | undefined> {
     const departed = this.#departed.get(uid);

@@ -105,6 +105,11 @@ export class ComputeReconciler {
     return this.#departed.all;
   }
 
+  /** The last that was known of one of them. */
+  departedCompute(uid: string): Compute | undefined {
+    return this.#departed.of(uid);
+  }
+
   /** A complete list of the API server came in: it holds every write of ours that ended before, and may hide a gap. */
   relisted(): void {
     const now = this.#options.clock.monotonic();
