@@ -120,6 +120,11 @@ export class Session {
     return this.#watchers;
   }
 
+  /** How far apart lists of one project are at present, in milliseconds: at least the interval asked for. */
+  get refreshIntervalInForceMs(): number {
+    return this.#refreshIntervalMs;
+  }
+
   /** A connection uses this session on these terms; the lowest figures of all win. */
   join(connectionUID: string, terms: Terms): void {
     const before = this.#refreshIntervalMs;
