@@ -3,10 +3,13 @@ import { BehaviourReporter } from "./test/support/behaviour-reporter.ts";
 import { CountReporter } from "./test/support/count-reporter.ts";
 
 const counts = process.env["COMPUTE_OPERATOR_TEST_COUNTS"];
+const controlPlane = { globalSetup: ["test/control-plane/global-setup.ts"], hookTimeout: 120_000 };
 
 /**
- * `unit` needs nothing but Node; `browser` a Chromium (test/service/console/chromium.ts); `cluster` runs on the real
- * control plane of test/control-plane, one file at a time; so does `e2e`, whose processes mostly wait, three at a time.
+ * The name of a file says where it runs. `*.test.ts` needs nothing but Node and `*.cluster.test.ts` the real control
+ * plane of test/control-plane: `npm test` runs both. `*.verify.test.ts` takes longer or needs more, and belongs to
+ * `npm run verify`, as `*.cluster.verify.test.ts` does. Files on the shared control plane run one at a time, but for
+ * those below test/e2e, whose operators watch only their own namespace.
  */
 export default defineConfig({
   test: {
@@ -17,31 +20,58 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/**/*.cluster.test.ts", "test/**/*.browser.test.ts"],
+          exclude: ["test/**/*.cluster.test.ts", "test/**/*.verify.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
       },
-      { test: { name: "browser", include: ["test/**/*.browser.test.ts"], testTimeout: 300_000 } },
       {
         test: {
+          ...controlPlane,
           name: "cluster",
           include: ["test/**/*.cluster.test.ts"],
           exclude: ["test/e2e/**"],
-          globalSetup: ["test/control-plane/global-setup.ts"],
           testTimeout: 120_000,
-          hookTimeout: 120_000,
           fileParallelism: false,
           sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
+          ...controlPlane,
           name: "e2e",
           include: ["test/e2e/**/*.cluster.test.ts"],
-          globalSetup: ["test/control-plane/global-setup.ts"],
           testTimeout: 180_000,
+          maxWorkers: 3,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: "verify-unit",
+          include: ["test/**/*.verify.test.ts"],
+          exclude: ["test/**/*.cluster.verify.test.ts"],
+          testTimeout: 300_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          ...controlPlane,
+          name: "verify-cluster",
+          include: ["test/**/*.cluster.verify.test.ts"],
+          exclude: ["test/e2e/**"],
+          testTimeout: 120_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...controlPlane,
+          name: "verify-e2e",
+          include: ["test/e2e/**/*.cluster.verify.test.ts"],
+          testTimeout: 180_000,
           maxWorkers: 3,
           sequence: { groupOrder: 2 },
         },

@@ -13,13 +13,13 @@ describe.each([...pages])("%s", (page) => {
 
   it("names tests that exist, and npm scripts that package.json has", () => {
     expect(commands.map(testOf).filter((test) => !existsSync(test ?? ""))).toEqual([]);
-    const named = commands.flatMap(({ text }) => /^npm (?:run )?(\w+)/.exec(text)?.[1] ?? []);
+    const named = commands.flatMap(({ text }) => /^npm (?:run )?([\w:]+)/.exec(text)?.[1] ?? []);
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
 
   it("names only flags that the program behind an npm script knows", () => {
     for (const { text } of commands) {
-      const [, name = "", flags = ""] = /^npm run (\w+) -- (.*)/.exec(text) ?? [];
+      const [, name = "", flags = ""] = /^npm run ([\w:]+) -- (.*)/.exec(text) ?? [];
       const program = /^node (\S+\.ts)$/.exec(scripts[name] ?? "")?.[1];
       const source = program === undefined ? "" : readFileSync(program, "utf8");
       for (const [, flag = ""] of flags.matchAll(/--([a-z-]+)/g))

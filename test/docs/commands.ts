@@ -68,16 +68,18 @@ const played: Readonly<Record<string, string>> = {
  */
 const scripts: Readonly<Record<string, string>> = {
   test: ".ci/run",
+  verify: ".ci/run",
+  "verify:long": "test/checks/test-runs.test.ts",
   check: "package.json",
   format: "package.json",
   generate: "test/checks/crds.test.ts",
   demo: "test/e2e/demo.cluster.test.ts",
-  chaos: "test/e2e/storm.cluster.test.ts",
+  chaos: "test/e2e/storm.cluster.verify.test.ts",
   simulate: "test/simulation/seeds.test.ts",
   soak: "test/soak/figures.test.ts",
   bench: "test/bench/figures.test.ts",
   dashboard: "test/deploy/dashboard.test.ts",
-  screenshots: "test/service/console/console.browser.test.ts",
+  screenshots: "test/service/console/console.browser.verify.test.ts",
 };
 
 /** What cannot be run in a test, and what is done instead. */
@@ -97,14 +99,14 @@ export function testOf({ page, text, place }: Documented): string | undefined {
       return scripts[verb === "run" ? (text.split(" ")[2] ?? "") : verb];
     case "kubectl":
       return page === "README.md" && place === "block"
-        ? "test/docs/readme.cluster.test.ts"
-        : "test/docs/pages.cluster.test.ts";
+        ? "test/docs/readme.cluster.verify.test.ts"
+        : "test/docs/pages.cluster.verify.test.ts";
     case "helm":
-      return "test/docs/pages.cluster.test.ts";
+      return "test/docs/pages.cluster.verify.test.ts";
     case "compute-operator":
     case "node_modules/.bin/node":
     case "curl":
-      return "test/docs/service.test.ts";
+      return "test/docs/service.verify.test.ts";
     default:
       return undefined;
   }

@@ -7,7 +7,7 @@ import { blocksOf, wordsOf } from "./blocks.ts";
 import { commandsFor, filledIn, isMention } from "./commands.ts";
 import { Shell } from "./shell.ts";
 
-const commands = commandsFor("test/docs/service.test.ts").map(({ page, text }) => ({ page, text }));
+const commands = commandsFor("test/docs/service.verify.test.ts").map(({ page, text }) => ({ page, text }));
 const starts = (text: string) => text.startsWith("compute-operator service") && !text.includes("|");
 
 /** The service as a page starts it, on a free port, in a directory that has what the page speaks of. */

@@ -15,7 +15,7 @@ needsTools("helm");
 
 // What the documents type, typed: kubectl on one cluster, Helm on another, for the two would own the same objects.
 
-const commands = commandsFor("test/docs/pages.cluster.test.ts").map(({ page, text }) => ({
+const commands = commandsFor("test/docs/pages.cluster.verify.test.ts").map(({ page, text }) => ({
   page,
   text,
   line: filledIn(text),

@@ -1,0 +1,52 @@
+// `npm run verify:long` runs what takes longer than anybody waits for, one after another, and records each result in
+// docs/verify-long.md. A failure does not keep the next from running; the status is 1 if there was one.
+import { execFileSync, spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { flagsOf } from "../support/flags.ts";
+import { renewed } from "./page.ts";
+import { commandOf, type LongRun, longRuns } from "./runs.ts";
+
+const page = "docs/verify-long.md";
+const names = longRuns.map(({ name }) => name).join(", ");
+const usage = `Usage: npm run verify:long -- [NAME…]
+
+  NAME   one of ${names} (default: all, in this order)`;
+
+const { positionals } = flagsOf(usage, { allowPositionals: true, options: {} });
+const unknown = positionals.filter((name) => !longRuns.some((run) => run.name === name));
+if (unknown.length > 0) {
+  console.error(`There is no ${unknown.join(", ")}.\n\n${usage}`);
+  process.exit(1);
+}
+
+for (const run of longRuns) {
+  if (positionals.length > 0 && !positionals.includes(run.name)) continue;
+  console.log(`\n${run.name}: ${commandOf(run)}`);
+  const commit = commitNow();
+  const began = performance.now();
+  const { passed, said } = await finished(run);
+  const minutes = Math.round((performance.now() - began) / 60_000);
+  const result = { commit, date: new Date().toISOString().slice(0, 10), minutes, passed, said };
+  writeFileSync(page, renewed(readFileSync(page, "utf8"), longRuns, run.name, result));
+  if (!passed) process.exitCode = 1;
+}
+
+function finished({ script, flags, summary }: LongRun): Promise<{ passed: boolean; said: string }> {
+  const child = spawn("npm", ["run", "--silent", script, "--", ...flags], { stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    console.log(line);
+    said = summary?.exec(line)?.[1] ?? said;
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (status) => resolve({ passed: status === 0, said }));
+  });
+}
+
+function commitNow(): string {
+  const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
+  const changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", `:!${page}`) !== "";
+  return `${git("rev-parse", "--short", "HEAD")}${changed ? "+" : ""}`;
+}

@@ -1,0 +1,48 @@
+/** One of the programs of `npm run verify:long`. */
+export interface LongRun {
+  name: string;
+  /** The npm script, and what stands behind its `--`. */
+  script: string;
+  flags: readonly string[];
+  shows: string;
+  /** The line of its output that sums it up; its first group goes into docs/verify-long.md. */
+  summary?: RegExp;
+}
+
+/** Each fails by its exit status. */
+export const longRuns: readonly LongRun[] = [
+  {
+    name: "seeds",
+    script: "simulate",
+    flags: ["--seeds", "20000", "--from", "200001"],
+    shows: "the promises, in ten times as many simulated worlds as `npm run verify` plays",
+    summary: /^seeds (.*)$/,
+  },
+  {
+    name: "storm",
+    script: "chaos",
+    flags: ["operator"],
+    shows: "the promises, on real processes that are killed under 500 Computes",
+    summary: /^operator: (.*)$/,
+  },
+  {
+    name: "crashes",
+    script: "chaos",
+    flags: ["service"],
+    shows: "the service loses nothing that it answered, over 1,000 kills",
+    summary: /^service: (.*)$/,
+  },
+  {
+    name: "soak",
+    script: "soak",
+    flags: [],
+    shows: "an hour of churn leaves memory, handles and watches as they were",
+    summary: /^\| at the end \| (.*) \|$/,
+  },
+  { name: "bench", script: "bench", flags: [], shows: "latency, endpoint lists and fairness are below their limits" },
+];
+
+/** As a person types it. */
+export function commandOf({ script, flags }: Pick<LongRun, "script" | "flags">): string {
+  return [`npm run ${script}`, ...(flags.length > 0 ? ["--", ...flags] : [])].join(" ");
+}
