@@ -5,6 +5,7 @@ import { figure, loose, shortText } from "./loose.ts";
 import { nameOf } from "./names.ts";
 import { Operation } from "./operation.ts";
 import { defaultSuspend, longestSuspendSeconds, neverSuspend, shortestSuspendSeconds } from "./scale-to-zero.ts";
+import { entryByEntry, fieldByField, tolerant, wholly } from "./tolerant.ts";
 
 /** What a compute is for. */
 export const endpointTypes = ["read_write", "read_only"] as const;
@@ -14,13 +15,16 @@ export type EndpointType = (typeof endpointTypes)[number];
 export const endpointStates = ["init", "active", "idle"] as const;
 export type EndpointState = (typeof endpointStates)[number];
 
+/** The value of one Postgres setting. */
+const setting = z.string().max(8192);
+
 /** What the answers are made of; the service itself promises more of it than a reader may count on. */
 export const endpointFields = {
   id: EndpointId,
-  project_id: shortText.min(1),
   branch_id: shortText.min(1),
   type: shortText,
-  current_state: shortText,
+  project_id: shortText.optional(),
+  current_state: shortText.optional(),
   /** Present while a change of state is in progress. */
   pending_state: shortText.optional(),
   host: shortText.optional(),
@@ -32,7 +36,7 @@ export const endpointFields = {
   /** Seconds; see scale-to-zero.ts for -1 and 0. */
   suspend_timeout_seconds: z.number().optional(),
   settings: loose({
-    pg_settings: z.record(z.string(), z.string().max(8192)).optional(),
+    pg_settings: z.record(z.string(), setting).optional(),
     preload_libraries: z.looseObject({}).optional(),
   }).optional(),
   pooler_enabled: z.boolean().optional(),
@@ -51,12 +55,24 @@ export const endpointFields = {
 };
 
 /**
- * A compute as the service answers it. Required is what the operator cannot do without: an item that lacks any of it
- * makes the whole list unreadable. Everything else a service may lack (the specification alone shows no `name`, no
- * `suspend_timeout_seconds`, no `started_at`).
+ * A compute as the service answers it. Required is what says which endpoint it is and where it stands: an item that
+ * lacks any of it makes the whole list unreadable. Everything else a service may lack (the specification alone shows no
+ * `name`, no `suspend_timeout_seconds`, no `started_at`), and what cannot be read is left out.
  */
-export const Endpoint = loose(endpointFields);
+export const Endpoint = tolerant(endpointFields, {
+  settings: fieldByField({
+    pg_settings: entryByEntry(setting),
+    preload_libraries: wholly(z.looseObject({})),
+  }),
+});
 export type Endpoint = z.infer<typeof Endpoint>;
+
+/**
+ * Whether the name of an endpoint cannot be read. The name proves whose an endpoint is, so nothing is known of that.
+ */
+export function hasUnreadableName({ unreadable }: Endpoint): boolean {
+  return unreadable?.includes("name") === true;
+}
 
 /** `GET …/endpoints` of a project or a branch. A body without `endpoints` is not an answer. */
 export const EndpointsAnswer = loose({ endpoints: z.array(Endpoint) });

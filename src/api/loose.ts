@@ -8,7 +8,7 @@ export function loose<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess(withoutNulls, z.looseObject(shape));
 }
 
-function withoutNulls(value: unknown): unknown {
+export function withoutNulls(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const fields = Object.entries(value);
   if (fields.every(([, field]) => field !== null)) return value;

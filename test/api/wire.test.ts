@@ -43,10 +43,38 @@ describe("answers are read loosely", () => {
     expect(BranchesAnswer.parse({ branches: [], pagination }).pagination?.next).toBeUndefined();
   });
 
+  const long = "x".repeat(10_000);
+  test.each<[string, object, readonly string[], object]>([
+    ["a name of ten thousand characters", { name: long }, ["name"], {}],
+    ["a name that is an object", { name: {} }, ["name"], {}],
+    ["a state that is a number", { current_state: 7 }, ["current_state"], { current_state: undefined }],
+    ["settings that are a text", { settings: "none" }, ["settings"], {}],
+    [
+      "two settings of three",
+      { settings: { pg_settings: { a: 1, b: "2", c: long, d: null }, more: 1 } },
+      ["settings.pg_settings.a", "settings.pg_settings.c"],
+      { settings: { pg_settings: { b: "2" }, more: 1 } },
+    ],
+    [
+      "libraries that are a list",
+      { settings: { preload_libraries: [] } },
+      ["settings.preload_libraries"],
+      { settings: {} },
+    ],
+    ["a time in words", { suspend_timeout_seconds: "300" }, ["suspend_timeout_seconds"], {}],
+    ["nothing, whatever the service says of it", { unreadable: ["name"] }, [], {}],
+  ])("of one endpoint in a list is left out what cannot be read: %s", (_, odd, unreadable, left) => {
+    const [first, second] = EndpointsAnswer.parse({ endpoints: [bare, { ...bare, id: "ep-b", ...odd }] }).endpoints;
+    expect(first).toEqual(bare);
+    const told = unreadable.length === 0 ? {} : { unreadable };
+    expect(second).toEqual({ ...bare, id: "ep-b", ...left, ...told });
+  });
+
   test.each([
     ["without an endpoints array", {}],
     ["with null for the array", { endpoints: null }],
     ["with an item without id", { endpoints: [bare, { ...bare, id: undefined }] }],
+    ["with an item of no branch that can be read", { endpoints: [bare, { ...bare, branch_id: 7 }] }],
     ["with an item with an empty id", { endpoints: [{ ...bare, id: "" }] }],
     ["with an item cut off", { endpoints: [{ id: "ep-a" }] }],
     ["that is an error body", { code: "", message: "no" }],

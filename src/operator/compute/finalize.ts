@@ -1,3 +1,4 @@
+import { hasUnreadableName } from "../../api/endpoint.ts";
 import type { Compute } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
 import { type Claim, claimOnEndpoint } from "./observe/claims.ts";
@@ -77,6 +78,9 @@ function deletion(view: View, list: List): Step {
   if (links.link !== undefined) {
     const { endpoint } = links.link;
     const claim = claimOnEndpoint(compute, endpoint, rivals, list.endpoints);
+    if (claim.kind !== "taken" && links.link.proof === "none" && hasUnreadableName(endpoint)) {
+      return { step: "wait", reason: "ServiceUnavailable", message: unprovableMessage(endpoint.id) };
+    }
     const kept = whyKept(links.link, claim);
     if (kept !== undefined) {
       const message = `Endpoint ${endpoint.id} is kept: ${kept}.`;
@@ -129,6 +133,10 @@ function stillListed({ memory }: View, endpointID: string): Step {
   const again = (memory.answeredDeletes.get(endpointID)?.before ?? 0) > 0;
   const message = again ? stillListedMessage(endpointID) : deletedMessage(endpointID);
   return { step: "wait", reason: "Deleting", message };
+}
+
+function unprovableMessage(endpointID: string): string {
+  return `Deletion waits: the name of the endpoint, which says whether this Compute made it, cannot be read in the service's answers. Set spec.adopt.endpointID to have it deleted, or spec.deletionPolicy to Retain to keep it: ${endpointID}.`;
 }
 
 export function deletedMessage(endpointID: string): string {

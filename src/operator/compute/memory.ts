@@ -57,6 +57,8 @@ export interface Memory {
   looks: { reason: string; count: number; dueAt: number | undefined };
   /** The value of `restartedAt` that was last carried out: not to be sent again, should the status be lost. */
   restarted?: string;
+  /** What was last said of fields that cannot be read: an event says it once. */
+  unreadable?: string;
   /** Our finalizer was taken off. */
   released?: true;
   /** When the Compute came under this process's selector from outside. */

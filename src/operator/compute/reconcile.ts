@@ -19,8 +19,9 @@ import { annotation, isGuarded, type View } from "./observe/view.ts";
 import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
 import { plan } from "./plan.ts";
-import { report } from "./report.ts";
+import { endpointAfter, report } from "./report.ts";
 import type { Step } from "./step.ts";
+import { withUnreadable } from "./unreadable.ts";
 
 export interface ComputeReconcilerOptions {
   cluster: ClusterClient;
@@ -195,10 +196,11 @@ export class ComputeReconciler {
     });
     const whole = await bind(outcome, sight, errand, this.#binding);
     const asked = annotation(compute, "reconcileRequestedAt");
-    const reported = await report(whole.outcome, sight, whole.binding, this.#options, asked);
+    const told = withUnreadable(whole.outcome, endpointAfter(whole.outcome, sight), memory);
+    const reported = await report(told, sight, whole.binding, this.#options, asked);
     noteApplied(memory, reported);
     if (outcome.released) memory.released = true;
-    this.#options.onStep?.(step, reported, whole.outcome);
+    this.#options.onStep?.(step, reported, told);
     const { resourceVersion } = reported.metadata;
     // Let go, it is most likely gone: what the cache still shows of it is waited out like any version before our own.
     const written = outcome.released || resourceVersion !== compute.metadata.resourceVersion;

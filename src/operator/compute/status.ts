@@ -137,7 +137,7 @@ export function stateOf(endpoint: Endpoint, reason: string | undefined, deleting
   if (isProgress(reason)) return reason;
   if (endpoint.disabled === true) return "Disabled";
   if (endpoint.pending_state === "active" && endpoint.current_state !== "active") return "Starting";
-  switch (endpoint.current_state) {
+  switch (endpoint.current_state ?? "") {
     case "active":
       return "Active";
     case "idle":

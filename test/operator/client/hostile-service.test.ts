@@ -81,14 +81,8 @@ describe("an answer that is no use", () => {
     ["an id without ep-", JSON.stringify(endpoints(endpoint({ id: "quiet-river" })))],
     ["an id that leads elsewhere", JSON.stringify(endpoints(endpoint({ id: "ep-/../../../_admin" })))],
     ["an endless id", JSON.stringify(endpoints(endpoint({ id: `ep-${"x".repeat(5000)}` })))],
-    ["a host of a megabyte", JSON.stringify(endpoints(endpoint({ host: "x".repeat(1_000_000) })))],
-    [
-      "a size beyond all numbers",
-      JSON.stringify(endpoints(endpoint())).replace('"id"', '"autoscaling_limit_max_cu":1e308,"id"'),
-    ],
-    ["a number for a text", JSON.stringify(endpoints({ ...endpoint(), host: 7 }))],
-    ["a list for a text", JSON.stringify(endpoints({ ...endpoint(), branch_id: ["br-one"] }))],
-    ["a text for a size", JSON.stringify(endpoints({ ...endpoint(), autoscaling_limit_min_cu: "1" }))],
+    ["a list for the branch", JSON.stringify(endpoints({ ...endpoint(), branch_id: ["br-one"] }))],
+    ["a number for the type", JSON.stringify(endpoints({ ...endpoint(), type: 7 }))],
     ["an object for the list", JSON.stringify({ endpoints: { length: 1, 0: endpoint() } })],
     ["a text for the list", JSON.stringify({ endpoints: "[]" })],
     ["lists within lists", `{"endpoints":[${JSON.stringify(endpoint()).replace("{", `{"more":${deep(100_000)},`)}]}`],
@@ -99,6 +93,27 @@ describe("an answer that is no use", () => {
     const answer = await list();
     expect(answer).toMatchObject({ kind: "unavailable" });
     expect(JSON.stringify(answer).length).toBeLessThan(400);
+  });
+
+  test.each<[string, string, string]>([
+    ["a host of a megabyte", "host", JSON.stringify(endpoints(endpoint({ host: "x".repeat(1_000_000) })))],
+    [
+      "a size beyond all numbers",
+      "autoscaling_limit_max_cu",
+      JSON.stringify(endpoints(endpoint())).replace('"id"', '"autoscaling_limit_max_cu":1e308,"id"'),
+    ],
+    ["a number for a text", "host", JSON.stringify(endpoints({ ...endpoint(), host: 7 }))],
+    [
+      "a text for a size",
+      "autoscaling_limit_min_cu",
+      JSON.stringify(endpoints({ ...endpoint(), autoscaling_limit_min_cu: "1" })),
+    ],
+  ])("hides one field and not the list: %s", async (_, field, text) => {
+    service.behaviour = (__, response) => response.end(text);
+    const whole: Record<string, unknown> = { ...endpoint(), unreadable: [field] };
+    const { [field]: ___, ...rest } = whole;
+    expect(await list()).toMatchObject({ kind: "ok", value: [rest] });
+    expect(JSON.stringify(await list()).length).toBeLessThan(400);
   });
 
   test("brackets within a text are no depth", async () => {

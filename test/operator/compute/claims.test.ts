@@ -174,6 +174,14 @@ describe("an endpoint that two Computes hold", () => {
     expect(plan(view({ compute: b, endpoints: [endpoint()], others: [a] }))).toMatchObject(conflict("team/shop"));
   });
 
+  test("belongs to the older where its name cannot be read: it may be the maker's, so adopting takes it from nobody", () => {
+    const seen = endpoint({ unreadable: ["name"] });
+    const maker = compute({ linked: "ep-one" });
+    const adopter = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(view({ compute: maker, endpoints: [seen], others: [adopter] }))).toMatchObject({ step: "settled" });
+    expect(plan(view({ compute: adopter, endpoints: [seen], others: [maker] }))).toMatchObject(conflict("team/shop"));
+  });
+
   test("belongs to the adopter where it is linked, not to the one with the annotation alone", () => {
     const adopter = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
     const copy = compute({ linked: "ep-one" });

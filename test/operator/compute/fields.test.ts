@@ -95,6 +95,59 @@ describe("plain fields", () => {
   });
 });
 
+describe("fields that the service shows in a form that cannot be read", () => {
+  function unreadable(spec: Record<string, unknown>, seen: Partial<Endpoint>) {
+    const { differences, unechoed, unreadable: odd } = compare(compute({ spec }).spec, endpoint(seen));
+    expect(unechoed).toEqual([]);
+    return [differences.map(({ field }) => field), odd.map(({ field, send }) => [field, send])];
+  }
+
+  test.each<[Record<string, unknown>, Partial<Endpoint>, unknown]>([
+    [{ disabled: true }, { unreadable: ["disabled"] }, [[], [["disabled", { disabled: true }]]]],
+    [{ disabled: true }, { disabled: true, unreadable: ["pooler_mode", "name"] }, [[], []]],
+    [
+      { scaleToZero: { enabled: false }, pooler: { enabled: true } },
+      { pooler_enabled: false, unreadable: ["suspend_timeout_seconds"] },
+      [["pooler.enabled"], [["scaleToZero.enabled", { suspend_timeout_seconds: -1 }]]],
+    ],
+  ])("are no difference where the spec is %j and the endpoint %j", (spec, seen, expected) => {
+    expect(unreadable(spec, seen)).toEqual(expected);
+  });
+
+  const settings = { pg_settings: { a: "1" } };
+  const sent = { settings: { pg_settings: { a: "1", b: "2" } } };
+  test.each<[string, Record<string, string>, Partial<Endpoint>, unknown]>([
+    [
+      "ours alone",
+      { b: "2" },
+      { settings, unreadable: ["settings.pg_settings.b"] },
+      [[], [["postgresSettings", sent]]],
+    ],
+    ["another's, where ours are the same", { a: "1" }, { settings, unreadable: ["settings.pg_settings.c"] }, [[], []]],
+    [
+      "another's, where ours differ",
+      { b: "2" },
+      { settings, unreadable: ["settings.pg_settings.c"] },
+      [[], [["postgresSettings", undefined]]],
+    ],
+    [
+      "libraries, where ours differ",
+      { b: "2" },
+      { settings, unreadable: ["settings.preload_libraries"] },
+      [[], [["postgresSettings", undefined]]],
+    ],
+    ["all settings", { b: "2" }, { unreadable: ["settings"] }, [[], [["postgresSettings", undefined]]]],
+    [
+      "one of ours, where another differs",
+      { a: "2", b: "2" },
+      { settings, unreadable: ["settings.pg_settings.b"] },
+      [["postgresSettings"], [["postgresSettings", { settings: { pg_settings: { a: "2", b: "2" } } }]]],
+    ],
+  ])("are sent only where that wipes nothing: %s", (_, postgresSettings, seen, expected) => {
+    expect(unreadable({ postgresSettings }, seen)).toEqual(expected);
+  });
+});
+
 describe("Postgres settings", () => {
   const theirs = { pg_settings: { work_mem: "4MB", theirs: "1" }, preload_libraries: { use_defaults: true } };
 

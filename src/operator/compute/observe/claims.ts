@@ -1,4 +1,4 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
+import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { uidOfMarker } from "../../resources/names.ts";
@@ -127,7 +127,8 @@ function isLinkedTo(compute: Compute, endpoint: Endpoint, endpoints: EndpointInd
 /** Who made it comes first, also where only a note tells; then who was told to take it over. */
 function proofRank(compute: Compute, endpoint: Endpoint): number {
   const proof = proofOf(compute, endpoint);
-  if (proof === "none") return 2;
+  // It may carry our name: to adopt it takes it from nobody who is linked to it.
+  if (proof === "none") return hasUnreadableName(endpoint) ? 1 : 2;
   return proof === "adopted" ? 1 : 0;
 }
 

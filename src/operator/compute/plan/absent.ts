@@ -1,4 +1,4 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
+import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import { markerOf } from "../../resources/names.ts";
 import { claimOnBranch, claimOnEndpoint } from "../observe/claims.ts";
 import { createMarkOf } from "../observe/marks.ts";
@@ -29,7 +29,7 @@ const anothersCreateMs = 5_000;
 
 /** Where no names are shown, the primary may be what another's pending create made: then it is that one's. */
 function perhapsMade({ compute, rivals }: View, { markers }: List, primary: Endpoint): Step | undefined {
-  if (markers === "shown" || primary.name !== undefined) return undefined;
+  if (primary.name !== undefined || (markers === "shown" && !hasUnreadableName(primary))) return undefined;
   const maker = rivals
     .inProject()
     .filter(({ spec, metadata }) => spec.type === primary.type && metadata.uid !== compute.metadata.uid)
@@ -38,7 +38,7 @@ function perhapsMade({ compute, rivals }: View, { markers }: List, primary: Endp
   return {
     step: "wait",
     reason: "Creating",
-    message: `Endpoint ${primary.id} may be what ${who(maker)} has just made: this service shows no names. It is taken over as soon as it is sure that it is not.`,
+    message: `Endpoint ${primary.id} may be what ${who(maker)} has just made: its name is not shown. It is taken over as soon as it is sure that it is not.`,
     lookInMs: anothersCreateMs,
   };
 }

@@ -19,6 +19,8 @@ export interface Comparison {
   differences: readonly (Difference & { send: Attributes })[];
   /** Fields that the user set and the service does not show: nothing can be told of them. */
   unechoed: readonly { field: string; ours: string; send: Attributes }[];
+  /** Fields that the user set and the service shows in a form that cannot be read: whether they differ is not known. */
+  unreadable: readonly { field: string; ours: string; send: Attributes | undefined }[];
 }
 
 /** A field that the user set: what to send for it, and how it compares. `theirs` undefined: the service shows none. */
@@ -28,16 +30,23 @@ interface Field {
   theirs: string | undefined;
   equal: boolean;
   send: Attributes;
+  /** The service shows a part of it in a form that cannot be read. `unsendable`: to send it would wipe that part. */
+  unreadable?: "sendable" | "unsendable";
 }
 
 /** Compares only fields that the user set, both sides normalised. */
 export function compare(spec: ComputeSpec, endpoint: Endpoint): Comparison {
   const fields = fieldsOf(spec, endpoint);
   return {
-    differences: fields.flatMap(({ field, ours, theirs, equal, send }) =>
-      theirs === undefined || equal ? [] : [{ field, ours, theirs, send }],
+    differences: fields.flatMap(({ field, ours, theirs, equal, send, unreadable }) =>
+      theirs === undefined || equal || unreadable === "unsendable" ? [] : [{ field, ours, theirs, send }],
     ),
-    unechoed: fields.flatMap(({ field, ours, theirs, send }) => (theirs === undefined ? [{ field, ours, send }] : [])),
+    unechoed: fields.flatMap(({ field, ours, theirs, send, unreadable }) =>
+      theirs === undefined && unreadable === undefined ? [{ field, ours, send }] : [],
+    ),
+    unreadable: fields.flatMap(({ field, ours, send, unreadable }) =>
+      unreadable === undefined ? [] : [{ field, ours, send: unreadable === "unsendable" ? undefined : send }],
+    ),
   };
 }
 
@@ -61,6 +70,8 @@ export function merged(parts: readonly Attributes[]): Attributes {
 }
 
 function fieldsOf(spec: ComputeSpec, endpoint: Endpoint | undefined): Field[] {
+  const unreadable = endpoint?.unreadable ?? [];
+  const plain = plainAmong(unreadable);
   return [
     plain("branchID", spec.branchID, endpoint?.branch_id, (branch_id) => ({ branch_id })),
     plain("computeUnits.min", spec.computeUnits?.min, endpoint?.autoscaling_limit_min_cu, (cu) => ({
@@ -69,25 +80,36 @@ function fieldsOf(spec: ComputeSpec, endpoint: Endpoint | undefined): Field[] {
     plain("computeUnits.max", spec.computeUnits?.max, endpoint?.autoscaling_limit_max_cu, (cu) => ({
       autoscaling_limit_max_cu: cu,
     })),
-    scaleToZero(spec.scaleToZero, endpoint?.suspend_timeout_seconds),
+    scaleToZero(spec.scaleToZero, endpoint?.suspend_timeout_seconds, unreadable),
     plain("pooler.enabled", spec.pooler?.enabled, endpoint?.pooler_enabled, (on) => ({ pooler_enabled: on })),
     plain("pooler.mode", spec.pooler?.mode, endpoint?.pooler_mode, (mode) => ({ pooler_mode: mode })),
     plain("disabled", spec.disabled, endpoint?.disabled, (disabled) => ({ disabled })),
     plain("passwordlessAccess", spec.passwordlessAccess, endpoint?.passwordless_access, (on) => ({
       passwordless_access: on,
     })),
-    postgresSettings(spec.postgresSettings, endpoint?.settings),
+    postgresSettings(spec.postgresSettings, endpoint?.settings, unreadable),
   ].filter((field) => field !== undefined);
 }
 
-function plain<T extends string | number | boolean>(
-  field: string,
-  ours: T | undefined,
-  theirs: T | undefined,
-  send: (value: T) => Attributes,
-): Field | undefined {
-  if (ours === undefined) return undefined;
-  return { field, ours: String(ours), theirs: theirs?.toString(), equal: isSame(ours, theirs), send: send(ours) };
+/** What compares one field of the spec with one of the endpoint's, of which these cannot be read. */
+function plainAmong(unreadable: readonly string[]) {
+  return <T extends string | number | boolean>(
+    field: string,
+    ours: T | undefined,
+    theirs: T | undefined,
+    send: (value: T) => Attributes,
+  ): Field | undefined => {
+    if (ours === undefined) return undefined;
+    const sent = send(ours);
+    return {
+      field,
+      ours: String(ours),
+      theirs: theirs?.toString(),
+      equal: isSame(ours, theirs),
+      send: sent,
+      ...(Object.keys(sent).some((name) => unreadable.includes(name)) ? { unreadable: "sendable" } : {}),
+    };
+  };
 }
 
 /** Sizes lie a quarter of a compute unit apart, times whole seconds: what is nearer than this is rounding. */
@@ -99,7 +121,11 @@ function isSame(ours: unknown, theirs: unknown): boolean {
 }
 
 /** The service's 0 stands for its default of 300 seconds, and -1 for never. */
-function scaleToZero(ours: ComputeSpec["scaleToZero"], theirs: number | undefined): Field | undefined {
+function scaleToZero(
+  ours: ComputeSpec["scaleToZero"],
+  theirs: number | undefined,
+  unreadable: readonly string[],
+): Field | undefined {
   if (ours === undefined) return undefined;
   const after = ours.after === undefined ? undefined : secondsOf(ours.after);
   const wanted = ours.enabled ? (after ?? defaultSuspend) : neverSuspend;
@@ -113,6 +139,7 @@ function scaleToZero(ours: ComputeSpec["scaleToZero"], theirs: number | undefine
     theirs: theirs === undefined ? undefined : inWords(shown),
     equal: theirs !== undefined && equal,
     send: { suspend_timeout_seconds: wanted },
+    ...(unreadable.includes("suspend_timeout_seconds") ? { unreadable: "sendable" } : {}),
   };
 }
 
@@ -122,10 +149,17 @@ function inWords(seconds: number | "enabled" | undefined): string {
 }
 
 /** Only the user's settings are compared; what is sent holds the others too, or the service would drop them. */
-function postgresSettings(ours: ComputeSpec["postgresSettings"], settings: Endpoint["settings"]): Field | undefined {
+function postgresSettings(
+  ours: ComputeSpec["postgresSettings"],
+  settings: Endpoint["settings"],
+  unreadable: readonly string[],
+): Field | undefined {
   if (ours === undefined) return undefined;
   const theirs = settings?.pg_settings;
-  const names = Object.keys(ours).toSorted();
+  const odd = unreadable.filter((path) => path === "settings" || path.startsWith("settings."));
+  const names = Object.keys(ours)
+    .filter((name) => !odd.includes(settingPath(name)))
+    .toSorted();
   const differing = names.filter((name) => theirs === undefined || own(theirs, name) !== ours[name]);
   const shown = (values: Record<string, string>) =>
     differing.map((name) => `${name}=${own(values, name) ?? "(unset)"}`).join(", ");
@@ -137,7 +171,20 @@ function postgresSettings(ours: ComputeSpec["postgresSettings"], settings: Endpo
     send: {
       settings: { ...settings, pg_settings: { ...theirs, ...ours } },
     },
+    ...oddSettings(ours, odd, theirs !== undefined && differing.length === 0),
   };
+}
+
+/** Sent are whole settings: those of others that cannot be read would be lost. */
+function oddSettings(ours: Record<string, string>, odd: readonly string[], equal: boolean): Pick<Field, "unreadable"> {
+  const paths = Object.keys(ours).map(settingPath);
+  const others = odd.filter((path) => !paths.includes(path));
+  if (others.length > 0) return equal && others.length === odd.length ? {} : { unreadable: "unsendable" };
+  return odd.length > 0 ? { unreadable: "sendable" } : {};
+}
+
+function settingPath(name: string): string {
+  return `settings.pg_settings.${name}`;
 }
 
 function own(values: Record<string, string>, name: string): string | undefined {

@@ -141,7 +141,7 @@ export const changes: Rule = (view, list) => {
   const { edited, drift } = since(view);
   const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, view));
   const differences = withBothEnds(edits, comparison.differences);
-  const unechoed = edited ? comparison.unechoed : [];
+  const unechoed = edited ? [...comparison.unechoed, ...sendable(comparison, differences)] : [];
   if (differences.length === 0 && unechoed.length === 0) return undefined;
   const refused =
     notKept(differences, view) ?? tugOfWar(differences, edited, view) ?? blockedMove(differences, view, list);
@@ -177,7 +177,18 @@ function isToBeSent(
   return edited && !drift.some((told) => told.field === field && told.ours === ours);
 }
 
-function patchOf(link: Link, { differences, unechoed }: Comparison, edited: boolean): Step {
+/** What cannot be read is sent once for each generation, as what is not shown at all. */
+function sendable({ unreadable }: Comparison, differences: readonly Difference[]): Comparison["unechoed"] {
+  return unreadable.flatMap(({ field, ours, send }) =>
+    send === undefined || differences.some((difference) => difference.field === field) ? [] : [{ field, ours, send }],
+  );
+}
+
+function patchOf(
+  link: Link,
+  { differences, unechoed }: Pick<Comparison, "differences" | "unechoed">,
+  edited: boolean,
+): Step {
   const attributes: Attributes = merged([...differences, ...unechoed].map(({ send }) => send));
   const moves = attributes.branch_id !== undefined;
   return {

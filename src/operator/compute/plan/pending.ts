@@ -1,4 +1,4 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
+import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { sameService } from "../../resources/through.ts";
 import { holderOf, olderFirst } from "../observe/claims.ts";
@@ -52,13 +52,14 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   const deleting = compute.metadata.deletionTimestamp !== undefined;
   const mark = createMarkOf(compute);
   const unowned = unownedEndpoints(view, list);
+  const unreadable = unowned.filter(hasUnreadableName);
   const newcomers = unowned.filter((endpoint) => mayBeNew(view, endpoint));
   const [only] = newcomers;
   const noted = othersNoted(view, list);
   if (noted !== undefined) return { step: "remark", mark: noted };
   // A person who names one knows what the lists do not tell.
   const named = unowned.find(({ id }) => id === endpointNamedBy(compute));
-  if (list.markers !== "shown" && named !== undefined) {
+  if ((list.markers !== "shown" || unreadable.length > 0) && named !== undefined) {
     return { step: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
   }
   if (!throughTheSame(mark?.through, list)) {
@@ -68,6 +69,8 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
       message: `A create was sent through another base URL or key, its outcome is not known, and its endpoint is not listed here. Look for k8s-${compute.metadata.uid} there; then remove the annotation compute-operator.dev/pending-create.`,
     };
   }
+  if (unreadable.length > 0)
+    return { step: "wait", reason: "CreateUnknown", message: unreadableName(unreadable, deleting) };
   if (list.markers === "hidden" && newcomers.length === 1 && only !== undefined) {
     return takeNewcomer(view, list, only);
   }
@@ -174,6 +177,13 @@ export function isWhereCreated(compute: Compute, { id, branch_id }: Endpoint): b
 /** Of the create; a mark that does not say was made for the branch of the spec. */
 function branchOf({ branchID }: CreateMark, { spec }: Compute): string {
   return branchID === "" ? spec.branchID : branchID;
+}
+
+/** The name is what proves whose an endpoint is: where it cannot be read, no list proves that ours is not there. */
+function unreadableName(endpoints: readonly Endpoint[], deleting: boolean): string {
+  const ids = endpoints.map(({ id }) => id).toSorted();
+  const otherwise = deleting ? "let the Compute go" : "have another create sent";
+  return `A create was sent and its outcome is not known: the names of endpoints that it may have made cannot be read. Set spec.adopt.endpointID to the one that it made, or remove the annotation compute-operator.dev/pending-create to ${otherwise}: ${ids.join(", ")}.`;
 }
 
 function undecidable(newcomers: readonly Endpoint[], deleting: boolean): string {

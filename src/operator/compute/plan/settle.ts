@@ -24,11 +24,17 @@ export function settle(view: View, list: List): Step {
   const surplus = list.links.surplus.map(({ id }) => deleteDueInMs(view, id));
   const times = [mayArriveForMs(view, proof), ...surplus].filter((ms) => ms > 0);
   const look = times.length > 0 ? { lookInMs: Math.min(...times) } : {};
-  const drift = compare(compute.spec, endpoint).differences.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
+  const { differences, unreadable } = compare(compute.spec, endpoint);
+  const drift = differences.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
   if (drift.length > 0) {
     const what = drift.map(({ field, ours, theirs }) => `${field}: theirs ${theirs}, ours ${ours}`).join("; ");
     const message = `The service differs from the spec (${what}). driftPolicy is Report, so it is left: change the spec, or set driftPolicy to Correct.`;
     return { step: "settled", reason: "Drifted", message, drift, ...look };
+  }
+  if (unreadable.length > 0) {
+    const which = unreadable.map(({ field }) => field).join(", ");
+    const message = `The service shows ${which} in a form that cannot be read, so whether it is as declared is not known. Take it out of the spec, or ask the service's support about endpoint ${endpoint.id}.`;
+    return { step: "wait", reason: "ServiceUnavailable", message, ...look };
   }
   return { step: "settled", ...restingState(endpoint), drift: [], ...look };
 }
