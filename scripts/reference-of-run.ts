@@ -56,6 +56,8 @@ const connectionReasons: Record<ConnectionReason, string> = {
   InvalidSecret: "False | the Secret does not hold a usable key under that name",
   NotAllowed:
     "False | `spec.baseURL` is not among `--allowed-base-url`; or the API server refuses the finalizer that holds connection and Secret",
+  Deleting:
+    "False | it is being deleted and waits for the Computes and ComputePools that use it, which the message names; nothing new is created through it",
 };
 
 const poolReasons = {

@@ -7,7 +7,7 @@ import type { Secret } from "./connection/resolve.ts";
 import type { Kind } from "./lane-of.ts";
 import type { OperatorOptions } from "./options.ts";
 import type { Compute } from "./resources/compute.ts";
-import type { ComputePool } from "./resources/compute-pool.ts";
+import { type ComputePool, owningPool } from "./resources/compute-pool.ts";
 import { labels } from "./resources/names.ts";
 import type { ServiceConnection } from "./resources/service-connection.ts";
 
@@ -53,7 +53,7 @@ export class WatchNews implements Listeners {
     }
     wake("compute", woken);
     if (type !== "updated" || needOf(previous) !== needOf(object)) this.connectionsUsedBy(object, previous);
-    const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ComputePool");
+    const owner = owningPool(object);
     if (owner !== undefined) wake("pool", [owner.uid]);
     // Whoever owns it: its name stands in the way of the pool that would give it, or no longer does.
     const pool = type === "updated" ? undefined : caches.pools.get(namespace, poolNameIn(object));

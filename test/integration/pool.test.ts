@@ -2,7 +2,44 @@ import { expect, it } from "vitest";
 import { said } from "./conditions/conditions.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
-const pools = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computepools";
+const root = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
+const pools = `${root}/computepools`;
+
+/** Makes, or changes, the pool `db`, whose members are the Computes `db-0`, `db-1` and so on. */
+function declare(world: SmallWorld, replicas: number, template: Record<string, unknown> = {}): void {
+  const spec = { replicas, template: { projectID: "shop", branchID: "br-0-a", ...template } };
+  const pool = { apiVersion: "compute-operator.dev/v1alpha1", kind: "ComputePool", metadata: { name: "db" }, spec };
+  const found = world.server.handle({ method: "GET", path: `${pools}/db` });
+  if (found.status === 404) world.send("POST", pools, pool);
+  else world.send("PUT", `${pools}/db`, { ...world.send("GET", `${pools}/db`), spec });
+}
+
+const connectionOf = (world: SmallWorld, name: string) => world.send("GET", `${root}/serviceconnections/${name}`);
+
+it("a deleted connection says that it goes and which pool uses it, and is gone once the pool names another", async () => {
+  await using world = new SmallWorld(["br-0-a"], 1);
+  declare(world, 2);
+  await world.clock.advance(1000);
+  await world.settle(2);
+  world.send("DELETE", `${root}/serviceconnections/default`);
+  await world.clock.advance(10_000);
+  const [ready] = connectionOf(world, "default").status.conditions;
+  expect(ready).toMatchObject({ type: "Ready", status: "False", reason: "Deleting" });
+  expect(ready.message).toContain("use this connection: ComputePool db.");
+  declare(world, 3);
+  await world.clock.advance(10_000);
+  expect(said(world.compute(2))).toContain("Name another in spec.connectionRef of its ComputePool's template.");
+  const before = world.writes;
+  const { apiVersion, kind, spec } = connectionOf(world, "default");
+  world.send("POST", `${root}/serviceconnections`, { apiVersion, kind, metadata: { name: "second" }, spec });
+  declare(world, 3, { connectionRef: { name: "second" } });
+  await world.settle(3);
+  await world.clock.advance(10_000);
+  // The members that stood keep their endpoints; the one that waited has got its own.
+  expect(world.writes.slice(before.length)).toEqual(["POST /projects/shop/endpoints"]);
+  expect(world.server.handle({ method: "GET", path: `${root}/serviceconnections/default` }).status).toBe(404);
+  expect([0, 1, 2].map((index) => world.compute(index).spec.connectionRef.name)).toEqual(Array(3).fill("second"));
+});
 
 it("a replica of a pool adopts what a person says its create made, where no names are shown, and deletes it at its end", async () => {
   await using world = new SmallWorld(["br-0-a"], 1, { strictSpec: true });

@@ -1,4 +1,5 @@
 import type { Compute } from "../resources/compute.ts";
+import { owningPool } from "../resources/compute-pool.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
 import { isGuarded } from "./guards.ts";
@@ -25,11 +26,13 @@ export function leavingOf(
   if (users.length === 0) return undefined;
   const standing = users.filter((user) => user.metadata.deletionTimestamp === undefined);
   const endsByItself = standing.length === 0;
+  const pools = standing.some(owningPool);
   const those = endsByItself
     ? "the Computes that use this connection, which are being deleted and need it for that"
-    : `the Computes that use this connection: ${namesOf(standing)}`;
+    : `the Computes${pools ? " and ComputePools" : ""} that use this connection: ${namesOf(standing)}`;
   if (isLeaving({ metadata })) {
-    const cure = "Delete those too, or name another connection in their spec.connectionRef.";
+    const ofPools = pools ? ", a ComputePool's in its spec.template.connectionRef" : "";
+    const cure = `Delete those too, or name another connection in their spec.connectionRef${ofPools}.`;
     const message = `Deletion waits for ${those}.${endsByItself ? "" : ` ${cure}`}`;
     return { what: "ServiceConnection", message, endsByItself };
   }
@@ -43,9 +46,13 @@ function isLeaving(object: Pick<KubeObject, "metadata">): boolean {
   return object.metadata.deletionTimestamp !== undefined && isGuarded(object);
 }
 
-/** Sorted, as many as there is room for. */
+/** Sorted, as many as there is room for; the members of a pool by the pool, for only there can they be changed. */
 function namesOf(computes: readonly Compute[]): string {
-  const names = computes.map(({ metadata }) => metadata.name).toSorted();
+  const users = computes.map((compute) => {
+    const pool = owningPool(compute);
+    return pool === undefined ? compute.metadata.name : `ComputePool ${pool.name}`;
+  });
+  const names = [...new Set(users)].toSorted();
   const [first = "", ...rest] = names;
   let text = first;
   for (const name of rest) {

@@ -16,13 +16,14 @@ export function statusOf(
   leaving: Leaving | undefined,
   now: string,
 ): ServiceConnectionStatus {
-  const { reason, message } = verdictOn(connection, resolved, session);
+  const verdict = verdictOn(connection, resolved, session);
+  const { reason, message } = leaving === undefined ? verdict : whileLeaving(leaving, verdict);
   const observedGeneration = connection.metadata.generation ?? 0;
   const ready = {
     type: "Ready",
     status: reason === "Authenticated" ? "True" : "False",
     reason,
-    message: clippedMessage(leaving === undefined ? message : `${leaving.message} ${message}`),
+    message: clippedMessage(message),
     observedGeneration,
   };
   const projects = session?.projects ?? undefined;
@@ -33,6 +34,18 @@ export function statusOf(
     projectCount: projects?.length ?? connection.status.projectCount,
     projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
   };
+}
+
+/** What a connection says while it, or its Secret, is being deleted and still used. */
+function whileLeaving(
+  { what, message }: Leaving,
+  { reason, message: own }: ReturnType<typeof verdictOn>,
+): ReturnType<typeof verdictOn> {
+  // Nothing new is made through a connection that goes, so it is not ready, whatever the service says of its key.
+  if (what === "ServiceConnection") {
+    return { reason: "Deleting", message: reason === "Authenticated" ? message : `${message} ${own}` };
+  }
+  return { reason, message: `${message} ${own}` };
 }
 
 /** What a status says by this process's own knowledge, without what it only leaves as it stands, and without times. */

@@ -10,7 +10,9 @@ export type ConnectionReason =
   | "Unreachable"
   | "NotAllowed"
   | "SecretNotFound"
-  | "InvalidSecret";
+  | "InvalidSecret"
+  /** It is being deleted, and Computes still use it. */
+  | "Deleting";
 
 /** What there is to say of a connection: reason and message of its condition. */
 export function verdictOn(

@@ -2,17 +2,11 @@ import { z } from "zod";
 import { commonFields } from "./compute-spec.ts";
 import { conditions } from "./condition.ts";
 import { observedGeneration } from "./fields.ts";
-import { type Parsed, parseWith } from "./object.ts";
+import { API_VERSION } from "./names.ts";
+import { type KubeObject, type OwnerReference, type Parsed, parseWith } from "./object.ts";
 import { type Declared, declared, ownKind } from "./own-kind.ts";
-import { immutable, withRules } from "./rule.ts";
 
-const template = z.object({
-  ...commonFields,
-  connectionRef: withRules(
-    commonFields.connectionRef,
-    immutable("template.connectionRef", "make another ComputePool for another connection"),
-  ).describe("ServiceConnection through which the service is reached. Immutable."),
-});
+const template = z.object(commonFields);
 
 export const computePoolSpec = z.object({
   // More than any branch has; without a bound one mistyped number would fill cluster and service.
@@ -43,6 +37,11 @@ export type ComputePoolStatus = z.output<typeof computePoolStatus>;
 export type ComputePool = Declared<ComputePoolSpec, ComputePoolStatus>;
 
 export const computePoolKind = ownKind<ComputePool>("ComputePool", "computepools");
+
+/** The owner reference to the ComputePool that a Compute is a member of. */
+export function owningPool({ metadata }: Pick<KubeObject, "metadata">): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ kind, apiVersion }) => kind === "ComputePool" && apiVersion === API_VERSION);
+}
 
 const computePool = declared(computePoolSpec, computePoolStatus);
 

@@ -85,7 +85,9 @@ export const serviceConnectionStatus = z.object({
   observedGeneration,
   conditions: conditions
     .optional()
-    .describe("Ready: Authenticated, Unauthorized, Unreachable, SecretNotFound, InvalidSecret or NotAllowed."),
+    .describe(
+      "Ready: Authenticated, Unauthorized, Unreachable, SecretNotFound, InvalidSecret, NotAllowed or Deleting.",
+    ),
   keyType: z
     .string()
     .optional()

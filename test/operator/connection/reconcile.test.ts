@@ -192,61 +192,6 @@ describe("the finalizers of connection and Secret", () => {
   });
 });
 
-describe("a deletion that waits", () => {
-  const ready = ({ status }: ReturnType<typeof setUp>) => conditionOf(status() ?? {}, "Ready")?.message;
-
-  test("of a connection says who uses it and what to do, on the condition and once as an event", async () => {
-    const world = setUp();
-    world.use("db");
-    world.use("cache");
-    await world.pass();
-    world.remove(`${ours}/serviceconnections/default`);
-    await world.pass();
-    const said =
-      "Deletion waits for the Computes that use this connection: cache, db. Delete those too, or name another connection in their spec.connectionRef.";
-    expect(ready(world)).toBe(`${said} The service accepts the API key.`);
-    expect(world.told).toEqual([`ServiceConnection default Deleting: ${said}`]);
-    world.remove(`${ours}/computes/cache`);
-    await world.pass();
-    expect(ready(world)).toContain("use this connection: db. Delete");
-    expect(world.told).toHaveLength(1);
-  });
-
-  test("of the Secret is told too, on the Secret itself", async () => {
-    const world = setUp();
-    world.use();
-    await world.pass();
-    world.remove(`${secrets}/service`);
-    await world.pass();
-    const said =
-      'Secret "service" is being deleted, which waits for the Computes that use this connection: db. Name another Secret in spec.apiKeySecretRef; or delete those, or name another connection in theirs.';
-    expect(ready(world)).toBe(`${said} The service accepts the API key.`);
-    expect(world.told).toEqual([`Secret service Deleting: ${said}`]);
-  });
-
-  test("ends by itself where the Computes are being deleted too, which is no event", async () => {
-    const world = setUp();
-    world.use("db", ["compute-operator.dev/endpoint"]);
-    await world.pass();
-    for (const path of [`${ours}/computes/db`, `${ours}/serviceconnections/default`]) world.remove(path);
-    await world.pass();
-    expect(ready(world)).toMatch(
-      /^Deletion waits for the Computes .* which are being deleted and need it for that\. The/,
-    );
-    expect(world.told).toEqual([]);
-  });
-
-  test("names as many of its users as there is room for", async () => {
-    const world = setUp();
-    for (let n = 0; n < 40; n += 1) world.use(`compute-${"x".repeat(100)}-${n}`);
-    await world.pass();
-    world.remove(`${ours}/serviceconnections/default`);
-    await world.pass();
-    expect(ready(world)).toMatch(/: compute-x+-0, compute-x+-1, compute-x+-10 and others\. Delete those too/);
-    expect(Buffer.byteLength(ready(world) ?? "")).toBeLessThan(1024);
-  });
-});
-
 describe("a service that takes the key and lists no projects", () => {
   test.each([
     [400, "org_id is required", undefined, "True", "org_id is required. Name the organization in spec.organizationID."],

@@ -103,11 +103,11 @@ export function setUp(more: Record<string, unknown> = {}) {
       await clock.settle();
     }
   };
-  const use = (name = "db", finalizers: string[] = []) =>
+  const use = (name = "db", finalizers: string[] = [], ownerReferences: object[] = []) =>
     post(`${ours}/computes`, {
       apiVersion,
       kind: "Compute",
-      metadata: { name, finalizers },
+      metadata: { name, finalizers, ownerReferences },
       spec: { projectID: "shop", branchID: "br-main" },
     });
   const finalizersOf = () => ({

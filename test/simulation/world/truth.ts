@@ -31,12 +31,14 @@ function untrue(compute: KubeObject, { endpoints }: Scene): string[] {
   return wrong;
 }
 
-/** What a connection says of a service that is there for everybody again. */
+/** What a connection says of a service that is there for everybody again; one that is being deleted says that. */
 export function untrueConnections(connections: readonly KubeObject[]): string[] {
-  return connections
-    .map((connection) => [connection.metadata.name, conditionOf(connection, "Ready")?.reason] as const)
-    .filter(([, reason]) => reason !== "Authenticated")
-    .map(([name, reason]) => `connection ${name} says ${String(reason)}, and the service answers`);
+  return connections.flatMap((connection) => {
+    const { name, deletionTimestamp } = connection.metadata;
+    const reason = conditionOf(connection, "Ready")?.reason;
+    const expected = deletionTimestamp === undefined ? "Authenticated" : "Deleting";
+    return reason === expected ? [] : [`connection ${name} says ${String(reason)}, and it should be ${expected}`];
+  });
 }
 
 function fieldsOf(endpoint: StoredEndpoint): [string, unknown][] {

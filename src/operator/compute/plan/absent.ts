@@ -1,4 +1,5 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
+import { owningPool } from "../../resources/compute-pool.ts";
 import { markerOf } from "../../resources/names.ts";
 import { claimOnBranch, claimOnEndpoint } from "../observe/claims.ts";
 import { createMarkOf } from "../observe/marks.ts";
@@ -88,8 +89,8 @@ export const creation: Rule = (view, list) => {
   const blocked = type === "read_write" ? occupied(view, list) : undefined;
   if (blocked !== undefined) return blocked;
   if (list.terminating) {
-    const message =
-      "The ServiceConnection is being deleted: nothing new is created through it. Name another in spec.connectionRef.";
+    const where = owningPool(compute) === undefined ? "" : " of its ComputePool's template";
+    const message = `The ServiceConnection is being deleted: nothing new is created through it. Name another in spec.connectionRef${where}.`;
     return { step: "wait", reason: "ConnectionNotReady", message };
   }
   // Only among the nameless ones is it looked for by them; and an annotation has no room for thousands of ids.
