@@ -20,7 +20,8 @@ interface Surroundings {
   cluster: Cluster;
   versions: Versions;
   network: Network;
-  namespace: string;
+  /** The name of a namespace that the operator watches, and nobody else has. */
+  newNamespace: () => string;
   /** What the names of its services end in. */
   hosts: string;
 }
@@ -38,9 +39,9 @@ export class Scenario {
   constructor(around: Surroundings, options: ScenarioOptions) {
     this.#around = around;
     this.#options = options;
-    this.namespace = around.namespace;
+    this.namespace = around.newNamespace();
     this.cluster = around.cluster;
-    const name = `${around.namespace}.${around.hosts}`;
+    const name = `${this.namespace}.${around.hosts}`;
     this.baseURL = `http://${name}/api/v2`;
     this.#host = around.network.connect(name, newService(options));
   }
@@ -50,7 +51,7 @@ export class Scenario {
   }
 
   /** Another namespace with a connection to the same service. */
-  async addNamespace(name = `compute-${randomBytes(4).toString("hex")}`): Promise<string> {
+  async addNamespace(name = this.#around.newNamespace()): Promise<string> {
     await this.cluster.createNamespace(name);
     this.#namespaces.push(name);
     await this.cluster.create("Secret", name, keySecret(goodKey));

@@ -15,6 +15,9 @@ import { Versions } from "./versions.ts";
 /** How much faster than life the operator's timers run: a refresh interval of 5 s is over in one. */
 const speed = 5;
 
+/** How many namespaces the scenarios of one stage may have: the operator is told of all of them when it starts. */
+const mostNamespaces = 20;
+
 export interface StageOptions extends Partial<OperatorSettings> {
   /** Of the control plane; the one that the run shares where left out. */
   kubeconfig?: string;
@@ -22,8 +25,9 @@ export interface StageOptions extends Partial<OperatorSettings> {
 
 /**
  * The operator in this process, over the real API server, quick timers and services in the same process: many
- * scenarios at once, each with a namespace and a service of its own. At its end it checks every version that any
- * Compute has had: none may have been Ready for a generation that was not carried out.
+ * scenarios at once, each with a namespace and a service of its own. The operator watches only these namespaces, so
+ * that several stages share a control plane. At its end a stage checks every version that any Compute has had: none may
+ * have been Ready for a generation that was not carried out.
  */
 export class Stage implements AsyncDisposable {
   readonly network = new Network();
@@ -35,6 +39,7 @@ export class Stage implements AsyncDisposable {
   readonly #settings: OperatorSettings;
   readonly #scenarios: Scenario[] = [];
   readonly #hosts = `${randomBytes(3).toString("hex")}.test`;
+  readonly #unused = Array.from({ length: mostNamespaces }, () => `compute-${randomBytes(4).toString("hex")}`);
   #stop = new AbortController();
   #operator: Operator | undefined;
   #running: Promise<void>;
@@ -46,7 +51,7 @@ export class Stage implements AsyncDisposable {
     this.cluster = new Cluster(this.#transport);
     this.versions = new Versions(this.#transport);
     this.#settings = {
-      namespaces: [],
+      namespaces: [...this.#unused],
       selects: () => true,
       workers: 32,
       allowedBaseURLs: [`http://*.${this.#hosts}/api/v2`],
@@ -62,9 +67,9 @@ export class Stage implements AsyncDisposable {
   /** A namespace with a service of its own and a connection to it. */
   async scenario(options: ScenarioOptions = {}): Promise<Scenario> {
     await this.versions.begun;
-    const namespace = `compute-${randomBytes(4).toString("hex")}`;
     const { cluster, versions, network } = this;
-    const scenario = new Scenario({ cluster, versions, network, namespace, hosts: this.#hosts }, options);
+    const around = { cluster, versions, network, hosts: this.#hosts, newNamespace: () => this.#newNamespace() };
+    const scenario = new Scenario(around, options);
     this.#scenarios.push(scenario);
     await scenario.begin();
     return scenario;
@@ -89,6 +94,12 @@ export class Stage implements AsyncDisposable {
   /** What a scrape of the operator's metrics answers now. */
   async scrape(): Promise<string> {
     return (await this.#operator?.metrics.text()) ?? "";
+  }
+
+  #newNamespace(): string {
+    const namespace = this.#unused.pop();
+    if (namespace === undefined) throw new Error(`a stage has ${mostNamespaces} namespaces: raise mostNamespaces`);
+    return namespace;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
