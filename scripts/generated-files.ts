@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import { crdYaml, customResourceDefinitions } from "../src/operator/resources/crd.ts";
 import { keysDocument } from "../test/service/keys/document.ts";
+import { publicOperationsSource } from "./public-api.ts";
 import { readmeWithStates } from "./readme.ts";
 import { referenceDocument } from "./reference.ts";
+import { serviceApiDocument } from "./service-api.ts";
 
 const CHART = "deploy/helm/compute-operator";
 
@@ -19,6 +21,8 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const { spec }: { spec: unknown } = parse(readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8"));
   files.set(`${CHART}/files/rules.yaml`, stringify(spec, { lineWidth: 0 }));
   files.set("deploy/argocd/argocd-cm.yaml", stringify(argocdConfig(), { lineWidth: 0 }));
+  files.set("src/service/http/public-operations.ts", publicOperationsSource());
+  files.set("docs/service-api.md", serviceApiDocument());
   files.set("docs/service-keys.md", keysDocument());
   files.set("docs/reference.md", await referenceDocument());
   files.set("README.md", readmeWithStates());

@@ -1,8 +1,5 @@
 import { z } from "zod";
-import { EndpointCreate } from "./endpoint.ts";
-import { Id } from "./ids.ts";
 import { loose } from "./loose.ts";
-import { nameOf } from "./names.ts";
 
 /** What the answers are made of; the service itself promises more of it than a reader may count on. */
 export const branchFields = {
@@ -27,19 +24,3 @@ export const BranchesAnswer = loose({
   pagination: loose({ next: z.string().optional() }).optional(),
 });
 export type BranchesAnswer = z.infer<typeof BranchesAnswer>;
-
-/** The body of `POST …/branches`, which may be left out: a branch of the default branch, without a compute. */
-export const BranchCreate = z.strictObject({
-  branch: z
-    .strictObject({
-      name: nameOf(256).optional(),
-      parent_id: Id.optional(),
-      protected: z.boolean().optional(),
-    })
-    .optional(),
-  endpoints: z
-    .array(EndpointCreate.shape.endpoint.omit({ branch_id: true, region_id: true }))
-    .max(20)
-    .optional(),
-});
-export type BranchCreate = z.infer<typeof BranchCreate>;

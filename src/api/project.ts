@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { Id } from "./ids.ts";
 import { figure, loose, shortText } from "./loose.ts";
-import { nameOf } from "./names.ts";
 
 /** What the answers are made of; the service itself promises more of it than a reader may count on. */
 export const projectFields = {
@@ -43,24 +41,3 @@ export type ProjectAnswer = z.infer<typeof ProjectAnswer>;
 
 /** The most projects that one page of `GET /projects` holds, and how many it holds unless told. */
 export const projectsPerPage = { default: 10, max: 400 } as const;
-
-/** The body of `POST /projects`; without `org_id` a personal key makes a project of its own account's. */
-export const ProjectCreate = z.strictObject({
-  project: z.strictObject({
-    name: nameOf(256).optional(),
-    org_id: Id.optional(),
-    region_id: z
-      .string()
-      .regex(/^(aws|azure)-[a-z0-9-]{1,40}$/, { error: "must be a region such as aws-us-east-2" })
-      .optional(),
-    pg_version: z.int().min(14).max(18).optional(),
-    branch: z.strictObject({ name: nameOf(256).optional() }).optional(),
-  }),
-});
-export type ProjectCreate = z.infer<typeof ProjectCreate>;
-
-/** The body of `PATCH /projects/{id}`. */
-export const ProjectPatch = z.strictObject({
-  project: z.strictObject({ name: nameOf(256).optional() }),
-});
-export type ProjectPatch = z.infer<typeof ProjectPatch>;

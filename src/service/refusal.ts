@@ -20,6 +20,8 @@ export const refusals = {
   unauthorized: () =>
     new Refusal(401, "supplied credentials do not pass authentication", "", { "www-authenticate": "Bearer" }),
   noSuchRoute: () => new Refusal(404, "this route does not exist"),
+  notServed: (operationId: string, call: string) =>
+    new Refusal(501, `${operationId} is a call of the public API that is not served here; ${call}`),
   invalid: (message: string) => new Refusal(400, message),
   notFound: (what: string) => new Refusal(404, `${what} not found`),
   notForOrganizationKeys: () => new Refusal(404, "not allowed for organization API keys"),
@@ -44,5 +46,10 @@ export const refusals = {
   notReady: (what: string) => new Refusal(422, `${what} not ready yet`),
   tooManyRequests: (message: string, retryAfterSeconds: number) =>
     new Refusal(429, message, "", { "retry-after": String(retryAfterSeconds) }),
+  passwordsNotStored: () =>
+    new Refusal(
+      412,
+      "the project does not store passwords (store_passwords is false): reset the password to see a new one",
+    ),
   planLimit: (message: string) => new Refusal(422, message),
 } as const;

@@ -3,6 +3,7 @@ import type { Random, ServiceClock } from "./clock.ts";
 import { ModelBackend } from "./computes/model.ts";
 import { nextDue, settle } from "./computes/settle.ts";
 import { Console } from "./console/console.ts";
+import { ModelCatalog } from "./domain/model-catalog.ts";
 import { check, nothing } from "./http/check.ts";
 import { answerWith, type Exchange } from "./http/exchange.ts";
 import { type Fault, FaultPlan, Faults } from "./http/faults.ts";
@@ -13,7 +14,7 @@ import { openApiDocument } from "./http/openapi.ts";
 import { RateLimiter } from "./http/rate-limit.ts";
 import type { Handled, Route } from "./http/route.ts";
 import { type Match, Router } from "./http/router.ts";
-import { apiRoutes } from "./http/routes.ts";
+import { apiRoutes, unservedRoutes } from "./http/routes.ts";
 import type { Ids } from "./ids.ts";
 import { defaultOptions, type ServiceOptions } from "./options.ts";
 import { Refusal, refusals } from "./refusal.ts";
@@ -56,9 +57,9 @@ export class Service {
   constructor({ clock, random, ids, store, options, onError = () => {} }: ServicePorts) {
     const { rateLimits, ...rest } = { ...defaultOptions, ...options };
     const shared = { clock, random, ids, store, options: { ...rest, rateLimits } };
-    this.world = { ...shared, backend: new ModelBackend(shared) };
+    this.world = { ...shared, backend: new ModelBackend(shared), catalog: new ModelCatalog(shared) };
     this.routes = apiRoutes(rest);
-    this.#api = new Router(this.routes);
+    this.#api = new Router([...this.routes, ...unservedRoutes(rest)]);
     this.#local = new Router(localRoutes());
     this.#limiter = new RateLimiter(rateLimits);
     this.#faults = new FaultPlan(random);

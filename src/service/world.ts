@@ -1,5 +1,6 @@
 import type { Random, ServiceClock } from "./clock.ts";
 import type { ComputeBackend } from "./computes/backend.ts";
+import type { Catalog } from "./domain/catalog.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
 import type { Store } from "./store/store.ts";
@@ -13,4 +14,6 @@ export interface World {
   options: ServiceOptions;
   /** What runs behind the computes. */
   backend: ComputeBackend;
+  /** The roles and databases of branches. */
+  catalog: Catalog;
 }

@@ -116,7 +116,7 @@ export class People {
 
   #bind(): Promise<void> {
     const member = this.#anyone();
-    const secret = { name: `${member.name}-db`, database: "shop", role: "app" };
+    const secret = { name: `${member.name}-db`, database: "neondb", role: "neondb_owner" };
     return this.#change(member, { connectionSecret: Math.random() < 0.5 ? secret : undefined });
   }
 

@@ -1,4 +1,4 @@
-import type { EndpointPatch } from "../../api/endpoint.ts";
+import type { ChangedEndpoint } from "../domain/requests.ts";
 import { planOf } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
@@ -9,9 +9,6 @@ import type { Changed } from "./create.ts";
 import { checkLimits } from "./limits.ts";
 import { meter } from "./meter.ts";
 import { suspendDue } from "./settle.ts";
-
-/** The attributes that a change names. */
-type Wanted = EndpointPatch["endpoint"];
 
 /** What has to be done about a compute to bring a change into effect. */
 type Consequence =
@@ -32,7 +29,7 @@ export function changeEndpoint(
   world: World,
   project: Project,
   before: StoredEndpoint,
-  wanted: Wanted,
+  wanted: ChangedEndpoint,
   at: number,
 ): Changed {
   const { branches, endpoints, operations } = world.store;
@@ -106,7 +103,7 @@ function consequenceOf(before: StoredEndpoint, after: StoredEndpoint): Consequen
   return { kind: running && tuned ? "apply" : "none" };
 }
 
-function merged(world: World, before: StoredEndpoint, wanted: Wanted): StoredEndpoint {
+function merged(world: World, before: StoredEndpoint, wanted: ChangedEndpoint): StoredEndpoint {
   return {
     ...before,
     branchId: wanted.branch_id ?? before.branchId,

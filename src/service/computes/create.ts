@@ -1,15 +1,14 @@
-import type { EndpointCreate } from "../../api/endpoint.ts";
+import type { ComputeUnitRange } from "../../api/compute-units.ts";
+import type { NewEndpoint } from "../domain/requests.ts";
 import { planOf } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
+import type { DefaultEndpointSettings } from "../store/details.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
 import { schedule } from "./chain.ts";
 import { checkLimits, sizesOf } from "./limits.ts";
-
-/** What a compute is created with; everything but branch and type has a default. */
-export type NewEndpoint = EndpointCreate["endpoint"];
 
 /** A compute and the operations that a change of it set off. */
 export interface Changed {
@@ -40,10 +39,14 @@ export function createEndpoint(world: World, project: Project, wanted: NewEndpoi
   return { endpoint, operations: started };
 }
 
-/** A compute as it comes into being: in state `init`, within the owner's limits. */
+/**
+ * A compute as it comes into being: in state `init`, within the owner's limits. What the request leaves out is as the
+ * project has it for its computes, or has a default.
+ */
 export function newEndpoint(world: World, project: Project, wanted: NewEndpoint, at: number): StoredEndpoint {
-  const sizes = sizesOf(wanted.autoscaling_limit_min_cu, wanted.autoscaling_limit_max_cu);
-  const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? 0;
+  const { pg_settings = {}, pgbouncer_settings, ...usual } = project.details.default_endpoint_settings ?? {};
+  const sizes = usualSizes(usual, wanted);
+  const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? usual.suspend_timeout_seconds ?? 0;
   checkLimits(planOf(world.store, project.owner), sizes, suspendTimeoutSeconds);
   return {
     id: `ep-${world.ids.name()}`,
@@ -54,7 +57,7 @@ export function newEndpoint(world: World, project: Project, wanted: NewEndpoint,
     minCu: sizes.min,
     maxCu: sizes.max,
     suspendTimeoutSeconds,
-    settings: wanted.settings ?? { pg_settings: {} },
+    settings: wanted.settings ?? { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) },
     poolerEnabled: wanted.pooler_enabled ?? false,
     poolerMode: wanted.pooler_mode ?? "transaction",
     disabled: wanted.disabled ?? false,
@@ -70,4 +73,11 @@ export function newEndpoint(world: World, project: Project, wanted: NewEndpoint,
     createdAt: at,
     updatedAt: at,
   };
+}
+
+/** The sizes that are asked for; where none are, the project's own for its computes. */
+function usualSizes(usual: DefaultEndpointSettings, wanted: NewEndpoint): ComputeUnitRange {
+  const { autoscaling_limit_min_cu: min, autoscaling_limit_max_cu: max } = wanted;
+  if (min !== undefined || max !== undefined) return sizesOf(min, max);
+  return sizesOf(usual.autoscaling_limit_min_cu, usual.autoscaling_limit_max_cu);
 }

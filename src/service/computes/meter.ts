@@ -1,3 +1,4 @@
+import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
@@ -15,21 +16,38 @@ export interface Usage {
  * has the load that would make it grow. To be called before it changes size or state, and before it goes.
  */
 export function meter(world: World, endpoint: StoredEndpoint, at: number): void {
-  const { active, compute } = unbooked(endpoint, at);
-  if (active > 0) world.store.projects.addUsage(endpoint.projectId, active, compute);
+  const { active, compute } = unbooked(world, endpoint, at);
+  if (active > 0) {
+    world.store.projects.addUsage(endpoint.projectId, active, compute);
+    world.store.branches.addUsage(endpoint.branchId, active, compute);
+  }
   endpoint.meteredAt = endpoint.currentState === "active" ? at : undefined;
 }
 
 /** Everything that a project's computes have used, those included that have gone. */
 export function usageOf(world: World, project: Project, at: number): Usage {
-  const running = world.store.endpoints.metered(project.id).map((endpoint) => unbooked(endpoint, at));
-  const active = running.reduce((sum, usage) => sum + usage.active, project.activeMs);
-  const compute = running.reduce((sum, usage) => sum + usage.compute, project.computeMs);
+  return usage(world, project, world.store.endpoints.metered(project.id), at);
+}
+
+/** Everything that computes have used on a branch. */
+export function usageOfBranch(world: World, branch: Branch, at: number): Usage {
+  return usage(world, branch, world.store.endpoints.ofBranch(branch.id), at);
+}
+
+function usage(
+  world: World,
+  booked: { activeMs: number; computeMs: number },
+  running: readonly StoredEndpoint[],
+  at: number,
+): Usage {
+  const more = running.map((endpoint) => unbooked(world, endpoint, at));
+  const active = more.reduce((sum, one) => sum + one.active, booked.activeMs);
+  const compute = more.reduce((sum, one) => sum + one.compute, booked.computeMs);
   return { activeSeconds: Math.floor(active / 1000), computeSeconds: Math.floor(compute / 1000) };
 }
 
-/** In milliseconds. */
-function unbooked({ meteredAt, minCu }: StoredEndpoint, at: number): { active: number; compute: number } {
-  const active = meteredAt === undefined ? 0 : Math.max(0, at - meteredAt);
+/** In milliseconds of the time that computes live in, which `--time-scale` makes run faster. */
+function unbooked({ options }: World, { meteredAt, minCu }: StoredEndpoint, at: number) {
+  const active = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * options.timeScale);
   return { active, compute: Math.round(active * minCu) };
 }

@@ -1,5 +1,6 @@
 import type { EndpointState } from "../../api/endpoint.ts";
 import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import { removeBranch } from "../domain/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { World } from "../world.ts";
@@ -27,7 +28,7 @@ interface DueEvent {
 }
 
 function nextEvent(world: World): DueEvent | undefined {
-  const { operations, connections, endpoints } = world.store;
+  const { operations, connections, endpoints, branches } = world.store;
   const events: DueEvent[] = [];
   const operation = operations.nextToFinish();
   if (operation?.due !== undefined) {
@@ -41,6 +42,8 @@ function nextEvent(world: World): DueEvent | undefined {
   }
   const idle = endpoints.nextToSuspend();
   if (idle) events.push({ at: idle.due, happen: () => suspendIdle(world, idle.id, idle.due) });
+  const expiring = branches.nextToExpire();
+  if (expiring) events.push({ at: expiring.due, happen: () => removeBranch(world, expiring.branch, expiring.due) });
   return events.reduce<DueEvent | undefined>(
     (first, event) => (first && first.at <= event.at ? first : event),
     undefined,

@@ -3,8 +3,9 @@ import { rightIn } from "../accounts/caller.ts";
 import { moveProject } from "../accounts/moves.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
+import { regions } from "../domain/regions.ts";
 import { refusals } from "../refusal.ts";
-import { type Organization, plans } from "../store/accounts.ts";
+import { type Account, type Organization, plans } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { anyKeyRoute, organizationRoute, personalRoute, type Route } from "./route.ts";
 import { Auth, Empty } from "./shapes.ts";
@@ -40,7 +41,7 @@ export function accountRoutes(): Route[] {
         query: nothing,
         answers: { 200: z.looseObject({ id: z.string(), email: z.string(), plan: z.enum(plans).or(z.string()) }) },
       },
-      ({ world, accountId }) => {
+      ({ world, accountId, at }) => {
         const account = world.store.accounts.get(accountId);
         if (!account) throw refusals.notFound("user");
         return {
@@ -54,6 +55,7 @@ export function accountRoutes(): Route[] {
             image: "",
             plan: account.plan,
             auth_accounts: [],
+            billing_account: billingAccount(account, at),
             active_seconds_limit: 0,
             projects_limit: 0,
             branches_limit: 0,
@@ -80,6 +82,18 @@ export function accountRoutes(): Route[] {
             : [accounts.organization(scope.organizationId)].filter((found) => found !== undefined);
         return { status: 200, body: { organizations: organizations.map(organizationView) } };
       },
+    ),
+    anyKeyRoute(
+      {
+        method: "GET",
+        path: "/regions",
+        operationId: "getActiveRegions",
+        summary: "The regions that projects can be in.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: z.looseObject({ regions: z.array(z.looseObject({ region_id: z.string() })) }) },
+      },
+      () => ({ status: 200, body: { regions } }),
     ),
     organizationRoute(
       { right: "member", personalKey: false },
@@ -123,6 +137,27 @@ export function accountRoutes(): Route[] {
       },
     ),
   ];
+}
+
+/** Nobody pays here: an account's plan is all that there is of its billing. */
+function billingAccount({ name, email, plan }: Account, at: number) {
+  const now = new Date(at);
+  return {
+    state: "active",
+    payment_source: { type: "" },
+    subscription_type: plan === "free" ? "free_v3" : "UNKNOWN",
+    payment_method: "none",
+    quota_reset_at_last: timestamp(Date.UTC(now.getUTCFullYear(), now.getUTCMonth())),
+    name,
+    email,
+    address_city: "",
+    address_country: "",
+    address_line1: "",
+    address_line2: "",
+    address_postal_code: "",
+    address_state: "",
+    plan_details: { name: plan },
+  };
 }
 
 function organizationView(organization: Organization) {

@@ -1,15 +1,21 @@
 import { z } from "zod";
-import { BranchCreate } from "../../api/branch.ts";
 import { endpointView, operationView } from "../computes/view.ts";
-import { type CreatedBranch, createBranch, deleteBranch } from "../projects/create.ts";
-import { connectionViews, databaseView, roleView } from "../projects/roles.ts";
-import { branchView } from "../projects/view.ts";
-import { refusals } from "../refusal.ts";
-import type { Branch, Project } from "../store/projects.ts";
+import { changeBranch, createBranch, deleteBranch, makeDefault } from "../domain/branches.ts";
+import type { CreatedBranch } from "../domain/creation.ts";
+import { BranchCreateBody, BranchPatchBody, BranchRestoreBody } from "../domain/requests.ts";
+import { restoreBranch } from "../domain/restore.ts";
+import { connectionViews } from "../projects/roles.ts";
+import { annotationView, branchView } from "../projects/view.ts";
+import type { Branch } from "../store/branches.ts";
+import type { StoredOperation } from "../store/operations.ts";
+import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
 import { nothing } from "./check.ts";
-import { param, projectRoute, type Route } from "./route.ts";
+import { branchOf } from "./place.ts";
+import { type Handled, projectRoute, type Route } from "./route.ts";
 import { BranchAndOperations, BranchOnly, BranchPage, Cursor, wholeNumber } from "./shapes.ts";
+
+const branches = "/projects/{project_id}/branches";
 
 /** The calls on branches. */
 export function branchRoutes(): Route[] {
@@ -18,7 +24,7 @@ export function branchRoutes(): Route[] {
       "member",
       {
         method: "GET",
-        path: "/projects/{project_id}/branches",
+        path: branches,
         operationId: "listProjectBranches",
         summary: "The branches of a project.",
         body: nothing,
@@ -31,20 +37,17 @@ export function branchRoutes(): Route[] {
         }),
         answers: { 200: BranchPage },
       },
-      ({ world, project, query }) => {
-        const { search = "", cursor = 0, limit, sort_by, sort_order } = query;
-        const found = world.store.branches
-          .list(project.id)
-          .filter(({ id, name }) => name.toLowerCase().includes(search.toLowerCase()) || id.includes(search))
-          .toSorted(orders[sort_by]);
+      ({ world, project, query, at }) => {
+        const { search, cursor = 0, limit, sort_by, sort_order } = query;
+        const found = matching(world, project, search).toSorted(orders[sort_by]);
         if (sort_order === "desc") found.reverse();
         const page = found.slice(cursor, cursor + limit);
         const next = cursor + page.length;
         return {
           status: 200,
           body: {
-            branches: page.map(branchView),
-            annotations: {},
+            branches: page.map((branch) => branchView(world, branch, at)),
+            annotations: Object.fromEntries(page.map((branch) => [branch.id, annotationView(branch)])),
             pagination: { ...(next < found.length && { next: String(next) }), sort_by, sort_order },
           },
         };
@@ -53,25 +56,38 @@ export function branchRoutes(): Route[] {
     projectRoute(
       "member",
       {
+        method: "GET",
+        path: `${branches}/count`,
+        operationId: "countProjectBranches",
+        summary: "How many branches a project has.",
+        body: nothing,
+        query: z.object({ search: z.string().max(256).optional() }),
+        answers: { 200: z.looseObject({ count: z.int() }) },
+      },
+      ({ world, project, query }) => ({ status: 200, body: { count: matching(world, project, query.search).length } }),
+    ),
+    projectRoute(
+      "member",
+      {
         method: "POST",
-        path: "/projects/{project_id}/branches",
+        path: branches,
         operationId: "createProjectBranch",
         summary: "Creates a branch, with the computes asked for.",
-        body: BranchCreate.default({}),
+        body: BranchCreateBody.default({}),
         query: nothing,
         answers: { 201: BranchAndOperations },
       },
       ({ world, project, body, at }) => {
         const created = createBranch(world, project, body, at);
         const connections = connectionViews(world, project, created.branch, created.endpoints);
-        return { status: 201, body: { ...branchAnswer(world, project, created), ...connections } };
+        return { status: 201, body: { ...createdAnswer(world, project, created, at), ...connections } };
       },
     ),
     projectRoute(
       "member",
       {
         method: "GET",
-        path: "/projects/{project_id}/branches/{branch_id}",
+        path: `${branches}/{branch_id}`,
         operationId: "getProjectBranch",
         summary: "One branch.",
         body: nothing,
@@ -79,53 +95,79 @@ export function branchRoutes(): Route[] {
         answers: { 200: BranchOnly },
       },
       (request) => {
-        const branch = branchView(branchOf(request));
-        const annotation = { object: { type: "console/branch", id: branch.id }, value: {} };
-        return { status: 200, body: { branch, annotation } };
+        const branch = branchOf(request);
+        const { world, at } = request;
+        return { status: 200, body: { branch: branchView(world, branch, at), annotation: annotationView(branch) } };
+      },
+    ),
+    projectRoute(
+      "member",
+      {
+        method: "PATCH",
+        path: `${branches}/{branch_id}`,
+        operationId: "updateProjectBranch",
+        summary: "Renames a branch, protects it, or says when it expires.",
+        body: BranchPatchBody,
+        query: nothing,
+        answers: { 200: BranchAndOperations },
+      },
+      (request) => {
+        const { world, project, body, at } = request;
+        return answer(world, changeBranch(world, project, branchOf(request), body.branch, at), [], at);
       },
     ),
     projectRoute(
       "member",
       {
         method: "DELETE",
-        path: "/projects/{project_id}/branches/{branch_id}",
+        path: `${branches}/{branch_id}`,
         operationId: "deleteProjectBranch",
-        summary: "Deletes a branch with its computes; never the default branch, nor one with children.",
+        summary:
+          "Deletes a branch with its computes; never the default branch, a protected one, nor one with children.",
         body: nothing,
         query: nothing,
         answers: { 200: BranchAndOperations },
       },
       (request) => {
         const { world, project, at } = request;
-        const { branch } = deleteBranch(world, project, branchOf(request), at);
-        return { status: 200, body: { branch: branchView(branch), operations: [] } };
+        const branch = branchOf(request);
+        const reply = answer(world, branch, [], at);
+        deleteBranch(world, project, branch, at);
+        return reply;
       },
     ),
     projectRoute(
       "member",
       {
-        method: "GET",
-        path: "/projects/{project_id}/branches/{branch_id}/roles",
-        operationId: "listProjectBranchRoles",
-        summary: "The roles of a branch.",
+        method: "POST",
+        path: `${branches}/{branch_id}/set_as_default`,
+        operationId: "setDefaultProjectBranch",
+        summary: "Makes a branch the default one of its project.",
         body: nothing,
         query: nothing,
-        answers: { 200: z.looseObject({ roles: z.array(z.looseObject({ name: z.string() })) }) },
+        answers: { 200: BranchAndOperations },
       },
-      (request) => ({ status: 200, body: { roles: [roleView(branchOf(request))] } }),
+      (request) => {
+        const { world, at } = request;
+        return answer(world, makeDefault(world, branchOf(request), at), [], at);
+      },
     ),
     projectRoute(
       "member",
       {
-        method: "GET",
-        path: "/projects/{project_id}/branches/{branch_id}/databases",
-        operationId: "listProjectBranchDatabases",
-        summary: "The databases of a branch.",
-        body: nothing,
+        method: "POST",
+        path: `${branches}/{branch_id}/restore`,
+        operationId: "restoreProjectBranch",
+        summary: "Gives a branch the state of another one, or an earlier one of its own.",
+        body: BranchRestoreBody,
         query: nothing,
-        answers: { 200: z.looseObject({ databases: z.array(z.looseObject({ name: z.string() })) }) },
+        answers: { 200: BranchAndOperations },
       },
-      (request) => ({ status: 200, body: { databases: [databaseView(branchOf(request))] } }),
+      (request) => {
+        const { world, project, body, at } = request;
+        const { branch, operations } = restoreBranch(world, project, branchOf(request), body, at);
+        return answer(world, branch, operations, at);
+      },
     ),
   ];
 }
@@ -136,15 +178,31 @@ const orders = {
   updated_at: (one: Branch, other: Branch) => one.updatedAt - other.updatedAt || one.seq - other.seq,
 } as const;
 
-function branchOf(request: { world: World; project: Project; params: Readonly<Record<string, string>> }): Branch {
-  const branch = request.world.store.branches.get(request.project.id, param(request, "branch_id"));
-  if (!branch) throw refusals.notFound("branch");
-  return branch;
+function matching(world: World, project: Project, search = ""): Branch[] {
+  return world.store.branches
+    .list(project.id)
+    .filter(({ id, name }) => name.toLowerCase().includes(search.toLowerCase()) || id.includes(search));
 }
 
-function branchAnswer(world: World, project: Project, { branch, endpoints, operations }: CreatedBranch) {
+function answer(world: World, branch: Branch, operations: readonly StoredOperation[], at: number): Handled {
   return {
-    branch: branchView(branch),
+    status: 200,
+    body: {
+      branch: branchView(world, branch, at),
+      operations: operations.map((operation) => operationView(world, operation)),
+    },
+  };
+}
+
+/** A new branch with its computes and operations. */
+export function createdAnswer(
+  world: World,
+  project: Project,
+  { branch, endpoints, operations }: CreatedBranch,
+  at: number,
+) {
+  return {
+    branch: branchView(world, branch, at),
     endpoints: endpoints.map((endpoint) => endpointView(world, endpoint, project.regionId)),
     operations: operations.map((operation) => operationView(world, operation)),
   };

@@ -1,8 +1,14 @@
 import { z } from "zod";
 import { refusals } from "../refusal.ts";
+import { publicBody } from "./public-api.ts";
 
 /** For a route that takes no body, or no query parameters: what comes all the same is not looked at. */
 export const nothing = z.unknown();
+
+/** Refuses what the public API does not know of a call's body, with its name; everything that it knows passes. */
+export function checkKnown(operationId: string, body: unknown): void {
+  if (body !== undefined) check(publicBody(operationId), body, "body");
+}
 
 /** The value as the schema has it; where it does not fit, a refusal that names every field and what it allows. */
 export function check<Output>(schema: z.ZodType<Output>, value: unknown, where: "body" | "query"): Output {

@@ -1,8 +1,8 @@
-import { EndpointCreate, EndpointPatch } from "../../api/endpoint.ts";
 import { changeEndpoint } from "../computes/change.ts";
 import { type Changed, createEndpoint } from "../computes/create.ts";
 import { deleteEndpoint, restartEndpoint, startEndpoint, suspendEndpoint } from "../computes/lifecycle.ts";
 import { endpointView, operationView } from "../computes/view.ts";
+import { EndpointCreateBody, EndpointPatchBody } from "../domain/requests.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
@@ -40,7 +40,7 @@ export function endpointRoutes(): Route[] {
         path: "/projects/{project_id}/endpoints",
         operationId: "createProjectEndpoint",
         summary: "Creates a compute on a branch and starts it.",
-        body: EndpointCreate,
+        body: EndpointCreateBody,
         query: nothing,
         answers: { 201: EndpointAndOperations },
         specified: true,
@@ -89,7 +89,7 @@ export function endpointRoutes(): Route[] {
         path: "/projects/{project_id}/endpoints/{endpoint_id}",
         operationId: "updateProjectEndpoint",
         summary: "Changes a compute; another branch_id moves it.",
-        body: EndpointPatch,
+        body: EndpointPatchBody,
         query: nothing,
         answers: { 200: EndpointAndOperations },
         specified: true,

@@ -42,6 +42,25 @@ export function memberRoutes(): Route[] {
       }),
     ),
     organizationRoute(
+      { right: "member", personalKey: false },
+      {
+        method: "GET",
+        path: "/organizations/{org_id}/members/{member_id}",
+        operationId: "getOrganizationMember",
+        summary: "One member of an organization.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: MemberShape },
+      },
+      (request) => {
+        const { world, organization } = request;
+        return {
+          status: 200,
+          body: memberView(world, memberOf(world, organization.id, param(request, "member_id"))),
+        };
+      },
+    ),
+    organizationRoute(
       { right: "admin", personalKey: false },
       {
         method: "PATCH",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ErrorBody } from "../../api/error.ts";
 import { nothing } from "./check.ts";
+import { type PublicSchema, publicOperation } from "./public-api.ts";
 import type { Access, Route } from "./route.ts";
 
 /** The OpenAPI document of what the service serves, from the same schemas that check its requests. */
@@ -32,7 +33,7 @@ function operationOf(route: Route) {
     ...(route.body !== nothing && {
       requestBody: {
         required: !route.body.safeParse(undefined).success,
-        content: { "application/json": { schema: schemaOf(route.body, "input") } },
+        content: { "application/json": { schema: bodyOf(route) } },
       },
     }),
     responses: {
@@ -43,6 +44,28 @@ function operationOf(route: Route) {
       },
     },
   };
+}
+
+/** What a body may hold: what we check, and beside it what the public API knows and we only keep. */
+function bodyOf({ operationId, body }: Route) {
+  const known = publicOperation(operationId)?.body;
+  const ours = schemaOf(body, "input");
+  return known ? combined(known, ours) : ours;
+}
+
+const Combinable = z.looseObject({ properties: z.record(z.string(), z.unknown()) });
+
+/** The fields of both; ours decides where both have one. */
+function combined(known: PublicSchema, ours: unknown): unknown {
+  const parsed = Combinable.safeParse(ours);
+  if (!parsed.success || !known.properties) return ours;
+  const theirs = Object.entries(known.properties).filter(([name]) => !(name in parsed.data.properties));
+  const shared = Object.entries(parsed.data.properties).map(([name, schema]) => {
+    const other = known.properties?.[name];
+    return [name, other ? combined(other, schema) : schema];
+  });
+  const properties = Object.fromEntries([...shared, ...theirs]);
+  return { ...parsed.data, properties, additionalProperties: false };
 }
 
 function answerOf(schema: z.ZodType | undefined) {

@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { Id } from "../../api/ids.ts";
-import { ProjectCreate, ProjectPatch, projectsPerPage } from "../../api/project.ts";
+import { projectsPerPage } from "../../api/project.ts";
 import { type Caller, rightIn, visibleOwners } from "../accounts/caller.ts";
-import { endpointView, operationView } from "../computes/view.ts";
-import { createProject } from "../projects/create.ts";
+import { changeProject, createProject } from "../domain/projects.ts";
+import { ProjectCreateBody, ProjectPatchBody } from "../domain/requests.ts";
 import { connectionUri, connectionViews } from "../projects/roles.ts";
-import { branchView, projectListView, projectView } from "../projects/view.ts";
+import { projectListView, projectView } from "../projects/view.ts";
 import { refusals } from "../refusal.ts";
 import type { Owner } from "../store/projects.ts";
 import type { World } from "../world.ts";
+import { createdAnswer } from "./branch-routes.ts";
 import { nothing } from "./check.ts";
 import { anyKeyRoute, projectRoute, type Route } from "./route.ts";
 import { Cursor, ProjectOnly, ProjectPage, truth, Uri, wholeNumber } from "./shapes.ts";
@@ -40,35 +41,29 @@ export function projectRoutes(): Route[] {
         path: "/projects",
         operationId: "createProject",
         summary: "Creates a project with its default branch and the primary compute of that.",
-        body: ProjectCreate,
+        body: ProjectCreateBody,
         query: nothing,
         answers: { 201: ProjectOnly },
       },
       ({ world, caller, body: { project: wanted }, at }) => {
         const owner = newOwner(world, caller, wanted.org_id);
-        const created = createProject(
-          world,
-          owner,
-          {
-            name: wanted.name,
-            regionId: wanted.region_id,
-            pgVersion: wanted.pg_version,
-            branchName: wanted.branch?.name,
-          },
-          at,
-        );
-        const { project, branch, endpoints, operations } = created;
-        return {
-          status: 201,
-          body: {
-            project: projectView(world, project, at),
-            branch: branchView(branch),
-            endpoints: endpoints.map((endpoint) => endpointView(world, endpoint, project.regionId)),
-            operations: operations.map((operation) => operationView(world, operation)),
-            ...connectionViews(world, project, branch, endpoints),
-          },
-        };
+        const { project, ...created } = createProject(world, owner, wanted, at);
+        const connections = connectionViews(world, project, created.branch, created.endpoints);
+        const body = { project: projectView(world, project, at), ...createdAnswer(world, project, created, at) };
+        return { status: 201, body: { ...body, ...connections } };
       },
+    ),
+    anyKeyRoute(
+      {
+        method: "GET",
+        path: "/projects/shared",
+        operationId: "listSharedProjects",
+        summary: "The projects that others have shared with the account: there is no sharing here, so none.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: ProjectPage },
+      },
+      () => ({ status: 200, body: { projects: [] } }),
     ),
     projectRoute(
       "member",
@@ -89,16 +84,14 @@ export function projectRoutes(): Route[] {
         method: "PATCH",
         path: "/projects/{project_id}",
         operationId: "updateProject",
-        summary: "Renames a project.",
-        body: ProjectPatch,
+        summary: "Changes a project's name, settings and defaults.",
+        body: ProjectPatchBody,
         query: nothing,
         answers: { 200: ProjectOnly },
       },
       ({ world, project, body, at }) => {
-        const { name } = body.project;
-        if (name !== undefined && name !== project.name) world.store.projects.rename(project.id, name, at);
-        const renamed = world.store.projects.get(project.id) ?? project;
-        return { status: 200, body: { project: projectView(world, renamed, at), operations: [] } };
+        const changed = changeProject(world, project, body.project, at);
+        return { status: 200, body: { project: projectView(world, changed, at), operations: [] } };
       },
     ),
     projectRoute(
@@ -147,7 +140,10 @@ export function projectRoutes(): Route[] {
             ? endpoints.primaryOf(branch.id)
             : endpoints.get(project.id, query.endpoint_id);
         if (!endpoint) throw refusals.notFound("endpoint");
-        const { database_name: database, role_name: role, pooled } = query;
+        const { database_name: database, pooled } = query;
+        const role = world.catalog.role(endpoint.branchId, query.role_name);
+        if (!role) throw refusals.notFound("role");
+        if (!world.catalog.database(endpoint.branchId, database)) throw refusals.notFound("database");
         return {
           status: 200,
           body: { uri: connectionUri(world, project, endpoint, { database, role, pooled }) },

@@ -4,7 +4,8 @@ import { refusals } from "../refusal.ts";
 import type { Organization } from "../store/accounts.ts";
 import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
-import { check } from "./check.ts";
+import { check, checkKnown, nothing } from "./check.ts";
+import type { PublicOperation } from "./public-api.ts";
 
 /** Who may call a route: the source of the table of keys and routes. */
 export type Access =
@@ -37,8 +38,10 @@ export interface Handled {
   json?: string;
 }
 
+export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
 interface Shape<Body, Query> {
-  method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+  method: Method;
   /** Below `/api/v2`, with parameters in braces. */
   path: string;
   /** The public API's name for the call. */
@@ -88,14 +91,12 @@ function define<Body, Query, Reached>(
     run(incoming) {
       const reached = reach(incoming);
       const { world, at, params } = incoming;
-      return handle({
-        world,
-        at,
-        params,
+      const checked = {
         body: check(body, incoming.body, "body"),
-        query: check(query, incoming.query, "query"),
-        ...reached,
-      });
+        query: check(query, given(incoming.query), "query"),
+      };
+      if (body !== nothing) checkKnown(shape.operationId, incoming.body);
+      return handle({ world, at, params, ...checked, ...reached });
     },
   };
 }
@@ -145,6 +146,23 @@ export function organizationRoute<Body, Query>(
     return { caller, ...reached };
   };
   return define(shape, { kind: "organization", right, personalKey }, reach, handle);
+}
+
+/** A route of the public API that is not served: its answer says so, and names it. */
+export function unservedRoute({ method, path, operationId }: PublicOperation): Route {
+  const shape = { method, path, operationId, summary: "Not served.", body: nothing, query: nothing, answers: {} };
+  return {
+    ...shape,
+    access: { kind: "any-key" },
+    run() {
+      throw refusals.notServed(operationId, `${method} ${path}`);
+    },
+  };
+}
+
+/** Clients send parameters that have no value as empty ones. */
+function given(query: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ""));
 }
 
 /** A parameter of the path. */

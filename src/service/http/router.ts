@@ -3,12 +3,14 @@ export interface Match<R> {
   params: Readonly<Record<string, string>>;
 }
 
-/** Finds the route of a request, by method and the path's parts. */
+/** Finds the route of a request, by method and the path's parts; of several that fit, the one with literal parts. */
 export class Router<R extends { method: string; path: string }> {
   readonly #routes: readonly { route: R; parts: readonly string[] }[];
 
   constructor(routes: readonly R[]) {
-    this.#routes = routes.map((route) => ({ route, parts: route.path.split("/") }));
+    this.#routes = routes
+      .map((route) => ({ route, parts: route.path.split("/") }))
+      .toSorted((one, other) => compare(specificity(one.parts), specificity(other.parts)));
   }
 
   /** A path that only has other methods is no route, as with the public service. */
@@ -21,6 +23,15 @@ export class Router<R extends { method: string; path: string }> {
     }
     return undefined;
   }
+}
+
+/** `0` for each literal part of a template and `1` for each parameter: the smaller of two that fit is meant. */
+function specificity(parts: readonly string[]): string {
+  return parts.map((part) => (part.startsWith("{") ? "1" : "0")).join("");
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
 }
 
 /** The values of a template's parameters in a path, or `undefined` where the path does not fit it. */

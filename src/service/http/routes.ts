@@ -1,12 +1,15 @@
 import type { ServiceOptions } from "../options.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { branchRoutes } from "./branch-routes.ts";
+import { databaseRoutes } from "./database-routes.ts";
 import { endpointRoutes } from "./endpoint-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { memberRoutes } from "./member-routes.ts";
 import { operationRoutes } from "./operation-routes.ts";
 import { projectRoutes } from "./project-routes.ts";
-import type { Route } from "./route.ts";
+import { publicOperations } from "./public-operations.ts";
+import { roleRoutes } from "./role-routes.ts";
+import { type Route, unservedRoute } from "./route.ts";
 
 /**
  * Every route below `/api/v2`. With `strictSpec` only the six calls that the specification shows: list projects, and
@@ -16,6 +19,11 @@ export function apiRoutes({ strictSpec }: Pick<ServiceOptions, "strictSpec">): r
   return strictSpec ? routes.filter(({ specified }) => specified === true) : routes;
 }
 
+/** Routes of the public API that are not served: they are told apart from those that nobody has. */
+export function unservedRoutes({ strictSpec }: Pick<ServiceOptions, "strictSpec">): readonly Route[] {
+  return strictSpec ? [] : unserved;
+}
+
 /** Made once for all services of a process: it takes longer than most calls. */
 const routes: readonly Route[] = [
   ...accountRoutes(),
@@ -23,6 +31,10 @@ const routes: readonly Route[] = [
   ...memberRoutes(),
   ...projectRoutes(),
   ...branchRoutes(),
+  ...roleRoutes(),
+  ...databaseRoutes(),
   ...endpointRoutes(),
   ...operationRoutes(),
 ];
+const served = new Set(routes.map(({ operationId }) => operationId));
+const unserved = publicOperations.filter(({ operationId }) => !served.has(operationId)).map(unservedRoute);

@@ -80,6 +80,12 @@ export const BranchPage = z.looseObject({
   pagination: z.looseObject({ next: z.string().optional() }).optional(),
 });
 export const BranchAndOperations = z.looseObject({ branch: Branch, operations: z.array(Operation) });
+const Role = z.looseObject({ name: z.string(), branch_id: z.string(), created_at: z.string(), updated_at: z.string() });
+const Database = Role.extend({ id: z.int(), owner_name: z.string() });
+export const RoleOnly = z.looseObject({ role: Role });
+export const RoleAndOperations = z.looseObject({ role: Role, operations: z.array(Operation) });
+export const DatabaseOnly = z.looseObject({ database: Database });
+export const DatabaseAndOperations = z.looseObject({ database: Database, operations: z.array(Operation) });
 export const Created = ApiKeyCreated;
 export const KeyList = z.array(ApiKeyRecord);
 export const Revoked = ApiKeyRevoked;
@@ -92,17 +98,19 @@ export function wholeNumber(min: number, max: number, fallback: number) {
   const error = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
-    .regex(/^[0-9]{1,9}$/, { error })
+    .regex(/^[0-9]{1,9}(\.0{1,9})?$/, { error })
     .meta({ type: "integer", minimum: min, maximum: max })
     .transform(Number)
     .pipe(z.number().min(min, { error }).max(max, { error }))
     .default(fallback);
 }
 
-/** A query parameter that is `true` or `false`. */
+/** A query parameter that is true or false, as clients of several languages write it. */
 export const truth = z
-  .enum(["true", "false"])
-  .transform((value) => value === "true")
+  .string()
+  .regex(/^(true|false|t|f|1|0)$/i, { error: "must be true or false" })
+  .meta({ type: "boolean" })
+  .transform((value) => /^[t1]/i.test(value))
   .default(false);
 
 /** The position in a list from which the next page goes on, as the last page told it. */

@@ -1,75 +1,71 @@
-import { createHmac } from "node:crypto";
 import { timestamp } from "../clock.ts";
 import { endpointHost, poolerHost } from "../computes/hosts.ts";
+import type { Branch } from "../store/branches.ts";
+import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import type { Branch, Project } from "../store/projects.ts";
+import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
 
-/** The database and the role that every branch has from the start. */
-const defaultDatabase = "neondb";
-const defaultRole = "neondb_owner";
-
-/** The password of a role on a branch: always the same one, and known to nobody else. */
-function passwordOf(world: World, branchId: string, role: string): string {
-  const secret = world.store.constant("password-secret", () => world.ids.secret());
-  return `npg_${createHmac("sha256", secret).update(`${branchId}/${role}`).digest("base64url").slice(0, 24)}`;
-}
-
-/** What a client connects with. */
+/** What a client connects with. A role that cannot log in has no password to name. */
 export function connectionUri(
   world: World,
   project: Project,
   endpoint: StoredEndpoint,
-  { database, role, pooled }: { database: string; role: string; pooled: boolean },
+  { database, role, pooled }: { database: string; role: Role; pooled: boolean },
 ): string {
   const host = (pooled ? poolerHost : endpointHost)(endpoint.id, project.regionId);
-  const password = passwordOf(world, endpoint.branchId, role);
-  return `postgresql://${encodeURIComponent(role)}:${password}@${host}/${encodeURIComponent(database)}?sslmode=require`;
+  const password = role.login ? `:${world.catalog.passwordOf(role)}` : "";
+  return `postgresql://${encodeURIComponent(role.name)}${password}@${host}/${encodeURIComponent(database)}?sslmode=require`;
 }
 
 /** What connects to a new branch, as the answer to its creation shows it: whole, passwords included. */
 export function connectionViews(world: World, project: Project, branch: Branch, endpoints: readonly StoredEndpoint[]) {
-  const password = passwordOf(world, branch.id, defaultRole);
+  const [databases, roles] = [world.catalog.databases(branch.id), world.catalog.roles(branch.id)];
+  const [database] = databases;
+  const role = roles.find(({ name }) => name === database?.ownerName);
   return {
-    connection_uris: endpoints.map((endpoint) => ({
-      connection_uri: connectionUri(world, project, endpoint, {
-        database: defaultDatabase,
-        role: defaultRole,
-        pooled: false,
-      }),
-      connection_parameters: {
-        database: defaultDatabase,
-        role: defaultRole,
-        password,
-        host: endpointHost(endpoint.id, project.regionId),
-        pooler_host: poolerHost(endpoint.id, project.regionId),
-      },
-    })),
-    roles: [{ ...roleView(branch), password }],
-    databases: [databaseView(branch)],
+    connection_uris:
+      database && role
+        ? endpoints.map((endpoint) => ({
+            connection_uri: connectionUri(world, project, endpoint, { database: database.name, role, pooled: false }),
+            connection_parameters: {
+              database: database.name,
+              role: role.name,
+              password: role.login ? world.catalog.passwordOf(role) : "",
+              host: endpointHost(endpoint.id, project.regionId),
+              pooler_host: poolerHost(endpoint.id, project.regionId),
+            },
+          }))
+        : [],
+    roles: roles.map((one) => roleWithPasswordView(world, one)),
+    databases: databases.map(databaseView),
   };
 }
 
-/** The one role that the model of a branch has. */
-export function roleView(branch: Branch) {
+/** A role as lists show it: without its password. */
+export function roleView(role: Role) {
   return {
-    branch_id: branch.id,
-    name: defaultRole,
+    branch_id: role.branchId,
+    name: role.name,
     protected: false,
-    authentication_method: "password",
-    created_at: timestamp(branch.createdAt),
-    updated_at: timestamp(branch.createdAt),
+    authentication_method: role.login ? "password" : "no_login",
+    created_at: timestamp(role.createdAt),
+    updated_at: timestamp(role.updatedAt),
   };
 }
 
-/** The one database that the model of a branch has. */
-export function databaseView(branch: Branch) {
+/** A role as the call shows it that gave it its password. */
+export function roleWithPasswordView(world: World, role: Role) {
+  return { ...roleView(role), ...(role.login && { password: world.catalog.passwordOf(role) }) };
+}
+
+export function databaseView(database: BranchDatabase) {
   return {
-    id: branch.seq,
-    branch_id: branch.id,
-    name: defaultDatabase,
-    owner_name: defaultRole,
-    created_at: timestamp(branch.createdAt),
-    updated_at: timestamp(branch.createdAt),
+    id: database.id,
+    branch_id: database.branchId,
+    name: database.name,
+    owner_name: database.ownerName,
+    created_at: timestamp(database.createdAt),
+    updated_at: timestamp(database.updatedAt),
   };
 }

@@ -1,7 +1,8 @@
 import { timestamp } from "../clock.ts";
 import { proxyHost } from "../computes/hosts.ts";
-import { usageOf } from "../computes/meter.ts";
-import type { Branch, Project } from "../store/projects.ts";
+import { usageOf, usageOfBranch } from "../computes/meter.ts";
+import type { Branch } from "../store/branches.ts";
+import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
 import { planOf } from "./owner.ts";
 
@@ -36,10 +37,10 @@ export function projectListView(world: World, project: Project, at: number) {
   return {
     ...shown,
     branch_logical_size_limit_bytes: limit * mebibyte,
-    store_passwords: true,
+    ...project.details,
     active_time: usage.activeSeconds,
     creation_source: "console",
-    history_retention_seconds: 86_400,
+    ...lastActive(world, project),
     owner_id: project.owner.id,
     ...(organization && { org_id: organization.id, org_name: organization.name }),
   };
@@ -59,6 +60,11 @@ export function projectView(world: World, project: Project, at: number) {
   };
 }
 
+function lastActive(world: World, { id }: Project): { compute_last_active_at?: string } {
+  const at = world.store.endpoints.lastActive(id);
+  return at === undefined ? {} : { compute_last_active_at: timestamp(at) };
+}
+
 /** The calendar month, in UTC. */
 function consumptionPeriod(at: number) {
   const now = new Date(at);
@@ -68,7 +74,9 @@ function consumptionPeriod(at: number) {
 }
 
 /** A branch as the API shows it. */
-export function branchView(branch: Branch) {
+export function branchView(world: World, branch: Branch, at: number) {
+  const { annotations: _, ...details } = branch.details;
+  const usage = usageOfBranch(world, branch, at);
   return {
     id: branch.id,
     project_id: branch.projectId,
@@ -78,15 +86,27 @@ export function branchView(branch: Branch) {
     ...(branch.currentState === "init" && { pending_state: "ready" }),
     state_changed_at: timestamp(branch.stateChangedAt),
     creation_source: "console",
+    ...details,
+    ...(branch.expiresAt !== undefined && { expires_at: timestamp(branch.expiresAt) }),
     default: branch.isDefault,
     primary: branch.isDefault,
     protected: branch.isProtected,
-    cpu_used_sec: 0,
-    active_time_seconds: 0,
-    compute_time_seconds: 0,
+    cpu_used_sec: usage.computeSeconds,
+    active_time_seconds: usage.activeSeconds,
+    compute_time_seconds: usage.computeSeconds,
     written_data_bytes: 0,
     data_transfer_bytes: 0,
     created_at: timestamp(branch.createdAt),
     updated_at: timestamp(branch.updatedAt),
+  };
+}
+
+/** What a client noted about a branch. */
+export function annotationView({ id, details, createdAt, updatedAt }: Branch) {
+  return {
+    object: { type: "console/branch", id },
+    value: details.annotations,
+    created_at: timestamp(createdAt),
+    updated_at: timestamp(updatedAt),
   };
 }

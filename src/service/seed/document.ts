@@ -16,6 +16,7 @@ function record<T extends z.core.$ZodShape>(shape: T) {
 }
 
 const Name = nameOf(256);
+const PostgresName = nameOf(63);
 const Key = record({ name: nameOf(64), key: z.string().regex(/^[\x21-\x7e]{1,200}$/) });
 const Plan = z.enum(plans).default("free");
 
@@ -41,10 +42,13 @@ const SeedProject = record({
         name: Name.optional(),
         default: z.boolean().optional(),
         protected: z.boolean().default(false),
+        /** Beside the role neondb_owner and its database neondb. */
+        roles: z.array(PostgresName).default([]),
+        databases: z.array(record({ name: PostgresName, owner: PostgresName.default("neondb_owner") })).default([]),
       }),
     )
     .min(1)
-    .default([{ name: "main", default: true, protected: false }]),
+    .default([{ name: "main", default: true, protected: false, roles: [], databases: [] }]),
   /** Left out: the default branch has its primary compute. Given: exactly these. */
   endpoints: z.array(SeedEndpoint).optional(),
 });

@@ -29,7 +29,7 @@ export function plantFirstAccount(world: World, at: number): string {
           owner: accountId,
           regionID: "aws-us-east-2",
           pgVersion: 17,
-          branches: [{ name: "main", default: true, protected: false }],
+          branches: [{ name: "main", default: true, protected: false, roles: [], databases: [] }],
         },
       ],
     },

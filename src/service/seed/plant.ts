@@ -1,7 +1,9 @@
 import { newEndpoint } from "../computes/create.ts";
+import { furnishBranch } from "../domain/projects.ts";
 import { uuidOf } from "../ids.ts";
 import { ownerNamed } from "../projects/owner.ts";
 import { Refusal } from "../refusal.ts";
+import { BranchDetails, ProjectDetails } from "../store/details.ts";
 import type { KeyScope } from "../store/keys.ts";
 import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
@@ -71,7 +73,16 @@ function plantProject(world: World, seed: SeedProject, at: number): void {
   const { projects, branches } = world.store;
   const owner = told(`project ${seed.id}, owner`, () => ownerNamed(world.store, seed.owner));
   const { id, name = id, regionID: regionId, pgVersion } = seed;
-  projects.insert({ id, name, owner, regionId, pgVersion, createdAt: at, updatedAt: at });
+  projects.insert({
+    id,
+    name,
+    owner,
+    regionId,
+    pgVersion,
+    details: ProjectDetails.parse({}),
+    createdAt: at,
+    updatedAt: at,
+  });
   const chosen = seed.branches.findIndex((branch) => branch.default === true);
   const defaultIndex = Math.max(0, chosen);
   let parentId: string | undefined;
@@ -88,14 +99,36 @@ function plantProject(world: World, seed: SeedProject, at: number): void {
       isDefault: parentId === undefined,
       isProtected: branch.protected,
       currentState: "ready",
+      details: BranchDetails.parse({}),
+      expiresAt: undefined,
       createdAt: at,
     });
+    if (parentId === undefined) furnishBranch(world, branchId, at);
+    else world.catalog.copy(parentId, branchId, at);
+    plantCatalog(world, branchId, branch, at);
     parentId ??= branchId;
   }
   const project = projects.get(id);
   if (!project || parentId === undefined) return;
   const endpoints = seed.endpoints ?? [{ branchID: parentId, type: "read_write" as const }];
   for (const endpoint of endpoints) plantEndpoint(world, project, endpoint, at);
+}
+
+function plantCatalog(
+  { catalog }: World,
+  branchId: string,
+  { roles, databases }: Pick<SeedProject["branches"][number], "roles" | "databases">,
+  at: number,
+): void {
+  for (const name of roles) {
+    if (!catalog.role(branchId, name)) catalog.createRole(branchId, { name, login: true }, at);
+  }
+  for (const { name, owner } of databases) {
+    if (!catalog.role(branchId, owner)) {
+      throw new BadSeed(`database ${name} of branch ${branchId} names owner ${owner}, which is no role of that branch`);
+    }
+    if (!catalog.database(branchId, name)) catalog.createDatabase(branchId, { name, ownerName: owner }, at);
+  }
 }
 
 function plantEndpoint(world: World, project: Project, seed: SeedEndpoint, at: number): void {

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { EndpointSettings, type EndpointState, type EndpointType, endpointStates } from "../../api/endpoint.ts";
+import { type EndpointState, type EndpointType, endpointStates } from "../../api/endpoint.ts";
 import type { Database } from "./database.ts";
+import { ComputeSettings } from "./details.ts";
 import { flag, number, optionalNumber, optionalText, type Row, text } from "./row.ts";
 
 /** A compute as it is stored. */
@@ -13,7 +14,7 @@ export interface StoredEndpoint {
   minCu: number;
   maxCu: number;
   suspendTimeoutSeconds: number;
-  settings: EndpointSettings;
+  settings: ComputeSettings;
   poolerEnabled: boolean;
   poolerMode: string;
   disabled: boolean;
@@ -94,6 +95,12 @@ export class Endpoints {
   metered(projectId: string): StoredEndpoint[] {
     const sql = "SELECT * FROM endpoints INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
     return this.#db.all(sql, projectId).map(endpointOf);
+  }
+
+  /** When any compute of a project last served someone, or came up. */
+  lastActive(projectId: string): number | undefined {
+    const row = this.#db.one("SELECT max(last_active) AS at FROM endpoints WHERE project_id = ?", projectId);
+    return row && optionalNumber(row, "at");
   }
 
   delete(endpoint: StoredEndpoint): void {
@@ -187,6 +194,6 @@ function endpointOf(row: Row): StoredEndpoint {
 
 const State = z.enum(endpointStates);
 
-function settingsOf(json: string): EndpointSettings {
-  return json === '{"pg_settings":{}}' ? { pg_settings: {} } : EndpointSettings.parse(JSON.parse(json));
+function settingsOf(json: string): ComputeSettings {
+  return json === '{"pg_settings":{}}' ? { pg_settings: {} } : ComputeSettings.parse(JSON.parse(json));
 }

@@ -1,5 +1,6 @@
 import type { Database, Value } from "./database.ts";
-import { flag, number, optionalText, type Row, text } from "./row.ts";
+import { ProjectDetails } from "./details.ts";
+import { number, optionalText, type Row, text } from "./row.ts";
 
 /** Whom a project belongs to. */
 export type Owner = { kind: "account"; id: string } | { kind: "organization"; id: string };
@@ -15,21 +16,7 @@ export interface Project {
   /** What its computes have used as far as it is booked, in milliseconds: active, and weighed with compute units. */
   activeMs: number;
   computeMs: number;
-  createdAt: number;
-  updatedAt: number;
-}
-
-export interface Branch {
-  id: string;
-  seq: number;
-  projectId: string;
-  parentId: string | undefined;
-  name: string;
-  isDefault: boolean;
-  isProtected: boolean;
-  /** `init` until its creation has run, then `ready`. */
-  currentState: string;
-  stateChangedAt: number;
+  details: ProjectDetails;
   createdAt: number;
   updatedAt: number;
 }
@@ -52,13 +39,14 @@ export class Projects {
 
   insert(project: Omit<Project, "seq" | "activeMs" | "computeMs">): void {
     this.#db.run(
-      `INSERT INTO projects (id, seq, name, owner_account_id, owner_organization_id, region_id, pg_version, created_at, updated_at)
-       VALUES (?, (SELECT coalesce(max(seq), 0) + 1 FROM projects), ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO projects (id, seq, name, owner_account_id, owner_organization_id, region_id, pg_version, details, created_at, updated_at)
+       VALUES (?, (SELECT coalesce(max(seq), 0) + 1 FROM projects), ?, ?, ?, ?, ?, ?, ?, ?)`,
       project.id,
       project.name,
       ...ownerColumns(project.owner),
       project.regionId,
       project.pgVersion,
+      JSON.stringify(project.details),
       project.createdAt,
       project.updatedAt,
     );
@@ -88,8 +76,9 @@ export class Projects {
       .map(projectOf);
   }
 
-  rename(id: string, name: string, at: number): void {
-    this.#db.run("UPDATE projects SET name = ?, updated_at = ? WHERE id = ?", name, at, id);
+  change(id: string, { name, details }: Pick<Project, "name" | "details">, at: number): void {
+    const sql = "UPDATE projects SET name = ?, details = ?, updated_at = ? WHERE id = ?";
+    this.#db.run(sql, name, JSON.stringify(details), at, id);
   }
 
   addUsage(id: string, activeMs: number, computeMs: number): void {
@@ -106,60 +95,6 @@ export class Projects {
   delete(id: string): void {
     this.#db.run("DELETE FROM endpoints WHERE project_id = ?", id);
     this.#db.run("DELETE FROM projects WHERE id = ?", id);
-  }
-}
-
-export class Branches {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
-  insert(branch: Omit<Branch, "seq" | "stateChangedAt" | "updatedAt">): void {
-    const { id, projectId, parentId, name, isDefault, isProtected, currentState, createdAt } = branch;
-    this.#db.run(
-      `INSERT INTO branches (id, seq, project_id, parent_id, name, is_default, is_protected, current_state, state_changed_at, created_at, updated_at)
-       VALUES (?, (SELECT coalesce(max(seq), 0) + 1 FROM branches), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      id,
-      projectId,
-      parentId,
-      name,
-      isDefault,
-      isProtected,
-      currentState,
-      createdAt,
-      createdAt,
-      createdAt,
-    );
-  }
-
-  get(projectId: string, id: string): Branch | undefined {
-    const row = this.#db.one("SELECT * FROM branches WHERE id = ? AND project_id = ?", id, projectId);
-    return row && branchOf(row);
-  }
-
-  exists(id: string): boolean {
-    return this.#db.one("SELECT 1 AS found FROM branches WHERE id = ?", id) !== undefined;
-  }
-
-  default(projectId: string): Branch | undefined {
-    const row = this.#db.one("SELECT * FROM branches WHERE project_id = ? AND is_default = 1", projectId);
-    return row && branchOf(row);
-  }
-
-  /** All of a project, oldest first. */
-  list(projectId: string): Branch[] {
-    return this.#db.all("SELECT * FROM branches WHERE project_id = ? ORDER BY seq", projectId).map(branchOf);
-  }
-
-  setState(id: string, state: string, at: number): void {
-    const sql = "UPDATE branches SET current_state = ?, state_changed_at = ?, updated_at = ? WHERE id = ?";
-    this.#db.run(sql, state, at, at, id);
-  }
-
-  delete(id: string): void {
-    this.#db.run("DELETE FROM branches WHERE id = ?", id);
   }
 }
 
@@ -181,22 +116,7 @@ function projectOf(row: Row): Project {
     pgVersion: number(row, "pg_version"),
     activeMs: number(row, "active_ms"),
     computeMs: number(row, "compute_ms"),
-    createdAt: number(row, "created_at"),
-    updatedAt: number(row, "updated_at"),
-  };
-}
-
-function branchOf(row: Row): Branch {
-  return {
-    id: text(row, "id"),
-    seq: number(row, "seq"),
-    projectId: text(row, "project_id"),
-    parentId: optionalText(row, "parent_id"),
-    name: text(row, "name"),
-    isDefault: flag(row, "is_default"),
-    isProtected: flag(row, "is_protected"),
-    currentState: text(row, "current_state"),
-    stateChangedAt: number(row, "state_changed_at"),
+    details: ProjectDetails.parse(JSON.parse(text(row, "details"))),
     createdAt: number(row, "created_at"),
     updatedAt: number(row, "updated_at"),
   };

@@ -144,4 +144,37 @@ export const migrations: readonly string[] = [
   CREATE INDEX connections_by_endpoint ON connections (endpoint_id, pooled);
   CREATE INDEX connections_by_close ON connections (closes_at);
   `,
+  `
+  ALTER TABLE projects ADD COLUMN details TEXT NOT NULL DEFAULT '{}';
+  ALTER TABLE branches ADD COLUMN details TEXT NOT NULL DEFAULT '{}';
+  ALTER TABLE branches ADD COLUMN active_ms INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE branches ADD COLUMN compute_ms INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE branches ADD COLUMN expires_at INTEGER;
+  CREATE INDEX branches_by_expiry ON branches (expires_at) WHERE expires_at IS NOT NULL;
+
+  CREATE TABLE roles (
+    branch_id TEXT NOT NULL REFERENCES branches (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    login INTEGER NOT NULL,
+    password_source TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (branch_id, name)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE databases (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    branch_id TEXT NOT NULL REFERENCES branches (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    owner_name TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (branch_id, name)
+  ) STRICT;
+
+  INSERT INTO roles SELECT id, 1, 'neondb_owner', 1, id || '/neondb_owner', created_at, created_at FROM branches;
+  INSERT INTO databases (branch_id, name, owner_name, created_at, updated_at)
+    SELECT id, 'neondb', 'neondb_owner', created_at, created_at FROM branches ORDER BY seq;
+  `,
 ];

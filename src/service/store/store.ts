@@ -1,10 +1,12 @@
 import { Accounts } from "./accounts.ts";
+import { Branches } from "./branches.ts";
+import { Catalogs } from "./catalog.ts";
 import { Connections } from "./connections.ts";
 import { Database } from "./database.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Keys } from "./keys.ts";
 import { Operations } from "./operations.ts";
-import { Branches, Projects } from "./projects.ts";
+import { Projects } from "./projects.ts";
 import { text } from "./row.ts";
 
 /** Everything that the service remembers. */
@@ -13,6 +15,7 @@ export class Store {
   readonly keys: Keys;
   readonly projects: Projects;
   readonly branches: Branches;
+  readonly catalogs: Catalogs;
   readonly endpoints: Endpoints;
   readonly operations: Operations;
   readonly connections: Connections;
@@ -26,6 +29,7 @@ export class Store {
     this.keys = new Keys(db);
     this.projects = new Projects(db);
     this.branches = new Branches(db);
+    this.catalogs = new Catalogs(db);
     this.endpoints = new Endpoints(db, (projectId) => this.#endpointLists.delete(projectId));
     this.operations = new Operations(db);
     this.connections = new Connections(db);

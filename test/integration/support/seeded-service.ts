@@ -66,7 +66,7 @@ export function newService({
       {
         id: project,
         owner: "org-shop",
-        branches: [main, preview, staging, ...branches].map((id) => ({ id, name: id })),
+        branches: [main, preview, staging, ...branches].map((id) => ({ id, name: id, databases: [{ name: "stock" }] })),
         endpoints: endpoints.map(({ type = "read_write", ...endpoint }) => ({ ...endpoint, type })),
       },
     ],

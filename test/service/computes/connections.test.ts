@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { ConnectionUriAnswer } from "../../../src/api/connection-uri.ts";
-import { keys, primary, project, Shop } from "../support/shop.ts";
+import { keys, main, primary, project, Shop } from "../support/shop.ts";
 
 describe("a client", () => {
   test.each([
@@ -64,14 +64,14 @@ describe("a client", () => {
 describe("GET connection_uri", () => {
   const uri = (shop: Shop, query: string) =>
     ConnectionUriAnswer.parse(
-      shop.ana(`GET /projects/${project}/connection_uri?database_name=shop&role_name=app${query}`).body,
+      shop.ana(`GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner${query}`).body,
     ).uri;
 
   it("names the primary of the default branch, with a password that stays the same", () => {
     const shop = new Shop();
     const first = uri(shop, "");
     expect(first).toMatch(
-      /^postgresql:\/\/app:npg_[\w-]+@ep-shop-primary\.us-east-2\.aws\.neon\.tech\/shop\?sslmode=require$/,
+      /^postgresql:\/\/neondb_owner:npg_[\w-]+@ep-shop-primary\.us-east-2\.aws\.neon\.tech\/neondb\?sslmode=require$/,
     );
     shop.time.pass(86_400_000);
     expect(uri(shop, `&endpoint_id=${primary}`)).toBe(first);
@@ -84,8 +84,19 @@ describe("GET connection_uri", () => {
 
   it("has another password for another role", () => {
     const shop = new Shop();
-    const other = shop.ana(`GET /projects/${project}/connection_uri?database_name=shop&role_name=other`);
-    expect(String(other.body["uri"]).split("@")[0]).not.toBe(uri(shop, "").split("@")[0]?.replace("app", "other"));
+    shop.ana(`POST /projects/${project}/branches/${main}/roles`, { role: { name: "other" } });
+    const other = shop.ana(`GET /projects/${project}/connection_uri?database_name=neondb&role_name=other`);
+    expect(String(other.body["uri"])).toMatch(/^postgresql:\/\/other:npg_/);
+    const expected = uri(shop, "").split("@")[0]?.replace("neondb_owner", "other");
+    expect(String(other.body["uri"]).split("@")[0]).not.toBe(expected);
+  });
+
+  it.each([
+    ["database_name=stock&role_name=neondb_owner", "database not found"],
+    ["database_name=neondb&role_name=nobody", "role not found"],
+  ])("names nothing that the branch does not have: %s", (query, message) => {
+    const answer = new Shop().ana(`GET /projects/${project}/connection_uri?${query}`);
+    expect([answer.status, answer.body["message"]]).toEqual([404, message]);
   });
 
   it("needs database and role", () => {

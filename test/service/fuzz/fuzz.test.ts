@@ -30,6 +30,8 @@ function contents({ database }: Shop): string {
     "endpoints",
     "operations",
     "connections",
+    "roles",
+    "databases",
   ];
   const rows = tables.map((table) => database.all(`SELECT * FROM ${table}`));
   const keys = database.all("SELECT id, kind, name, account_id, organization_id, project_id, revoked_at FROM api_keys");
@@ -93,5 +95,8 @@ it(`${runs * requestsPerRun} requests made from the OpenAPI find no 5xx, no hang
     { numRuns: runs, seed: 4 },
   );
   // Requests that never get past the first check would prove little: all but those by ids that nobody can guess do.
-  expect(new Shop().core.routes.length - succeeded.size).toBeLessThanOrEqual(3);
+  const never = new Shop().core.routes
+    .map(({ method, path }) => `${method} ${path}`)
+    .filter((route) => !succeeded.has(route));
+  expect(never.filter((route) => !/\{(operation_id|member_id)\}/.test(route))).toEqual([]);
 }, 120_000);

@@ -29,6 +29,17 @@ const known: Known = new Map([
   ["sort_by", ["name", "created_at", "updated_at"]],
   ["sort_order", ["asc", "desc"]],
   ["destination_org_id", ["org-shop", "org-other"]],
+  ["role_name", ["neondb_owner", "neondb_owner", "reader"]],
+  ["database_name", ["neondb", "neondb", "shop"]],
+  ["owner_name", ["neondb_owner"]],
+  ["source_branch_id", [main, preview, staging]],
+  ["expires_at", ["2026-01-01T00:01:00Z", "2030-01-01T00:00:00+01:00", "2025-01-01T00:00:00Z", null]],
+  ["parent_timestamp", ["2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"]],
+  ["source_timestamp", ["2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"]],
+  ["parent_lsn", ["0/1E19478"]],
+  ["source_lsn", ["0/1E19478", "nowhere"]],
+  ["init_source", ["schema-only", "parent-data"]],
+  ["history_retention_seconds", [0, 3600, 2_592_000, 2_592_001]],
   ["key_id", ["1", "2", "3", "4", "5", "6", "7", "8"]],
 ]);
 

@@ -80,7 +80,7 @@ export function requestLine(shop: Shop, route: Route, caller: CallerName, target
   const path = route.path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) =>
     parameter(shop, route, caller, target, name),
   );
-  const query = route.operationId === "getConnectionURI" ? "?database_name=shop&role_name=app" : "";
+  const query = route.operationId === "getConnectionURI" ? "?database_name=neondb&role_name=neondb_owner" : "";
   return `${route.method} ${path}${query}`;
 }
 
@@ -99,6 +99,10 @@ function parameter(shop: Shop, route: Route, caller: CallerName, target: Target,
       return pick("org-shop", "org-other", "org-none");
     case "member_id":
       return pick(memberId(shop, keys.ana, "org-shop", 1), memberId(shop, keys.eve, "org-other", 0), "nobody");
+    case "role_name":
+      return pick(route.method === "DELETE" ? aRole(shop) : "neondb_owner", "neondb_owner", "neondb_owner");
+    case "database_name":
+      return "neondb";
     case "key_id":
       return route.path.startsWith("/organizations")
         ? pick(firstKey(shop, keys.ana, "/organizations/org-shop/api_keys"), "5", "999999")
@@ -124,6 +128,16 @@ function bodyOf(route: Route, target: Target): unknown {
       return { project: { name: "renamed" } };
     case "createProjectEndpoint":
       return { endpoint: { branch_id: target === "own" ? preview : "br-eve", type: "read_write" } };
+    case "updateProjectBranch":
+      return { branch: { name: "renamed" } };
+    case "restoreProjectBranch":
+      return { source_branch_id: preview, preserve_under_name: "before" };
+    case "createProjectBranchRole":
+      return { role: { name: "reader" } };
+    case "createProjectBranchDatabase":
+      return { database: { name: "shop", owner_name: "neondb_owner" } };
+    case "updateProjectBranchDatabase":
+      return { database: { name: "renamed" } };
     case "updateProjectEndpoint":
       return { endpoint: { name: "renamed" } };
     case "updateOrganizationMember":
@@ -138,6 +152,12 @@ function bodyOf(route: Route, target: Target): unknown {
 function anOperation(shop: Shop): string {
   shop.active();
   return shop.operations()[0]?.id ?? "";
+}
+
+/** A role that owns nothing, so that it can be deleted. */
+function aRole(shop: Shop): string {
+  shop.ana(`POST /projects/${project}/branches/${preview}/roles`, { role: { name: "reader" } });
+  return "reader";
 }
 
 function memberId(shop: Shop, key: string, organization: string, index: number): string {

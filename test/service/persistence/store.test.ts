@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { mostKept } from "../../../src/service/store/operations.ts";
+import { migrations } from "../../../src/service/store/schema.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { TestService } from "../support/service.ts";
@@ -80,8 +81,9 @@ describe("a service that was ended and started again", () => {
 
   it("has the same passwords, and keeps a revoked key revoked", () => {
     const before = new Shop({ file });
-    const line = `GET /projects/${project}/connection_uri?database_name=a&role_name=b`;
+    const line = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`;
     const { body } = before.ana(line);
+    expect(body["uri"]).toContain("npg_");
     const [mine] = Object.values(before.send(keys.bob, "GET /api_keys").body);
     before.send(keys.bob, `DELETE /api_keys/${JSON.stringify(mine).match(/"id":(\d+)/)?.[1]}`);
     before.core.close();
@@ -113,7 +115,7 @@ describe("the store", () => {
     Store.open(file).close();
     const sqlite = new DatabaseSync(file);
     expect(sqlite.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
-    expect(sqlite.prepare("PRAGMA user_version").get()).toMatchObject({ user_version: 1 });
+    expect(sqlite.prepare("PRAGMA user_version").get()).toMatchObject({ user_version: migrations.length });
     sqlite.close();
   });
 

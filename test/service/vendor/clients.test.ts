@@ -99,7 +99,11 @@ describe("@neondatabase/api-client", () => {
     expect((await api.getProjectBranch(project, branch.branch.id)).data.branch.current_state).toBe("ready");
     await api.deleteProjectBranch({ projectId: project, branchId: branch.branch.id });
     await expect(api.getProjectBranch(project, branch.branch.id)).rejects.toMatchObject({ response: { status: 404 } });
-    const uri = await api.getConnectionUri({ projectId: project, database_name: "shop", role_name: "app" });
+    const uri = await api.getConnectionUri({
+      projectId: project,
+      database_name: "neondb",
+      role_name: "neondb_owner",
+    });
     expect(uri.data.uri).toContain(primary);
     expect((await api.getCurrentUserInfo()).data.email).toBe("ana@example.com");
     expect((await api.getCurrentUserOrganizations()).data.organizations.map(({ id }) => id)).toEqual(["org-shop"]);

@@ -1,6 +1,7 @@
 import { reachProject } from "../../accounts/caller.ts";
 import { param } from "../../http/route.ts";
-import type { Branch, Project } from "../../store/projects.ts";
+import type { Branch } from "../../store/branches.ts";
+import type { Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { counted } from "../words.ts";

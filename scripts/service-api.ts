@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { nothing } from "../src/service/http/check.ts";
+import type { PublicOperation } from "../src/service/http/public-api.ts";
+import { publicOperations } from "../src/service/http/public-operations.ts";
+import type { Route } from "../src/service/http/route.ts";
+import { apiRoutes } from "../src/service/http/routes.ts";
+import { markdownTable } from "../test/service/support/markdown.ts";
+
+const Schema = z.looseObject({
+  properties: z.record(z.string(), z.unknown()).optional(),
+  items: z.unknown().optional(),
+  allOf: z.array(z.unknown()).optional(),
+  "x-kept-only": z.boolean().optional(),
+});
+
+/** docs/service-api.md: every operation of the public API, and what the service makes of it. */
+export function serviceApiDocument(): string {
+  const routes = new Map(apiRoutes({ strictSpec: false }).map((route) => [route.operationId, route]));
+  const served = publicOperations.filter(({ operationId }) => routes.has(operationId));
+  const others = publicOperations.filter(({ operationId }) => !routes.has(operationId));
+  const rows = served.flatMap((operation) => {
+    const route = routes.get(operation.operationId);
+    return route ? [servedRow(operation, route)] : [];
+  });
+  return `# Which calls of the public API are served
+
+${served.length} of the ${publicOperations.length} operations of the public API are served. A field that the public API
+knows is accepted in every one; those in the second column of the first table are kept and shown again where an answer
+has them, or accepted and left at that, and change nothing. A field that the public API does not know is refused with its
+name. Written by \`npm run generate\`.
+
+## Served
+
+${markdownTable(["call", "accepted, but not acted on"], rows)}
+
+## Not served
+
+These are answered 501 with the name of the operation.
+
+${markdownTable(
+  ["operation", "call"],
+  others.map(({ operationId, method, path }) => [operationId, `\`${method} ${path}\``]),
+)}
+`;
+}
+
+function servedRow(operation: PublicOperation, route: Route): string[] {
+  const ours = route.body === nothing ? undefined : z.toJSONSchema(route.body, { io: "input", reused: "inline" });
+  const fields = operation.body ? leftAside(operation.body, ours, "") : [];
+  const parameters = (operation.query ?? []).filter((name) => !known(route.query).includes(name));
+  return [
+    `\`${operation.method} ${operation.path}\``,
+    [...fields, ...parameters.map((name) => `?${name}`)].map((name) => `\`${name}\``).join(", "),
+  ];
+}
+
+function known(query: z.ZodType): string[] {
+  if (query === nothing) return [];
+  return Object.keys(Schema.parse(z.toJSONSchema(query, { io: "input" })).properties ?? {});
+}
+
+/** The fields of a body that the service does not act on; of an object that it leaves aside, only the name. */
+function leftAside(theirs: unknown, ours: unknown, path: string): string[] {
+  if (ours === undefined) return [path];
+  const schema = Schema.parse(theirs);
+  const handled = Schema.parse(ours);
+  if (handled["x-kept-only"] === true || handled.allOf?.some((part) => Schema.parse(part)["x-kept-only"] === true)) {
+    return [path];
+  }
+  if (schema.items !== undefined) return leftAside(schema.items, handled.items, `${path}[]`);
+  const dot = path === "" ? "" : `${path}.`;
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
+    leftAside(field, handled.properties?.[name], `${dot}${name}`),
+  );
+}

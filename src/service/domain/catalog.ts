@@ -1,0 +1,23 @@
+import type { BranchDatabase, Role } from "../store/catalog.ts";
+
+/**
+ * The roles and databases in the Postgres of each branch. For now a model of it in the store; a real server would stand
+ * behind the same calls. The rules of the API (names, owners, conflicts) are checked before.
+ */
+export interface Catalog {
+  roles(branchId: string): Role[];
+  role(branchId: string, name: string): Role | undefined;
+  /** Makes a role, with a password of its own where it can log in. */
+  createRole(branchId: string, role: { name: string; login: boolean }, at: number): Role;
+  deleteRole(role: Role): void;
+  /** Gives a role another password. */
+  resetPassword(role: Role, at: number): Role;
+  passwordOf(role: Role): string;
+  databases(branchId: string): BranchDatabase[];
+  database(branchId: string, name: string): BranchDatabase | undefined;
+  createDatabase(branchId: string, database: { name: string; ownerName: string }, at: number): BranchDatabase;
+  changeDatabase(database: BranchDatabase, wanted: { name: string; ownerName: string }, at: number): BranchDatabase;
+  deleteDatabase(database: BranchDatabase): void;
+  /** Gives a branch the roles and databases of another one, in place of its own; passwords are each branch's own. */
+  copy(from: string, to: string, at: number): void;
+}

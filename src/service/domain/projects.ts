@@ -1,0 +1,97 @@
+import { checkLimits, sizesOf } from "../computes/limits.ts";
+import { planOf } from "../projects/owner.ts";
+import type { DefaultEndpointSettings } from "../store/details.ts";
+import { ProjectDetails } from "../store/details.ts";
+import type { Owner, Project } from "../store/projects.ts";
+import type { World } from "../world.ts";
+import { type CreatedBranch, insertBranch } from "./creation.ts";
+import type { ChangedProject, NewProject } from "./requests.ts";
+
+/** The role and the database that every project has from the start, unless it names others. */
+const defaultRole = "neondb_owner";
+const defaultDatabase = "neondb";
+
+/** Creates a project with its default branch and the primary compute of that, which is started. */
+export function createProject(
+  world: World,
+  owner: Owner,
+  wanted: NewProject,
+  at: number,
+): CreatedBranch & { project: Project } {
+  const { store_passwords, history_retention_seconds, settings, provisioner } = wanted;
+  const default_endpoint_settings = usualSettings(wanted);
+  refuseBeyondPlan(world, owner, default_endpoint_settings);
+  const id = world.ids.name();
+  world.store.projects.insert({
+    id,
+    name: wanted.name ?? id,
+    owner,
+    regionId: wanted.region_id ?? "aws-us-east-2",
+    pgVersion: wanted.pg_version ?? 17,
+    details: ProjectDetails.parse({ store_passwords, history_retention_seconds, settings, default_endpoint_settings }),
+    createdAt: at,
+    updatedAt: at,
+  });
+  const project = stored(world, id);
+  const { name = "main", role_name, database_name, annotations = {} } = wanted.branch ?? {};
+  const details = { init_source: "parent-data" as const, annotations };
+  const branch = { name, parentId: undefined, isDefault: true, isProtected: false, details, expiresAt: undefined };
+  const primary = { type: "read_write" as const, provisioner };
+  const created = insertBranch(world, project, branch, [primary], at);
+  furnishBranch(world, created.branch.id, at, { role: role_name, database: database_name });
+  return { project, ...created };
+}
+
+/** Gives a branch that has no parent its first role and database. */
+export function furnishBranch(
+  world: World,
+  branchId: string,
+  at: number,
+  { role = defaultRole, database = defaultDatabase }: { role?: string | undefined; database?: string | undefined } = {},
+): void {
+  world.catalog.createRole(branchId, { name: role, login: true }, at);
+  world.catalog.createDatabase(branchId, { name: database, ownerName: role }, at);
+}
+
+/** Changes a project; settings that are left out stay. */
+export function changeProject(world: World, project: Project, wanted: ChangedProject, at: number): Project {
+  const { default_endpoint_settings, settings, history_retention_seconds, name } = wanted;
+  const { details: before } = project;
+  const usual = default_endpoint_settings && { ...before.default_endpoint_settings, ...default_endpoint_settings };
+  refuseBeyondPlan(world, project.owner, usual);
+  const after = {
+    name: name ?? project.name,
+    details: {
+      ...before,
+      ...(usual && { default_endpoint_settings: usual }),
+      ...(settings && { settings: { ...before.settings, ...settings } }),
+      ...(history_retention_seconds !== undefined && { history_retention_seconds }),
+    },
+  };
+  if (JSON.stringify(after) === JSON.stringify({ name: project.name, details: before })) return project;
+  world.store.projects.change(project.id, after, at);
+  return stored(world, project.id);
+}
+
+/** Sizes beside `default_endpoint_settings` mean the same, and come first. */
+function usualSettings(wanted: NewProject): DefaultEndpointSettings | undefined {
+  const { autoscaling_limit_min_cu: min, autoscaling_limit_max_cu: max } = wanted;
+  const sizes = {
+    ...(min !== undefined && { autoscaling_limit_min_cu: min }),
+    ...(max !== undefined && { autoscaling_limit_max_cu: max }),
+  };
+  const all = { ...wanted.default_endpoint_settings, ...sizes };
+  return Object.keys(all).length === 0 ? undefined : all;
+}
+
+function refuseBeyondPlan(world: World, owner: Owner, usual: DefaultEndpointSettings | undefined): void {
+  if (!usual) return;
+  const sizes = sizesOf(usual.autoscaling_limit_min_cu, usual.autoscaling_limit_max_cu);
+  checkLimits(planOf(world.store, owner), sizes, usual.suspend_timeout_seconds ?? 0);
+}
+
+function stored(world: World, id: string): Project {
+  const project = world.store.projects.get(id);
+  if (!project) throw new Error(`project ${id} was not stored`);
+  return project;
+}

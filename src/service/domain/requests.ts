@@ -1,0 +1,134 @@
+import { z } from "zod";
+import { EndpointCreate, EndpointPatch } from "../../api/endpoint.ts";
+import { Id } from "../../api/ids.ts";
+import { nameOf } from "../../api/names.ts";
+import { ComputeSettings, DefaultEndpointSettings, keptOnly, ProjectDetails } from "../store/details.ts";
+
+/*
+ * What the service acts on of the bodies that change projects, branches and computes. Fields that the public API knows
+ * beyond these pass (see `checkKnown`), and are kept where an answer shows them.
+ */
+
+const settings = ComputeSettings.optional();
+
+/** The body of `POST …/endpoints`. */
+export const EndpointCreateBody = z.object({
+  endpoint: z.object({ ...EndpointCreate.shape.endpoint.shape, settings }),
+});
+export type NewEndpoint = z.infer<typeof EndpointCreateBody>["endpoint"];
+
+/** The body of `PATCH …/endpoints/{id}`. */
+export const EndpointPatchBody = z.object({
+  endpoint: z.object({ ...EndpointPatch.shape.endpoint.shape, settings }),
+});
+export type ChangedEndpoint = z.infer<typeof EndpointPatchBody>["endpoint"];
+
+const projectFields = {
+  name: nameOf(256).optional(),
+  default_endpoint_settings: DefaultEndpointSettings.optional(),
+  history_retention_seconds: ProjectDetails.shape.history_retention_seconds.unwrap().optional(),
+  settings: z.record(z.string(), z.unknown()).meta(keptOnly).optional(),
+};
+
+/** The name of a role or a database. */
+const PostgresName = z
+  .string()
+  .refine((name) => name.trim() !== "" && !name.includes("\0") && Buffer.byteLength(name) <= 63, {
+    error: "must be a name of 1 to 63 bytes, not only white space and without U+0000",
+  });
+
+/** The name of a role: those that Postgres and the service keep for themselves are refused. */
+const RoleName = PostgresName.refine((name) => !/^(pg_|neon_superuser$|cloud_admin$|zenith_admin$)/.test(name), {
+  error: "must not be a name that Postgres or the service keeps for itself",
+});
+
+const Annotations = z.record(z.string().min(1).max(256), z.string().max(4096)).meta(keptOnly);
+
+/** The body of `POST /projects`; without `org_id` a personal key makes a project of its own account's. */
+export const ProjectCreateBody = z.object({
+  project: z.object({
+    ...projectFields,
+    org_id: Id.optional(),
+    region_id: z
+      .string()
+      .regex(/^(aws|azure)-[a-z0-9-]{1,40}$/, { error: "must be a region such as aws-us-east-2" })
+      .optional(),
+    pg_version: z.int().min(14).max(18).optional(),
+    store_passwords: z.boolean().optional(),
+    autoscaling_limit_min_cu: DefaultEndpointSettings.shape.autoscaling_limit_min_cu,
+    autoscaling_limit_max_cu: DefaultEndpointSettings.shape.autoscaling_limit_max_cu,
+    provisioner: EndpointCreate.shape.endpoint.shape.provisioner,
+    branch: z
+      .object({
+        name: nameOf(256).optional(),
+        role_name: RoleName.optional(),
+        database_name: PostgresName.optional(),
+        annotations: Annotations.optional(),
+      })
+      .optional(),
+  }),
+});
+export type NewProject = z.infer<typeof ProjectCreateBody>["project"];
+
+/** The body of `PATCH /projects/{id}`. */
+export const ProjectPatchBody = z.object({ project: z.object(projectFields) });
+export type ChangedProject = z.infer<typeof ProjectPatchBody>["project"];
+
+/** A time as clients write it: ISO 8601 with a zone; in milliseconds since the epoch. */
+const Time = z.iso
+  .datetime({ offset: true, error: "must be a time such as 2026-01-31T12:00:00Z" })
+  .transform((value) => Date.parse(value));
+
+/** A position in the write-ahead log. */
+const Lsn = z.string().regex(/^[0-9A-Fa-f]{1,8}\/[0-9A-Fa-f]{1,8}$/, { error: "must be an LSN such as 0/1E19478" });
+
+/** The body of `POST …/branches`, which may be left out: a branch of the default branch, without a compute. */
+export const BranchCreateBody = z.object({
+  branch: z
+    .object({
+      name: nameOf(256).optional(),
+      parent_id: Id.optional(),
+      parent_lsn: Lsn.optional(),
+      parent_timestamp: Time.optional(),
+      protected: z.boolean().optional(),
+      init_source: z.enum(["schema-only", "parent-data"]).optional(),
+      expires_at: Time.optional(),
+    })
+    .optional(),
+  endpoints: z
+    .array(z.object({ ...EndpointCreate.shape.endpoint.omit({ branch_id: true, region_id: true }).shape, settings }))
+    .max(20)
+    .optional(),
+  annotation_value: Annotations.optional(),
+});
+export type NewBranchBody = z.infer<typeof BranchCreateBody>;
+
+/** The body of `PATCH …/branches/{id}`; `expires_at: null` takes the expiration away. */
+export const BranchPatchBody = z.object({
+  branch: z.object({
+    name: nameOf(256).optional(),
+    protected: z.boolean().optional(),
+    expires_at: Time.nullable().optional(),
+  }),
+});
+export type ChangedBranch = z.infer<typeof BranchPatchBody>["branch"];
+
+/** The body of `POST …/branches/{id}/restore`. */
+export const BranchRestoreBody = z.object({
+  source_branch_id: Id,
+  source_lsn: Lsn.optional(),
+  source_timestamp: Time.optional(),
+  preserve_under_name: nameOf(256).optional(),
+});
+export type BranchRestore = z.infer<typeof BranchRestoreBody>;
+
+/** The body of `POST …/roles`. */
+export const RoleCreateBody = z.object({ role: z.object({ name: RoleName, no_login: z.boolean().optional() }) });
+
+/** The body of `POST …/databases`. */
+export const DatabaseCreateBody = z.object({ database: z.object({ name: PostgresName, owner_name: z.string() }) });
+
+/** The body of `PATCH …/databases/{name}`. */
+export const DatabasePatchBody = z.object({
+  database: z.object({ name: PostgresName.optional(), owner_name: z.string().optional() }),
+});

@@ -1,0 +1,89 @@
+import { timestamp } from "../clock.ts";
+import { schedule } from "../computes/chain.ts";
+import { meter } from "../computes/meter.ts";
+import { refusals } from "../refusal.ts";
+import type { Branch } from "../store/branches.ts";
+import type { StoredOperation } from "../store/operations.ts";
+import type { Project } from "../store/projects.ts";
+import type { World } from "../world.ts";
+import { refuseTaken, stored } from "./branches.ts";
+import { insertBranch } from "./creation.ts";
+import { checkPast } from "./history.ts";
+import type { BranchRestore } from "./requests.ts";
+
+/**
+ * Gives a branch the state of another one, or an earlier one of its own. The state that it had can be kept under a new
+ * name; its children then belong to that. Running computes restart. The model keeps no history: of a branch's past it
+ * gives back what there is now.
+ */
+export function restoreBranch(
+  world: World,
+  project: Project,
+  branch: Branch,
+  wanted: BranchRestore,
+  at: number,
+): { branch: Branch; operations: StoredOperation[] } {
+  const { branches, operations } = world.store;
+  const { source_branch_id, source_lsn, source_timestamp, preserve_under_name } = wanted;
+  const source = branches.get(project.id, source_branch_id);
+  if (!source) throw refusals.notFound("source branch");
+  const children = branches.childrenOf(branch);
+  refuseIncomplete(wanted, branch, children);
+  checkPast(world, project, { name: "source_timestamp", time: source_timestamp }, at);
+  refuseTaken(world, project, preserve_under_name);
+  if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+
+  const backup = preserve_under_name === undefined ? undefined : keep(world, project, branch, preserve_under_name, at);
+  if (backup) for (const child of children) branches.update({ ...child, parentId: backup.branch.id }, at);
+  if (source.id !== branch.id) world.catalog.copy(source.id, branch.id, at);
+  const { parent_lsn: _, parent_timestamp: __, ...others } = branch.details;
+  const details = {
+    ...others,
+    last_reset_at: timestamp(at),
+    ...(source_lsn !== undefined && { parent_lsn: source_lsn }),
+    ...(source_timestamp !== undefined && { parent_timestamp: timestamp(source_timestamp) }),
+  };
+  const parentId = source.id === branch.id ? backup?.branch.id : source.id;
+  branches.update({ ...branch, parentId, details }, at);
+  return {
+    branch: stored(world, branch),
+    operations: [...(backup?.operations ?? []), ...restarted(world, branch, at)],
+  };
+}
+
+function refuseIncomplete(wanted: BranchRestore, branch: Branch, children: readonly Branch[]): void {
+  const { source_branch_id, source_lsn, source_timestamp, preserve_under_name } = wanted;
+  if (source_lsn !== undefined && source_timestamp !== undefined) {
+    throw refusals.invalid("a branch is restored to source_lsn or to source_timestamp, not to both");
+  }
+  const itself = source_branch_id === branch.id;
+  if (itself && source_lsn === undefined && source_timestamp === undefined) {
+    throw refusals.invalid("source_timestamp or source_lsn is needed to restore a branch from its own history");
+  }
+  if ((itself || children.length > 0) && preserve_under_name === undefined) {
+    throw refusals.invalid(
+      "preserve_under_name is needed for a branch that has child branches or is restored from its own history",
+    );
+  }
+}
+
+function keep(world: World, project: Project, branch: Branch, name: string, at: number) {
+  const { parentId, details } = branch;
+  const kept = { name, parentId, isDefault: false, isProtected: false, details, expiresAt: undefined };
+  const made = insertBranch(world, project, kept, [], at);
+  world.catalog.copy(branch.id, made.branch.id, at);
+  return made;
+}
+
+/** Restarts what runs on a branch. */
+function restarted(world: World, branch: Branch, at: number): StoredOperation[] {
+  return world.store.endpoints
+    .ofBranch(branch.id)
+    .filter(({ currentState }) => currentState === "active")
+    .flatMap((endpoint) => {
+      meter(world, endpoint, at);
+      if (world.backend.disconnect(endpoint)) endpoint.lastActive = at;
+      endpoint.updatedAt = at;
+      return schedule(world, { endpoint, at, pendingState: "active" }, [{ action: "apply_config", effect: "start" }]);
+    });
+}

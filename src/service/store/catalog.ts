@@ -1,0 +1,121 @@
+import type { Database } from "./database.ts";
+import { flag, number, type Row, text } from "./row.ts";
+
+/** A Postgres role of a branch. */
+export interface Role {
+  branchId: string;
+  name: string;
+  /** Whether it can connect, and so has a password. */
+  login: boolean;
+  /** What its password is derived from: of its own on every branch, and another after each reset. */
+  passwordSource: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** A Postgres database of a branch. */
+export interface BranchDatabase {
+  id: number;
+  branchId: string;
+  name: string;
+  ownerName: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** The roles and databases of branches. */
+export class Catalogs {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** In the order of their creation. */
+  roles(branchId: string): Role[] {
+    return this.#db.all("SELECT * FROM roles WHERE branch_id = ? ORDER BY seq, name", branchId).map(roleOf);
+  }
+
+  role(branchId: string, name: string): Role | undefined {
+    const row = this.#db.one("SELECT * FROM roles WHERE branch_id = ? AND name = ?", branchId, name);
+    return row && roleOf(row);
+  }
+
+  putRole({ branchId, name, login, passwordSource, createdAt, updatedAt }: Role): void {
+    this.#db.run(
+      `INSERT INTO roles (branch_id, seq, name, login, password_source, created_at, updated_at)
+       VALUES (?, (SELECT coalesce(max(seq), 0) + 1 FROM roles WHERE branch_id = ?), ?, ?, ?, ?, ?)
+       ON CONFLICT (branch_id, name) DO UPDATE SET password_source = excluded.password_source, updated_at = excluded.updated_at`,
+      branchId,
+      branchId,
+      name,
+      login,
+      passwordSource,
+      createdAt,
+      updatedAt,
+    );
+  }
+
+  deleteRole(branchId: string, name: string): void {
+    this.#db.run("DELETE FROM roles WHERE branch_id = ? AND name = ?", branchId, name);
+  }
+
+  /** In the order of their creation. */
+  databases(branchId: string): BranchDatabase[] {
+    return this.#db.all("SELECT * FROM databases WHERE branch_id = ? ORDER BY id", branchId).map(databaseOf);
+  }
+
+  database(branchId: string, name: string): BranchDatabase | undefined {
+    const row = this.#db.one("SELECT * FROM databases WHERE branch_id = ? AND name = ?", branchId, name);
+    return row && databaseOf(row);
+  }
+
+  insertDatabase({ branchId, name, ownerName, createdAt, updatedAt }: Omit<BranchDatabase, "id">): void {
+    const sql = "INSERT INTO databases (branch_id, name, owner_name, created_at, updated_at) VALUES (?, ?, ?, ?, ?)";
+    this.#db.run(sql, branchId, name, ownerName, createdAt, updatedAt);
+  }
+
+  updateDatabase({ id, name, ownerName, updatedAt }: BranchDatabase): void {
+    const sql = "UPDATE databases SET name = ?, owner_name = ?, updated_at = ? WHERE id = ?";
+    this.#db.run(sql, name, ownerName, updatedAt, id);
+  }
+
+  deleteDatabase(branchId: string, name: string): void {
+    this.#db.run("DELETE FROM databases WHERE branch_id = ? AND name = ?", branchId, name);
+  }
+
+  /** Gives a branch the roles and databases of another one, in place of its own. Passwords stay each branch's own. */
+  copy(from: string, to: string, at: number): void {
+    const [roles, databases] = [this.roles(from), this.databases(from)];
+    const sources = new Map(this.roles(to).map(({ name, passwordSource }) => [name, passwordSource]));
+    this.#db.run("DELETE FROM roles WHERE branch_id = ?", to);
+    this.#db.run("DELETE FROM databases WHERE branch_id = ?", to);
+    for (const role of roles) {
+      const passwordSource = sources.get(role.name) ?? `${to}/${role.name}`;
+      this.putRole({ ...role, branchId: to, passwordSource, createdAt: at, updatedAt: at });
+    }
+    for (const database of databases) this.insertDatabase({ ...database, branchId: to, createdAt: at, updatedAt: at });
+  }
+}
+
+function roleOf(row: Row): Role {
+  return {
+    branchId: text(row, "branch_id"),
+    name: text(row, "name"),
+    login: flag(row, "login"),
+    passwordSource: text(row, "password_source"),
+    createdAt: number(row, "created_at"),
+    updatedAt: number(row, "updated_at"),
+  };
+}
+
+function databaseOf(row: Row): BranchDatabase {
+  return {
+    id: number(row, "id"),
+    branchId: text(row, "branch_id"),
+    name: text(row, "name"),
+    ownerName: text(row, "owner_name"),
+    createdAt: number(row, "created_at"),
+    updatedAt: number(row, "updated_at"),
+  };
+}
