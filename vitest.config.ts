@@ -3,7 +3,6 @@ import { BehaviourReporter } from "./test/support/behaviour-reporter.ts";
 import { CountReporter } from "./test/support/count-reporter.ts";
 
 const counts = process.env["COMPUTE_OPERATOR_TEST_COUNTS"];
-const controlPlane = { globalSetup: ["test/control-plane/global-setup.ts"], hookTimeout: 120_000 };
 
 /** Files share one control plane, each in namespaces of its own, and mostly wait. */
 const onControlPlane = {
