@@ -14,8 +14,10 @@ import type { DeletionBrake } from "./deletion-brake.ts";
 import { type Kind, laneOf } from "./lane-of.ts";
 import type { OperatorOptions } from "./options.ts";
 import { PassQueue } from "./pass-queue.ts";
+import { awaitsTemplate } from "./pool/plan.ts";
 import { PoolReconciler } from "./pool/reconcile.ts";
 import { type Compute, computeKind } from "./resources/compute.ts";
+import { owningPool } from "./resources/compute-pool.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
@@ -121,6 +123,10 @@ export class Term {
         connectionSecrets: (namespace) => caches.connectionSecrets.within(namespace),
       },
       selects: (compute) => options.selects(compute.metadata.labels),
+      awaitsPool: (compute) => {
+        const pool = caches.pools.byUid(owningPool(compute)?.uid ?? "");
+        return pool !== undefined && awaitsTemplate(pool, compute);
+      },
       event: (compute, note) => term.event(computeKind, compute, note),
       mayDelete: (uid) => term.brake.release(uid),
       uninstalling: (compute) => goesWithCRD(cluster, compute),

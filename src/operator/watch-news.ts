@@ -77,8 +77,15 @@ export class WatchNews implements Listeners {
     for (const user of caches.users.of(namespace, name)) wake("compute", claims.movedWith(user));
   }
 
-  pool({ object }: Change<ComputePool>): void {
-    this.#options.wake("pool", [object.metadata.uid]);
+  pool({ type, object, previous }: Change<ComputePool>): void {
+    const { caches, wake } = this.#options;
+    const { uid, generation, namespace = "", deletionTimestamp } = object.metadata;
+    wake("pool", [uid]);
+    const before = previous?.metadata;
+    const same = before?.generation === generation && before?.deletionTimestamp === deletionTimestamp;
+    if (type === "updated" && same) return;
+    // A member whose spec was not its pool's may be so now, where the watch of pools lags behind that of Computes.
+    wake("compute", uidsOf(caches.computes.within(namespace).filter((member) => owningPool(member)?.uid === uid)));
   }
 
   apiKey({ object }: Change<Secret>): void {

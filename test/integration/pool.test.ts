@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { said } from "./conditions/conditions.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
@@ -39,6 +39,65 @@ it("a deleted connection says that it goes and which pool uses it, and is gone o
   expect(world.writes.slice(before.length)).toEqual(["POST /projects/shop/endpoints"]);
   expect(world.server.handle({ method: "GET", path: `${root}/serviceconnections/default` }).status).toBe(404);
   expect([0, 1, 2].map((index) => world.compute(index).spec.connectionRef.name)).toEqual(Array(3).fill("second"));
+});
+
+describe("a direct edit of a pool's member", () => {
+  test.each([
+    ["a size", { computeUnits: { min: 4, max: 8 } }],
+    ["a state", { disabled: true }],
+    ["a branch", { branchID: "br-0-b" }],
+    ["a connection Secret", { connectionSecret: { name: "other" } }],
+  ])("of %s is put back before anything is sent, and its Secret stays", async (_what, edit) => {
+    await using world = new SmallWorld(["br-0-a", "br-0-b"], 1);
+    declare(world, 2, { computeUnits: { min: 1, max: 1 }, connectionSecret: { name: "db" } });
+    await world.clock.advance(1000);
+    await world.settle(2);
+    const before = world.writes.length;
+    const secret = world.secretsOf(0);
+    world.edit(0, edit);
+    await world.clock.advance(120_000);
+    await world.settle(2);
+    expect(world.writes.slice(before)).toEqual([]);
+    expect(world.compute(0).spec).toMatchObject({ computeUnits: { min: 1, max: 1 }, branchID: "br-0-a" });
+    expect(world.compute(0).spec.disabled).toBeUndefined();
+    expect(world.secretsOf(0)).toEqual(secret);
+  });
+
+  test("of a member that is to be removed is not carried out either", async () => {
+    await using world = new SmallWorld(["br-0-a"], 1);
+    declare(world, 2);
+    await world.clock.advance(1000);
+    await world.settle(2);
+    const before = world.writes.length;
+    world.edit(1, { disabled: true });
+    declare(world, 1);
+    await world.clock.advance(60_000);
+    expect(world.writes.slice(before)).toEqual([expect.stringMatching(/^DELETE /)]);
+  });
+});
+
+test("a changed template is one write for each member", async () => {
+  await using world = new SmallWorld(["br-0-a"], 1);
+  declare(world, 3, { computeUnits: { min: 1, max: 1 } });
+  await world.clock.advance(1000);
+  await world.settle(3);
+  const before = world.writes.length;
+  declare(world, 3, { computeUnits: { min: 2, max: 2 } });
+  await world.clock.advance(60_000);
+  expect(world.writes.slice(before).map((write) => write.split(" ")[0])).toEqual(["PATCH", "PATCH", "PATCH"]);
+});
+
+test("a Compute that its pool no longer owns is changed like any other", async () => {
+  await using world = new SmallWorld(["br-0-a"], 1);
+  declare(world, 1);
+  await world.clock.advance(1000);
+  await world.settle(1);
+  const before = world.writes.length;
+  const member = world.send("GET", `${root}/computes/db-0`);
+  world.send("PUT", `${root}/computes/db-0`, { ...member, metadata: { ...member.metadata, ownerReferences: [] } });
+  world.edit(0, { disabled: true });
+  await world.clock.advance(60_000);
+  expect(world.writes.slice(before)).toEqual([expect.stringMatching(/^PATCH /)]);
 });
 
 it("a replica of a pool adopts what a person says its create made, where no names are shown, and deletes it at its end", async () => {

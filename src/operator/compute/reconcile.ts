@@ -20,7 +20,7 @@ import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
 import { plan } from "./plan.ts";
 import { endpointAfter, report } from "./report.ts";
-import type { Step } from "./step.ts";
+import { hold, type Step, sendsSpec } from "./step.ts";
 import { withUnreadable } from "./unreadable.ts";
 
 export interface ComputeReconcilerOptions {
@@ -34,6 +34,8 @@ export interface ComputeReconcilerOptions {
   };
   /** Whether this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
+  /** Whether the spec is not what the Compute's pool asks for: the pool is about to put it back. */
+  awaitsPool: (compute: Compute) => boolean;
   event: (compute: Compute, note: Note) => void;
   /** Takes one deletion from the brake for the Compute with this uid; false: not now. */
   mayDelete: (uid: string) => boolean;
@@ -188,13 +190,13 @@ export class ComputeReconciler {
     const sight = await observe(compute, memory, connection, errand, rivals);
     if (sight.kind === "listed") takeNote(memory, compute, sight.list, rivals, now);
     const view: View = { compute, sight, rivals, memory, now, createSettleMs };
-    const step = await this.#letGo(plan(view), compute);
+    const step = await this.#overruled(plan(view), compute);
     const outcome = await this.#carryOut(step, compute, memory, errand).catch((error: unknown) => {
       const refusal = refusalOfNote(error);
       if (refusal === undefined) throw error;
       return shown(compute, refusal.reason, refusal.message, { lookInMs: noteAgainMs });
     });
-    const whole = await bind(outcome, sight, errand, this.#binding);
+    const whole = await bind(outcome, sight, this.#options.awaitsPool(compute) ? undefined : errand, this.#binding);
     const asked = annotation(compute, "reconcileRequestedAt");
     const told = withUnreadable(whole.outcome, endpointAfter(whole.outcome, sight), memory);
     const reported = await report(told, sight, whole.binding, this.#options, asked);
@@ -209,11 +211,11 @@ export class ComputeReconciler {
     return lookAfter(whole.outcome, memory, clock.monotonic());
   }
 
-  /** Once the CRD itself goes, no Compute waits any more to have its endpoint deleted: all are let go. */
-  async #letGo(step: Step, compute: Compute): Promise<Step> {
-    const waits = step.step === "wait" && step.reason !== "Deleting";
-    if (!waits || compute.metadata.deletionTimestamp === undefined) return step;
-    if (!(await this.#options.uninstalling(compute))) return step;
+  /** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */
+  async #overruled(step: Step, compute: Compute): Promise<Step> {
+    if (sendsSpec(step) && this.#options.awaitsPool(compute)) return hold(noteAgainMs);
+    if (step.step !== "wait" || step.reason === "Deleting") return step;
+    if (compute.metadata.deletionTimestamp === undefined || !(await this.#options.uninstalling(compute))) return step;
     const message = "Whatever endpoint it has is kept: the CRD itself is being deleted.";
     return { step: "release", event: "Released", message };
   }

@@ -55,6 +55,11 @@ export function isWrite(step: Step): step is Write {
   return step.step === "create" || step.step === "patch" || step.step === "restart" || step.step === "delete";
 }
 
+/** Whether a step would bring the service to what the spec says. */
+export function sendsSpec(step: Step): boolean {
+  return step.step === "create" || step.step === "patch";
+}
+
 /** Names a write, so that one that failed is not tried again too soon, and another is tried at once. */
 export function identityOf(write: Write, generation: number): string {
   switch (write.step) {

@@ -72,6 +72,17 @@ export function specOf(pool: ComputePool, { index, compute }: Member): ComputeSp
   return { ...memberSpec(pool, index), ...(adopt === undefined ? {} : { adopt }) };
 }
 
+/**
+ * Whether a Compute differs from what its pool asks of it, so that the pool is about to put it back, or to remove it.
+ * Until then nothing of its spec is carried out: an edit by hand would be sent to the service, and then be undone.
+ */
+export function awaitsTemplate(pool: ComputePool, compute: Compute): boolean {
+  // The pool leaves its members alone once either is being deleted.
+  if (pool.metadata.deletionTimestamp !== undefined || compute.metadata.deletionTimestamp !== undefined) return false;
+  const [member] = membersOf(pool, [compute]);
+  return member !== undefined && !sameJSON(specOf(pool, member), compute.spec);
+}
+
 function indexIn(pool: string, name: string): number | undefined {
   const digits = name.startsWith(`${pool}-`) ? name.slice(pool.length + 1) : "";
   return /^(0|[1-9]\d{0,8})$/.test(digits) ? Number(digits) : undefined;
