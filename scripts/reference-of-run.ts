@@ -14,8 +14,8 @@ export async function referenceOfRun(): Promise<string[]> {
     "",
     "## Events",
     "",
-    "On a transition, never on a repetition. Each reason of a Compute's conditions is one, `Deleting` on a connection or",
-    "Secret that waits for its Computes, and besides:",
+    "On a transition, never on a repetition. Each reason of a Compute's or a ComputePool's conditions is one, `Deleting` on a",
+    "connection or Secret that waits for its Computes, and besides:",
     "",
     "| reason | what was done |",
     "|---|---|",
@@ -62,7 +62,8 @@ const connectionReasons: Record<ConnectionReason, string> = {
 
 const poolReasons = {
   Ready: "True | as many replicas as declared, all with the template, all ready",
-  Scaling: "False | replicas are being made, changed or removed",
+  Scaling:
+    "False | replicas are being made, changed or removed; many are made in batches of 1, 2, 4 and so on, with half a second after each of four or more",
   Conflict: "False, stalled | a Compute that is not the pool's has the name of one of its replicas",
   Rejected: "False, stalled | the API server refused to make, change or remove a replica",
 };
@@ -73,7 +74,8 @@ const events = {
   Patched: "fields of the spec were sent; the message names them",
   Moved: "the endpoint was moved to another branch",
   Restarted: "the endpoint was restarted, as the annotation asked",
-  DriftCorrected: "what somebody had changed at the service was put back: fields, theirs and ours",
+  DriftCorrected:
+    "what somebody had changed at the service was put back: fields, theirs and ours; or a pool put its template back into a replica",
   Deleted:
     "the endpoint was deleted at the service; as a warning also the second of two with one marker, and what a Compute left that went without its finalizer",
   Released: "the object went and the endpoint stays; the message says why",

@@ -139,6 +139,7 @@ export class Term {
       cluster,
       clock,
       selects: (pool) => options.selects(pool.metadata.labels),
+      event: term.event,
       cache: {
         poolByUID: (uid) => caches.pools.byUid(uid),
         computesOf: (namespace) => caches.computes.within(namespace),

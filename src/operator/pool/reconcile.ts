@@ -1,5 +1,6 @@
 import type { ClusterClient } from "../cluster/client.ts";
 import { isAlreadyExists, isRefusal } from "../cluster/errors.ts";
+import type { RecordEvent } from "../cluster/event-record.ts";
 import { guardedPatch } from "../cluster/json-patch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
@@ -7,7 +8,9 @@ import { clippedMessage, conditionOf, datedConditions, timestamp } from "../reso
 import { sameJSON } from "../resources/equal.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { poolEvent } from "./event.ts";
 import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
+import { SlowStart } from "./slow-start.ts";
 
 /** Why the pool cannot be what it is to be, where a person has to help. */
 interface Trouble {
@@ -26,6 +29,7 @@ export interface PoolReconcilerOptions {
   clock: Clock;
   /** Whether this process takes care of the pool, by its selector. */
   selects: (pool: ComputePool) => boolean;
+  event: RecordEvent;
   cache: {
     poolByUID(uid: string): ComputePool | undefined;
     computesOf(namespace: string): readonly Compute[];
@@ -39,6 +43,7 @@ const unseenAgainMs = 10_000;
 /** Keeps the read replicas of one ComputePool: as many as declared, each with the template. */
 export class PoolReconciler {
   readonly #options: PoolReconcilerOptions;
+  readonly #slowStart = new SlowStart();
 
   constructor(options: PoolReconcilerOptions) {
     this.#options = options;
@@ -46,25 +51,55 @@ export class PoolReconciler {
 
   /** Answers with the milliseconds until the next look, where one is due without news. */
   async reconcile(uid: string): Promise<number | undefined> {
-    const { cache } = this.#options;
+    const { cache, clock } = this.#options;
     const pool = cache.poolByUID(uid);
+    if (pool === undefined) this.#slowStart.forget(uid);
     // Of a pool that is being deleted the garbage collector deletes the members.
     if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return undefined;
     if (!this.#options.selects(pool)) return undefined;
     const { namespace = "" } = pool.metadata;
     const members = membersOf(pool, cache.computesOf(namespace));
     const plan = planPool(pool, members, (name) => cache.compute(namespace, name));
-    const changes = plan.create.length + plan.update.length + plan.remove.length;
+    const { generation = 0 } = pool.metadata;
+    const waitMs = this.#slowStart.waitMs(uid, generation, clock.monotonic());
+    const due = waitMs > 0 ? [] : plan.create;
+    const changes = due.length + plan.update.length + plan.remove.length;
     if (changes > 0 && !(await this.#isStill(pool))) return staleAgainMs;
-    const refusal = await firstRefusal([
-      ...plan.create.map((index) => () => this.#create(pool, index)),
+    const changed = await this.#carryOut(pool, [
       ...plan.update.map((member) => () => this.#update(pool, member)),
       ...plan.remove.map((member) => () => this.#remove(member.compute)),
     ]);
+    const create = (index: number) => () => this.#create(pool, index);
+    const batches = {
+      now: () => clock.monotonic(),
+      isWanted: () => this.#isStill(pool),
+      carryOut: (numbers: readonly number[]) => this.#carryOut(pool, numbers.map(create)),
+    };
+    const created = waitMs > 0 ? { waitMs } : await this.#slowStart.run(uid, generation, due, batches);
+    const refusal = changed ?? created.refusal;
     const conflict = plan.blocked === undefined ? undefined : ({ reason: "Conflict", message: plan.blocked } as const);
     await this.#report(pool, members, plan, refusal ?? conflict);
+    if (created.waitMs !== undefined) return created.waitMs;
     if (refusal !== undefined) return refusedAgainMs;
     return changes > 0 ? unseenAgainMs : undefined;
+  }
+
+  /**
+   * Carries the changes out, each whatever became of the others, as long as the watch brings no other spec of the pool;
+   * the first that the API server refuses is reported.
+   */
+  async #carryOut({ metadata }: ComputePool, changes: readonly (() => Promise<void>)[]): Promise<Trouble | undefined> {
+    let first: Trouble | undefined;
+    for (const change of changes) {
+      if (this.#options.cache.poolByUID(metadata.uid)?.metadata.generation !== metadata.generation) break;
+      try {
+        await change();
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        first ??= { reason: "Rejected", message: `The API server refused to change a replica: ${error.message}` };
+      }
+    }
+    return first;
   }
 
   /** The watch of pools may lag behind that of Computes: of an old number, replicas would be deleted that are to be. */
@@ -99,6 +134,11 @@ export class PoolReconciler {
     const { compute } = member;
     const patch = guardedPatch(compute, { resourceVersion: true }).set(["spec"], specOf(pool, member));
     await this.#options.cluster.patch(computeKind, compute.metadata, patch.ops());
+    const rolledOut = pool.status.observedGeneration === pool.metadata.generation;
+    if (!rolledOut || conditionOf(pool.status, "Ready")?.reason === "Rejected") return;
+    // On the member: whoever edited it looks there.
+    const message = `The spec differed from the template of ComputePool ${pool.metadata.name} and was put back. Change the template instead.`;
+    this.#options.event(computeKind, compute, { type: "Normal", reason: "DriftCorrected", message });
   }
 
   async #remove({ metadata }: Compute): Promise<void> {
@@ -117,21 +157,9 @@ export class PoolReconciler {
     await cluster.patch(computePoolKind, pool.metadata, guardedPatch(pool).setStatus(status).ops(), {
       subresource: "status",
     });
+    const note = poolEvent(pool, status, plan);
+    if (note !== undefined) this.#options.event(computePoolKind, pool, note);
   }
-}
-
-/** Carries the changes out, each whatever became of the others; the first that the API server refuses is told. */
-async function firstRefusal(changes: readonly (() => Promise<void>)[]): Promise<Trouble | undefined> {
-  let first: Trouble | undefined;
-  for (const change of changes) {
-    try {
-      await change();
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      first ??= { reason: "Rejected", message: `The API server refused to change a replica: ${error.message}` };
-    }
-  }
-  return first;
 }
 
 function poolStatus(

@@ -1,95 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ClusterClient } from "../../../src/operator/cluster/client.ts";
-import type { ClusterRequest, ClusterTransport } from "../../../src/operator/cluster/transport.ts";
-import { PoolReconciler } from "../../../src/operator/pool/reconcile.ts";
-import { type Compute, computeKind, parseCompute } from "../../../src/operator/resources/compute.ts";
-import { type ComputePool, computePoolKind, parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
-import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
-import type { Parsed } from "../../../src/operator/resources/object.ts";
-import { MemoryCluster } from "../cluster/memory-cluster.ts";
-
-const forever = new AbortController().signal;
-const root = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
-
-/** A pool on an API server in memory, seen as it stands there. */
-function pooled(replicas: number) {
-  const cluster = new MemoryCluster();
-  for (const body of customResourceDefinitions()) {
-    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    cluster.server.handle({ method: "POST", path, body });
-  }
-  const body = {
-    apiVersion: "compute-operator.dev/v1alpha1",
-    kind: "ComputePool",
-    metadata: { name: "web" },
-    spec: { replicas, template: { projectID: "shiny-wind-028834", branchID: "br-main" } },
-  };
-  cluster.server.handle({ method: "POST", path: `${root}/computepools`, body });
-  const get = (path: string) => cluster.server.handle({ method: "GET", path: `${root}/${path}` });
-  const pool = (): ComputePool => read(parseComputePool(get("computepools/web").body));
-  const computes = async (): Promise<Compute[]> => {
-    const { items } = await cluster.client().listPage(computeKind, { namespace: "default" });
-    return items.map((item) => read(parseCompute(item)));
-  };
-  const calm: (request: ClusterRequest) => boolean = () => false;
-  const scale = (to: number) => {
-    const ops = [{ op: "replace", path: "/spec/replicas", value: to }];
-    const contentType = "application/json-patch+json";
-    cluster.server.handle({ method: "PATCH", path: `${root}/computepools/web`, body: ops, contentType });
-  };
-  const patch = (path: string, ops: object[]) =>
-    cluster.server.handle({
-      method: "PATCH",
-      path: `${root}/${path}`,
-      body: ops,
-      contentType: "application/json-patch+json",
-    });
-  const move = (to: string) => {
-    patch("computepools/web", [{ op: "replace", path: "/spec/template/branchID", value: to }]);
-  };
-  const ready = () => {
-    const conditions = [
-      { type: "Ready", status: "True", reason: "Active", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
-    ];
-    patch("computes/web-0/status", [{ op: "replace", path: "/status", value: { observedGeneration: 1, conditions } }]);
-  };
-  /** `seen`: the pool as the cache has it, where that lags behind. */
-  const world: { refuses: typeof calm; seen?: ComputePool; selected: boolean } & Record<"pool", typeof pool> & {
-      computes: typeof computes;
-      pass: typeof pass;
-      scale: typeof scale;
-      move: typeof move;
-      ready: typeof ready;
-    } = { refuses: calm, selected: true, pool, computes, pass, scale, move, ready };
-  async function pass(): Promise<number | undefined> {
-    const all = await computes();
-    const inner = cluster.transport();
-    const transport: ClusterTransport = {
-      request: async (request, options) =>
-        world.refuses(request)
-          ? { status: 403, body: { kind: "Status", message: "exceeded quota", reason: "Forbidden" } }
-          : inner.request(request, options),
-      watch: (request, options) => inner.watch(request, options),
-    };
-    const reconciler = new PoolReconciler({
-      cluster: new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 3000, signal: forever }),
-      clock: cluster.clock,
-      selects: () => world.selected,
-      cache: {
-        poolByUID: () => world.seen ?? pool(),
-        computesOf: () => all,
-        compute: (_, name) => all.find(({ metadata }) => metadata.name === name),
-      },
-    });
-    return reconciler.reconcile(pool().metadata.uid);
-  }
-  return world;
-}
-
-function read<T>(parsed: Parsed<T>): T {
-  if (!parsed.ok) throw new Error(parsed.problem);
-  return parsed.value;
-}
+import { computePoolKind } from "../../../src/operator/resources/compute-pool.ts";
+import { pooled } from "./pooled.ts";
 
 describe(`a ${computePoolKind.kind}`, () => {
   test("one of whose changes the API server refuses says so, carries out the others, and tries again", async () => {
@@ -140,5 +51,79 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect(await world.pass()).toBeUndefined();
     expect(await world.computes()).toEqual([]);
     expect(world.pool().status.conditions ?? []).toEqual([]);
+  });
+});
+
+describe("many replicas at once", () => {
+  const isCreate = ({ method, path }: { method: string; path: string }) =>
+    method === "POST" && path.endsWith("/computes");
+
+  test("are made in batches that double, seven at once and then with a pause after each", async () => {
+    const world = pooled(1000);
+    const { cluster, pass, computes } = world;
+    const sizes: number[] = [];
+    for (let waitMs = 0; ; ) {
+      await cluster.clock.advance(waitMs);
+      // Each pass is made by what the one before left.
+      const next = await pass();
+      sizes.push((await computes()).length);
+      if (next === undefined || next > 500) break;
+      waitMs = next;
+    }
+    expect(sizes).toEqual([7, 15, 31, 63, 127, 255, 511, 1000]);
+    expect(await pass()).toBeUndefined();
+  });
+
+  test("are not made after a pause that news cuts short", async () => {
+    const world = pooled(20);
+    expect(await world.pass()).toBe(500);
+    await world.cluster.clock.advance(100);
+    expect(await world.pass()).toBe(400);
+    expect(await world.computes()).toHaveLength(7);
+  });
+
+  test("of a number that is corrected at once are hardly more than what is wanted", async () => {
+    const world = pooled(1000);
+    await world.pass();
+    world.scale(2);
+    await world.cluster.clock.advance(500);
+    await world.pass();
+    await world.pass();
+    const standing = (await world.computes()).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    expect(standing.map(({ metadata }) => metadata.name)).toEqual(["web-0", "web-1"]);
+    expect(world.cluster.requests.filter(isCreate)).toHaveLength(7);
+  });
+
+  test("ask between batches whether the number still holds, where the watch does not say so yet", async () => {
+    const world = pooled(1000);
+    world.seen = world.pool();
+    let created = 0;
+    world.refuses = (request) => {
+      if (isCreate(request) && ++created === 2) world.scale(2);
+      return false;
+    };
+    await world.pass();
+    expect(await world.computes()).toHaveLength(3);
+  });
+
+  test("that a quota refuses cost two requests, and not one for each", async () => {
+    const world = pooled(100);
+    let refused = 0;
+    world.refuses = (request) => isCreate(request) && ++refused > 0;
+    expect(await world.pass()).toBe(60_000);
+    expect(refused).toBe(2);
+  });
+
+  test("are not removed any further once the watch brings another number", async () => {
+    const world = pooled(6);
+    await world.pass();
+    world.scale(0);
+    let removed = 0;
+    world.refuses = ({ method, path }) => {
+      if (method === "DELETE" && path.includes("/computes/") && ++removed === 2) world.scale(6);
+      return false;
+    };
+    await world.pass();
+    expect(removed).toBe(2);
   });
 });

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { pooled, root } from "./pooled.ts";
+
+describe("the events of a pool", () => {
+  const pool = "ComputePool web";
+
+  test("tell once of each change of its number, of its template, and that all are ready", async () => {
+    const { pass, told, scale, move, ready } = pooled(1);
+    await pass();
+    await pass();
+    ready();
+    await pass();
+    expect(told.splice(0)).toEqual([
+      `Normal ${pool} Scaling: Replicas are created or removed: 1 are declared.`,
+      `Normal ${pool} Ready: All replicas are ready.`,
+    ]);
+    move("br-other");
+    await pass();
+    await pass();
+    scale(3);
+    await pass();
+    await pass();
+    expect(told).toEqual([
+      `Normal ${pool} Scaling: The replicas are given the changed template.`,
+      `Normal ${pool} Scaling: Replicas are created or removed: 3 are declared.`,
+    ]);
+  });
+
+  test("tell of a replica that the API server refuses, and of a name that is taken, once each", async () => {
+    const { cluster, pass, told } = pooled(1);
+    const refusing = pooled(1);
+    refusing.refuses = ({ method, path }) => method === "POST" && path.endsWith("/computes");
+    await refusing.pass();
+    await refusing.pass();
+    expect(refusing.told).toEqual([
+      expect.stringMatching(/^Warning ComputePool web Rejected: The API server refused to change a replica: .*quota/),
+    ]);
+    const body = {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Compute",
+      metadata: { name: "web-0" },
+      spec: { projectID: "shiny-wind-028834", branchID: "br-main" },
+    };
+    cluster.server.handle({ method: "POST", path: `${root}/computes`, body });
+    await pass();
+    await pass();
+    expect(told).toEqual([expect.stringMatching(/^Warning ComputePool web Conflict: Compute web-0 exists/)]);
+  });
+
+  test("tell whoever edited a replica that it was put back, on the replica", async () => {
+    const { pass, told, edit, computes, ready } = pooled(1);
+    await pass();
+    ready();
+    await pass();
+    told.length = 0;
+    edit(0);
+    await pass();
+    expect((await computes())[0]?.spec.disabled).toBeUndefined();
+    expect(told[0]).toBe(
+      "Normal Compute web-0 DriftCorrected: The spec differed from the template of ComputePool web and was put back. Change the template instead.",
+    );
+  });
+
+  test("say nothing of a replica that is not ready for a while", async () => {
+    const { pass, told, ready, unready } = pooled(1);
+    await pass();
+    ready();
+    await pass();
+    told.length = 0;
+    unready();
+    await pass();
+    expect(told).toEqual([]);
+  });
+});

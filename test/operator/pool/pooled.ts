@@ -1,0 +1,104 @@
+import { ClusterClient } from "../../../src/operator/cluster/client.ts";
+import type { ClusterRequest, ClusterTransport } from "../../../src/operator/cluster/transport.ts";
+import { PoolReconciler } from "../../../src/operator/pool/reconcile.ts";
+import { type Compute, computeKind, parseCompute } from "../../../src/operator/resources/compute.ts";
+import { type ComputePool, parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
+import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
+import type { Parsed } from "../../../src/operator/resources/object.ts";
+import { MemoryCluster } from "../cluster/memory-cluster.ts";
+
+const forever = new AbortController().signal;
+export const root = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
+
+/** A pool on an API server in memory, seen as it stands there. */
+export function pooled(replicas: number) {
+  const cluster = new MemoryCluster();
+  for (const body of customResourceDefinitions()) {
+    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    cluster.server.handle({ method: "POST", path, body });
+  }
+  const body = {
+    apiVersion: "compute-operator.dev/v1alpha1",
+    kind: "ComputePool",
+    metadata: { name: "web" },
+    spec: { replicas, template: { projectID: "shiny-wind-028834", branchID: "br-main" } },
+  };
+  cluster.server.handle({ method: "POST", path: `${root}/computepools`, body });
+  const get = (path: string) => cluster.server.handle({ method: "GET", path: `${root}/${path}` });
+  const pool = (): ComputePool => read(parseComputePool(get("computepools/web").body));
+  const computes = async (): Promise<Compute[]> => {
+    const { items } = await cluster.client().listPage(computeKind, { namespace: "default" });
+    return items.map((item) => read(parseCompute(item)));
+  };
+  const calm: (request: ClusterRequest) => boolean = () => false;
+  const scale = (to: number) => {
+    const ops = [{ op: "replace", path: "/spec/replicas", value: to }];
+    const contentType = "application/json-patch+json";
+    cluster.server.handle({ method: "PATCH", path: `${root}/computepools/web`, body: ops, contentType });
+  };
+  const patch = (path: string, ops: object[]) =>
+    cluster.server.handle({
+      method: "PATCH",
+      path: `${root}/${path}`,
+      body: ops,
+      contentType: "application/json-patch+json",
+    });
+  const move = (to: string) => {
+    patch("computepools/web", [{ op: "replace", path: "/spec/template/branchID", value: to }]);
+  };
+  const edit = (index: number) => {
+    patch(`computes/web-${index}`, [{ op: "add", path: "/spec/disabled", value: true }]);
+  };
+  const report = (status: string) => {
+    const conditions = [
+      { type: "Ready", status, reason: "Active", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    ];
+    patch("computes/web-0/status", [{ op: "replace", path: "/status", value: { observedGeneration: 1, conditions } }]);
+  };
+  const ready = () => report("True");
+  const unready = () => report("False");
+  /** `seen`: the pool as the cache has it, where that lags behind. */
+  const told: string[] = [];
+  const world: { refuses: typeof calm; seen?: ComputePool; selected: boolean } & Record<"pool", typeof pool> & {
+      cluster: typeof cluster;
+      told: typeof told;
+      edit: (index: number) => void;
+      computes: typeof computes;
+      pass: typeof pass;
+      scale: typeof scale;
+      move: typeof move;
+      ready: typeof ready;
+      unready: typeof unready;
+    } = { refuses: calm, selected: true, cluster, told, pool, computes, pass, scale, move, ready, unready, edit };
+  const inner = cluster.transport();
+  const transport: ClusterTransport = {
+    request: async (request, options) =>
+      world.refuses(request)
+        ? { status: 403, body: { kind: "Status", message: "exceeded quota", reason: "Forbidden" } }
+        : inner.request(request, options),
+    watch: (request, options) => inner.watch(request, options),
+  };
+  let all: Compute[] = [];
+  const reconciler = new PoolReconciler({
+    cluster: new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 3000, signal: forever }),
+    clock: cluster.clock,
+    selects: () => world.selected,
+    event: ({ kind }, { metadata }, { type, reason, message }) =>
+      told.push(`${type} ${kind} ${metadata.name} ${reason}: ${message}`),
+    cache: {
+      poolByUID: () => world.seen ?? pool(),
+      computesOf: () => all,
+      compute: (_, name) => all.find(({ metadata }) => metadata.name === name),
+    },
+  });
+  async function pass(): Promise<number | undefined> {
+    all = await computes();
+    return reconciler.reconcile(pool().metadata.uid);
+  }
+  return world;
+}
+
+function read<T>(parsed: Parsed<T>): T {
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.value;
+}
