@@ -1,0 +1,216 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type Answer } from "../support/service.ts";
+import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
+
+const Branch = z.looseObject({ id: z.string(), name: z.string(), parent_id: z.string().optional() });
+const base = `/projects/${project}/branches`;
+
+let shop: Shop;
+beforeEach(() => {
+  shop = new Shop();
+});
+
+const branchIn = (answer: Answer) => Branch.parse(answer.body["branch"]);
+const messageOf = ({ status, body }: Answer) => [status, body["message"]];
+const branch = (id: string) => branchIn(shop.ana(`GET ${base}/${id}`));
+
+/** Makes a branch and lets its creation end. */
+function made(fields: object = {}): z.infer<typeof Branch> {
+  const answer = shop.ana(`POST ${base}`, { branch: fields });
+  expect(messageOf(answer)).toEqual([201, undefined]);
+  shop.finishOperations();
+  return branchIn(answer);
+}
+
+const later = (ms: number) => new Date(shop.time.now() + ms).toISOString();
+
+describe("creating a branch", () => {
+  it("begins at a time or an LSN of its parent, which it shows", () => {
+    shop.time.pass(60_000);
+    const time = later(-30_000);
+    expect(made({ parent_id: preview, parent_timestamp: time })).toMatchObject({
+      parent_id: preview,
+      parent_timestamp: time,
+      init_source: "parent-data",
+    });
+    expect(made({ parent_lsn: "0/1E19478" })).toMatchObject({ parent_id: main, parent_lsn: "0/1E19478" });
+  });
+
+  it("takes times with any offset from UTC", () => {
+    expect(made({ parent_timestamp: "2026-01-01T05:30:00+05:30" })).toMatchObject({
+      parent_timestamp: "2026-01-01T00:00:00.000Z",
+    });
+  });
+
+  it.each([
+    [{ parent_timestamp: "2027-01-01T00:00:00Z" }, 400, "must not lie in the future"],
+    [{ parent_timestamp: "2025-12-31T23:59:59Z" }, 422, "before the history of the project"],
+    [{ parent_timestamp: "yesterday" }, 400, "must be a time such as"],
+    [{ parent_lsn: "somewhere" }, 400, "must be an LSN such as"],
+    [{ parent_lsn: "0/1", parent_timestamp: "2026-01-01T00:00:00Z" }, 400, "not at both"],
+    [{ expires_at: "2026-01-01T00:00:00Z" }, 400, "must be a time in the future"],
+    [{ expires_at: "2027-01-01T00:00:00Z", protected: true }, 422, "a protected branch cannot expire"],
+    [{ name: "preview" }, 409, 'branch with name "preview" already exists'],
+    [{ parent_id: "br-eve" }, 404, "parent branch not found"],
+    [{ init_source: "nothing" }, 400, "branch.init_source"],
+  ])("of %j is refused", (fields, status, message) => {
+    expect(messageOf(shop.ana(`POST ${base}`, { branch: fields }))).toEqual([status, expect.stringContaining(message)]);
+  });
+
+  it("reaches as far back as the project keeps its history", () => {
+    shop.ana(`PATCH /projects/${project}`, { project: { history_retention_seconds: 60 } });
+    shop.time.pass(3_600_000);
+    const begin = (ms: number) => shop.ana(`POST ${base}`, { branch: { parent_timestamp: later(-ms) } }).status;
+    expect([begin(61_000), begin(59_000)]).toEqual([422, 201]);
+  });
+
+  it("with the schema alone makes a root branch with the roles and databases of the other one", () => {
+    shop.ana(`POST ${base}/${main}/databases`, { database: { name: "shop", owner_name: "neondb_owner" } });
+    shop.finishOperations();
+    const root = made({ init_source: "schema-only" });
+    expect(root).toMatchObject({ init_source: "schema-only" });
+    expect(root.parent_id).toBeUndefined();
+    expect(shop.ana(`GET ${base}/${root.id}/databases`).body["databases"]).toMatchObject([
+      { name: "neondb" },
+      { name: "shop" },
+    ]);
+  });
+});
+
+describe("changing a branch", () => {
+  it("renames it, unless another branch has the name", () => {
+    expect(branchIn(shop.ana(`PATCH ${base}/${preview}`, { branch: { name: "next" } })).name).toBe("next");
+    expect(branch(preview).name).toBe("next");
+    expect(messageOf(shop.ana(`PATCH ${base}/${preview}`, { branch: { name: "staging" } }))).toEqual([
+      409,
+      'branch with name "staging" already exists',
+    ]);
+  });
+
+  it("protects it from being deleted", () => {
+    shop.ana(`PATCH ${base}/${preview}`, { branch: { protected: true } });
+    expect(messageOf(shop.ana(`DELETE ${base}/${preview}`))).toEqual([
+      422,
+      expect.stringContaining("protected branch"),
+    ]);
+    shop.ana(`PATCH ${base}/${preview}`, { branch: { protected: false } });
+    expect(shop.ana(`DELETE ${base}/${preview}`).status).toBe(200);
+  });
+
+  it("makes it the default one, of which there is exactly one", () => {
+    const answer = shop.ana(`POST ${base}/${preview}/set_as_default`);
+    expect(branchIn(answer)).toMatchObject({ default: true, primary: true });
+    expect(branch(main)).toMatchObject({ default: false });
+    expect(messageOf(shop.ana(`DELETE ${base}/${preview}`))).toEqual([422, expect.stringContaining("default branch")]);
+    const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
+    const uri = shop.ana(`GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`);
+    expect(uri.body["uri"]).toContain(endpoint.id);
+  });
+});
+
+describe("a branch that expires", () => {
+  it("goes when it is due, with its computes, at that time", () => {
+    const answer = shop.ana(`POST ${base}`, {
+      branch: { name: "short", expires_at: later(3_600_000) },
+      endpoints: [{ type: "read_write" }],
+    });
+    const { id } = branchIn(answer);
+    expect(branchIn(answer)).toMatchObject({ expires_at: later(3_600_000), ttl_interval_seconds: 3600 });
+    shop.time.pass(3_599_999);
+    expect(branch(id).name).toBe("short");
+    expect(shop.list()).toHaveLength(2);
+    shop.time.pass(1);
+    expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
+    expect(shop.list().map((endpoint) => endpoint.id)).toEqual([primary]);
+    expect(shop.core.nextDue()).toBeUndefined();
+  });
+
+  it("stays when its expiration is taken away", () => {
+    const { id } = made({ expires_at: later(60_000) });
+    const changed = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: null } });
+    expect(branchIn(changed)).not.toHaveProperty("expires_at");
+    expect(branchIn(changed)).not.toHaveProperty("ttl_interval_seconds");
+    shop.time.pass(120_000);
+    expect(branch(id).id).toBe(id);
+  });
+
+  it("is neither the default branch, nor a protected one, nor one with children", () => {
+    const expire = (id: string) => messageOf(shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(1000) } }));
+    expect(expire(main)[0]).toBe(422);
+    shop.ana(`PATCH ${base}/${preview}`, { branch: { protected: true } });
+    expect(expire(preview)).toEqual([422, "a protected branch cannot expire"]);
+    const { id } = made({ parent_id: staging });
+    expect(expire(staging)).toEqual([422, "a branch that has child branches cannot expire"]);
+    shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(60_000) } });
+    expect(messageOf(shop.ana(`POST ${base}`, { branch: { parent_id: id } }))).toEqual([
+      422,
+      "a branch that expires cannot have child branches",
+    ]);
+    expect(shop.ana(`POST ${base}/${id}/set_as_default`).status).toBe(422);
+    expect(shop.ana(`PATCH ${base}/${id}`, { branch: { protected: true } }).status).toBe(422);
+  });
+});
+
+describe("restoring a branch", () => {
+  const restore = (id: string, body: object) => shop.ana(`POST ${base}/${id}/restore`, body);
+
+  it("from its parent gives it the parent's roles and databases, and restarts what runs on it", () => {
+    shop.ana(`POST ${base}/${main}/databases`, { database: { name: "shop", owner_name: "neondb_owner" } });
+    shop.finishOperations();
+    const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
+    shop.finishOperations();
+    shop.connect(endpoint.id, 600);
+    const answer = restore(preview, { source_branch_id: main });
+    expect(answer.status).toBe(200);
+    expect(branchIn(answer)).toMatchObject({ parent_id: main, last_reset_at: later(0) });
+    expect(answer.body["operations"]).toMatchObject([{ action: "apply_config", endpoint_id: endpoint.id }]);
+    shop.finishOperations();
+    expect(shop.get(endpoint.id).current_state).toBe("active");
+    expect(shop.core.world.store.connections.any(endpoint.id)).toBe(false);
+    expect(shop.ana(`GET ${base}/${preview}/databases`).body["databases"]).toHaveLength(2);
+  });
+
+  it("to a point in its own past keeps what it was under a name, with its children", () => {
+    const answer = restore(main, { source_branch_id: main, source_timestamp: later(0), preserve_under_name: "before" });
+    expect(answer.status).toBe(200);
+    shop.finishOperations();
+    const backup = branch(String(branchIn(answer).parent_id));
+    expect(backup.name).toBe("before");
+    expect([preview, staging].map((id) => branch(id).parent_id)).toEqual([backup.id, backup.id]);
+    expect(shop.ana(`GET ${base}/${backup.id}/roles`).body["roles"]).toMatchObject([{ name: "neondb_owner" }]);
+    expect(branch(main)).toMatchObject({ default: true, parent_timestamp: later(-3000) });
+  });
+
+  it.each([
+    [preview, { source_branch_id: preview }, 400, "source_timestamp or source_lsn is needed"],
+    [preview, { source_branch_id: preview, source_lsn: "0/1" }, 400, "preserve_under_name is needed"],
+    [main, { source_branch_id: preview }, 400, "preserve_under_name is needed"],
+    [preview, { source_branch_id: "br-eve" }, 404, "source branch not found"],
+    [preview, { source_branch_id: main, source_timestamp: "2025-01-01T00:00:00Z" }, 422, "before the history"],
+    [preview, { source_branch_id: main, preserve_under_name: "staging" }, 409, "already exists"],
+  ])("of %s with %j is refused, and changes nothing", (id, body, status, message) => {
+    const before = shop.ana(`GET ${base}`).body;
+    expect(messageOf(restore(id, body))).toEqual([status, expect.stringContaining(message)]);
+    expect(shop.ana(`GET ${base}`).body).toEqual(before);
+  });
+
+  it("waits for the operations of the project", () => {
+    shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+    expect(restore(preview, { source_branch_id: main }).status).toBe(423);
+  });
+});
+
+it("a branch counts what its computes have used, with those that have gone", () => {
+  const { endpoint } = shop.create({ branch_id: preview, type: "read_write", autoscaling_limit_min_cu: 2 });
+  shop.finishOperations();
+  shop.time.pass(97_000 + 60_000);
+  const used = () => z.object({ active_time_seconds: z.number(), cpu_used_sec: z.number() }).parse(branch(preview));
+  const before = used();
+  expect(before.active_time_seconds).toBeGreaterThan(155);
+  expect(before.cpu_used_sec).toBeGreaterThanOrEqual(2 * before.active_time_seconds);
+  shop.ana(`DELETE /projects/${project}/endpoints/${endpoint.id}`);
+  expect(used()).toEqual(before);
+  expect(branch(main)).toMatchObject({ active_time_seconds: 0 });
+  expect(shop.send(keys.eve, `GET ${base}/${preview}`).status).toBe(404);
+});

@@ -1,0 +1,143 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { keys, preview, primary, project, Shop } from "../support/shop.ts";
+
+const Created = z.looseObject({
+  project: z.looseObject({ id: z.string() }),
+  branch: z.looseObject({ id: z.string(), name: z.string() }),
+  endpoints: z.array(z.looseObject({ id: z.string() })),
+  roles: z.array(z.looseObject({ name: z.string() })),
+  databases: z.array(z.looseObject({ name: z.string() })),
+  connection_uris: z.array(z.looseObject({ connection_uri: z.string() })),
+});
+const Usage = z.object({ active_time_seconds: z.number(), compute_time_seconds: z.number() });
+
+let shop: Shop;
+beforeEach(() => {
+  shop = new Shop();
+});
+
+const created = (fields: object) => Created.parse(shop.ana("POST /projects", { project: fields }).body);
+
+describe("creating a project", () => {
+  it("names its branch, role and database", () => {
+    const made = created({ branch: { name: "trunk", role_name: "app", database_name: "shop" } });
+    expect(made.branch.name).toBe("trunk");
+    expect(made.roles).toMatchObject([{ name: "app", password: expect.stringMatching(/^npg_/) }]);
+    expect(made.databases).toMatchObject([{ name: "shop", owner_name: "app" }]);
+    expect(made.connection_uris[0]?.connection_uri).toMatch(/^postgresql:\/\/app:npg_.*\/shop\?sslmode=require$/);
+  });
+
+  it("gives its computes their sizes, settings and inactivity period, from the first one on", () => {
+    const usual = {
+      autoscaling_limit_min_cu: 0.5,
+      autoscaling_limit_max_cu: 2,
+      suspend_timeout_seconds: 600,
+      pg_settings: { work_mem: "64MB" },
+    };
+    const made = created({ default_endpoint_settings: usual });
+    const shown = {
+      autoscaling_limit_min_cu: 0.5,
+      autoscaling_limit_max_cu: 2,
+      suspend_timeout_seconds: 600,
+      settings: { pg_settings: { work_mem: "64MB" } },
+    };
+    expect(made.project).toMatchObject({ default_endpoint_settings: usual });
+    expect(made.endpoints).toMatchObject([shown]);
+    shop.finishOperations();
+    const endpoint = (fields: object) =>
+      shop.ana(`POST /projects/${made.project.id}/endpoints`, {
+        endpoint: { branch_id: made.branch.id, type: "read_only", ...fields },
+      }).body["endpoint"];
+    expect(endpoint({})).toMatchObject(shown);
+    shop.finishOperations();
+    expect(endpoint({ autoscaling_limit_max_cu: 4 })).toMatchObject({
+      autoscaling_limit_min_cu: 1,
+      autoscaling_limit_max_cu: 4,
+      suspend_timeout_seconds: 600,
+    });
+  });
+
+  it("takes sizes beside default_endpoint_settings for the same", () => {
+    const made = created({ autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4 });
+    expect(made.endpoints).toMatchObject([{ autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4 }]);
+    expect(made.project).toMatchObject({ default_endpoint_settings: { autoscaling_limit_max_cu: 4 } });
+  });
+
+  it("keeps its history for a day, or for as long as it says", () => {
+    expect(created({}).project).toMatchObject({ history_retention_seconds: 86_400, store_passwords: true });
+    expect(created({ history_retention_seconds: 0 }).project).toMatchObject({ history_retention_seconds: 0 });
+    expect(shop.ana("POST /projects", { project: { history_retention_seconds: 2_592_001 } }).status).toBe(400);
+  });
+});
+
+describe("changing a project", () => {
+  it("changes what its later computes begin with, and leaves those that there are", () => {
+    const change = { default_endpoint_settings: { autoscaling_limit_max_cu: 8 } };
+    const answer = shop.ana(`PATCH /projects/${project}`, { project: change });
+    expect(answer.body).toMatchObject({ project: change, operations: [] });
+    expect(shop.get(primary)).toMatchObject({ autoscaling_limit_max_cu: 1 });
+    expect(shop.create({ branch_id: preview, type: "read_write" }).endpoint).toMatchObject({
+      autoscaling_limit_min_cu: 1,
+      autoscaling_limit_max_cu: 8,
+    });
+  });
+
+  it("leaves the rest of its settings as they were", () => {
+    shop.ana(`PATCH /projects/${project}`, { project: { default_endpoint_settings: { suspend_timeout_seconds: 60 } } });
+    shop.ana(`PATCH /projects/${project}`, { project: { default_endpoint_settings: { autoscaling_limit_max_cu: 2 } } });
+    shop.ana(`PATCH /projects/${project}`, { project: { name: "renamed", history_retention_seconds: 3600 } });
+    expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({
+      name: "renamed",
+      history_retention_seconds: 3600,
+      default_endpoint_settings: { suspend_timeout_seconds: 60, autoscaling_limit_max_cu: 2 },
+    });
+  });
+
+  it("that changes nothing leaves its time of change", () => {
+    const before = shop.ana(`GET /projects/${project}`).body["project"];
+    shop.time.pass(1000);
+    shop.ana(`PATCH /projects/${project}`, { project: { name: "shop" } });
+    expect(shop.ana(`GET /projects/${project}`).body["project"]).toEqual(before);
+  });
+});
+
+describe("usage", () => {
+  it("obeys --time-scale: computes live that much faster", () => {
+    const used = (timeScale: number) => {
+      const fast = new Shop({ timeScale });
+      fast.active({ suspend_timeout_seconds: -1 });
+      const now = () => Usage.parse(fast.ana(`GET /projects/${project}`).body["project"]);
+      const before = now();
+      fast.time.pass(10_000);
+      const after = now();
+      return [
+        after.active_time_seconds - before.active_time_seconds,
+        after.compute_time_seconds - before.compute_time_seconds,
+      ];
+    };
+    expect(used(1)).toEqual([10, 10]);
+    expect(used(60)).toEqual([600, 600]);
+  });
+
+  it("tells when a compute was last active", () => {
+    const { last_active } = shop.active();
+    expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({ compute_last_active_at: last_active });
+  });
+});
+
+it("regions, the account's billing and one member are there to be looked up", () => {
+  expect(shop.ana("GET /regions").body["regions"]).toContainEqual(
+    expect.objectContaining({ region_id: "aws-us-east-2", default: true }),
+  );
+  expect(shop.ana("GET /users/me").body["billing_account"]).toMatchObject({
+    state: "active",
+    email: "ana@example.com",
+  });
+  const members = z
+    .array(z.object({ member: z.looseObject({ id: z.string() }) }))
+    .parse(shop.ana("GET /organizations/org-shop/members").body["members"]);
+  const [first] = members;
+  expect(shop.ana(`GET /organizations/org-shop/members/${first?.member.id}`).body).toEqual(first?.member);
+  expect(shop.send(keys.eve, `GET /organizations/org-shop/members/${first?.member.id}`).status).toBe(404);
+});

@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Answer } from "../support/service.ts";
+import { main, preview, primary, project, Shop } from "../support/shop.ts";
+
+const roles = `/projects/${project}/branches/${main}/roles`;
+const databases = `/projects/${project}/branches/${main}/databases`;
+
+let shop: Shop;
+beforeEach(() => {
+  shop = new Shop();
+});
+
+const messageOf = ({ status, body }: Answer) => [status, body["message"]];
+const passwordOf = (role: string) => shop.ana(`GET ${roles}/${role}/reveal_password`).body["password"];
+const names = (list: unknown) => (Array.isArray(list) ? list.map((item: { name: string }) => item.name) : []);
+
+/** Sends a change that must be accepted, and lets its operations end. */
+function changed(line: string, body?: object): Answer {
+  const answer = shop.ana(line, body);
+  expect(messageOf(answer)).toEqual([expect.toSatisfy((status) => Number(status) < 300), undefined]);
+  shop.finishOperations();
+  return answer;
+}
+
+describe("a role", () => {
+  it("is created with a password, listed, found and deleted", () => {
+    const made = changed(`POST ${roles}`, { role: { name: "app" } });
+    expect(made.status).toBe(201);
+    expect(made.body["role"]).toMatchObject({ name: "app", branch_id: main, password: passwordOf("app") });
+    expect(names(shop.ana(`GET ${roles}`).body["roles"])).toEqual(["neondb_owner", "app"]);
+    expect(JSON.stringify(shop.ana(`GET ${roles}`).body)).not.toContain("npg_");
+    expect(shop.ana(`GET ${roles}/app`).body["role"]).toMatchObject({ name: "app" });
+    expect(shop.ana(`GET /projects/${project}/branches/${preview}/roles/app`).status).toBe(404);
+    expect(changed(`DELETE ${roles}/app`).body["role"]).toMatchObject({ name: "app" });
+    expect(shop.ana(`DELETE ${roles}/app`).status).toBe(204);
+    expect(messageOf(shop.ana(`GET ${roles}/app`))).toEqual([404, "role not found"]);
+  });
+
+  it("has another password after it was reset, and so has a later one of its name", () => {
+    const first = passwordOf("neondb_owner");
+    const reset = changed(`POST ${roles}/neondb_owner/reset_password`);
+    const second = passwordOf("neondb_owner");
+    expect(reset.body["role"]).toMatchObject({ password: second });
+    expect(second).not.toBe(first);
+    const uri = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`;
+    expect(shop.ana(uri).body["uri"]).toContain(String(second));
+    changed(`POST ${roles}`, { role: { name: "app" } });
+    const before = passwordOf("app");
+    changed(`DELETE ${roles}/app`);
+    changed(`POST ${roles}`, { role: { name: "app" } });
+    expect(passwordOf("app")).not.toBe(before);
+  });
+
+  it("that cannot log in has no password", () => {
+    const made = changed(`POST ${roles}`, { role: { name: "group", no_login: true } });
+    expect(made.body["role"]).not.toHaveProperty("password");
+    expect(shop.ana(`GET ${roles}/group/reveal_password`).status).toBe(404);
+    expect(shop.ana(`POST ${roles}/group/reset_password`).status).toBe(422);
+    const uri = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=group`;
+    expect(shop.ana(uri).body["uri"]).toMatch(/^postgresql:\/\/group@/);
+  });
+
+  it("shows no password where the project does not store them", () => {
+    const made = shop.ana("POST /projects", { project: { store_passwords: false } });
+    const { id, branch } = { id: idIn(made.body["project"]), branch: idIn(made.body["branch"]) };
+    const answer = shop.ana(`GET /projects/${id}/branches/${branch}/roles/neondb_owner/reveal_password`);
+    expect(messageOf(answer)).toEqual([412, expect.stringContaining("does not store passwords")]);
+  });
+
+  it.each([
+    ["neondb_owner", 409, 'role "neondb_owner" already exists'],
+    ["pg_monitor", 400, "keeps for itself"],
+    [" ", 400, "must be a name of 1 to 63 bytes"],
+    ["ä".repeat(32), 400, "must be a name of 1 to 63 bytes"],
+  ])("named %j is refused", (name, status, message) => {
+    expect(messageOf(shop.ana(`POST ${roles}`, { role: { name } }))).toEqual([
+      status,
+      expect.stringContaining(message),
+    ]);
+  });
+
+  it("that owns a database is not deleted", () => {
+    expect(messageOf(shop.ana(`DELETE ${roles}/neondb_owner`))).toEqual([
+      422,
+      'role "neondb_owner" owns database "neondb": delete that before, or give it another owner',
+    ]);
+  });
+});
+
+describe("a database", () => {
+  it("is created, listed, found, renamed, given to another role, and deleted", () => {
+    changed(`POST ${roles}`, { role: { name: "app" } });
+    const made = changed(`POST ${databases}`, { database: { name: "shop", owner_name: "app" } });
+    expect([made.status, made.body["database"]]).toMatchObject([201, { name: "shop", owner_name: "app" }]);
+    expect(names(shop.ana(`GET ${databases}`).body["databases"])).toEqual(["neondb", "shop"]);
+    const owner = { database: { name: "store", owner_name: "neondb_owner" } };
+    expect(changed(`PATCH ${databases}/shop`, owner).body["database"]).toMatchObject(owner.database);
+    expect(shop.ana(`GET ${databases}/shop`).status).toBe(404);
+    expect(shop.ana(`GET ${databases}/store`).body["database"]).toMatchObject(owner.database);
+    expect(changed(`DELETE ${databases}/store`).status).toBe(200);
+    expect(shop.ana(`DELETE ${databases}/store`).status).toBe(204);
+  });
+
+  it.each([
+    [{ name: "neondb", owner_name: "neondb_owner" }, 409, 'database "neondb" already exists'],
+    [{ name: "shop", owner_name: "nobody" }, 404, 'role "nobody" not found'],
+    [{ name: "\t", owner_name: "neondb_owner" }, 400, "not only white space"],
+    [{ name: "shop" }, 400, "database.owner_name"],
+  ])("of %j is refused", (database, status, message) => {
+    expect(messageOf(shop.ana(`POST ${databases}`, { database }))).toEqual([status, expect.stringContaining(message)]);
+  });
+});
+
+describe("a change of roles or databases", () => {
+  it("is applied to the running primary, which drops its connections and stays active", () => {
+    shop.active();
+    shop.connect(primary, 600);
+    const answer = shop.ana(`POST ${roles}`, { role: { name: "app" } });
+    expect(answer.body["operations"]).toMatchObject([
+      { action: "apply_config", status: "running", endpoint_id: primary },
+    ]);
+    expect(shop.core.world.store.connections.any(primary)).toBe(false);
+    expect(shop.finishOperations().get(primary).current_state).toBe("active");
+  });
+
+  it("brings an idle primary up for a moment", () => {
+    const answer = shop.ana(`POST ${roles}`, { role: { name: "app" } });
+    expect(answer.body["operations"]).toMatchObject([
+      { action: "apply_config", status: "running" },
+      { action: "suspend_compute", status: "scheduling" },
+    ]);
+    expect(shop.finishOperations().get(primary).current_state).toBe("idle");
+  });
+
+  it("needs no operation on a branch without a compute", () => {
+    const answer = shop.ana(`POST /projects/${project}/branches/${preview}/roles`, { role: { name: "app" } });
+    expect([answer.status, answer.body["operations"]]).toEqual([201, []]);
+  });
+
+  it("waits for the operations of the project", () => {
+    shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+    const statuses = [
+      shop.ana(`POST ${roles}`, { role: { name: "app" } }),
+      shop.ana(`POST ${roles}/neondb_owner/reset_password`),
+      shop.ana(`POST ${databases}`, { database: { name: "shop", owner_name: "neondb_owner" } }),
+      shop.ana(`PATCH ${databases}/neondb`, { database: { name: "shop" } }),
+      shop.ana(`DELETE ${databases}/neondb`),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([423, 423, 423, 423, 423]);
+    expect(names(shop.ana(`GET ${roles}`).body["roles"])).toEqual(["neondb_owner"]);
+  });
+});
+
+function idIn(value: unknown): string {
+  return typeof value === "object" && value !== null && "id" in value ? String(value.id) : "";
+}
