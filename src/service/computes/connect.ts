@@ -4,6 +4,7 @@ import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { World } from "../world.ts";
 import { schedule } from "./chain.ts";
+import { meter } from "./meter.ts";
 
 /** How a client connects: for how long, and whether through the pooler. */
 export interface ConnectionRequest {
@@ -27,6 +28,7 @@ export function connect(world: World, endpointId: string, { seconds, pooled }: C
   }
   const connectedAt = wake(world, endpoint, at);
   const closesAt = connectedAt + Math.round(seconds * 1000);
+  meter(world, endpoint, at);
   world.backend.connect(endpoint, { pooled, closesAt });
   endpoint.lastActive = at;
   endpoint.suspendDue = undefined;

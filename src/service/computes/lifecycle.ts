@@ -48,6 +48,7 @@ function setOff(
   steps: readonly Step[],
 ): Changed {
   if (world.store.operations.anyUnfinished(endpoint.projectId)) throw refusals.projectBusy();
+  meter(world, endpoint, at);
   if (world.backend.disconnect(endpoint)) endpoint.lastActive = at;
   endpoint.updatedAt = at;
   return { endpoint, operations: schedule(world, { endpoint, at, pendingState }, steps) };

@@ -1,3 +1,4 @@
+import { computeUnitSizes, maxConnections } from "../../api/compute-units.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
@@ -12,8 +13,8 @@ export interface Usage {
 }
 
 /**
- * Books what an active compute has used since it was last metered, by its smallest size: the model of a compute never
- * has the load that would make it grow. To be called before it changes size or state, and before it goes.
+ * Books what an active compute has used since it was last metered, by the size in use. To be called before it changes
+ * size or state, before a client connects or leaves, and before it goes.
  */
 export function meter(world: World, endpoint: StoredEndpoint, at: number): void {
   const { active, compute } = unbooked(world, endpoint, at);
@@ -47,7 +48,20 @@ function usage(
 }
 
 /** In milliseconds of the time that computes live in, which `--time-scale` makes run faster. */
-function unbooked({ options }: World, { meteredAt, minCu }: StoredEndpoint, at: number) {
-  const active = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * options.timeScale);
-  return { active, compute: Math.round(active * minCu) };
+function unbooked(world: World, endpoint: StoredEndpoint, at: number) {
+  const { meteredAt } = endpoint;
+  const active = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * world.options.timeScale);
+  return { active, compute: active === 0 ? 0 : Math.round(active * sizeInUse(world, endpoint)) };
+}
+
+/**
+ * The size that autoscaling has given a compute, in compute units: the smallest of its range whose connections are
+ * enough for those that are open, the only load that the model knows.
+ */
+function sizeInUse({ backend }: World, endpoint: StoredEndpoint): number {
+  const { minCu, maxCu } = endpoint;
+  if (minCu === maxCu) return minCu;
+  const open = backend.connections(endpoint, false);
+  const range = computeUnitSizes.filter((size) => size >= minCu && size <= maxCu);
+  return range.find((size) => maxConnections({ min: size, max: size }) >= open) ?? maxCu;
 }

@@ -99,8 +99,9 @@ function become(
 
 function closeConnection(world: World, id: number, endpointId: string, at: number): void {
   const { connections, endpoints } = world.store;
-  connections.close(id);
   const endpoint = endpoints.byId(endpointId);
+  if (endpoint) meter(world, endpoint, at);
+  connections.close(id);
   if (!endpoint) return;
   endpoint.lastActive = at;
   endpoint.suspendDue = suspendDue(world, endpoint, at);

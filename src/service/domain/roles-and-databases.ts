@@ -1,4 +1,5 @@
 import { type Step, schedule } from "../computes/chain.ts";
+import { meter } from "../computes/meter.ts";
 import { refusals } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { BranchDatabase, Role } from "../store/catalog.ts";
@@ -111,6 +112,7 @@ function applied({ world, branch, at }: Place): StoredOperation[] {
   const apply: Step = { action: "apply_config", effect: "none" };
   const suspend: Step = { action: "suspend_compute", effect: "suspend" };
   const running = endpoint.currentState === "active";
+  meter(world, endpoint, at);
   if (world.backend.disconnect(endpoint)) endpoint.lastActive = at;
   endpoint.updatedAt = at;
   const pendingState = running ? "active" : "idle";

@@ -115,10 +115,7 @@ export function accountRoutes(): Route[] {
         path: "/organizations/{org_id}/projects/transfer",
         operationId: "transferProjectsFromOrgToOrg",
         summary: "Moves projects to another organization; keys scoped to them end.",
-        body: z.strictObject({
-          destination_org_id: z.string().min(1).max(60),
-          project_ids: z.array(z.string().min(1).max(60)).min(1).max(400),
-        }),
+        body: transfer,
         query: nothing,
         answers: { 200: Empty },
       },
@@ -136,8 +133,37 @@ export function accountRoutes(): Route[] {
         return { status: 200, body: {} };
       },
     ),
+    personalRoute(
+      {
+        method: "POST",
+        path: "/users/me/projects/transfer",
+        operationId: "transferProjectsFromUserToOrg",
+        summary: "Moves projects of the account to an organization of which it is a member.",
+        body: transfer,
+        query: nothing,
+        answers: { 200: Empty },
+      },
+      ({ world, accountId, body, at }) => {
+        const destination = world.store.accounts.organization(body.destination_org_id);
+        if (!destination || !world.store.accounts.member(destination.id, accountId)) {
+          throw refusals.notFound("destination organization");
+        }
+        for (const id of body.project_ids) {
+          const owner = world.store.projects.get(id)?.owner;
+          if (owner?.kind !== "account" || owner.id !== accountId) throw refusals.notFound(`project ${id}`);
+          moveProject(world, id, { kind: "organization", id: destination.id }, at);
+        }
+        return { status: 200, body: {} };
+      },
+    ),
   ];
 }
+
+/** Where projects are moved to, and which. */
+const transfer = z.strictObject({
+  destination_org_id: z.string().min(1).max(60),
+  project_ids: z.array(z.string().min(1).max(60)).min(1).max(400),
+});
 
 /** Nobody pays here: an account's plan is all that there is of its billing. */
 function billingAccount({ name, email, plan }: Account, at: number) {

@@ -7,7 +7,7 @@ import type { Member } from "../store/accounts.ts";
 import type { World } from "../world.ts";
 import { nothing } from "./check.ts";
 import { organizationRoute, param, type Route } from "./route.ts";
-import { Empty } from "./shapes.ts";
+import { Cursor, Empty, wholeNumber } from "./shapes.ts";
 
 const MemberShape = z.looseObject({
   id: z.string(),
@@ -28,18 +28,28 @@ export function memberRoutes(): Route[] {
         operationId: "getOrganizationMembers",
         summary: "The members of an organization.",
         body: nothing,
-        query: nothing,
+        query: z.object({
+          sort_by: z.enum(["email", "role", "joined_at"]).default("joined_at"),
+          sort_order: z.enum(["asc", "desc"]).default("desc"),
+          cursor: Cursor.optional(),
+          limit: wholeNumber(1, 500, 500),
+        }),
         answers: { 200: z.looseObject({ members: z.array(z.looseObject({ member: MemberShape })) }) },
       },
-      ({ world, organization }) => ({
-        status: 200,
-        body: {
-          members: world.store.accounts.members(organization.id).map((member) => ({
+      ({ world, organization, query: { sort_by, sort_order, cursor = 0, limit } }) => {
+        const sign = sort_order === "asc" ? 1 : -1;
+        const all = world.store.accounts
+          .members(organization.id)
+          .map((member) => ({
             member: memberView(world, member),
             user: { email: world.store.accounts.get(member.accountId)?.email ?? "" },
-          })),
-        },
-      }),
+          }))
+          .toSorted((one, other) => sign * sortKey(one, sort_by).localeCompare(sortKey(other, sort_by)));
+        const members = all.slice(cursor, cursor + limit);
+        const next = cursor + members.length;
+        const pagination = { ...(next < all.length && { next: String(next) }), sort_by, sort_order };
+        return { status: 200, body: { members, pagination } };
+      },
     ),
     organizationRoute(
       { right: "member", personalKey: false },
@@ -59,6 +69,19 @@ export function memberRoutes(): Route[] {
           body: memberView(world, memberOf(world, organization.id, param(request, "member_id"))),
         };
       },
+    ),
+    organizationRoute(
+      { right: "member", personalKey: false },
+      {
+        method: "GET",
+        path: "/organizations/{org_id}/invitations",
+        operationId: "getOrganizationInvitations",
+        summary: "The invitations to an organization: nobody is invited here, so none.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: z.looseObject({ invitations: z.array(z.unknown()) }) },
+      },
+      () => ({ status: 200, body: { invitations: [] } }),
     ),
     organizationRoute(
       { right: "admin", personalKey: false },
@@ -96,6 +119,13 @@ export function memberRoutes(): Route[] {
       },
     ),
   ];
+}
+
+function sortKey(
+  { member, user }: { member: { role: string; joined_at: string }; user: { email: string } },
+  by: "email" | "role" | "joined_at",
+): string {
+  return by === "email" ? user.email : member[by];
 }
 
 function memberOf(world: World, organizationId: string, memberId: string): Member {

@@ -117,6 +117,19 @@ export function projectRoutes(): Route[] {
       "member",
       {
         method: "GET",
+        path: "/projects/{project_id}/permissions",
+        operationId: "listProjectPermissions",
+        summary: "Whom a project is shared with: there is no sharing here, so nobody.",
+        body: nothing,
+        query: nothing,
+        answers: { 200: z.looseObject({ project_permissions: z.array(z.unknown()) }) },
+      },
+      () => ({ status: 200, body: { project_permissions: [] } }),
+    ),
+    projectRoute(
+      "member",
+      {
+        method: "GET",
         path: "/projects/{project_id}/connection_uri",
         operationId: "getConnectionURI",
         summary: "What a client connects with.",

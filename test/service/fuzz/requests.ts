@@ -13,7 +13,7 @@ const Operation = z.looseObject({
 const Document = z.looseObject({ paths: z.record(z.string(), z.record(z.string(), Operation)) });
 
 const known: Known = new Map([
-  ["project_id", [project, project, project, "shop-two", "eve-own"]],
+  ["project_id", [project, project, project, "shop-two", "ana-own", "eve-own"]],
   ["branch_id", [main, preview, staging]],
   ["parent_id", [main, preview]],
   ["endpoint_id", [primary, primary, primary, "ep-none"]],

@@ -72,7 +72,7 @@ function isAdministrator(caller: CallerName): boolean {
 
 /** Sends the request of a cell; answers its status. */
 export function tryCell(shop: Shop, { route, caller, target }: Cell): number {
-  return shop.send(callers[caller], requestLine(shop, route, caller, target), bodyOf(route, target)).status;
+  return shop.send(callers[caller], requestLine(shop, route, caller, target), bodyOf(route, caller, target)).status;
 }
 
 /** The request line of a route, about a target as this caller has it. */
@@ -117,7 +117,7 @@ function personalOf(caller: CallerName): string {
   return caller === "personal (member)" ? keys.bob : keys.ana;
 }
 
-function bodyOf(route: Route, target: Target): unknown {
+function bodyOf(route: Route, caller: CallerName, target: Target): unknown {
   switch (route.operationId) {
     case "createApiKey":
     case "createOrgApiKey":
@@ -142,6 +142,8 @@ function bodyOf(route: Route, target: Target): unknown {
       return { endpoint: { name: "renamed" } };
     case "updateOrganizationMember":
       return { role: "admin" };
+    case "transferProjectsFromUserToOrg":
+      return { destination_org_id: "org-shop", project_ids: [caller === "personal (member)" ? "bob-own" : "ana-own"] };
     case "transferProjectsFromOrgToOrg":
       return { destination_org_id: "org-shop", project_ids: [project] };
     default:

@@ -120,6 +120,20 @@ describe("usage", () => {
     expect(used(60)).toEqual([600, 600]);
   });
 
+  it("counts the size in use, which grows with the connections and shrinks again", () => {
+    shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 4, suspend_timeout_seconds: -1 });
+    const used = () => Usage.parse(shop.ana(`GET /projects/${project}`).body["project"]).compute_time_seconds;
+    const in100Seconds = () => {
+      const before = used();
+      shop.time.pass(100_000);
+      return used() - before;
+    };
+    expect(in100Seconds()).toBe(100);
+    for (let clients = 0; clients < 1000; clients += 1) shop.connect(primary, 100);
+    expect(in100Seconds()).toBe(300);
+    expect(in100Seconds()).toBe(100);
+  });
+
   it("tells when a compute was last active", () => {
     const { last_active } = shop.active();
     expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({ compute_last_active_at: last_active });

@@ -119,6 +119,18 @@ describe("a project", () => {
   });
 });
 
+describe("an account's project", () => {
+  it("moves to an organization of which the account is a member", () => {
+    const shop = new Shop();
+    const move = (key: string, to: string, id: string) =>
+      shop.send(key, "POST /users/me/projects/transfer", { destination_org_id: to, project_ids: [id] }).status;
+    expect(move(keys.ana, "org-other", "ana-own")).toBe(404);
+    expect(move(keys.ana, "org-shop", "bob-own")).toBe(404);
+    expect(move(keys.ana, "org-shop", "ana-own")).toBe(200);
+    expect(listed(shop, keys.shop)).toEqual([project, "shop-two", "ana-own"]);
+  });
+});
+
 describe("a branch", () => {
   it("is made of another one, by default of the default branch, and can bring its computes", () => {
     const shop = new Shop();
