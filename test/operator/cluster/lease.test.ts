@@ -13,13 +13,13 @@ const second = 1000;
 function candidate(cluster: MemoryCluster, identity: string, options: { drainMs?: number } = {}) {
   const stop = new AbortController();
   const log: string[] = [];
-  const reach = { broken: false };
+  const reach = { broken: false, replyMs: 5 };
   const election = new LeaderElection({
     client: cluster.client({
       timeoutMs: 3 * second,
       weather: {
         request: () =>
-          reach.broken ? { kind: "refused", afterMs: 100 } : { kind: "answered", arriveMs: 5, replyMs: 5 },
+          reach.broken ? { kind: "refused", afterMs: 100 } : { kind: "answered", arriveMs: 5, replyMs: reach.replyMs },
       },
     }),
     clock: cluster.clock,
@@ -76,6 +76,21 @@ describe("a candidate", () => {
     const took = await cluster.clock.advanceUntil(() => b.election.mayWrite(), 60 * second);
     expect(took).toBeLessThan(2.5 * second);
     expect(await recordOf(cluster)).toMatchObject({ holderIdentity: "b", leaseTransitions: 1 });
+  });
+
+  test("that is told to stop gives the lease back, also in the middle of a renewal", async () => {
+    const kept: number[] = [];
+    // The renewals of two seconds, and every few milliseconds of them.
+    for (let at = 0; at < 2100; at += 7) {
+      const cluster = new MemoryCluster();
+      const a = candidate(cluster, "a");
+      await cluster.clock.advance(10 * second + at);
+      a.stop.abort();
+      await cluster.clock.advance(second);
+      await a.ended;
+      if ((await recordOf(cluster))?.holderIdentity !== "") kept.push(at);
+    }
+    expect(kept).toEqual([]);
   });
 
   test("keeps the lease while its work drains, and may write all the while", async () => {
@@ -136,6 +151,23 @@ describe("a leader that cannot renew", () => {
     b.stop.abort();
     await cluster.clock.advanceUntil(() => a.election.mayWrite(), 60 * second);
     expect(a.log).toHaveLength(3);
+  });
+
+  test.each([
+    ["first claim", 0],
+    ["last renewal", 30 * second],
+  ])("stops writing ten seconds after its %s began, also where the reply to that was slow", async (_, ledMs) => {
+    const cluster = new MemoryCluster();
+    const a = candidate(cluster, "a");
+    a.reach.replyMs = 2.5 * second;
+    await cluster.clock.advanceUntil(() => a.election.mayWrite(), 10 * second);
+    await cluster.clock.advance(ledMs);
+    a.reach.broken = true;
+    await cluster.clock.advanceUntil(() => !a.election.mayWrite(), 30 * second);
+    const renewed = Date.parse((await recordOf(cluster))?.renewTime ?? "");
+    const ledFor = cluster.clock.now() - renewed;
+    expect(ledFor).toBeGreaterThan(9.8 * second);
+    expect(ledFor).toBeLessThanOrEqual(10 * second);
   });
 
   test("whose lease was deleted makes it anew and leads on", async () => {

@@ -20,20 +20,27 @@ describe("a create", () => {
     expect(outcome.applied).toBe(1);
   });
 
-  test("is not sent again for a Compute that is long gone, though an old view shows it with its mark", async () => {
-    const acting = new Acting();
-    const self = acting.stored();
-    acting.answer = () => Promise.reject(new NoAnswer("reset"));
-    await acting.pass(self);
-    const old = acting.compute();
-    acting.write([{ op: "replace", path: "/metadata/finalizers", value: [] }]);
-    acting.cluster.server.handle({
-      method: "DELETE",
-      path: "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop",
-    });
-    await expect(acting.pass(old)).rejects.toMatchObject({ status: 404 });
-    expect(acting.service.count("POST")).toBe(1);
-  });
+  // A primary's mark is written anew before the second POST; a replica's stands as it is.
+  test.each(["read_write", "read_only"])(
+    "of a %s is not sent again for a Compute that is long gone, though an old view shows it with its mark",
+    async (type) => {
+      const acting = new Acting();
+      const self = acting.stored({ spec: { type } });
+      acting.answer = () => Promise.reject(new NoAnswer("reset"));
+      await acting.pass(self);
+      const old = acting.compute();
+      acting.write([{ op: "replace", path: "/metadata/finalizers", value: [] }]);
+      acting.cluster.server.handle({
+        method: "DELETE",
+        path: "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop",
+      });
+      const { memory, clock } = acting.hands;
+      if (memory.pendingCreate !== undefined) memory.pendingCreate.firstListWithout = clock.monotonic();
+      await acting.cluster.clock.advance(600_000);
+      await expect(acting.pass(old, { list: { startedAt: clock.monotonic() } })).rejects.toMatchObject({ status: 404 });
+      expect(acting.service.count("POST")).toBe(1);
+    },
+  );
 });
 
 describe("a fresh look", () => {

@@ -47,10 +47,14 @@ describe("a create", () => {
     expect(acting.service.count("POST")).toBe(1);
   });
 
-  test("is not sent from a stale view: the mark is guarded by the version seen", async () => {
+  test.each([
+    ["without annotations and finalizers", {}],
+    // A patch that has no map or list to make tests the version only because it is told to.
+    ["with both", { annotations: { a: "b" }, finalizers: ["example.com/other", "compute-operator.dev/endpoint"] }],
+  ])("is not sent from a stale view %s: the mark is guarded by the version seen", async (_, metadata) => {
     const acting = new Acting();
-    const stale = acting.stored();
-    acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
+    const stale = acting.stored({ metadata });
+    acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
     await expect(acting.pass(stale)).rejects.toMatchObject({ status: 422 });
     expect(acting.service.requests).toEqual([]);
     expect(acting.annotation("pending-create")).toBeUndefined();
