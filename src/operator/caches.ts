@@ -72,12 +72,35 @@ export class Caches {
       parse: (raw) => readable(parseServiceConnection(raw)),
     });
     this.pools = reflect(computePoolKind, listeners.pool, { parse: (raw) => readable(parseComputePool(raw)) });
-    this.apiKeys = reflect(secretKind, listeners.apiKey, { fieldSelector: `type=${API_KEY_SECRET_TYPE}` });
-    this.connectionSecrets = reflect(secretKind, listeners.connectionSecret, { labelSelector: labels.compute });
+    this.apiKeys = reflect(secretKind, listeners.apiKey, {
+      fieldSelector: `type=${API_KEY_SECRET_TYPE}`,
+      selects: ({ type }) => type === API_KEY_SECRET_TYPE,
+    });
+    this.connectionSecrets = reflect(secretKind, listeners.connectionSecret, {
+      labelSelector: labels.compute,
+      selects: ({ metadata }) => metadata.labels?.[labels.compute] !== undefined,
+    });
   }
 
   get #all() {
-    return [this.computes, this.connections, this.pools, this.apiKeys, this.connectionSecrets];
+    return this.#byKind.map(([, reflectors]) => reflectors);
+  }
+
+  get #byKind() {
+    return [
+      [computeKind, this.computes],
+      [serviceConnectionKind, this.connections],
+      [computePoolKind, this.pools],
+      [secretKind, this.apiKeys],
+      [secretKind, this.connectionSecrets],
+    ] as const;
+  }
+
+  /** Takes in the API server's answer to a write of this process: no need to wait for the watch to bring it. */
+  answered({ group, plural }: ResourceKind, object: KubeObject, { created }: { created: boolean }): void {
+    for (const [kind, reflectors] of this.#byKind) {
+      if (kind.group === group && kind.plural === plural) reflectors.answered(object, created);
+    }
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -86,14 +109,8 @@ export class Caches {
 
   /** The kinds of which no complete list is in. */
   unsynced(): string[] {
-    const all: [string, { isServed(): boolean }][] = [
-      ["Compute", this.computes],
-      ["ServiceConnection", this.connections],
-      ["ComputePool", this.pools],
-      ["Secret", this.apiKeys],
-      ["Secret", this.connectionSecrets],
-    ];
-    return [...new Set(all.filter(([, reflectors]) => !reflectors.isServed()).map(([kind]) => kind))];
+    const unserved = this.#byKind.filter(([, reflectors]) => !reflectors.isServed());
+    return [...new Set(unserved.map(([{ kind }]) => kind))];
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { Caches } from "./caches.ts";
 import { Budgets } from "./client/budgets.ts";
 import type { ServiceTransport } from "./client/transport.ts";
-import { ClusterClient } from "./cluster/client.ts";
+import { ClusterClient, type ClusterClientOptions } from "./cluster/client.ts";
 import { EventRecorder } from "./cluster/events.ts";
 import { alwaysLeader, type Leadership, requireLeader } from "./cluster/leadership.ts";
 import { LeaderElection } from "./cluster/lease.ts";
@@ -54,12 +54,12 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
   const { clock, random, log } = ports;
   const metrics = ports.metrics ?? createMetrics();
   const stop = new AbortController();
-  const client = (timeoutMs: number, beforeSend?: () => void) =>
+  const client = (timeoutMs: number, more: Pick<ClusterClientOptions, "beforeSend" | "onAnswer"> = {}) =>
     new ClusterClient(ports.clusterTransport, {
       clock,
       timeoutMs,
       signal: stop.signal,
-      ...(beforeSend === undefined ? {} : { beforeSend }),
+      ...more,
       onRequest: ({ method }, status) => metrics.clusterRequests.add({ method, code: String(status) }),
     });
   const { lease } = settings;
@@ -68,7 +68,10 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
       ? alwaysLeader
       : new LeaderElection({ client: client(timeouts.lease), clock, random, log, ...lease });
   const mayWrite = requireLeader(leadership);
-  const cluster = client(timeouts.write, mayWrite);
+  const cluster = client(timeouts.write, {
+    beforeSend: mayWrite,
+    onAnswer: (kind, object, write) => caches.answered(kind, object, write),
+  });
   const budgets = new Budgets(clock);
   const brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
   let term: Term | undefined;

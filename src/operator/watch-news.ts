@@ -46,7 +46,7 @@ export class WatchNews implements Listeners {
     const woken = claims.change(change);
     if (type === "deleted") computes.gone(object);
     else {
-      computes.delivered(object, previous);
+      computes.changed(object, previous);
       if (previous !== undefined && !selects(previous.metadata.labels) && selects(object.metadata.labels)) {
         computes.entered(uid);
       }

@@ -99,7 +99,7 @@ it("a watch that is seconds behind our own writes makes nothing happen twice, an
   expect(world.compute(0).status).toMatchObject({ restartedAt: "now", branchID: "br-0-b", size: "2 CU" });
 });
 
-it("a watch that is slower than we wait for it has nothing done twice: the API server is asked instead", async () => {
+it("a watch that is twenty seconds behind has nothing done twice: the answers to our own writes are known", async () => {
   const slow = {
     ...calm,
     line: (path: string) => ({ kind: "delivered" as const, delayMs: path.includes("/computes") ? 20_000 : 0 }),
@@ -145,7 +145,7 @@ it("an endpoint that lists do not show yet is not taken for one of another servi
   expect(world.writes).toEqual([create]);
 });
 
-it("what such a watch has not told, that the Compute is another shard's by now, the API server tells: nothing more is sent", async () => {
+it("what such a watch has not told, that the Compute is another shard's by now, an answer tells: nothing more is sent", async () => {
   const slow = {
     ...calm,
     line: (path: string) => ({ kind: "delivered" as const, delayMs: path.includes("/computes") ? 60_000 : 0 }),

@@ -13,6 +13,8 @@ export interface ClusterClientOptions {
   signal: AbortSignal;
   /** Runs right before each write is sent; where it throws, nothing is sent and the write rejects with that. */
   beforeSend?: () => void;
+  /** Receives the object in the answer to each write before the write's caller does. */
+  onAnswer?: (kind: ResourceKind, object: KubeObject, write: { created: boolean }) => void;
   /** Hears of every request that ended; `status` is 0 where no answer came. */
   onRequest?: (request: ClusterRequest, status: number) => void;
 }
@@ -106,7 +108,7 @@ export class ClusterClient {
 
   async create<T extends KubeObject>(kind: ResourceKind<T>, object: Draft<T>, call: CallOptions = {}): Promise<T> {
     const path = pathOf(kind, { namespace: object.metadata.namespace });
-    return asObject(kind, await this.#write({ method: "POST", path, body: object }, call));
+    return this.#answered(kind, await this.#write({ method: "POST", path, body: object }, call), { created: true });
   }
 
   /** Carries out a JSON Patch, whole or not at all; see `guardedPatch` for its making and `isStale` for its refusal. */
@@ -118,7 +120,8 @@ export class ClusterClient {
   ): Promise<T> {
     const path = pathOf(kind, { ...ref, subresource: options.subresource });
     const contentType = "application/json-patch+json";
-    return asObject(kind, await this.#write({ method: "PATCH", path, body: ops, contentType }, options));
+    const response = await this.#write({ method: "PATCH", path, body: ops, contentType }, options);
+    return this.#answered(kind, response, { created: false });
   }
 
   /**
@@ -131,10 +134,18 @@ export class ClusterClient {
   ): Promise<void> {
     const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid: options.uid } };
     try {
-      await this.#write({ method: "DELETE", path: pathOf(kind, ref), body }, options);
+      const response = await this.#write({ method: "DELETE", path: pathOf(kind, ref), body }, options);
+      // A Status, where nothing held it; else the object, which says that it is to go.
+      if (isObjectOf(kind, response.body)) this.#answered(kind, response, { created: false });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
+  }
+
+  #answered<T extends KubeObject>(kind: ResourceKind<T>, response: ClusterResponse, write: { created: boolean }): T {
+    const object = asObject(kind, response);
+    this.#options.onAnswer?.(kind, object, write);
+    return object;
   }
 
   async #write(request: ClusterRequest, call: CallOptions): Promise<ClusterResponse> {

@@ -31,6 +31,11 @@ export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
    * Makes a typed object of what came, `undefined` where it is odd: then it is skipped and what was known of it stays.
    */
   parse?: (raw: unknown) => T | undefined;
+  /**
+   * Whether `labelSelector` and `fieldSelector` select the object, for one that this process created; all are where
+   * left out.
+   */
+  selects?: (object: T) => boolean;
   /** Asked where the kind is not served: whether it is being uninstalled, so that there is nothing of it. */
   isUninstalled?: () => Promise<boolean>;
   observer?: ReflectorObserver;

@@ -17,6 +17,7 @@ const shortestWatchMs = 1000;
 const idleTimeoutMs = 150_000;
 /** After how long a list is read anew though nothing seems amiss, at a watch's next end. */
 const relistAfterMs = 3_600_000;
+
 /** Failures in a row that are taken lightly. */
 const patience = 3;
 
@@ -28,7 +29,7 @@ function whyNoList(error: unknown, { group, plural }: ResourceKind): string {
 
 /**
  * Keeps a copy of all objects of a kind, by LIST and WATCH, until its signal aborts: nothing that the API server does
- * or fails to do stops it. The copy may be behind, and never skips what is.
+ * or fails to do stops it. The copy may be behind, but not behind this process's own writes: their answers enter it.
  */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
@@ -95,6 +96,17 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#lastHeardAt;
   }
 
+  /**
+   * Takes in the API server's answer to a write of this process; see `ObjectStore.answered`. Before the first list is
+   * in, nothing is known to go on from.
+   */
+  answered(raw: unknown, created: boolean): void {
+    if (!this.#hasSynced) return;
+    const object = readObject(this.#options, raw);
+    if (object === undefined || (created && !this.#selects(object))) return;
+    this.#tell(this.#store.answered(object, { created, seenUpTo: this.#resourceVersion }));
+  }
+
   /** Lists and watches until the signal aborts; then resolves. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     this.#startAnew();
@@ -149,12 +161,13 @@ export class Reflector<T extends KubeObject> {
     const uninstalled = await this.#options.isUninstalled?.().catch(() => false);
     if (uninstalled !== true || (this.#hasSynced && !this.#isServed)) return;
     this.#isServed = false;
-    this.#replace([], []);
+    this.#replace([], [], "");
   }
 
   async #list(signal: AbortSignal): Promise<void> {
     const { client, kind, clock, pageSize = 500 } = this.#options;
     const startedAt = clock.monotonic();
+    this.#store.beginList();
     const { items, resourceVersion } = await listAll(client, kind, { ...this.#selection(), limit: pageSize }, signal);
     const objects: T[] = [];
     const unreadable: string[] = [];
@@ -167,13 +180,13 @@ export class Reflector<T extends KubeObject> {
     this.#listedAt = startedAt;
     this.#lastHeardAt = clock.monotonic();
     this.#isServed = true;
-    this.#replace(objects, unreadable);
+    this.#replace(objects, unreadable, resourceVersion);
   }
 
-  #replace(objects: readonly T[], unreadable: readonly string[]): void {
+  #replace(objects: readonly T[], unreadable: readonly string[], version: string): void {
     const { kind, observer, onRelist } = this.#options;
     const cause = this.#relistCause;
-    const changes = this.#store.replace(objects, unreadable);
+    const changes = this.#store.replace(objects, unreadable, version);
     observer?.relisted?.(kind.kind, cause);
     this.#guard(() => onRelist?.(cause));
     this.#tell(changes);
@@ -239,6 +252,11 @@ export class Reflector<T extends KubeObject> {
     } catch (error) {
       this.#options.log.error({ kind: this.#options.kind.kind, error }, "A handler of changes threw: going on");
     }
+  }
+
+  #selects(object: T): boolean {
+    const { namespace, selects } = this.#options;
+    return (namespace === undefined || object.metadata.namespace === namespace) && selects?.(object) !== false;
   }
 
   #selection(): ListSelection {

@@ -17,6 +17,11 @@ export class Reflectors<T extends KubeObject> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
   }
 
+  /** Takes in the API server's answer to a write of this process. */
+  answered(raw: unknown, created: boolean): void {
+    for (const reflector of this.#reflectors) reflector.answered(raw, created);
+  }
+
   isServed(): boolean {
     return this.#reflectors.every((reflector) => reflector.isServed());
   }

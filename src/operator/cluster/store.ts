@@ -1,4 +1,5 @@
 import { type KubeObject, nameOf } from "./objects.ts";
+import { isNewer } from "./versions.ts";
 
 /** What became of one object. Reasons for a change are not told, so that nobody acts on them. */
 export type Change<T> =
@@ -7,13 +8,24 @@ export type Change<T> =
   /** `object` is the last that was seen of it. */
   | { type: "deleted"; object: T; previous?: T };
 
-/** The objects of one kind as last heard of, by name and by uid; every mutator answers what it changed. */
+/**
+ * The objects of one kind as last heard of, by name and by uid; every mutator returns what it changed.
+ *
+ * Two sources feed it: the watch, which may lag, and the answers to this process's own writes. Of one name the newest
+ * version stays, whichever source brought it. A list is the whole truth up to its own version: what an answer brought
+ * while the list was on its way stays where it is newer than that.
+ */
 export class ObjectStore<T extends KubeObject> {
   readonly #byName = new Map<string, T>();
   readonly #byUid = new Map<string, T>();
   readonly #byNamespace = new Map<string, Map<string, T>>();
   #sorted: readonly T[] | undefined;
   readonly #sortedIn = new Map<string, readonly T[]>();
+  /** Uids that an answer brought since the newest list began. */
+  #answered = new Set<string>();
+  /** Uids that an answer showed to be gone: in which list's time that was. The watch may still tell their past. */
+  readonly #gone = new Map<string, number>();
+  #lists = 0;
 
   get(namespace: string | undefined, name: string): T | undefined {
     return this.#byName.get(nameOf({ namespace, name }));
@@ -40,8 +52,66 @@ export class ObjectStore<T extends KubeObject> {
     return sorted;
   }
 
-  /** Takes in an object that was added or changed; one of the same name with another uid is deleted by that. */
+  /** Takes in an event: an object was added or changed. A version that is not newer than the known one is skipped. */
   upsert(object: T): Change<T>[] {
+    if (this.#gone.has(object.metadata.uid)) return [];
+    const known = this.#byName.get(nameOf(object.metadata));
+    if (known !== undefined && isNewer(versionOf(object), versionOf(known)) === false) return [];
+    return this.#put(object);
+  }
+
+  /** Takes in the event of a deletion; `last` is the object's final state. An unknown object changes nothing. */
+  remove(last: T): Change<T>[] {
+    this.#gone.delete(last.metadata.uid);
+    return this.#remove(last);
+  }
+
+  /**
+   * Takes in the answer to a write. It may be older than what the watch has brought meanwhile, and of an unknown uid it
+   * may tell the past: it counts only for a `created` object, and where the watch has not come past its version
+   * (`seenUpTo`; `undefined`: the watch starts with the list that is on its way). A deleted uid never comes back.
+   */
+  answered(object: T, { created, seenUpTo }: { created: boolean; seenUpTo: string | undefined }): Change<T>[] {
+    const { uid } = object.metadata;
+    const known = this.#byUid.get(uid);
+    if (known === undefined) {
+      if (!created || this.#gone.has(uid)) return [];
+      if (seenUpTo !== undefined && isNewer(versionOf(object), seenUpTo) !== true) return [];
+    }
+    if (isFinal(object)) {
+      this.#gone.set(uid, this.#lists);
+      return this.#remove(object);
+    }
+    const holder = this.#byName.get(nameOf(object.metadata));
+    if (holder !== undefined && isNewer(versionOf(object), versionOf(holder)) !== true) return [];
+    this.#answered.add(uid);
+    return this.#put(object);
+  }
+
+  /** The request of a complete list is about to be sent: it shows the answers that came before. */
+  beginList(): void {
+    this.#lists += 1;
+    this.#answered = new Set();
+  }
+
+  /**
+   * Takes in a complete list, whose version is `version`; of `unreadable` uids, which were in it too, the known state
+   * stays. It is the truth even where it goes back, as after etcd was restored, but for answers that are newer.
+   */
+  replace(objects: readonly T[], unreadable: readonly string[], version: string): Change<T>[] {
+    for (const [uid, list] of this.#gone) if (list < this.#lists) this.#gone.delete(uid);
+    const isOutdatedFor = (known: T | undefined) =>
+      known !== undefined && this.#answered.has(known.metadata.uid) && isNewer(versionOf(known), version) === true;
+    const listed = objects.filter(({ metadata }) => {
+      return !this.#gone.has(metadata.uid) && !isOutdatedFor(this.#byName.get(nameOf(metadata)));
+    });
+    const present = new Set([...objects.map((object) => object.metadata.uid), ...unreadable]);
+    const gone = [...this.#byUid.values()].filter((known) => !present.has(known.metadata.uid) && !isOutdatedFor(known));
+    return [...gone.flatMap((object) => this.#remove(object)), ...listed.flatMap((object) => this.#put(object))];
+  }
+
+  /** One of the same name with another uid is deleted by that. */
+  #put(object: T): Change<T>[] {
     const previous = this.#byName.get(nameOf(object.metadata));
     if (previous === undefined) {
       this.#set(object);
@@ -60,19 +130,11 @@ export class ObjectStore<T extends KubeObject> {
     return [{ type: "updated", object, previous }];
   }
 
-  /** Lets go of an object; `last` is the state it had in the end. One that is not known changes nothing. */
-  remove(last: T): Change<T>[] {
+  #remove(last: T): Change<T>[] {
     const previous = this.#byUid.get(last.metadata.uid);
     if (previous === undefined) return [];
     this.#drop(previous);
     return [{ type: "deleted", object: last, previous }];
-  }
-
-  /** Takes a complete list for the whole truth; of `unreadable` uids, which were in it too, what is known stays. */
-  replace(objects: readonly T[], unreadable: readonly string[] = []): Change<T>[] {
-    const present = new Set([...objects.map((object) => object.metadata.uid), ...unreadable]);
-    const gone = [...this.#byUid.values()].filter((object) => !present.has(object.metadata.uid));
-    return [...gone.flatMap((object) => this.remove(object)), ...objects.flatMap((object) => this.upsert(object))];
   }
 
   #set(object: T): void {
@@ -98,4 +160,13 @@ export class ObjectStore<T extends KubeObject> {
     this.#sorted = undefined;
     this.#sortedIn.delete(namespace);
   }
+}
+
+function versionOf({ metadata }: KubeObject): string {
+  return metadata.resourceVersion;
+}
+
+/** Nothing holds a deleted object any more: the API server answers with it for the last time. */
+function isFinal({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
 }

@@ -10,10 +10,6 @@ import type { Reason } from "./reasons.ts";
 export interface Memory {
   /** A list counts only if its request began after this: the last write ended then, or something was lost sight of. */
   listsCountAfter: number;
-  /** The newest answer of the API server to a write of ours, until the watch has delivered it. */
-  ownWrite?: { resourceVersion: string; since: number };
-  /** Versions that the watch delivered during the pass: a write's may come before its answer. */
-  delivered: Set<string>;
   /** The mark of a create, and the first list since that lacks the endpoint. */
   pendingCreate?: {
     since: string;
@@ -70,7 +66,6 @@ export interface Memory {
 export function newMemory(now: number): Memory {
   return {
     listsCountAfter: now,
-    delivered: new Set(),
     answeredDeletes: new Map(),
     corrections: [],
     looks: { reason: "", count: 0, dueAt: undefined },

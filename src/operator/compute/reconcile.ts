@@ -2,7 +2,7 @@ import type { ClusterClient } from "../cluster/client.ts";
 import type { Connections, ConnectionView } from "../connection/connections.ts";
 import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Secret } from "../connection/resolve.ts";
-import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
+import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { refusalOfNote } from "./act/failures.ts";
 import { writeDown } from "./act/write-down.ts";
@@ -50,9 +50,6 @@ export interface ComputeReconcilerOptions {
 /** A Compute that comes under another process's selector is left to the former for so long, in milliseconds. */
 const handOverMs = 60_000;
 
-/** How long to wait for the watch to deliver a write of ours before the API server is asked, in milliseconds. */
-const deliveryMs = 5000;
-
 /** What the API server would not take is offered to it again, in milliseconds: nothing tells when it will. */
 const noteAgainMs = 10_000;
 
@@ -76,21 +73,17 @@ export class ComputeReconciler {
     this.#memoryOf(uid).enteredAt = this.#options.clock.monotonic();
   }
 
-  /** The watch delivered this version; what is newer than our own last write ends the wait for it. */
-  delivered(compute: Compute, previous: Compute | undefined): void {
-    const { uid, resourceVersion } = compute.metadata;
-    const memory = this.#memories.get(uid);
-    memory?.delivered.add(resourceVersion);
-    if (memory?.ownWrite?.resourceVersion === resourceVersion) delete memory.ownWrite;
+  /** A newer version of a Compute is known. */
+  changed(compute: Compute, previous: Compute | undefined): void {
     // Dropped before a pass saw it, as where a Compute enters a shard and is replaced in one go.
     if (previous !== undefined && !isGuarded(compute) && this.#options.selects(compute)) {
-      noteMark(this.#memoryOf(uid), previous, this.#options.clock.monotonic());
+      noteMark(this.#memoryOf(compute.metadata.uid), previous, this.#options.clock.monotonic());
     }
     const left = previous && recordedID(previous);
     if (left !== undefined && left !== recordedID(compute)) this.#noteLeft(left);
   }
 
-  /** The watch says that it is gone. */
+  /** A Compute is gone. */
   gone(last: Compute): void {
     const memory = this.#memories.get(last.metadata.uid);
     if (memory !== undefined) this.#departed.gone(last, memory);
@@ -113,13 +106,13 @@ export class ComputeReconciler {
     return this.#departed.of(uid);
   }
 
-  /** A complete list of the API server came in: it holds every write of ours that ended before, and may hide a gap. */
+  /**
+   * A complete list of the API server came in, and may hide a gap: no plan is acted on from before it. What is known of
+   * writes stays: those to the API server are in the store, those to the service in each memory.
+   */
   relisted(): void {
     const now = this.#options.clock.monotonic();
-    for (const memory of this.#memories.values()) {
-      delete memory.ownWrite;
-      memory.listsCountAfter = now;
-    }
+    for (const memory of this.#memories.values()) memory.listsCountAfter = now;
   }
 
   /** Answers with the milliseconds until the next look, where one is due without news. */
@@ -140,40 +133,17 @@ export class ComputeReconciler {
     noteMark(memory, compute, now);
     if (memory.enteredAt !== undefined && now - memory.enteredAt < handOverMs)
       return memory.enteredAt + handOverMs - now;
-    const waited = now - (memory.ownWrite?.since ?? now);
-    if (memory.ownWrite !== undefined && waited < deliveryMs) return deliveryMs - waited;
-    const newest = memory.ownWrite === undefined ? compute : await this.#asked(compute, memory);
-    // Gone, or another shard's by now: the watch is about to say so.
-    if (newest === undefined || !this.#options.selects(newest)) return deliveryMs;
-    const { namespace = "" } = newest.metadata;
-    const { connectionRef, projectID } = newest.spec;
+    const { namespace = "" } = compute.metadata;
+    const { connectionRef, projectID } = compute.spec;
     const connection = this.#options.connections.view(namespace, connectionRef.name, projectID);
-    const watcher = this.#watch(newest, connection);
-    const errand = watcher && errandTo(watcher, uid, () => this.#isOutdated(newest, compute));
+    const watcher = this.#watch(compute, connection);
+    const errand = watcher && errandTo(watcher, uid, () => this.#isOutdated(compute));
     try {
-      return await this.#pass(newest, memory, connection, errand);
+      return await this.#pass(compute, memory, connection, errand);
     } finally {
       errand?.fare.end();
       watcher?.turn.give(uid);
     }
-  }
-
-  /**
-   * The watch has not delivered our own last write: to go by what it had before would do all of that again. The API
-   * server knows better, or says that the Compute is gone.
-   */
-  async #asked(cached: Compute, memory: Memory): Promise<Compute | undefined> {
-    const { cluster, clock, cache } = this.#options;
-    const { uid, resourceVersion } = cached.metadata;
-    const object = await cluster.get(computeKind, cached.metadata);
-    // Delivered meanwhile.
-    if (memory.ownWrite === undefined) return cache.computeByUID(uid);
-    if (object?.metadata.uid !== uid) return undefined;
-    const answer = parseCompute(object);
-    if (!answer.ok) throw new Error(`the API server answered with a Compute that cannot be read: ${answer.problem}`);
-    if (object.metadata.resourceVersion === resourceVersion) delete memory.ownWrite;
-    else memory.ownWrite.since = clock.monotonic();
-    return answer.value;
   }
 
   async #pass(
@@ -184,7 +154,6 @@ export class ComputeReconciler {
   ): Promise<number | undefined> {
     const { clock, claims, createSettleMs } = this.#options;
     const now = clock.monotonic();
-    memory.delivered.clear();
     renewLists(compute, memory, now);
     const rivals = claims.rivalsOf(compute);
     const sight = await observe(compute, memory, connection, errand, rivals);
@@ -203,11 +172,6 @@ export class ComputeReconciler {
     noteApplied(memory, reported);
     if (outcome.released) memory.released = true;
     this.#options.onStep?.(step, reported, told);
-    const { resourceVersion } = reported.metadata;
-    // Let go, it is most likely gone: what the cache still shows of it is waited out like any version before our own.
-    const written = outcome.released || resourceVersion !== compute.metadata.resourceVersion;
-    if (written && !memory.delivered.has(resourceVersion))
-      memory.ownWrite = { resourceVersion, since: clock.monotonic() };
     return lookAfter(whole.outcome, memory, clock.monotonic());
   }
 
@@ -268,11 +232,9 @@ export class ComputeReconciler {
   }
 
   /** Whether a write that was planned for this version is no longer wanted: it may have waited since. */
-  #isOutdated({ metadata }: Compute, cached: Compute): boolean {
+  #isOutdated({ metadata }: Compute): boolean {
     const newest = this.#options.cache.computeByUID(metadata.uid);
     if (newest === undefined) return true;
-    // The version that the watch had when the pass began may be older than the one that it went by.
-    if (newest === cached) return false;
     return newest.metadata.generation !== metadata.generation || annotation(newest, "paused") === "true";
   }
 

@@ -36,11 +36,11 @@ export class ConnectionReconciler {
   readonly #told = new Map<string, { namespace: string; name: string; news: string }>();
 
   /**
-   * What this process last said of each, by uid. Shards report on one connection and may see it differently: whoever
-   * answered the other's word with its own would never end. `unseen` is the version that it made, until the watch has
-   * brought it: what the cache has is older.
+   * What this process last said of each, by uid; `undefined` where no answer came, and either that stands there or what
+   * stood before. Shards report on one connection and may see it differently: a shard that answered each word of the
+   * other's with its own would never end.
    */
-  readonly #said = new Map<string, { word: string; unseen?: string }>();
+  readonly #said = new Map<string, string | undefined>();
   /** The reason that the log last told of each, by uid. */
   readonly #logged = new Map<string, string>();
 
@@ -50,9 +50,7 @@ export class ConnectionReconciler {
   }
 
   /** The watch brought one: should it be gone before a pass looks at it, what it guarded is known all the same. */
-  seen({ metadata: { uid, name, namespace = "", resourceVersion } }: ServiceConnection): void {
-    const said = this.#said.get(uid);
-    if (said?.unseen === resourceVersion) delete said.unseen;
+  seen({ metadata: { uid, name, namespace = "" } }: ServiceConnection): void {
     if (!this.#told.has(uid)) this.#told.set(uid, { namespace, name, news: "" });
   }
 
@@ -127,17 +125,16 @@ export class ConnectionReconciler {
     if (session?.health.kind !== "unknown") this.#logTurn(latest, status);
     const word = ownWord(status, session);
     const said = this.#said.get(uid);
-    const stands = said?.unseen === undefined && sameJSON(status, latest.status);
-    if (stands || (said?.word === word && isWhole(latest))) {
-      this.#said.set(uid, { ...said, word });
+    const isUncertain = this.#said.has(uid) && said === undefined;
+    const stands = !isUncertain && sameJSON(status, latest.status);
+    if (stands || (said === word && isWhole(latest))) {
+      this.#said.set(uid, word);
       return;
     }
     const patch = guardedPatch(latest).setStatus(status).ops();
-    // Should no answer come, this may stand there or what stood before: no word is taken for said until one is.
-    this.#said.set(uid, { word: "", unseen: "" });
-    const { metadata } = await cluster.patch(serviceConnectionKind, latest.metadata, patch, { subresource: "status" });
-    const isSeen = cache.connectionByUID(uid)?.metadata.resourceVersion === metadata.resourceVersion;
-    this.#said.set(uid, isSeen ? { word } : { word, unseen: metadata.resourceVersion });
+    this.#said.set(uid, undefined);
+    await cluster.patch(serviceConnectionKind, latest.metadata, patch, { subresource: "status" });
+    this.#said.set(uid, word);
     this.#warn(leaving, latest, secret);
   }
 

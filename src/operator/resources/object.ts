@@ -15,7 +15,7 @@ export interface ObjectMeta {
   /** Absent on objects of the cluster's own, such as a CustomResourceDefinition. */
   namespace?: string | undefined;
   uid: string;
-  /** Opaque: to be compared for equality and sent back, never for order. */
+  /** Sent back as it came; its order is `isNewer`'s to tell (cluster/versions.ts). */
   resourceVersion: string;
   /** Grows with each change of `spec`. */
   generation?: number | undefined;

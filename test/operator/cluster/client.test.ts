@@ -6,6 +6,7 @@ import {
   isConflict,
   isNotFound,
 } from "../../../src/operator/cluster/errors.ts";
+import { guardedPatch } from "../../../src/operator/cluster/json-patch.ts";
 import { pathOf } from "../../../src/operator/cluster/objects.ts";
 import { configMap, configMaps } from "./config-maps.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
@@ -44,6 +45,26 @@ describe("a read", () => {
 });
 
 describe("a write", () => {
+  test("has its answer passed on before its caller receives it: what was created, changed, or is to go", async () => {
+    const cluster = new MemoryCluster();
+    const answers: unknown[] = [];
+    const client = cluster.client({
+      onAnswer: (kind, { metadata }, { created }) =>
+        answers.push([kind.plural, created, metadata.resourceVersion, metadata.deletionTimestamp !== undefined]),
+    });
+    const made = await client.create(configMaps, configMap("default", "x", { finalizers: ["example.com/held"] }));
+    expect(answers).toEqual([["configmaps", true, made.metadata.resourceVersion, false]]);
+    const changed = await client.patch(configMaps, ref, guardedPatch(made).setAnnotation("a", "b").ops());
+    expect(answers[1]).toEqual(["configmaps", false, changed.metadata.resourceVersion, false]);
+    await client.delete(configMaps, ref);
+    const terminating = await client.get(configMaps, ref);
+    expect(answers[2]).toEqual(["configmaps", false, terminating?.metadata.resourceVersion, true]);
+    // What nothing holds is answered with a Status, which is no object.
+    await client.create(configMaps, configMap("default", "y"));
+    await client.delete(configMaps, { ...ref, name: "y" });
+    expect(answers).toHaveLength(4);
+  });
+
   test.each([
     ["429", { kind: "status", afterMs: 0, status: 429, retryAfterMs: 10 }],
     ["500", { kind: "status", afterMs: 0, status: 500 }],

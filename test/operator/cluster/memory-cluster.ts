@@ -1,6 +1,6 @@
-import { ClusterClient } from "../../../src/operator/cluster/client.ts";
+import { ClusterClient, type ClusterClientOptions } from "../../../src/operator/cluster/client.ts";
 import type { ClusterRequest } from "../../../src/operator/cluster/transport.ts";
-import { type ClusterWeather, calm, type RequestFate } from "../../simulation/api-server/faults.ts";
+import { type ClusterWeather, calm, type RequestFate, type WatchFate } from "../../simulation/api-server/faults.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
@@ -17,6 +17,8 @@ export class MemoryCluster {
   fate: (request: ClusterRequest) => RequestFate | undefined = () => undefined;
   /** Whether watches may be opened. */
   watchable = true;
+  /** What the API server answers to each attempt to open one; opened where it says nothing. */
+  watchFate: () => WatchFate | undefined = () => undefined;
   readonly #transports: InMemoryClusterTransport[] = [];
 
   constructor(seed = 1) {
@@ -32,7 +34,7 @@ export class MemoryCluster {
       },
       watchOpens: (path) => {
         this.watches.push(path);
-        return this.watchable ? { kind: "opened" } : { kind: "refused" };
+        return this.watchable ? (this.watchFate() ?? { kind: "opened" }) : { kind: "refused" };
       },
       ...weather,
     });
@@ -40,7 +42,11 @@ export class MemoryCluster {
     return transport;
   }
 
-  client(options: { weather?: Partial<ClusterWeather>; beforeSend?: () => void; timeoutMs?: number } = {}) {
+  client(
+    options: Partial<Pick<ClusterClientOptions, "beforeSend" | "onAnswer" | "timeoutMs">> & {
+      weather?: Partial<ClusterWeather>;
+    } = {},
+  ) {
     const { weather, timeoutMs = 3000, ...rest } = options;
     const signal = new AbortController().signal;
     return new ClusterClient(this.transport(weather), { clock: this.clock, timeoutMs, signal, ...rest });

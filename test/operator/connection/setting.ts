@@ -4,6 +4,7 @@ import { ConnectionReconciler } from "../../../src/operator/connection/reconcile
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
+import type { KubeObject } from "../../../src/operator/resources/object.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { crdIsGoing } from "../../../src/operator/uninstalling.ts";
@@ -64,15 +65,21 @@ export function setUp(more: Record<string, unknown> = {}) {
   });
   /** Computes that are gone and left something behind. */
   const departed: Compute[] = [];
-  /** What the cache still shows; what the server has where it does not lag. */
+  /** What the cache still shows, but for answers to our own writes; what the server has where it does not lag. */
   let old: { connections?: readonly ServiceConnection[]; secrets?: readonly Secret[] } = {};
+  const answered = (object: KubeObject) => {
+    const parsed = parseServiceConnection(object);
+    if (old.connections === undefined || !parsed.ok) return;
+    const others = old.connections.filter(({ metadata }) => metadata.uid !== object.metadata.uid);
+    old = { ...old, connections: [...others, parsed.value] };
+  };
   const woken: string[] = [];
   const told: string[] = [];
   const lines: string[] = [];
   const log = createLogger({ level: "info", destination: { write: (line) => void lines.push(line) }, clock });
   const started = () =>
     new ConnectionReconciler({
-      cluster: cluster.client(),
+      cluster: cluster.client({ onAnswer: (_, object) => answered(object) }),
       clock,
       connections,
       cache: {
