@@ -89,6 +89,18 @@ export function isGone(error: unknown): boolean {
 }
 
 /**
+ * The version to go on from is one that the API server has not come to: it lags behind another replica, or etcd was
+ * restored from a backup.
+ */
+export function isTooLargeVersion(error: unknown): boolean {
+  if (!(error instanceof ClusterError) || error.status !== 504) return false;
+  const { causes } = error.details;
+  return causes.some(({ reason }) => reason === "ResourceVersionTooLarge") || error.message.includes(tooLargeVersion);
+}
+
+const tooLargeVersion = "Too large resource version";
+
+/**
  * A `test` of a JSON Patch did not hold, or a path of it does not exist: the object is not the one seen. Start over.
  * kube-apiserver answers 422 Invalid for it as for a failed validation, but then names neither object nor field.
  */

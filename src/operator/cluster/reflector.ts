@@ -1,25 +1,21 @@
-import { type Backoff, delayOf } from "../runtime/backoff.ts";
 import { sleep } from "../runtime/clock.ts";
 import type { ListSelection } from "./client.ts";
-import { ClusterError, ClusterUnreachable, errorOfStatus, isGone, isNotFound } from "./errors.ts";
+import { ClusterUnreachable, errorOfStatus, isGone, isNotFound } from "./errors.ts";
 import { listAll } from "./list-all.ts";
 import type { KubeObject, ResourceKind } from "./objects.ts";
 import { readObject, uidIn, versionIn } from "./read-object.ts";
 import type { ReflectorOptions, RelistCause } from "./reflector-options.ts";
+import { delayAfter, isPersistent, needsList } from "./retry.ts";
 import { type Change, ObjectStore } from "./store.ts";
 import type { WatchLine } from "./transport.ts";
 
 export type { ReflectorObserver, ReflectorOptions, RelistCause } from "./reflector-options.ts";
 
-const retryBackoff: Backoff = { baseMs: 400, factor: 2, maxMs: 30_000, jitter: 0.5 };
 const shortestWatchMs = 1000;
 /** A watch that says nothing for so long is dead: of a quiet kind bookmarks come every two minutes. */
 const idleTimeoutMs = 150_000;
 /** After how long a list is read anew though nothing seems amiss, at a watch's next end. */
 const relistAfterMs = 3_600_000;
-
-/** Failures in a row that are taken lightly. */
-const patience = 3;
 
 /** A kind that the API server does not serve is mostly one whose definition is still to be installed. */
 function whyNoList(error: unknown, { group, plural }: ResourceKind): string {
@@ -119,7 +115,7 @@ export class Reflector<T extends KubeObject> {
         if (isNotFound(error) && this.#resourceVersion === undefined) await this.#checkInstalled();
         this.#failures += 1;
         this.#note(error);
-        const delay = delayOf(retryBackoff, this.#failures, this.#options.random);
+        const delay = delayAfter(error, this.#failures, this.#options.random);
         await sleep(this.#options.clock, delay, signal).catch(() => {});
       }
     }
@@ -137,18 +133,13 @@ export class Reflector<T extends KubeObject> {
     const { log, kind, observer } = this.#options;
     const watching = this.#resourceVersion !== undefined;
     const fields = { kind: kind.kind, failures: this.#failures, error };
-    if (isGone(error)) {
-      if (watching) observer?.watchRestarted?.(kind.kind, "expired");
-      this.#askForList("expired");
-      log.info(fields, "The history asked for is gone: reading the complete list anew");
-    } else {
-      if (watching) observer?.watchRestarted?.(kind.kind, "failed");
+    if (watching) observer?.watchRestarted?.(kind.kind, isGone(error) ? "expired" : "failed");
+    if (isGone(error)) log.info(fields, "The history asked for is gone: reading the complete list anew");
+    else {
       const message = watching ? "The watch broke off: opening it again" : whyNoList(error, kind);
-      if (this.#failures < patience) log.info(fields, message);
-      else log.warn(fields, message);
-      // The place to go on from may itself be what is refused, as after etcd was restored from a backup.
-      if (this.#failures >= patience && error instanceof ClusterError) this.#askForList("expired");
+      log[isPersistent(this.#failures) ? "warn" : "info"](fields, message);
     }
+    if (watching && needsList(error, this.#failures, this.lastEventAgeMs())) this.#askForList("expired");
   }
 
   #askForList(cause: RelistCause): void {

@@ -8,7 +8,17 @@ export type RequestFate =
   /** It is carried out, but its answer never comes. */
   | { kind: "lost"; arriveMs: number; afterMs: number }
   /** An overloaded or failing server, or one with a policy, answers without doing anything. */
-  | { kind: "status"; afterMs: number; status: 403 | 409 | 429 | 500 | 503; retryAfterMs?: number };
+  | { kind: "status"; afterMs: number; status: RefusedWith; retryAfterMs?: number };
+
+/** What an overloaded or failing server, or one with a policy, answers. */
+export type RefusedWith = 403 | 409 | 429 | 500 | 503;
+
+/** What becomes of one attempt to open a watch. */
+export type WatchFate =
+  | { kind: "opened" }
+  /** The connection was refused. */
+  | { kind: "refused" }
+  | { kind: "status"; status: RefusedWith; retryAfterMs?: number };
 
 /** What becomes of one watch line. */
 export type LineFate = { kind: "delivered"; delayMs: number } | { kind: "cut" };
@@ -16,8 +26,7 @@ export type LineFate = { kind: "delivered"; delayMs: number } | { kind: "cut" };
 /** Decides the fate of all that passes between one client and the API server. */
 export interface ClusterWeather {
   request(request: ClusterRequest): RequestFate;
-  /** How many revisions behind the replica is that a new watch reads from. */
-  watchOpens(path: string): { kind: "opened" } | { kind: "refused" };
+  watchOpens(path: string): WatchFate;
   line(path: string): LineFate;
   /** Whether changes of one object that wait for delivery are told as one. */
   merges(): boolean;

@@ -6,7 +6,7 @@ import type {
   WatchLine,
 } from "../../../src/operator/cluster/transport.ts";
 import { type Cancel, type Clock, sleep } from "../../../src/operator/runtime/clock.ts";
-import { type ClusterWeather, calm } from "./faults.ts";
+import { type ClusterWeather, calm, type RefusedWith } from "./faults.ts";
 import { copyJson, isStringMap } from "./objects.ts";
 import { Refusal } from "./refusal.ts";
 import type { ApiServer } from "./server.ts";
@@ -106,8 +106,14 @@ export class InMemoryClusterTransport implements ClusterTransport {
     let close: Cancel | undefined;
     this.#streams.add(stream);
     signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) stream.fail(signal.reason);
-    else if (this.#weather.watchOpens(path).kind === "refused") stream.fail(new Error("connection refused"));
+    if (signal.aborted) {
+      stream.fail(signal.reason);
+      return stream;
+    }
+    const doing = `GET ${path}?watch=true`;
+    const fate = this.#weather.watchOpens(path);
+    if (fate.kind === "refused") stream.fail(new Error("connection refused"));
+    else if (fate.kind === "status") stream.fail(errorOf(refusal(fate.status, fate.retryAfterMs), doing));
     else {
       const opened = this.#server.watch(path, query, {
         line: (line) => {
@@ -121,7 +127,7 @@ export class InMemoryClusterTransport implements ClusterTransport {
         close = opened;
         // Cut off while it was told what it had missed.
         if (ended) close();
-      } else stream.fail(errorOf(opened, `GET ${path}?watch=true`));
+      } else stream.fail(errorOf(opened, doing));
     }
     return stream;
   }
@@ -133,7 +139,7 @@ function onTheWire(request: ClusterRequest): ClusterRequest {
   return request.body === undefined ? request : { ...request, body: copyJson(request.body) };
 }
 
-function refusal(status: 403 | 409 | 429 | 500 | 503, retryAfterMs: number | undefined): ClusterResponse {
+function refusal(status: RefusedWith, retryAfterMs: number | undefined): ClusterResponse {
   const refusals = {
     403: new Refusal(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: hands off'),
     409: new Refusal(

@@ -1,6 +1,6 @@
 import type { ClusterRequest } from "../../../src/operator/cluster/transport.ts";
 import type { Random } from "../../../src/operator/runtime/clock.ts";
-import type { ClusterWeather, LineFate, RequestFate } from "../api-server/faults.ts";
+import type { ClusterWeather, LineFate, RequestFate, WatchFate } from "../api-server/faults.ts";
 
 /** What becomes of one request to the service. Times in milliseconds. */
 export type ServiceFate =
@@ -158,8 +158,12 @@ export class Weather implements ClusterWeather {
     return { kind: "answered", arriveMs, replyMs };
   }
 
-  watchOpens(): { kind: "opened" } | { kind: "refused" } {
-    return this.clusterDown > 0 ? { kind: "refused" } : { kind: "opened" };
+  watchOpens(): WatchFate {
+    if (this.clusterDown > 0) return { kind: "refused" };
+    if (this.#random() >= this.rates.cluster.status) return { kind: "opened" };
+    const status = ([429, 500, 503] as const)[Math.floor(this.#random() * 3)] ?? 500;
+    const asks = this.#random() < 0.5 ? {} : { retryAfterMs: this.#between(1, 10) * 1000 };
+    return this.#counted(`watch ${status}`, { kind: "status", status, ...asks });
   }
 
   line(): LineFate {
