@@ -111,9 +111,9 @@ export class InMemoryClusterTransport implements ClusterTransport {
       return stream;
     }
     const doing = `GET ${path}?watch=true`;
-    const fate = this.#weather.watchOpens(path);
-    if (fate.kind === "refused") stream.fail(new Error("connection refused"));
-    else if (fate.kind === "status") stream.fail(errorOf(refusal(fate.status, fate.retryAfterMs), doing));
+    const opening = this.#weather.watchOpens(path);
+    if (opening.kind === "refused") stream.fail(new Error("connection refused"));
+    else if (opening.kind === "status") stream.fail(errorOf(refusal(opening.status, opening.retryAfterMs), doing));
     else {
       const opened = this.#server.watch(path, query, {
         line: (line) => {

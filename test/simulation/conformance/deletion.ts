@@ -72,6 +72,9 @@ export function deletionConforms(host: Host): void {
       expect(at(first.body, "metadata.finalizers")).toEqual(["example.dev/other"]);
       const last = await patch(cluster, path, release("example.dev/other"));
       expect([last.status, last.body["kind"]]).toEqual([200, "Widget"]);
+      // By this the operator knows that the object is gone.
+      expect(at(last.body, "metadata.finalizers") ?? []).toEqual([]);
+      expect(textAt(last.body, "metadata.deletionTimestamp")).toMatch(/Z$/);
       expect((await get(cluster, path)).status).toBe(404);
     });
 

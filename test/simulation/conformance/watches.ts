@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { isNewer } from "../../../src/operator/cluster/versions.ts";
 import { at, type Cluster, get, patch, post, remove, textAt, Watching } from "./kube.ts";
 import type { Host } from "./suite.ts";
 
@@ -27,6 +28,21 @@ export function watchesConform(host: Host): void {
       );
       expect(versions).toEqual(versions.toSorted((a, b) => a - b));
       expect(new Set(versions).size).toBe(4);
+    });
+
+    it("tells each change with the version that its writer was answered, higher than all before", async () => {
+      const { cluster, widgets } = await host.open();
+      const list = await get(cluster, widgets.in(cluster));
+      const resourceVersion = textAt(list.body, "metadata.resourceVersion");
+      const watching = watch(cluster, widgets.in(cluster), { resourceVersion });
+      const made = await post(cluster, widgets.in(cluster), widgets.body("one", { size: 1 }));
+      const path = widgets.at(cluster, "one");
+      const resized = await patch(cluster, path, [{ op: "replace", path: "/spec/size", value: 2 }]);
+      const answered = [made, resized].map(({ body }) => textAt(body, "metadata.resourceVersion"));
+      await watching.told(2);
+      expect(watching.lines.map(({ object }) => at(object, "metadata.resourceVersion"))).toEqual(answered);
+      const [first = "", second = ""] = answered;
+      expect([isNewer(first, resourceVersion), isNewer(second, first)]).toEqual([true, true]);
     });
 
     it("tells nothing of a write that changes nothing", async () => {
