@@ -64,6 +64,7 @@ export function requestsFor(document: unknown): fc.Arbitrary<Fuzzed> {
     { weight: 12, arbitrary: fc.oneof(...routes) },
     { weight: 1, arbitrary: connection },
     { weight: 3, arbitrary: lifecycle },
+    { weight: 1, arbitrary: unlikely },
   );
 }
 
@@ -102,6 +103,34 @@ const lifecycle: fc.Arbitrary<Fuzzed> = fc
       path: `/api/v2/projects/${project}/endpoints/${primary}${verb === "patch" ? "" : `/${verb}`}`,
       headers: { authorization: `Bearer ${keys.ana}` },
       ...(verb === "patch" && { body: JSON.stringify({ endpoint }) }),
+    },
+  }));
+
+/** Calls whose bodies chance seldom makes fit. */
+const unlikely: fc.Arbitrary<Fuzzed> = fc
+  .record({
+    call: fc.constantFrom(
+      {
+        route: "POST /users/me/projects/transfer",
+        path: "/users/me/projects/transfer",
+        body: { destination_org_id: "org-shop", project_ids: ["ana-own"] },
+      },
+      {
+        route: "POST /projects/{project_id}/branches/{branch_id}/restore",
+        path: `/projects/${project}/branches/${staging}/restore`,
+        body: { source_branch_id: main },
+      },
+    ),
+    afterMs: delay,
+  })
+  .map(({ call: { route, path, body }, afterMs }) => ({
+    route,
+    afterMs,
+    call: {
+      method: "POST",
+      path: `/api/v2${path}`,
+      headers: { authorization: `Bearer ${keys.ana}` },
+      body: JSON.stringify(body),
     },
   }));
 
