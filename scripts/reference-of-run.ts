@@ -23,7 +23,9 @@ export async function referenceOfRun(): Promise<string[]> {
     "",
     "## The connection Secret",
     "",
-    "Of type `servicebinding.io/postgresql`, named by `spec.connectionSecret` and `.status.binding`.",
+    "Of type `servicebinding.io/postgresql`, named by `spec.connectionSecret` and `.status.binding`. With `database` and `role` in",
+    "the spec the service is asked for the password again once an hour (one request for each such Secret, spread over the hour)",
+    "and when `reconcileRequestedAt` changes. A role or database that the service does not know is `Rejected`.",
     "",
     "| key | |",
     "|---|---|",
@@ -78,6 +80,8 @@ const events = {
     "what somebody had changed at the service was put back: fields, theirs and ours; or a pool put its template back into a replica",
   Deleted:
     "the endpoint was deleted at the service; as a warning also the second of two with one marker, and what a Compute left that went without its finalizer",
+  SecretUpdated:
+    "a connection Secret that stood was written again: the role has another password, or (a warning) somebody had changed or deleted the Secret",
   Released: "the object went and the endpoint stays; the message says why",
 };
 

@@ -10,15 +10,14 @@ import { type Secret, secretKind } from "../connection/resolve.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { API_VERSION, CONNECTION_SECRET_TYPE, GROUP, labels, OPERATOR_NAME } from "../resources/names.ts";
 import { meaningOf } from "./act/failures.ts";
+import { connectionDetails, type HourlyReading } from "./connection-details.ts";
 import { freshLookAsked } from "./observe/view.ts";
+import type { Note } from "./outcome.ts";
 import type { Reason } from "./reasons.ts";
-import { poolerHost } from "./status.ts";
 
 /** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
 const builtFrom = `${GROUP}/built-from`;
 const digestOfData = `${GROUP}/data-sha256`;
-
-const port = "5432";
 
 export interface SecretTools {
   cluster: ClusterClient;
@@ -26,6 +25,9 @@ export interface SecretTools {
   signal: AbortSignal;
   /** Whether the service may be asked now; else whoever asks is woken. */
   affordable: () => boolean;
+  reading: HourlyReading;
+  /** Whether the status shows that the Secret was refused: that stands until the service gives details again. */
+  refused: boolean;
   /** Our connection Secrets as the watch has delivered them. */
   ours: (namespace: string) => readonly Secret[];
 }
@@ -33,7 +35,8 @@ export interface SecretTools {
 /** What became of the connection Secret. */
 export type Binding =
   | { kind: "none" }
-  | { kind: "bound"; name: string }
+  /** `note` where a Secret that stood was written again. */
+  | { kind: "bound"; name: string; note?: Note }
   /** What it is made from is asked of the service when the budget allows. */
   | { kind: "later" }
   | { kind: "failed"; reason: Reason; message: string };
@@ -75,69 +78,60 @@ async function keepNamed(
   mine: readonly Secret[],
   tools: SecretTools,
 ): Promise<Binding> {
+  const { reading } = tools;
+  if (wanted.database === undefined) reading.stop();
   if (endpoint.host === undefined) return none;
   const existing = mine.find(({ metadata }) => metadata.name === wanted.name);
   // The branch too: a role may have another password on each.
   const { id, host, branch_id } = endpoint;
   const source = JSON.stringify([id, host, branch_id, wanted.database, wanted.role]);
-  if (existing !== undefined && isIntact(existing, source) && !freshLookAsked(compute)) {
-    return { kind: "bound", name: wanted.name };
+  const intact = existing !== undefined && isIntact(existing, source);
+  const bound: Binding = { kind: "bound", name: wanted.name };
+  if (intact && wanted.database === undefined) return bound;
+  const asked = freshLookAsked(compute);
+  const { refused } = tools;
+  const due = wanted.database !== undefined && reading.isDue;
+  if (intact && !due && !asked && !refused) return bound;
+  // Whoever only checks keeps the Secret as it stands where the service cannot be asked.
+  const unread: Binding = intact && !asked && !refused ? bound : { kind: "later" };
+  if (wanted.database !== undefined && !tools.affordable()) {
+    if (due) reading.failed();
+    return unread;
   }
-  if (wanted.database !== undefined && !tools.affordable()) return { kind: "later" };
-  const data = await dataFor(compute, endpoint, tools);
-  if ("failure" in data) return failedBinding(data.failure, wanted.name);
-  return existing === undefined
-    ? create(compute, wanted.name, source, data.data, tools.cluster)
-    : repair(existing, source, data.data, tools.cluster);
+  const details = await connectionDetails(compute, endpoint, intact ? uriIn(existing) : undefined, tools);
+  if (details.kind === "failed") {
+    reading.failed();
+    const isUnknown = details.failure.kind === "notFound";
+    return isUnknown || asked || !intact ? failedBinding(details.failure, wanted.name) : unread;
+  }
+  // Other readings leave the hour as it is: it is what spreads a fleet.
+  if (due) reading.succeeded();
+  if (details.kind === "same") return bound;
+  if (existing === undefined) return create(compute, wanted.name, source, details.data, tools.cluster);
+  const note = rewritten(existing, source, wanted.role);
+  if (intact && isDigestOf(existing, encoded(details.data))) return bound;
+  return repair(existing, source, details.data, note, tools.cluster);
 }
 
-async function dataFor(
-  compute: Compute,
-  endpoint: Endpoint,
-  { client, signal }: SecretTools,
-): Promise<{ data: Record<string, string> } | { failure: Failure }> {
-  const { connectionSecret, projectID } = compute.spec;
-  const { database, role } = connectionSecret ?? {};
-  const pooledHost = poolerHost(endpoint);
-  const data: Record<string, string> = {
-    type: "postgresql",
-    host: endpoint.host ?? "",
-    ...(pooledHost === undefined ? {} : { "pooled-host": pooledHost }),
-    port,
-    "endpoint-id": endpoint.id,
-  };
-  if (database === undefined || role === undefined) return { data };
-  const query = { database_name: database, role_name: role, endpoint_id: endpoint.id };
-  const direct = await client.connectionURI(projectID, { ...query, pooled: "false" }, signal);
-  if (direct.kind !== "ok") return { failure: direct };
-  const pooled = await client.connectionURI(projectID, { ...query, pooled: "true" }, signal);
-  if (pooled.kind !== "ok") return { failure: pooled };
-  if (!URL.canParse(direct.value))
-    return { failure: { kind: "unavailable", message: "a connection URI that cannot be read" } };
-  const { username, password } = new URL(direct.value);
-  return {
-    data: {
-      ...data,
-      username: decoded(username),
-      password: decoded(password),
-      database,
-      uri: direct.value,
-      "pooled-uri": pooled.value,
-    },
-  };
+/** Why a Secret that stands is written again, where somebody should know; that it follows its endpoint is no news. */
+function rewritten(secret: Secret, source: string, role: string | undefined): Note | undefined {
+  const { name, annotations } = secret.metadata;
+  if (isIntact(secret, source)) {
+    const message = `The service has another password for role "${role ?? ""}" now, and Secret "${name}" holds it. Applications that have read the Secret before must read it again.`;
+    return { type: "Normal", reason: "SecretUpdated", message };
+  }
+  if (annotations?.[builtFrom] !== source) return undefined;
+  const message = `Secret "${name}" was changed outside the operator and is written again. Change spec.connectionSecret instead.`;
+  return { type: "Warning", reason: "SecretUpdated", message };
 }
 
-/** As a client would read it: what is no percent-encoding stands for itself. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+function uriIn({ data }: Secret): string | undefined {
+  const encodedURI = data?.["uri"];
+  return encodedURI === undefined ? undefined : Buffer.from(encodedURI, "base64").toString();
 }
 
 async function create(
-  { metadata }: Compute,
+  { metadata, status }: Compute,
   name: string,
   source: string,
   data: Record<string, string>,
@@ -158,7 +152,9 @@ async function create(
       },
       data: encoded(data),
     });
-    return { kind: "bound", name };
+    if (status.binding?.name !== name) return { kind: "bound", name };
+    const message = `Secret "${name}" was deleted outside the operator and is made again. To do without it, take spec.connectionSecret out.`;
+    return { kind: "bound", name, note: { type: "Warning", reason: "SecretUpdated", message } };
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     if (await isOurs(name, metadata, cluster)) return { kind: "bound", name };
@@ -177,6 +173,7 @@ async function repair(
   secret: Secret,
   source: string,
   data: Record<string, string>,
+  note: Note | undefined,
   cluster: ClusterClient,
 ): Promise<Binding> {
   const patch = guardedPatch(secret, { resourceVersion: true })
@@ -184,7 +181,7 @@ async function repair(
     .setAnnotation(digestOfData, digest(encoded(data)))
     .set(["data"], encoded(data));
   await cluster.patch(secretKind, secret.metadata, patch.ops());
-  return { kind: "bound", name: secret.metadata.name };
+  return { kind: "bound", name: secret.metadata.name, ...(note === undefined ? {} : { note }) };
 }
 
 /** Whether the Secret that a Compute names stands, as it was last made. */
@@ -201,9 +198,12 @@ function isOwnedBy({ metadata, type }: Secret, uid: string): boolean {
   );
 }
 
-function isIntact({ metadata, data }: Secret, source: string): boolean {
-  const { annotations } = metadata;
-  return annotations?.[builtFrom] === source && annotations[digestOfData] === digest(data ?? {});
+function isIntact(secret: Secret, source: string): boolean {
+  return secret.metadata.annotations?.[builtFrom] === source && isDigestOf(secret, secret.data ?? {});
+}
+
+function isDigestOf({ metadata }: Secret, data: Record<string, string>): boolean {
+  return metadata.annotations?.[digestOfData] === digest(data);
 }
 
 function digest(data: Record<string, string>): string {

@@ -32,5 +32,8 @@ export function lookAfter({ verdict, lookInMs, released }: Outcome, memory: Memo
     memory.looks.count += 1;
     memory.looks.dueAt = delay === undefined ? undefined : now + delay;
   }
-  return memory.looks.dueAt === undefined ? undefined : Math.max(1, memory.looks.dueAt - now);
+  // A reading that is overdue waits for what keeps it: that brings news.
+  const readAt = memory.secretDueAt !== undefined && memory.secretDueAt > now ? [memory.secretDueAt] : [];
+  const next = Math.min(memory.looks.dueAt ?? Number.POSITIVE_INFINITY, ...readAt);
+  return next === Number.POSITIVE_INFINITY ? undefined : Math.max(1, next - now);
 }

@@ -57,6 +57,8 @@ export interface Memory {
   unreadable?: string;
   /** Our finalizer was taken off. */
   released?: true;
+  /** When the service is asked again whether the connection Secret's password still holds. */
+  secretDueAt?: number;
   /** When the Compute came under this process's selector from outside. */
   enteredAt?: number;
   /** The value of `reconcileRequestedAt` that lists are being renewed for. */

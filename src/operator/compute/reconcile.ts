@@ -34,8 +34,7 @@ export interface ComputeReconcilerOptions {
   };
   /** Whether this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
-  /** Whether the spec is not what the Compute's pool asks for: the pool is about to put it back. */
-  awaitsPool: (compute: Compute) => boolean;
+  awaitsPool: BindTools["awaitsPool"];
   event: (compute: Compute, note: Note) => void;
   /** Takes one deletion from the brake for the Compute with this uid; false: not now. */
   mayDelete: (uid: string) => boolean;
@@ -64,8 +63,7 @@ export class ComputeReconciler {
   constructor(options: ComputeReconcilerOptions) {
     this.#options = options;
     this.#departed = new DepartedComputes(options);
-    const { cluster, signal, cache } = options;
-    this.#binding = { cluster, signal, ours: (namespace) => cache.connectionSecrets(namespace) };
+    this.#binding = { ...options, ours: (namespace) => options.cache.connectionSecrets(namespace) };
   }
 
   /** The Compute came under the selector from outside. */
@@ -165,7 +163,7 @@ export class ComputeReconciler {
       if (refusal === undefined) throw error;
       return shown(compute, refusal.reason, refusal.message, { lookInMs: noteAgainMs });
     });
-    const whole = await bind(outcome, sight, this.#options.awaitsPool(compute) ? undefined : errand, this.#binding);
+    const whole = await bind(outcome, sight, errand, memory, this.#binding);
     const asked = annotation(compute, "reconcileRequestedAt");
     const told = withUnreadable(whole.outcome, endpointAfter(whole.outcome, sight), memory);
     const reported = await report(told, sight, whole.binding, this.#options, asked);

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { HourlyReading } from "../../../src/operator/compute/connection-details.ts";
 import { keepConnectionSecret } from "../../../src/operator/compute/connection-secret.ts";
+import { newMemory } from "../../../src/operator/compute/memory.ts";
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { compute, endpoint } from "../../support/builders.ts";
@@ -23,12 +25,15 @@ function setUp() {
     const { body } = cluster.server.handle({ method: "GET", path: secrets });
     return itemsOf(body);
   };
+  const memory = newMemory(0);
   const keep = (self: Compute, seen = endpoint({ host })) =>
     keepConnectionSecret(self, seen, {
       cluster: cluster.client(),
       client: clientOf(service, cluster.clock),
       signal: new AbortController().signal,
       affordable: () => state.affordable,
+      refused: false,
+      reading: new HourlyReading(self, memory, cluster.clock.monotonic()),
       ours: () => (state.lagging ? [] : stored().filter(({ metadata }) => metadata.labels !== undefined)),
     });
   const read = (name = "shop-db") => {
@@ -114,7 +119,20 @@ describe("a connection Secret", () => {
     const before = read();
     change(ops);
     expect(read()).not.toEqual(before);
+    const message =
+      'Secret "shop-db" was changed outside the operator and is written again. Change spec.connectionSecret instead.';
+    expect(await keep(self)).toEqual({ ...bound, note: { type: "Warning", reason: "SecretUpdated", message } });
+    expect(read()).toEqual(before);
     expect(await keep(self)).toEqual(bound);
+  });
+
+  test("is made again where it was deleted, which is told", async () => {
+    const { keep, read, cluster } = setUp();
+    await keep(self);
+    const before = read();
+    cluster.server.handle({ method: "DELETE", path: `${secrets}/shop-db` });
+    const status = { binding: { name: "shop-db" } };
+    expect(await keep({ ...self, status })).toMatchObject({ ...bound, note: { reason: "SecretUpdated" } });
     expect(read()).toEqual(before);
   });
 
