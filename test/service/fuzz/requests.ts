@@ -111,6 +111,16 @@ const unlikely: fc.Arbitrary<Fuzzed> = fc
   .record({
     call: fc.constantFrom(
       {
+        route: "POST /projects",
+        path: "/projects",
+        body: { project: { name: "made", default_endpoint_settings: { autoscaling_limit_max_cu: 2 } } },
+      },
+      {
+        route: "POST /projects/{project_id}/branches",
+        path: `/projects/${project}/branches`,
+        body: { branch: { parent_id: preview }, endpoints: [{ type: "read_write" }] },
+      },
+      {
         route: "POST /users/me/projects/transfer",
         path: "/users/me/projects/transfer",
         body: { destination_org_id: "org-shop", project_ids: ["ana-own"] },
