@@ -4,11 +4,7 @@ import { guardedPatch } from "../cluster/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
-import {
-  type ServiceConnection,
-  type ServiceConnectionStatus,
-  serviceConnectionKind,
-} from "../resources/service-connection.ts";
+import { type ServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Connections } from "./connections.ts";
@@ -17,6 +13,7 @@ import { type Leaving, leavingOf } from "./leaving.ts";
 import { type Resolved, type Secret, secretKind } from "./resolve.ts";
 import type { Session } from "./session.ts";
 import { isWhole, ownWord, statusOf } from "./status.ts";
+import { Turns } from "./turns.ts";
 
 export interface ConnectionReconcilerOptions extends GuardsOptions {
   clock: Clock;
@@ -41,12 +38,12 @@ export class ConnectionReconciler {
    * other's with its own would never end.
    */
   readonly #said = new Map<string, string | undefined>();
-  /** The reason that the log last told of each, by uid. */
-  readonly #logged = new Map<string, string>();
+  readonly #turns: Turns;
 
   constructor(options: ConnectionReconcilerOptions) {
     this.#options = options;
     this.#guards = new Guards(options);
+    this.#turns = new Turns(options.log, options.event);
   }
 
   /** The watch brought one: should it be gone before a pass looks at it, what it guarded is known all the same. */
@@ -79,9 +76,10 @@ export class ConnectionReconciler {
       }
       this.#told.delete(uid);
       this.#said.delete(uid);
-      this.#logged.delete(uid);
+      this.#turns.forget(uid);
       return undefined;
     }
+    this.#turns.begin(connection);
     const guarded = await this.#guards.protect(connection).catch(refusalOf);
     if (guarded === "gone") {
       const { name, namespace = "" } = connection.metadata;
@@ -122,7 +120,7 @@ export class ConnectionReconciler {
     const leaving = leavingOf(latest, secret, this.#dependentsOf(latest));
     const status = statusOf(latest, resolved, session, leaving, timestamp(clock.now()));
     const { uid } = latest.metadata;
-    if (session?.health.kind !== "unknown") this.#logTurn(latest, status);
+    if (session?.health.kind !== "unknown") this.#turns.report(latest, status);
     const word = ownWord(status, session);
     const said = this.#said.get(uid);
     const isUncertain = this.#said.has(uid) && said === undefined;
@@ -136,15 +134,6 @@ export class ConnectionReconciler {
     await cluster.patch(serviceConnectionKind, latest.metadata, patch, { subresource: "status" });
     this.#said.set(uid, word);
     this.#warn(leaving, latest, secret);
-  }
-
-  /** One line where a service goes away, refuses or comes back, however many Computes it has; none if all is well. */
-  #logTurn({ metadata }: ServiceConnection, status: ServiceConnectionStatus): void {
-    const ready = conditionOf(status, "Ready");
-    if (ready === undefined || ready.reason === (this.#logged.get(metadata.uid) ?? "Authenticated")) return;
-    this.#logged.set(metadata.uid, ready.reason);
-    const fields = { namespace: metadata.namespace, connection: metadata.name, reason: ready.reason };
-    this.#options.log[ready.status === "True" ? "info" : "warn"](fields, ready.message);
   }
 
   /** What waits for a person is told on the very object that they deleted, once. */

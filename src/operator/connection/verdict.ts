@@ -14,6 +14,9 @@ export type ConnectionReason =
   /** It is being deleted, and Computes still use it. */
   | "Deleting";
 
+/** What a connection says until its service has answered this process. */
+export const unanswered = "The service has not answered yet.";
+
 /** What there is to say of a connection: reason and message of its condition. */
 export function verdictOn(
   { spec }: ServiceConnection,
@@ -39,7 +42,7 @@ export function verdictOn(
         message: `The service gives no usable answer: ${health.message}. It is tried again by itself; check baseURL and the network.`,
       };
     case "unknown":
-      return { reason: "Unreachable", message: "The service has not answered yet." };
+      return { reason: "Unreachable", message: unanswered };
   }
 }
 

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { refusal } from "../../support/scripted-service.ts";
+import { secrets, setUp } from "./setting.ts";
+
+test("a key that the service refuses, and one that it accepts again, is an event on the connection, once", async () => {
+  const { pass, restart, service, cluster, told } = setUp();
+  const { script } = service;
+  await pass();
+  expect(told).toEqual([]);
+  service.script = () => refusal(401, "revoked");
+  await cluster.clock.advance(700_000);
+  await pass();
+  await pass();
+  const refused =
+    "ServiceConnection default Unauthorized: The service refuses the API key: revoked. Put a valid one into the Secret; until then nothing is sent but a slow probe.";
+  expect(told).toEqual([refused]);
+  restart();
+  await pass();
+  expect(told).toEqual([refused]);
+  service.script = script;
+  await cluster.clock.advance(700_000);
+  await pass();
+  await pass();
+  expect(told.slice(1)).toEqual(["ServiceConnection default Authenticated: The service accepts the API key."]);
+});
+
+test("a Secret that is missing is an event on the connection", async () => {
+  const { pass, remove, told } = setUp();
+  await pass();
+  remove(`${secrets}/service`);
+  await pass();
+  await pass();
+  expect(told).toEqual([
+    expect.stringMatching(/^ServiceConnection default SecretNotFound: There is no Secret "service"/),
+  ]);
+});
