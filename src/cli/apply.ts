@@ -98,10 +98,10 @@ export class Application {
 
   async #next(tracked: Tracked): Promise<Foreseen> {
     const { survey, clock, signal } = this.#options;
-    const { sight, rivals } = survey.view(tracked);
+    const { sight } = survey.view(tracked);
     if (sight.kind === "listed") {
       const { list } = sight;
-      takeNote(tracked.memory, tracked.compute, list, rivals, clock.monotonic());
+      takeNote(tracked.memory, tracked.compute, list, clock.monotonic());
       if (list.links.link !== undefined) {
         survey.update(tracked, reported(tracked.compute, { observedThrough: list.through }));
       }

@@ -95,6 +95,8 @@ export class Term {
     this.#claims = new ClaimIndex(
       ({ metadata, spec }) => this.#connections.baseURLOf(metadata.namespace ?? "", spec.connectionRef.name),
       ({ metadata, spec }) => this.#connections.isUnreachable(metadata.namespace ?? "", spec.connectionRef.name),
+      ({ metadata, spec }) =>
+        this.#connections.reachedThrough(metadata.namespace ?? "", spec.connectionRef.name, spec.projectID),
     );
     this.#connectionReconciler = new ConnectionReconciler({
       cluster,

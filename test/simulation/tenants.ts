@@ -119,10 +119,21 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     }
   }
 
-  /** The real service under this name, with these branches, as quick as services are. */
-  healthy(host: string, branches: readonly string[]): Service {
+  /** The real service under this name, with these branches, as quick as services are; `refuses` keys in projects. */
+  healthy(
+    host: string,
+    branches: readonly string[],
+    refuses: (key: string) => ServiceResponse | undefined = () => undefined,
+  ): Service {
     const service = newService({ branches, clock: this.clock, service: { timeScale: 1000 } });
     this.#hosts.set(host, ({ method, path, query, body, key }) => {
+      const answersTo = key.authorization().replace("Bearer ", "");
+      const refused = refuses(answersTo);
+      if (refused !== undefined) {
+        const nothing = { auth_method: "api_key_user", projects: [] };
+        const answer = path.startsWith("/projects/") ? refused : { status: 200, json: true, body: nothing };
+        return { afterMs: answersAfterMs, answer };
+      }
       const reply = service.call({
         method,
         path: `/api/v2${path}`,

@@ -111,16 +111,9 @@ export function operation(fields: Partial<Operation> = {}): Operation {
 
 /** The annotation that a Compute carries while a create of it is pending. */
 export function createMark(
-  fields: {
-    uid?: string;
-    branchID?: string;
-    through?: string;
-    before?: string[];
-    replaces?: string;
-    resent?: true;
-  } = {},
+  fields: { uid?: string; branchID?: string; through?: string; replaces?: string; resent?: true } = {},
 ): string {
-  const mark = { uid: uidOf("a"), since: "2026-01-01T00:00:00Z", branchID: branch, through: "here", before: [] };
+  const mark = { uid: uidOf("a"), since: "2026-01-01T00:00:00Z", branchID: branch, through: "here" };
   return JSON.stringify({ ...mark, ...fields });
 }
 
@@ -172,6 +165,8 @@ export function listOf(self: Compute, endpoints: readonly Endpoint[], fields: Vi
 export function rivalsAmong(self: Compute, others: readonly Compute[], elsewhere: Record<string, string> = {}): Rivals {
   const claims = new ClaimIndex(
     ({ metadata, spec }) => elsewhere[`${metadata.namespace}/${spec.connectionRef.name}`] ?? "https://service/api/v2",
+    () => false,
+    () => "here",
   );
   for (const one of [self, ...others]) claims.set(one);
   return claims.rivalsOf(self);

@@ -16,10 +16,6 @@ export interface Memory {
     seenAt: number;
     firstListWithout?: number;
     mark?: CreateMark;
-    /** Endpoints without a name that lists have shown meanwhile: since which list. */
-    nameless?: ReadonlyMap<string, number>;
-    /** Endpoints that another Compute had meanwhile: whatever became of that since, they are not ours. */
-    others?: Set<string>;
   };
   /** The endpoint that was last proved ours: what kubectl replace drops of the proof is put back from here. */
   proved?: { endpointID: string; proof: Exclude<Proof, "none"> };

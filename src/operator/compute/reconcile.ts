@@ -14,7 +14,7 @@ import { lookAfter, renewLists } from "./looks.ts";
 import { type Memory, newMemory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { recordedID } from "./observe/link.ts";
-import { noteApplied, noteMark, noteOthers, takeNote } from "./observe/notes.ts";
+import { noteApplied, noteMark, takeNote } from "./observe/notes.ts";
 import { annotation, isGuarded, type View } from "./observe/view.ts";
 import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
@@ -77,21 +77,12 @@ export class ComputeReconciler {
     if (previous !== undefined && !isGuarded(compute) && this.#options.selects(compute)) {
       noteMark(this.#memoryOf(compute.metadata.uid), previous, this.#options.clock.monotonic());
     }
-    const left = previous && recordedID(previous);
-    if (left !== undefined && left !== recordedID(compute)) this.#noteLeft(left);
   }
 
   /** A Compute is gone. */
   gone(last: Compute): void {
     const memory = this.#memories.get(last.metadata.uid);
     if (memory !== undefined) this.#departed.gone(last, memory);
-    const left = recordedID(last);
-    if (left !== undefined) this.#noteLeft(left);
-  }
-
-  /** An endpoint that a Compute had is not what another's create made, whatever becomes of that Compute. */
-  #noteLeft(endpointID: string): void {
-    for (const memory of this.#memories.values()) noteOthers(memory, endpointID);
   }
 
   /** Computes that are gone and need their connection for what they left. */
@@ -155,7 +146,7 @@ export class ComputeReconciler {
     renewLists(compute, memory, now);
     const rivals = claims.rivalsOf(compute);
     const sight = await observe(compute, memory, connection, errand, rivals);
-    if (sight.kind === "listed") takeNote(memory, compute, sight.list, rivals, now);
+    if (sight.kind === "listed") takeNote(memory, compute, sight.list, now);
     const view: View = { compute, sight, rivals, memory, now, createSettleMs };
     const step = await this.#overruled(plan(view), compute);
     const outcome = await this.#carryOut(step, compute, memory, errand).catch((error: unknown) => {

@@ -26,7 +26,7 @@ export type Step =
   | { step: "delete"; endpointID: string; why: "deleted" | "surplus" }
   /** Writes into the Compute which endpoint is its own. */
   | { step: "link"; endpointID: string; proof: Proof; news: "none" | "adopted" | "created"; keepsMark?: CreateMark }
-  /** Puts a mark back that was dropped together with our finalizer, or writes into it what was learned since. */
+  /** Puts a mark back that was dropped together with our finalizer. */
   | { step: "remark"; mark: CreateMark }
   /** Takes a mark away that has done its work. */
   | { step: "unmark"; mark: "pendingCreate" | "pendingRestart" }

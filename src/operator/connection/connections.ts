@@ -80,6 +80,19 @@ export class Connections {
     return joined !== undefined && this.#sessions.get(joined)?.health.kind === "unreachable";
   }
 
+  /**
+   * The fingerprint of the base URL and key that a connection has now, where they have shown this project; a key that
+   * was refused since counts too.
+   */
+  reachedThrough(namespace: string, name: string, projectID: string): string | undefined {
+    const connection = this.#options.cache.connection(namespace, name);
+    const resolved = connection && this.resolved(connection);
+    if (connection === undefined || resolved?.kind !== "account") return undefined;
+    const id = idOf(resolved.account);
+    const session = this.#joined.get(connection.metadata.uid) === id ? this.#sessions.get(id) : undefined;
+    return session?.watchers.get(projectID)?.listing === undefined ? undefined : session.through;
+  }
+
   view(namespace: string, name: string, projectID: string): ConnectionView {
     const connection = this.#options.cache.connection(namespace, name);
     if (connection === undefined) {

@@ -69,6 +69,7 @@ export class Session {
   /** The organization that a project was last seen to belong to. */
   readonly #owners = new Map<string, string>();
   #probing = false;
+  #showsNames = false;
   #failedProbes = 0;
   /** Requests failed since the last probe: only another tells whether it is the service or the request. */
   #doubted = false;
@@ -258,7 +259,13 @@ export class Session {
     this.#options.onChange();
   }
 
+  /** Whether some list has shown the name of an endpoint: until then a missing name proves nothing. */
+  get showsNames(): boolean {
+    return this.#showsNames;
+  }
+
   #listed(projectID: string, listing: Listing): void {
+    this.#showsNames ||= listing.endpoints.some(({ name }) => name !== undefined);
     if (this.#health.kind === "unreachable") {
       this.#failedProbes = 0;
       this.#setHealth({ kind: "reachable" });

@@ -5,11 +5,6 @@ export function throughOf(baseURL: string, keyFingerprint: string): string {
   return `${digest(baseURL, 8)}-${digest(keyFingerprint, 16)}`;
 }
 
-/** Whether two such names are of one base URL, whatever the key. */
-export function sameService(one: string, other: string): boolean {
-  return one.split("-")[0] === other.split("-")[0];
-}
-
 function digest(text: string, digits: number): string {
   return createHash("sha256").update(text).digest("hex").slice(0, digits);
 }

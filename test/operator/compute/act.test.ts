@@ -78,8 +78,12 @@ describe("a create", () => {
     async (_, fields) => {
       const acting = new Acting();
       const self = acting.stored({ spec: { type: "read_only" } });
+      const endpoints = [endpoint({ id: "ep-before", type: "read_only" })];
+      acting.answer = () => json(200, { endpoints });
+      acting.hands.watcher.use(self.metadata.uid, undefined);
+      await acting.cluster.clock.advance(10);
       acting.answer = created(acting, { type: "read_only", ...fields });
-      const { verdict } = await acting.pass(self, { endpoints: [endpoint({ id: "ep-before", type: "read_only" })] });
+      const { verdict } = await acting.pass(self, { endpoints });
       expect(verdict).toMatchObject({ reason: "CreateUnknown" });
       expect([acting.annotation("endpoint-id"), acting.annotation("created-endpoint")]).toEqual([undefined, undefined]);
       expect(acting.annotation("pending-create")).toBeDefined();

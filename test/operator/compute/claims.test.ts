@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../src/operator/compute/plan.ts";
-import { compute, endpoint, madeBy, uidOf, view } from "../../support/builders.ts";
+import { compute, createMark, endpoint, madeBy, uidOf, view } from "../../support/builders.ts";
 import { conflict, older, other, younger } from "./rivals.ts";
 
 describe("of those that want to be the primary of one free branch", () => {
@@ -34,6 +34,17 @@ describe("of those that want to be the primary of one free branch", () => {
       expect(plan(view({ compute: self, others: [sameKey] }))).toMatchObject(conflict("team/other"));
     },
   );
+
+  test.each([
+    ["counts with the fingerprint of its own session, which has shown the project", "here", conflict()],
+    ["does not count with another's fingerprint", "there", { step: "create" }],
+    ["does not count with none", "", { step: "create" }],
+  ])("one that was told so and has a pending create %s", (_, through, step) => {
+    const annotations = { pendingCreate: createMark({ uid: uidOf("b"), through }) };
+    const status = { observedThrough: undefined };
+    const pending = other({ created: older, shows: "Unauthorized", status, annotations });
+    expect(plan(view({ compute: self, others: [pending] }))).toMatchObject(step);
+  });
 
   test("one that is being deleted does not count", () => {
     const gone = other({ created: older, deleting: true });

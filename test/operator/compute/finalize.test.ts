@@ -170,24 +170,34 @@ describe("a deletion while a create is pending", () => {
     expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ step: "delete" });
   });
 
-  test("links the only newcomer first, where the service shows no names, to have it deleted then", () => {
-    const self = pending();
+  test("links the one primary that appeared first, where the service shows no names, and lets it go: nothing proves it", () => {
     const list = { markers: "hidden" } as const;
-    const nameless = new Map([["ep-one", 0]]);
-    const memory = { pendingCreate: { since: "2026-01-01T00:00:00Z", seenAt: 0, nameless } };
-    expect(plan(view({ compute: self, endpoints: [endpoint()], list, memory }))).toMatchObject({
-      step: "link",
-      proof: "created",
-    });
+    const seen = { endpoints: [endpoint()], list, memory: longAgo };
+    expect(plan(view({ compute: pending(), ...seen }))).toMatchObject({ step: "link", proof: "none" });
+    const linked = pending({ annotations: { endpointID: "ep-one", pendingCreate: createMark() } });
+    expect(plan(view({ compute: linked, ...seen }))).toMatchObject(released("Endpoint ep-one is kept"));
   });
 
-  test("of an unknown outcome is never let go by itself where names are not shown", () => {
+  test("of a primary that has not appeared is let go as any other where names are not shown", () => {
     const list = { markers: "hidden" } as const;
-    const message = expect.stringContaining("if there is none: then the Compute is let go");
-    expect(plan(view({ compute: pending(), list, memory: longAgo }))).toMatchObject({
-      reason: "CreateUnknown",
-      message,
-    });
+    expect(plan(view({ compute: pending(), list }))).toMatchObject({ reason: "CreateUnknown" });
+    expect(plan(view({ compute: pending(), list, memory: longAgo }))).toMatchObject(
+      released("No endpoint was ever made"),
+    );
+  });
+
+  test("of a replica is never let go automatically where names are not shown", () => {
+    const list = { markers: "hidden" } as const;
+    const message = expect.stringContaining(
+      "remove the annotation compute-operator.dev/pending-create to let the Compute go",
+    );
+    const replica = pending({ spec: { type: "read_only" } });
+    for (const endpoints of [[], [endpoint({ type: "read_only" })]]) {
+      expect(plan(view({ compute: replica, endpoints, list, memory: longAgo }))).toMatchObject({
+        reason: "CreateUnknown",
+        message,
+      });
+    }
   });
 });
 

@@ -73,18 +73,19 @@ describe("adoption", () => {
 
   test("of a branch's primary waits where no name tells whether another's pending create has just made it", () => {
     const spec = { adopt: { branchPrimary: true } };
-    const see = (before: string[], markers: "hidden" | "shown", fields: ComputeFields = {}) => {
-      const annotations = { pendingCreate: createMark({ uid: uidOf("b"), before }) };
+    const see = (mark: Parameters<typeof createMark>[0], markers: "hidden" | "shown", fields: ComputeFields = {}) => {
+      const annotations = { pendingCreate: createMark({ uid: uidOf("b"), ...mark }) };
       const others = [other({ created: younger, annotations, ...fields })];
       return plan(view({ compute: compute({ spec }), endpoints: [endpoint()], others, list: { markers } }));
     };
     const waits = { step: "wait", reason: "Creating", message: expect.stringContaining("others/other has just made") };
-    expect(see([], "hidden")).toMatchObject(waits);
-    expect(see(["ep-one"], "hidden")).toMatchObject({ step: "link" });
-    expect(see([], "shown")).toMatchObject({ step: "link" });
+    expect(see({}, "hidden")).toMatchObject(waits);
+    expect(see({ branchID: "br-next" }, "hidden")).toMatchObject({ step: "link" });
+    expect(see({ through: "a fingerprint of another session" }, "hidden")).toMatchObject({ step: "link" });
+    expect(see({}, "shown")).toMatchObject({ step: "link" });
     // Its key was revoked before it ever saw anything there.
     const outside: ComputeFields = { shows: "Unauthorized", status: { observedThrough: undefined } };
-    expect(see([], "hidden", outside)).toMatchObject(waits);
+    expect(see({}, "hidden", outside)).toMatchObject(waits);
   });
 
   test("leaves an endpoint to the Compute that made it, though only a note tells, and that is the younger", () => {

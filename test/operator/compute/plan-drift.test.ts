@@ -2,16 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Memory, newMemory } from "../../../src/operator/compute/memory.ts";
 import { takeNote } from "../../../src/operator/compute/observe/notes.ts";
 import { plan } from "../../../src/operator/compute/plan.ts";
-import {
-  type ComputeFields,
-  compute,
-  listOf,
-  madeBy,
-  now,
-  operation,
-  rivalsAmong,
-  view,
-} from "../../support/builders.ts";
+import { type ComputeFields, compute, listOf, madeBy, now, operation, view } from "../../support/builders.ts";
 
 const minute = 60_000;
 const want = { computeUnits: { min: 1, max: 2 }, disabled: false };
@@ -166,7 +157,7 @@ describe("whether a change has taken", () => {
 
   function noted(patched: NonNullable<Memory["patched"]>, seen: object, list: Parameters<typeof listOf>[2] = {}) {
     const memory = { ...newMemory(0), patched };
-    takeNote(memory, self, listOf(self, [madeBy(self, { ...drifted, ...seen })], list), rivalsAmong(self, []), now);
+    takeNote(memory, self, listOf(self, [madeBy(self, { ...drifted, ...seen })], list), now);
     return memory.patched;
   }
 

@@ -56,12 +56,21 @@ describe("a create whose outcome is not known", () => {
     });
   });
 
-  test("through another base URL or key is not repeated here", () => {
-    const self = compute({ annotations: { pendingCreate: createMark({ through: "there" }) } });
-    expect(plan(view({ compute: self, memory: seen(settleMs * 10) }))).toMatchObject({
-      reason: "CreateUnknown",
-      message: expect.stringContaining("another base URL or key"),
-    });
+  test.each([
+    ["another base URL", "there-0000"],
+    ["another key of the same base URL", "here-0000"],
+    ["nothing that can be told", ""],
+  ])("through %s is not repeated here, and found here all the same", (_, through) => {
+    const annotations = { pendingCreate: createMark({ through }) };
+    for (const type of ["read_write", "read_only"]) {
+      const self = compute({ annotations, spec: { type } });
+      const neighbour = endpoint({ id: "ep-other", branch_id: "br-other", name: "by hand" });
+      expect(plan(view({ compute: self, endpoints: [neighbour], memory: seen(settleMs * 10) }))).toMatchObject({
+        reason: "CreateUnknown",
+        message: expect.stringContaining("another base URL or key"),
+      });
+      expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ step: "link", proof: "marker" });
+    }
   });
 
   test("is nobody's business where the mark was copied with the manifest", () => {
@@ -69,19 +78,7 @@ describe("a create whose outcome is not known", () => {
       annotations: { pendingCreate: createMark({ uid: uidOf("b") }) },
       spec: { type: "read_only" },
     });
-    expect(plan(view({ compute: copy }))).toMatchObject({ step: "create", mark: { before: [] } });
-  });
-
-  test("has a mark that holds of ten thousand neighbours only those that it could be taken for: annotations are small", () => {
-    const self = compute({ spec: { type: "read_only" } });
-    const neighbours = Array.from({ length: 10_000 }, (_, index) =>
-      endpoint({ id: `ep-${index}`, type: "read_only", name: `k8s-${uidOf(index + 256)}` }),
-    );
-    const nameless = endpoint({ id: "ep-nameless", type: "read_only" });
-    expect(plan(view({ compute: self, endpoints: [...neighbours, nameless] }))).toMatchObject({
-      step: "create",
-      mark: { before: ["ep-nameless"] },
-    });
+    expect(plan(view({ compute: copy }))).toMatchObject({ step: "create", mark: { branchID: "br-main" } });
   });
 
   test.each(["", "{", "null", "[]", '"text"', '{"uid":7}'])("is nobody's business where the mark reads %j", (mark) => {
@@ -92,121 +89,104 @@ describe("a create whose outcome is not known", () => {
 
 describe("where the service shows no names, a create whose outcome is not known", () => {
   const list = { markers: "hidden" } as const;
-  const self = compute({
-    annotations: { pendingCreate: createMark({ before: ["ep-old"] }) },
-    spec: { type: "read_only" },
-  });
-  const there = (id: string, fields = {}) => endpoint({ id, type: "read_only", ...fields });
-  const old = there("ep-old");
+  const there = (id: string, fields = {}) => endpoint({ id, ...fields });
+  const replicaThere = (id: string, fields = {}) => there(id, { type: "read_only", ...fields });
+  const longAgo = seen(settleMs * 100);
+  const heldBy = (id: string, fields = {}) =>
+    compute({ uid: uidOf("b"), linked: id, annotations: { createdEndpoint: createdNote(id, uidOf("b")) }, ...fields });
 
-  /** Lists have shown it for so long. */
-  const listedFor = (ms: number) => ({
-    pendingCreate: { since, seenAt: now - 60_000, nameless: new Map([["ep-new", now - 100 - ms]]) },
-  });
-
-  test("is settled by it though another is to adopt whatever primary stands there: that one waits", () => {
-    const maker = compute({ annotations: { pendingCreate: createMark() } });
-    const spec = { adopt: { branchPrimary: true } };
-    const adopter = compute({ uid: uidOf("b"), name: "other", created: "2025-01-01T00:00:00Z", spec });
-    const listed = { endpoints: [endpoint({ id: "ep-new" })], list };
-    expect(plan(view({ compute: maker, others: [adopter], memory: listedFor(10_000), ...listed }))).toMatchObject({
+  test("of a primary is settled by the one that has appeared on the branch, linked without proof", () => {
+    expect(plan(view({ compute: primary, endpoints: [there("ep-new")], list, memory: longAgo }))).toEqual({
       step: "link",
       endpointID: "ep-new",
-    });
-    expect(plan(view({ compute: adopter, others: [maker], ...listed }))).toMatchObject({ step: "wait" });
-  });
-
-  test("is settled by the only newcomer", () => {
-    const endpoints = [old, there("ep-new")];
-    expect(plan(view({ compute: self, endpoints, list, memory: listedFor(10_000) }))).toEqual({
-      step: "link",
-      endpointID: "ep-new",
-      proof: "created",
+      proof: "none",
       news: "created",
     });
   });
 
-  test("takes no newcomer that another Compute had meanwhile, though that has let it go, and writes that down", () => {
-    const endpoints = [old, there("ep-new")];
-    const memory = { pendingCreate: { ...listedFor(10_000).pendingCreate, others: new Set(["ep-new"]) } };
-    const before = ["ep-new", "ep-old"];
-    const noted = plan(view({ compute: self, endpoints, list, memory }));
-    expect(noted).toMatchObject({ step: "remark", mark: { uid: uidOf("a"), branchID: "br-main", before } });
-    // The next leader remembers nothing.
-    const told = compute({ annotations: { pendingCreate: createMark({ before }) }, spec: { type: "read_only" } });
-    const later = view({ compute: told, endpoints, list, memory: listedFor(10_000) });
-    expect(plan(later)).toMatchObject({ step: "wait", reason: "CreateUnknown" });
+  test("of a primary keeps its mark while another may yet arrive: until then the endpoint is not moved away", () => {
+    const mark = { uid: uidOf("a"), branchID: "br-main" };
+    const step = plan(view({ compute: primary, endpoints: [there("ep-new")], list, memory: seen(1000) }));
+    expect(step).toMatchObject({ step: "link", proof: "none", keepsMark: mark });
   });
 
-  test("takes no newcomer before whoever was told of it had the time to note that", () => {
-    const endpoints = [old, there("ep-new")];
-    expect(plan(view({ compute: self, endpoints, list, memory: listedFor(4000) }))).toMatchObject({
-      step: "wait",
-      reason: "CreateUnknown",
-      lookInMs: 5900,
-    });
-  });
-
-  test("leaves the only newcomer to an older Compute that waits for one in the same place", () => {
-    const pendingOther = (created: string, branchID?: string) =>
-      compute({
-        uid: uidOf("b"),
-        created,
-        annotations: {
-          pendingCreate: createMark({ uid: uidOf("b"), ...(branchID === undefined ? {} : { branchID }) }),
-        },
-        spec: { type: "read_only" },
-      });
-    const stepBeside = (other: ReturnType<typeof compute>) => {
-      const endpoints = [old, there("ep-new")];
-      return plan(view({ compute: self, endpoints, list, memory: listedFor(10_000), others: [other] })).step;
-    };
-    expect(stepBeside(pendingOther("2025-12-31T00:00:00Z"))).toBe("wait");
-    expect(stepBeside(pendingOther("2026-01-02T00:00:00Z"))).toBe("link");
-    expect(stepBeside(pendingOther("2025-12-31T00:00:00Z", "br-other"))).toBe("link");
-  });
-
-  test.each([
-    ["none", []],
-    ["several", [there("ep-new"), there("ep-newer")]],
-  ])("stays unknown with %s, for ever, and never is another sent", (_, newcomers) => {
-    const step = plan(view({ compute: self, endpoints: [old, ...newcomers], list, memory: seen(settleMs * 100) }));
-    expect(step).toMatchObject({ step: "wait", reason: "CreateUnknown" });
+  test("of a primary is settled by it though another is to adopt whatever primary stands there: that one waits", () => {
+    const spec = { adopt: { branchPrimary: true } };
+    const adopter = compute({ uid: uidOf("b"), name: "other", created: "2025-01-01T00:00:00Z", spec });
+    const listed = { endpoints: [there("ep-new")], list };
+    const settled = { step: "link", endpointID: "ep-new" };
+    expect(plan(view({ compute: primary, others: [adopter], memory: longAgo, ...listed }))).toMatchObject(settled);
+    expect(plan(view({ compute: adopter, others: [primary], ...listed }))).toMatchObject({ step: "wait" });
   });
 
   test.each([
     ["on another branch", there("ep-new", { branch_id: "br-next" }), []],
-    ["of another type", there("ep-new", { type: "read_write" }), []],
-    ["that has a name", there("ep-new", { name: "by hand" }), []],
-    [
-      "that another Compute is linked to",
-      there("ep-new"),
-      [
-        compute({
-          uid: uidOf("b"),
-          linked: "ep-new",
-          annotations: { createdEndpoint: createdNote("ep-new", uidOf("b")) },
-        }),
-      ],
-    ],
-  ])("takes no newcomer %s", (_, newcomer, others) => {
-    expect(plan(view({ compute: self, endpoints: [old, newcomer], others, list }))).toMatchObject({
-      step: "wait",
-      reason: "CreateUnknown",
-    });
+    ["that is a replica", replicaThere("ep-new"), []],
+    ["that another Compute has", there("ep-new", { branch_id: "br-next" }), [heldBy("ep-new")]],
+  ])(
+    "of a primary takes none %s: with no primary on the branch it is sent again, for the service refuses a second",
+    (_, newcomer, others) => {
+      const step = plan(view({ compute: primary, endpoints: [newcomer], others, list, memory: seen(1000) }));
+      expect(step).toMatchObject({ step: "create" });
+    },
+  );
+
+  test("of a primary takes none that another Compute has on the branch", () => {
+    const step = plan(view({ compute: primary, endpoints: [there("ep-new")], others: [heldBy("ep-new")], list }));
+    expect(step).toMatchObject({ step: "refuse", reason: "Conflict" });
   });
 
-  test("is settled by a person who names the endpoint in spec.adopt, as the message says", () => {
-    const adopt = { endpointID: "ep-newer" };
-    const told = compute({ annotations: { pendingCreate: createMark() }, spec: { type: "read_only", adopt } });
-    const endpoints = [there("ep-new"), there("ep-newer")];
+  test.each([
+    ["none", []],
+    ["one newcomer", [replicaThere("ep-new")]],
+    ["several", [replicaThere("ep-new"), replicaThere("ep-newer")]],
+  ])("of a replica stays unknown with %s, for ever: none is taken, and never is another sent", (_, endpoints) => {
+    const step = plan(view({ compute: replica, endpoints, list, memory: longAgo }));
+    expect(step).toMatchObject({ step: "wait", reason: "CreateUnknown" });
+    expect(step).toMatchObject({ message: expect.stringContaining(endpoints.map(({ id }) => id).join(", ")) });
+  });
+
+  test("of a replica is settled by a person who names the endpoint in spec.adopt, or who removes the mark", () => {
+    const spec = { type: "read_only", adopt: { endpointID: "ep-newer" } };
+    const told = compute({ annotations: { pendingCreate }, spec });
+    const endpoints = [replicaThere("ep-new"), replicaThere("ep-newer")];
     expect(plan(view({ compute: told, endpoints, list }))).toMatchObject({ step: "link", endpointID: "ep-newer" });
+    const unmarked = compute({ spec: { type: "read_only" } });
+    expect(plan(view({ compute: unmarked, endpoints, list }))).toMatchObject({ step: "create" });
   });
 
-  test("is held back by a newcomer also while it is not known whether names are shown", () => {
-    const endpoints = [there("ep-new")];
-    const unknown = view({ compute: self, endpoints, list: { markers: "unknown" }, memory: seen(settleMs * 100) });
-    expect(plan(unknown)).toMatchObject({ step: "wait", reason: "CreateUnknown" });
+  test("of a replica is held back by a nameless one also while it is not known whether names are shown", () => {
+    const unknown = { list: { markers: "unknown" }, memory: longAgo } as const;
+    const held = plan(view({ compute: replica, endpoints: [replicaThere("ep-new")], ...unknown }));
+    expect(held).toMatchObject({ step: "wait", reason: "CreateUnknown" });
+    // Where nothing stands that has no name, nothing depends on names.
+    const free = plan(view({ compute: replica, endpoints: [there("ep-primary")], ...unknown }));
+    expect(free).toMatchObject({ step: "create" });
+  });
+});
+
+describe("a name that cannot be read", () => {
+  const odd = (fields = {}) => endpoint({ id: "ep-odd", unreadable: ["name"], ...fields });
+
+  test.each(["read_write", "read_only"])("on the branch of a pending create of a %s settles nothing", (type) => {
+    const self = compute({ annotations: { pendingCreate }, spec: { type } });
+    const waits = { step: "wait", reason: "CreateUnknown", message: expect.stringContaining("ep-odd") };
+    expect(plan(view({ compute: self, endpoints: [odd({ type })], memory: seen(settleMs * 100) }))).toMatchObject(
+      waits,
+    );
+    const going = compute({ annotations: { pendingCreate }, spec: { type }, deleting: true });
+    expect(plan(view({ compute: going, endpoints: [odd({ type })], memory: seen(settleMs * 100) }))).toMatchObject(
+      waits,
+    );
+  });
+
+  test("is no matter elsewhere, nor where another Compute has the endpoint", () => {
+    const memory = seen(settleMs * 100);
+    const elsewhere = odd({ type: "read_only", branch_id: "br-next" });
+    expect(plan(view({ compute: replica, endpoints: [elsewhere], memory }))).toMatchObject({ step: "create" });
+    const holder = compute({ uid: uidOf("b"), linked: "ep-odd", spec: { type: "read_only" } });
+    const held = view({ compute: replica, endpoints: [odd({ type: "read_only" })], others: [holder], memory });
+    expect(plan(held)).toMatchObject({ step: "create" });
   });
 });
 

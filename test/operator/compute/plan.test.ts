@@ -26,7 +26,7 @@ describe("the plan of a Compute that is to be", () => {
     expect(plan(view({ compute: paused, sight: { kind: "awaited" } }))).toEqual({ step: "hold" });
   });
 
-  test("creates what is not there, with all that was set, the marker and what stood before", () => {
+  test("creates what is not there, with all that was set, and the marker", () => {
     const wanted = compute({
       spec: { type: "read_only", computeUnits: { min: 1, max: 2 }, scaleToZero: { enabled: false } },
     });
@@ -45,7 +45,7 @@ describe("the plan of a Compute that is to be", () => {
         suspend_timeout_seconds: -1,
         name: `k8s-${uidOf("a")}`,
       },
-      mark: { branchID: "br-main", through: "here", before: ["ep-1", "ep-2"] },
+      mark: { branchID: "br-main", through: "here" },
       lost: false,
     });
   });

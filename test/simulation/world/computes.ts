@@ -47,15 +47,13 @@ export function conditionOf(
 }
 
 /** The mark of a create of this very Compute: one with another uid was copied. */
-export function createMarkOf(
-  compute: KubeObject,
-): { since: unknown; branchID: unknown; before: readonly unknown[] } | undefined {
+export function createMarkOf(compute: KubeObject): { since: unknown; branchID: unknown } | undefined {
   const text = annotationOf(compute, "pending-create");
   if (text?.includes(compute.metadata.uid) !== true) return undefined;
   const mark: unknown = JSON.parse(text);
   if (!isJsonObject(mark)) return undefined;
-  const { since, branchID, before } = mark;
-  return { since, branchID, before: Array.isArray(before) ? before : [] };
+  const { since, branchID } = mark;
+  return { since, branchID };
 }
 
 /** The endpoint that a Compute is recorded to be linked to. */

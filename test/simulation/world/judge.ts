@@ -135,32 +135,36 @@ function namedBy(compute: KubeObject): unknown {
 }
 
 /**
- * Whether nobody who sees only the lists can tell what became of a create: it was sent elsewhere; or names tell
- * nothing, and none that is not another Compute's, or several, or where it is not known whether names are shown any,
- * could be the endpoint made.
+ * Whether only a person can tell what became of a create: it was sent through another base URL or key; or where names
+ * tell nothing, a replica's, or a primary's for which several could be the one. Where it is not known whether names are
+ * shown, only what has none is in doubt.
  */
 export function isUndecidable(
   compute: KubeObject,
   { computes, endpoints, namesShown }: Scene,
-  sentElsewhere: "key" | "service" | undefined,
+  sentElsewhere: boolean,
   isOthers: (endpointID: string) => boolean,
 ): boolean {
   const mark = createMarkOf(compute);
   if (mark === undefined) return false;
-  if (sentElsewhere === "service") return true;
-  const { projectID, type } = specOf(compute);
+  if (sentElsewhere) return true;
+  const { projectID, branchID, type } = specOf(compute);
   const listed = endpoints.filter((endpoint) => endpoint.projectId === projectID);
-  if (listed.length === 0 && sentElsewhere === "key") return true;
-  if (namesShown && listed.some(({ name }) => uidOfMarker(name) !== undefined)) return false;
+  if (namesShown && listed.some(({ name }) => name !== undefined)) return false;
+  const places = type === "read_write" ? [mark.branchID] : [mark.branchID, branchID];
   const candidates = listed.filter(
-    ({ id, branchId, ...endpoint }) =>
-      branchId === mark.branchID && endpoint.type === type && !mark.before.includes(id) && !isOthers(id),
+    (endpoint) =>
+      places.includes(endpoint.branchId) &&
+      endpoint.type === type &&
+      !(namesShown && endpoint.name !== undefined) &&
+      !isOthers(endpoint.id),
   );
+  if (type === "read_write") return candidates.length > 1;
   const noted = computes.some((other) => {
     const made = annotationOf(other, "created-endpoint") === `${other.metadata.uid}/${linkedID(other)}`;
     return made && listed.some(({ id }) => id === linkedID(other));
   });
-  return noted && !namesShown ? candidates.length !== 1 : candidates.length > 0;
+  return (noted && !namesShown) || candidates.length > 0;
 }
 
 function differences(compute: KubeObject, endpoint: StoredEndpoint, namesShown: boolean): string[] {

@@ -41,7 +41,8 @@ export class Promises {
     );
     this.#lists = new ListGuard(report);
     const unseen = (endpointID: string, uid: string) =>
-      this.#arrivedUnseen(endpointID) || (!this.#namesShown && this.register.unmarked.has(uid));
+      this.#arrivedUnseen(endpointID) ||
+      (!this.#namesShown && (this.register.unmarked.has(uid) || this.register.unproved.has(uid)));
     this.#deletions = new DeletionGuard({ clock, services, register: this.register, unseen }, report);
   }
 
@@ -169,10 +170,22 @@ export class Promises {
     const id = annotationOf(after, "endpoint-id");
     if (id === undefined || id === (before && annotationOf(before, "endpoint-id"))) return;
     const endpoint = this.#services.endpoints().find((one) => one.id === id);
-    if (endpoint === undefined || this.register.hasClaimed(id, uid)) return;
+    if (endpoint === undefined) return;
+    this.#noteUnproved(before, after, endpoint);
+    if (this.register.hasClaimed(id, uid)) return;
     const takenForOwn = before !== undefined && this.#isTakenForOwn(before, endpoint, process);
     if (takenForOwn || isOurs(after, endpoint) || this.register.wasToldToAdopt(uid)) return;
     this.report("adoption", `${name} was linked to ${id}, which it was never told to adopt`);
+  }
+
+  /** Where no name is shown, nothing proves a primary that is linked because it appeared after an unanswered create. */
+  #noteUnproved(before: KubeObject | undefined, after: KubeObject, { name, type }: StoredEndpoint): void {
+    const pending = before !== undefined && createMarkOf(before) !== undefined;
+    const noted = annotationOf(after, "created-endpoint") === `${after.metadata.uid}/${linkedID(after)}`;
+    if (this.#namesShown || !pending || noted || type !== "read_write") return;
+    this.register.unproved.add(after.metadata.uid);
+    const maker = uidOfMarker(name);
+    if (maker !== undefined) this.register.unproved.add(maker);
   }
 
   /** Whether no name tells that an endpoint was made for another Compute, and nobody knows any more, or knows yet. */
@@ -185,7 +198,7 @@ export class Promises {
     const forgotten = maker.until < Math.max(this.#knowsSince.get(process) ?? 0, entered);
     if (linkedID(maker.compute) === id && !forgotten) return false;
     const mark = createMarkOf(compute);
-    const fits = mark?.branchID === branchId && specOf(compute)["type"] === type;
+    const fits = mark?.branchID === branchId && type === "read_write" && specOf(compute)["type"] === type;
     if (fits) this.#services.swap(id, taker, name);
     else if (adopts(compute, { id, branchId, type })) this.#services.rename(id, taker);
     return fits;

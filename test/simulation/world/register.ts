@@ -51,6 +51,11 @@ export class Register {
   readonly #dropped = new Map<string, string>();
   /** Computes from which a person took what alone told of their endpoint: the mark of its create, or the link. */
   readonly unmarked = new Set<string>();
+  /**
+   * Computes of which nothing proves an endpoint their own, where no names are shown: what appeared on the branch after
+   * a create without a reply was taken for what it had made.
+   */
+  readonly unproved = new Set<string>();
   /** Computes that were deleted because their definition was. */
   readonly uninstalled = new Set<string>();
   /** Since when the definition of Computes is being deleted. */

@@ -96,7 +96,8 @@ export async function comeToRest(world: World): Promise<void> {
 
 function sceneOf({ people, host, promises, services, strictSpec }: World): Scene {
   const { register } = promises;
-  const forgotten = strictSpec ? new Set([...register.replaced, ...register.unmarked]) : new Set<string>();
+  const unproved = [...register.replaced, ...register.unmarked, ...register.unproved];
+  const forgotten = strictSpec ? new Set(unproved) : new Set<string>();
   return {
     computes: people.computes(),
     endpoints: host.allEndpoints(),
@@ -146,13 +147,12 @@ function lendAHand(world: World, calmAt: number): void {
 }
 
 /** Whether a pending create was sent, or may have been, with another key or to another service than the present one. */
-function sentElsewhere({ promises, services, keyChangedAt }: World, uid: string): "key" | "service" | undefined {
+function sentElsewhere({ promises, services, keyChangedAt }: World, uid: string): boolean {
   const markedAt = promises.register.get(uid)?.marked?.at ?? 0;
   const sent = promises.writes.findLast((write) => write.kind === "create" && markOf(write) === markerOf(uid));
   const last = sent !== undefined && sent.sentAt >= markedAt ? sent : undefined;
   const away = last === undefined ? services.editedSince(markedAt - seenWithinMs) : last.service !== services.baseURL;
-  if (away) return "service";
-  return keyChangedAt > markedAt - seenWithinMs ? "key" : undefined;
+  return away || keyChangedAt > markedAt - seenWithinMs;
 }
 
 /** A person who finds the endpoint at the service names it; else takes the mark away. */

@@ -49,8 +49,8 @@ export async function createEndpoint(step: Create, compute: Compute, hands: Hand
  * Whether an answer tells of what this POST made, and not of what stood before or was made for another: a link to that
  * would one day delete it.
  */
-function isOfThis({ attributes, mark: { before } }: Create, { id, branch_id, type, name }: Endpoint): boolean {
-  if (branch_id !== attributes.branch_id || type !== attributes.type || before.includes(id)) return false;
+function isOfThis({ attributes }: Create, { branch_id, type, name }: Endpoint): boolean {
+  if (branch_id !== attributes.branch_id || type !== attributes.type) return false;
   return name === attributes.name || uidOfMarker(name ?? "") === undefined;
 }
 

@@ -24,7 +24,7 @@ export async function writeDown(step: WrittenDown, compute: Compute, cluster: Cl
   }
 }
 
-/** Whoever comes next must know that a POST may have been sent, and which endpoints are not what it made. */
+/** A later process must know that a POST may have been sent. */
 function remark(mark: CreateMark, compute: Compute, cluster: ClusterClient): Promise<Compute> {
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
@@ -57,15 +57,20 @@ function toBeBrought(compute: Compute, cluster: ClusterClient): Promise<Compute>
   return patched(cluster, patch, compute, { subresource: "status" });
 }
 
-function linkNotes({ news, endpointID }: Extract<Step, { step: "link" }>): Note[] {
+function linkNotes({ news, endpointID, proof }: Extract<Step, { step: "link" }>): Note[] {
   switch (news) {
     case "none":
       return [];
     case "adopted":
       return [{ type: "Normal", reason: "Adopted", message: `Took over endpoint ${endpointID}.` }];
     case "created":
+      if (proof === "none") return [{ type: "Warning", reason: "Created", message: takenForCreated(endpointID) }];
       return [
         { type: "Normal", reason: "Created", message: `Created endpoint ${endpointID}; its reply had been lost.` },
       ];
   }
+}
+
+function takenForCreated(endpointID: string): string {
+  return `Took the primary that appeared on the branch for the one whose create got no reply: this service shows no names, so nothing proves it, and the endpoint is kept when the Compute is deleted. Set spec.adopt.endpointID to have it deleted too: ${endpointID}.`;
 }

@@ -1,7 +1,8 @@
 import type { Change } from "../../cluster/store.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { hadNothing, isOutsider, type Rivals } from "./claims.ts";
+import { claimsByMark, hadNothing, isOutsider, type ReachedThrough, type Rivals } from "./claims.ts";
 import { endpointNamedBy, recordedID } from "./link.ts";
+import { branchOfCreate } from "./marks.ts";
 
 /** Which service a Compute's connection leads to; undefined: none. */
 export type ServiceOf = (compute: Compute) => string | undefined;
@@ -18,6 +19,7 @@ type Place = readonly [index: Map<string, Set<string>>, key: string];
 export class ClaimIndex {
   readonly #serviceOf: ServiceOf;
   readonly #unreached: Unreached;
+  readonly #reachedThrough: ReachedThrough;
   readonly #computes = new Map<string, Compute>();
   /** Where each stands in the indexes. */
   readonly #places = new Map<string, readonly Place[]>();
@@ -25,9 +27,14 @@ export class ClaimIndex {
   readonly #byEndpoint = new Map<string, Set<string>>();
   readonly #byProject = new Map<string, Set<string>>();
 
-  constructor(serviceOf: ServiceOf = () => undefined, unreached: Unreached = () => false) {
+  constructor(
+    serviceOf: ServiceOf = () => undefined,
+    unreached: Unreached = () => false,
+    reachedThrough: ReachedThrough = () => undefined,
+  ) {
     this.#serviceOf = serviceOf;
     this.#unreached = unreached;
+    this.#reachedThrough = reachedThrough;
   }
 
   /** The Computes that could lay claim to endpoints of the same project of the same service. */
@@ -37,7 +44,8 @@ export class ClaimIndex {
     const sameConnection = (other: Compute) =>
       other.metadata.namespace === metadata.namespace && other.spec.connectionRef.name === spec.connectionRef.name;
     // With a certificate authority that fits nowhere a connection leads to any service, and reaches none.
-    const isOutside = (other: Compute) => isOutsider(other) || (hadNothing(other) && this.#unreached(other));
+    const isOutside = (other: Compute) =>
+      this.#isOutsider(other) || (this.#unreached(other) && hadNothing(other, this.#reachedThrough(other)));
     const among = (index: Map<string, Set<string>>, id?: string) =>
       this.#read(index, this.#key(compute, id)).filter((other) => sameConnection(other) || !isOutside(other));
     return {
@@ -45,6 +53,13 @@ export class ClaimIndex {
       onBranch: (branchID) => among(this.#byBranch, branchID),
       onEndpoint: (endpointID) => among(this.#byEndpoint, endpointID),
       inProject: () => among(this.#byProject),
+      creatingOn: (branchID, type) =>
+        among(this.#byProject).filter(
+          (other) =>
+            other.spec.type === type &&
+            branchOfCreate(other) === branchID &&
+            claimsByMark(other, this.#reachedThrough(other)),
+        ),
     };
   }
 
@@ -77,6 +92,7 @@ export class ClaimIndex {
   /** Takes a change over; answers with everybody whose claims it may touch, itself among them. */
   change({ type, object, previous }: Change<Compute>): Set<string> {
     const woken = new Set([object.metadata.uid]);
+    const claimOf = (version: Compute) => claimIn(version, this.#isOutsider(version));
     const touched = type === "deleted" || previous === undefined || claimOf(object) !== claimOf(previous);
     const wake = (version: Compute | undefined) => {
       if (version !== undefined && touched) for (const other of this.neighboursOf(version)) woken.add(other);
@@ -112,6 +128,10 @@ export class ClaimIndex {
     ];
   }
 
+  #isOutsider(compute: Compute): boolean {
+    return isOutsider(compute, this.#reachedThrough(compute));
+  }
+
   /** Names a project at a service, and what in it. */
   #key(compute: Compute, id = ""): string {
     return `${this.#serviceOf(compute) ?? ""} ${compute.spec.projectID} ${id}`;
@@ -123,7 +143,7 @@ export class ClaimIndex {
 }
 
 /** What of a Compute touches the claims of others. */
-function claimOf(compute: Compute): string {
+function claimIn(compute: Compute, isOutside: boolean): string {
   const { spec, metadata } = compute;
   const { projectID, branchID, type, adopt, connectionRef } = spec;
   const { deletionTimestamp } = metadata;
@@ -135,6 +155,6 @@ function claimOf(compute: Compute): string {
     connectionRef,
     recordedID(compute),
     deletionTimestamp,
-    isOutsider(compute),
+    isOutside,
   ]);
 }

@@ -12,7 +12,15 @@ export interface Rivals {
   onEndpoint(endpointID: string): readonly Compute[];
   /** All of them, the Compute itself included. */
   inProject(): readonly Compute[];
+  /** Those whose pending create counts as a claim on this branch, by their type. */
+  creatingOn(branchID: string, type: string): readonly Compute[];
 }
+
+/**
+ * The fingerprint of the base URL and key that a Compute's own connection has now; undefined unless they have shown the
+ * Compute's project.
+ */
+export type ReachedThrough = (compute: Compute) => string | undefined;
 
 /** What a Compute is told whose connection does not lead to its project, or of which nobody asked whether it does. */
 const outside: readonly (string | undefined)[] = [
@@ -27,13 +35,22 @@ const outside: readonly (string | undefined)[] = [
  * Whether nothing shows that a Compute's connection reaches the project, and it never had, or tried to make, anything
  * there: it claims nothing, or anybody could keep others from their branches by naming them, with no key at all.
  */
-export function isOutsider(compute: Compute): boolean {
-  return hadNothing(compute) && outside.includes(conditionOf(compute.status, "Ready")?.reason);
+export function isOutsider(compute: Compute, reached: string | undefined): boolean {
+  return hadNothing(compute, reached) && outside.includes(conditionOf(compute.status, "Ready")?.reason);
 }
 
-/** Whether a Compute never saw an endpoint of its own at the service, nor sent for one. */
-export function hadNothing(compute: Compute): boolean {
-  return compute.status.observedThrough === undefined && createMarkOf(compute) === undefined;
+/** Whether a Compute never saw an endpoint of its own at the service, nor sent for one through what it reaches. */
+export function hadNothing(compute: Compute, reached: string | undefined): boolean {
+  return compute.status.observedThrough === undefined && !claimsByMark(compute, reached);
+}
+
+/**
+ * Whether the mark of a pending create counts as a claim. Anybody can type a mark, or copy a fingerprint that some
+ * status shows: it counts only with that of the Compute's own session, and where that session has shown the project.
+ */
+export function claimsByMark(compute: Compute, reached: string | undefined): boolean {
+  const mark = createMarkOf(compute);
+  return mark !== undefined && mark.through === reached;
 }
 
 /** Who holds what a Compute wants. */

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
+import { hasUnreadableName } from "../../../api/endpoint.ts";
 import type { ConnectionView } from "../../connection/connections.ts";
 import type { Listing, ProjectWatcher } from "../../connection/project-watcher.ts";
 import type { Compute } from "../../resources/compute.ts";
@@ -27,7 +27,7 @@ export function listFor(
     links,
     operations: links.link === undefined ? [] : watcher.operations.of(links.link.endpoint.id),
     vanished: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(endpoints, rivals),
-    markers: markersIn(endpoints, rivals),
+    markers: connection.session.showsNames ? "shown" : markersIn(endpoints, rivals),
     through: connection.session.through,
     terminating: connection.terminating,
   };
@@ -43,18 +43,15 @@ export function vanishedFrom(endpoints: EndpointIndex, rivals: Rivals): List["va
 }
 
 /**
- * A list with any of our markers shows names; one with an endpoint noted as made by a Compute, but without, does not.
+ * A list with any name shows names; one with an endpoint noted as made by a Compute, but without, does not.
  */
 export function markersIn(endpoints: EndpointIndex, rivals: Rivals): List["markers"] {
-  if (endpoints.all.some(({ name }) => name?.startsWith("k8s-") === true)) return "shown";
+  if (endpoints.all.some(({ name }) => name !== undefined)) return "shown";
   const noted = rivals.inProject().some(({ metadata }) => {
     const id = metadata.annotations?.[annotations.endpointID] ?? "";
     const made = metadata.annotations?.[annotations.createdEndpoint] === createdProof(metadata.uid, id);
-    return made && isNameless(endpoints.byID(id));
+    const endpoint = endpoints.byID(id);
+    return made && endpoint !== undefined && endpoint.name === undefined && !hasUnreadableName(endpoint);
   });
   return noted ? "hidden" : "unknown";
-}
-
-export function isNameless(endpoint: Endpoint | undefined): boolean {
-  return endpoint !== undefined && endpoint.name === undefined;
 }

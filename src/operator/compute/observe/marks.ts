@@ -11,10 +11,12 @@ export interface CreateMark {
   /** RFC 3339. */
   since: string;
   branchID: string;
-  /** Names the base URL and key that it was sent with. */
+  /**
+   * The fingerprint of the base URL and key that it was sent with. A mark can be typed by anybody, and a fingerprint
+   * copied: as a claim on a branch the mark counts only where the Compute's own session has this one and has shown the
+   * project. As a pending create it always counts.
+   */
   through: string;
-  /** Endpoints of this branch and type that stood before, or were another's since: the new one is not among them. */
-  before: readonly string[];
   /** The endpoint in whose place it is made, which was proved gone before. */
   replaces?: string;
   /** Another POST followed while the outcome of the first was not known: one of them may yet arrive. */
@@ -41,16 +43,20 @@ export function createMarkOf({ metadata }: Compute): CreateMark | undefined {
   const mark = parsed(metadata.annotations?.[annotations.pendingCreate], metadata.uid);
   if (mark === undefined) return undefined;
   const replaces = text(mark.replaces);
-  const before = Array.isArray(mark.before) ? mark.before.filter((id) => typeof id === "string") : [];
   return {
     uid: metadata.uid,
     since: text(mark.since) ?? "",
     branchID: text(mark.branchID) ?? "",
     through: text(mark.through) ?? "",
-    before,
     ...(replaces === undefined ? {} : { replaces }),
     ...(mark.resent === true ? { resent: true } : {}),
   };
+}
+
+/** The branch of a pending create; a mark that names none was made for `spec.branchID`. */
+export function branchOfCreate(compute: Compute): string | undefined {
+  const mark = createMarkOf(compute);
+  return mark?.branchID === "" ? compute.spec.branchID : mark?.branchID;
 }
 
 export function restartMarkOf({ metadata }: Compute): RestartMark | undefined {

@@ -2,14 +2,12 @@ import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Memory } from "../memory.ts";
 import { compare } from "../plan/fields.ts";
-import { holderOf, type Rivals } from "./claims.ts";
 import { hasArrived } from "./link.ts";
-import { isNameless } from "./list.ts";
 import { createMarkOf } from "./marks.ts";
 import { generationOf, isGuarded, type List } from "./view.ts";
 
 /** Remembers what a list newly tells: how long something has been missing, and whether a change has taken. */
-export function takeNote(memory: Memory, compute: Compute, list: List, rivals: Rivals, now: number): void {
+export function takeNote(memory: Memory, compute: Compute, list: List, now: number): void {
   const { link } = list.links;
   if (link !== undefined && link.proof !== "none") {
     memory.proved = { endpointID: link.endpoint.id, proof: link.proof };
@@ -18,7 +16,7 @@ export function takeNote(memory: Memory, compute: Compute, list: List, rivals: R
     if (list.endpoints.byID(id) === undefined) memory.answeredDeletes.delete(id);
   }
   noteMissing(memory, list);
-  noteCreate(memory, compute, list, rivals, now);
+  noteCreate(memory, compute, list, now);
   notePatched(memory, compute, list);
 }
 
@@ -36,8 +34,8 @@ function noteMissing(memory: Memory, { links, startedAt }: List): void {
   }
 }
 
-function noteCreate(memory: Memory, compute: Compute, list: List, rivals: Rivals, now: number): void {
-  const { links, startedAt, markers, endpoints } = list;
+function noteCreate(memory: Memory, compute: Compute, list: List, now: number): void {
+  const { links, startedAt } = list;
   const mark = createMarkOf(compute);
   if (mark === undefined) {
     // Gone together with our finalizer, as by kubectl replace, it is put back; a person who means it takes it alone.
@@ -51,17 +49,7 @@ function noteCreate(memory: Memory, compute: Compute, list: List, rivals: Rivals
     return;
   }
   noteMark(memory, compute, now);
-  const pending = memory.pendingCreate;
-  if (pending === undefined) return;
-  pending.firstListWithout ??= startedAt;
-  if (markers === "shown") return;
-  const known = pending.nameless;
-  const nameless = endpoints.all.filter(isNameless);
-  pending.nameless = new Map(nameless.map(({ id }) => [id, known?.get(id) ?? startedAt]));
-  for (const endpoint of nameless) {
-    const holder = holderOf(endpoint, rivals, endpoints);
-    if (holder !== undefined && holder.metadata.uid !== compute.metadata.uid) noteOthers(memory, endpoint.id);
-  }
+  if (memory.pendingCreate !== undefined) memory.pendingCreate.firstListWithout ??= startedAt;
 }
 
 /** Remembers the mark of a create, should somebody drop it, and since when this process has known it. */
@@ -70,13 +58,6 @@ export function noteMark(memory: Memory, compute: Compute, now: number): void {
   if (mark === undefined) return;
   if (memory.pendingCreate?.since !== mark.since) memory.pendingCreate = { since: mark.since, seenAt: now };
   memory.pendingCreate.mark = mark;
-}
-
-/** What another Compute has, or had, is not what our create made. */
-export function noteOthers({ pendingCreate }: Memory, endpointID: string): void {
-  if (pendingCreate === undefined) return;
-  pendingCreate.others ??= new Set();
-  pendingCreate.others.add(endpointID);
 }
 
 function notePatched(memory: Memory, compute: Compute, { links, operations, startedAt }: List): void {

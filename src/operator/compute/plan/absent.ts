@@ -2,11 +2,12 @@ import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import { owningPool } from "../../resources/compute-pool.ts";
 import { markerOf } from "../../resources/names.ts";
 import { claimOnBranch, claimOnEndpoint } from "../observe/claims.ts";
+import { linksOf } from "../observe/link.ts";
 import { createMarkOf } from "../observe/marks.ts";
 import { type List, type View, who } from "../observe/view.ts";
 import type { Step } from "../step.ts";
 import { attributesOf } from "./fields.ts";
-import { isWhereCreated, markToKeep } from "./pending.ts";
+import { markToKeep } from "./pending.ts";
 import type { Rule } from "./rule.ts";
 
 /** `spec.adopt`, read only while nothing is linked. Nothing is written to a target that does not fit. */
@@ -29,12 +30,11 @@ export const adoption: Rule = (view, list) => {
 const anothersCreateMs = 5_000;
 
 /** Where no names are shown, the primary may be what another's pending create made: then it is that one's. */
-function perhapsMade({ compute, rivals }: View, { markers }: List, primary: Endpoint): Step | undefined {
+function perhapsMade({ compute, rivals }: View, { markers, endpoints }: List, primary: Endpoint): Step | undefined {
   if (primary.name !== undefined || (markers === "shown" && !hasUnreadableName(primary))) return undefined;
   const maker = rivals
-    .inProject()
-    .filter(({ spec, metadata }) => spec.type === primary.type && metadata.uid !== compute.metadata.uid)
-    .find((other) => isWhereCreated(other, primary));
+    .creatingOn(primary.branch_id, primary.type)
+    .find((other) => other.metadata.uid !== compute.metadata.uid && linksOf(other, endpoints).link === undefined);
   if (maker === undefined) return undefined;
   return {
     step: "wait",
@@ -93,10 +93,6 @@ export const creation: Rule = (view, list) => {
     const message = `The ServiceConnection is being deleted: nothing new is created through it. Name another in spec.connectionRef${where}.`;
     return { step: "wait", reason: "ConnectionNotReady", message };
   }
-  // Only among the nameless ones is it looked for by them; and an annotation has no room for thousands of ids.
-  const before = list.endpoints.all.filter(
-    (endpoint) => endpoint.branch_id === branchID && endpoint.type === type && endpoint.name === undefined,
-  );
   const pending = createMarkOf(compute);
   return {
     step: "create",
@@ -107,7 +103,6 @@ export const creation: Rule = (view, list) => {
         : {
             branchID,
             through: list.through,
-            before: before.map(({ id }) => id).toSorted(),
             ...(missing === undefined ? {} : { replaces: missing }),
           },
     lost: missing !== undefined,

@@ -1,17 +1,17 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { sameService } from "../../resources/through.ts";
-import { holderOf, olderFirst } from "../observe/claims.ts";
-import { endpointNamedBy, hasArrived, linksOf, type Proof } from "../observe/link.ts";
+import { holderOf } from "../observe/claims.ts";
+import { endpointNamedBy, hasArrived, type Proof } from "../observe/link.ts";
 import { type CreateMark, createMarkOf } from "../observe/marks.ts";
-import { isGuarded, type List, type View, who } from "../observe/view.ts";
+import { isGuarded, type List, type View } from "../observe/view.ts";
 import type { Step } from "../step.ts";
 import type { Rule } from "./rule.ts";
 
 /**
  * A create whose outcome is not known. The endpoint that carries the marker settles it (rule `linkInOrder`). Another
  * POST only when that is safe: at once for a primary, which the service refuses to have twice; for a replica when two
- * lists lack it, the second begun `--create-settle` after this process first saw the mark.
+ * lists lack it, the second begun `--create-settle` after this process first saw the mark. Where names are hidden, a
+ * replica waits for a person.
  */
 export const pendingCreate: Rule = (view, list) => {
   if (list.links.link !== undefined) return undefined;
@@ -48,37 +48,42 @@ export function mayArriveForMs(view: View, proof: Proof): number {
 
 /** Finds out what became of a POST: a step that says so, or `absent` where it is proved to have made nothing. */
 export function outcomeOfCreate(view: View, list: List): Step | "absent" {
+  const mark = pendingMark(view);
+  if (mark === undefined) return "absent";
+  const candidates = candidatesFor(view, list, mark);
+  const unreadable = candidates.filter(hasUnreadableName);
+  const unnamed = list.markers === "shown" ? unreadable : candidates;
+  const named = unnamed.find(({ id }) => id === endpointNamedBy(view.compute));
+  // A person who names one knows what the lists do not tell.
+  if (named !== undefined) return { step: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
+  if (mark.through !== list.through) return unknown(sentElsewhere(view.compute));
+  if (unreadable.length > 0) return unknown(unreadableName(unreadable, view.compute));
+  if (list.markers === "shown") return outcomeByLists(view, list, mark);
+  if (view.compute.spec.type === "read_write") return outcomeOfPrimary(view, list, mark, candidates);
+  // Without any candidate nothing depends on a name; but where names are hidden, one that comes late would never show.
+  if (list.markers === "unknown" && candidates.length === 0) return outcomeByLists(view, list, mark);
+  return unknown(undecidable(candidates, view.compute));
+}
+
+/**
+ * Where names do not tell, the one primary that has appeared on the branch is taken, without proof: it is let go when
+ * the Compute is deleted. While it stands, the service refuses whatever may yet arrive.
+ */
+function outcomeOfPrimary(view: View, list: List, mark: CreateMark, candidates: readonly Endpoint[]): Step | "absent" {
+  const appeared = candidates.filter(({ branch_id }) => branch_id === branchOf(mark, view.compute));
+  const [only] = appeared;
+  if (only === undefined) return outcomeByLists(view, list, mark);
+  if (appeared.length > 1) return unknown(undecidable(appeared, view.compute));
+  if (list.links.link?.endpoint.id === only.id) return "absent";
+  return { step: "link", endpointID: only.id, proof: "none", news: "created", ...markToKeep(view, "none") };
+}
+
+/** No list shows the endpoint: after a while, by two of them, the POST is proved to have made nothing. */
+function outcomeByLists(view: View, list: List, mark: CreateMark): Step | "absent" {
   const { compute, memory, createSettleMs, now } = view;
   const deleting = compute.metadata.deletionTimestamp !== undefined;
-  const mark = createMarkOf(compute);
-  const unowned = unownedEndpoints(view, list);
-  const unreadable = unowned.filter(hasUnreadableName);
-  const newcomers = unowned.filter((endpoint) => mayBeNew(view, endpoint));
-  const [only] = newcomers;
-  const noted = othersNoted(view, list);
-  if (noted !== undefined) return { step: "remark", mark: noted };
-  // A person who names one knows what the lists do not tell.
-  const named = unowned.find(({ id }) => id === endpointNamedBy(compute));
-  if ((list.markers !== "shown" || unreadable.length > 0) && named !== undefined) {
-    return { step: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
-  }
-  if (!throughTheSame(mark?.through, list)) {
-    return {
-      step: "wait",
-      reason: "CreateUnknown",
-      message: `A create was sent through another base URL or key, its outcome is not known, and its endpoint is not listed here. Look for k8s-${compute.metadata.uid} there; then remove the annotation compute-operator.dev/pending-create.`,
-    };
-  }
-  if (unreadable.length > 0)
-    return { step: "wait", reason: "CreateUnknown", message: unreadableName(unreadable, deleting) };
-  if (list.markers === "hidden" && newcomers.length === 1 && only !== undefined) {
-    return takeNewcomer(view, list, only);
-  }
-  if (list.markers === "hidden" || (list.markers === "unknown" && newcomers.length > 0)) {
-    return { step: "wait", reason: "CreateUnknown", message: undecidable(newcomers, deleting) };
-  }
   // Only on the branch of that POST a second primary is refused.
-  const refusable = compute.spec.type === "read_write" && mark?.branchID === compute.spec.branchID;
+  const refusable = compute.spec.type === "read_write" && mark.branchID === compute.spec.branchID;
   if (refusable && !deleting) return "absent";
   const pending = memory.pendingCreate;
   const settlesAt = (pending?.seenAt ?? now) + createSettleMs;
@@ -92,108 +97,50 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   };
 }
 
-/** A newcomer in the lists for so long, in milliseconds, is not that of a create whose answer is still being noted. */
-const notedWithinMs = 10_000;
-
 /**
- * The only newcomer is taken for the one made, unless it may be another Compute's: of several that wait for one in the
- * same place the oldest takes it, and none before whoever was told of it had the time to note that.
+ * Endpoints that the POST may have made, by all but their names: no other Compute's, of this type, on the branch of the
+ * create or of the spec, and without a name that could be read.
  */
-function takeNewcomer(view: View, list: List, { id }: Endpoint): Step {
-  const { memory, now } = view;
-  const since = memory.pendingCreate?.nameless?.get(id) ?? list.startedAt;
-  const isNoted = list.startedAt - since >= notedWithinMs;
-  const first = firstInLine(view, list);
-  if (isNoted && first === undefined) return { step: "link", endpointID: id, proof: "created", news: "created" };
-  const ahead = first === undefined ? "" : ` First ${who(first)}, which is older, has to find out about its own.`;
-  return {
-    step: "wait",
-    reason: "CreateUnknown",
-    message: `A create was sent and its outcome is not known; this service shows no names. Endpoint ${id} is new, and is taken over as soon as it is sure that no other Compute made it.${ahead}`,
-    lookInMs: Math.max(1000, since + notedWithinMs - now),
-  };
-}
-
-/** The older Compute that waits for an endpoint in the same place; `undefined` where this one is next. */
-function firstInLine({ compute, rivals }: View, { endpoints }: List): Compute | undefined {
-  const branchID = createMarkOf(compute)?.branchID;
-  return rivals.inProject().find((other) => {
-    if (other.metadata.uid === compute.metadata.uid || other.spec.type !== compute.spec.type) return false;
-    const waits = createMarkOf(other)?.branchID === branchID && linksOf(other, endpoints).link === undefined;
-    return waits && olderFirst(compute, other) > 0;
-  });
-}
-
-/**
- * Whether a list tells of the place where the create was sent. Another key of the same service sees the same project,
- * unless it is shown nothing at all there.
- */
-function throughTheSame(through: string | undefined, list: List): boolean {
-  if (through === undefined || through === list.through) return true;
-  return sameService(through, list.through) && list.endpoints.all.length > 0;
-}
-
-/** Endpoints that names do not tell of: nobody's, of this type, and on the branch of the create or of the spec. */
-function unownedEndpoints({ compute, rivals }: View, list: List): Endpoint[] {
-  const mark = createMarkOf(compute);
-  if (mark === undefined) return [];
+function candidatesFor({ compute, rivals }: View, { endpoints }: List, mark: CreateMark): Endpoint[] {
   const branches = [branchOf(mark, compute), compute.spec.branchID];
-  return list.endpoints.all.filter((endpoint) => {
+  return endpoints.all.filter((endpoint) => {
     const placed = branches.includes(endpoint.branch_id) && endpoint.type === compute.spec.type;
     if (!placed || endpoint.name !== undefined) return false;
-    const holder = holderOf(endpoint, rivals, list.endpoints);
+    const holder = holderOf(endpoint, rivals, endpoints);
     return holder === undefined || holder.metadata.uid === compute.metadata.uid;
   });
 }
 
-/**
- * Whether an endpoint stands where the create was to make one, was not there before, and was no other Compute's since.
- */
-function mayBeNew({ compute, memory }: View, endpoint: Endpoint): boolean {
-  return isWhereCreated(compute, endpoint) && memory.pendingCreate?.others?.has(endpoint.id) !== true;
-}
-
-/**
- * The mark with what other Computes had since, where names do not tell whose it is: whoever leads next must know too
- * that it is not ours, though the other may have let it go by then.
- */
-function othersNoted({ compute, memory }: View, list: List): CreateMark | undefined {
-  const mark = createMarkOf(compute);
-  const others = memory.pendingCreate?.others;
-  if (mark === undefined || others === undefined || list.markers === "shown" || !isGuarded(compute)) return undefined;
-  const had = list.endpoints.all
-    .filter((endpoint) => endpoint.type === compute.spec.type && endpoint.name === undefined)
-    .filter((endpoint) => others.has(endpoint.id) && isWhereCreated(compute, endpoint));
-  if (had.length === 0) return undefined;
-  return { ...mark, before: [...mark.before, ...had.map(({ id }) => id)].toSorted() };
-}
-
-/** Whether an endpoint stands on the branch of a Compute's pending create, and did not before it. */
-export function isWhereCreated(compute: Compute, { id, branch_id }: Endpoint): boolean {
-  const mark = createMarkOf(compute);
-  return mark !== undefined && branch_id === branchOf(mark, compute) && !mark.before.includes(id);
-}
-
-/** Of the create; a mark that does not say was made for the branch of the spec. */
 function branchOf({ branchID }: CreateMark, { spec }: Compute): string {
   return branchID === "" ? spec.branchID : branchID;
 }
 
-/** The name is what proves whose an endpoint is: where it cannot be read, no list proves that ours is not there. */
-function unreadableName(endpoints: readonly Endpoint[], deleting: boolean): string {
-  const ids = endpoints.map(({ id }) => id).toSorted();
-  const otherwise = deleting ? "let the Compute go" : "have another create sent";
-  return `A create was sent and its outcome is not known: the names of endpoints that it may have made cannot be read. Set spec.adopt.endpointID to the one that it made, or remove the annotation compute-operator.dev/pending-create to ${otherwise}: ${ids.join(", ")}.`;
+function unknown(message: string): Step {
+  return { step: "wait", reason: "CreateUnknown", message };
 }
 
-function undecidable(newcomers: readonly Endpoint[], deleting: boolean): string {
-  const found =
-    newcomers.length === 0
-      ? "no new endpoint is listed"
-      : `any of these could be it: ${newcomers
-          .map(({ id }) => id)
-          .toSorted()
-          .join(", ")}`;
-  const otherwise = deleting ? "if there is none: then the Compute is let go" : "to have one created";
-  return `A create was sent and its outcome is not known; this service shows no names, and ${found}. Set spec.adopt.endpointID to the right one, or remove the annotation compute-operator.dev/pending-create ${otherwise}.`;
+function sentElsewhere({ metadata }: Compute): string {
+  return `A create was sent through another base URL or key, its outcome is not known, and its endpoint is not listed here. Look for k8s-${metadata.uid} there; then remove the annotation compute-operator.dev/pending-create.`;
+}
+
+/** The name is what proves whose an endpoint is: where it cannot be read, no list proves that ours is not there. */
+function unreadableName(candidates: readonly Endpoint[], compute: Compute): string {
+  return `A create was sent and its outcome is not known: the names of endpoints that it may have made cannot be read. ${wayOut(compute)}: ${idsOf(candidates)}.`;
+}
+
+function undecidable(candidates: readonly Endpoint[], compute: Compute): string {
+  const listed = candidates.length === 0 ? "none is listed" : idsOf(candidates);
+  return `A create was sent and its outcome is not known: this service shows no names, which would tell the endpoint that it made. ${wayOut(compute)}: ${listed}.`;
+}
+
+function wayOut({ metadata }: Compute): string {
+  const otherwise = metadata.deletionTimestamp === undefined ? "have another create sent" : "let the Compute go";
+  return `Set spec.adopt.endpointID to the one that it made, or remove the annotation compute-operator.dev/pending-create to ${otherwise}`;
+}
+
+function idsOf(endpoints: readonly Endpoint[]): string {
+  return endpoints
+    .map(({ id }) => id)
+    .toSorted()
+    .join(", ");
 }
