@@ -5,7 +5,8 @@ import { parseArgs } from "node:util";
 import { endEverything } from "../support/guardian.ts";
 import { samplesFor } from "./samples.ts";
 import { createScreen } from "./screen.ts";
-import { type Stage, setStage } from "./stage.ts";
+import { setStage } from "./stage.ts";
+import { toPlayWith } from "./to-play-with.ts";
 import { walk } from "./walk.ts";
 
 const { values } = flags();
@@ -36,20 +37,8 @@ async function show(): Promise<"shown"> {
   await walk(screen, stage, samplesFor(stage.counter.baseURL));
   if (values.once) return "shown";
   state = "up";
-  screen.note(toPlayWith(stage));
+  screen.note(toPlayWith(stage.controlPlane, stage.counter.baseURL));
   return new Promise(() => undefined);
-}
-
-function toPlayWith({ controlPlane, counter }: Stage): string {
-  return [
-    "Everything stays up until Ctrl-C. To play with it, in another terminal:",
-    "",
-    `  export KUBECONFIG=${controlPlane.kubeconfig}`,
-    `  export PATH=${dirname(controlPlane.binaries.kubectl)}:$PATH`,
-    "  kubectl get computes -n shop --watch",
-    "",
-    `The service's console: ${new URL("/", counter.baseURL).href}; its API: ${counter.baseURL}, with the header \`Authorization: Bearer org-key\`.`,
-  ].join("\n");
 }
 
 function flags() {

@@ -14,7 +14,8 @@ beforeEach(async () => {
     request.on("data", (text: string) => {
       body += text;
     });
-    request.on("end", () => response.writeHead(201, { "x-seen": request.headers.authorization ?? "" }).end(body));
+    const { authorization = "", host = "" } = request.headers;
+    request.on("end", () => response.writeHead(201, { "x-seen": authorization, "x-host": host }).end(body));
   });
   await new Promise<void>((resolve) => {
     server.listen(port, "127.0.0.1", resolve);
@@ -33,6 +34,8 @@ const post = (path: string) =>
 it("passes a request and its answer on unchanged, and counts it", async () => {
   const response = await post("/projects?limit=1");
   expect([response.status, response.headers.get("x-seen"), await response.text()]).toEqual([201, "Bearer k", "hello"]);
+  // The name that the client knows: a console tells by it whether a form is its own.
+  expect(response.headers.get("x-host")).toBe(new URL(proxy.baseURL).host);
   expect(proxy.writes).toMatchObject([
     { method: "POST", path: "/api/v2/projects?limit=1", body: "hello", status: 201 },
   ]);

@@ -99,8 +99,8 @@ export class CountingProxy implements AsyncDisposable {
   }
 
   #forward(incoming: IncomingMessage, counted: CountedRequest, outgoing: ServerResponse): void {
-    const headers = { ...incoming.headers };
-    delete headers.host;
+    // `Host` too: the service tells by it which name its own pages and forms came from.
+    const { headers } = incoming;
     const onward = request(`${this.#target}${counted.path}`, { method: counted.method, headers }, (answer) => {
       counted.status = answer.statusCode ?? 0;
       outgoing.writeHead(counted.status, answer.headers);
