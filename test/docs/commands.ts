@@ -79,6 +79,7 @@ const scripts: Readonly<Record<string, string>> = {
   soak: "test/soak/figures.test.ts",
   bench: "test/bench/figures.test.ts",
   dashboard: "test/deploy/dashboard.test.ts",
+  mutants: "test/mutants/mutants.test.ts",
   screenshots: "test/service/console/console.browser.verify.test.ts",
 };
 

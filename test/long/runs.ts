@@ -39,6 +39,13 @@ export const longRuns: readonly LongRun[] = [
     shows: "an hour of churn leaves memory, handles and watches as they were",
     summary: /^\| at the end \| (.*) \|$/,
   },
+  {
+    name: "mutants",
+    script: "mutants",
+    flags: [],
+    shows: "small mistakes in the operator's code, one at a time, are caught by a test: [mutants.md](mutants.md)",
+    summary: /^mutants: (.*)$/,
+  },
   { name: "bench", script: "bench", flags: [], shows: "latency, endpoint lists and fairness are below their limits" },
 ];
 

@@ -1,0 +1,158 @@
+// `npm run mutants` changes the operator's code in every small way that may be a mistake, one at a time, and runs the
+// tests that reach the change: one of them has to fail.
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { transformSync } from "rolldown/utils";
+import { flagsOf, wholeNumber } from "../support/flags.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
+import { accepts, readAccepted, staleOf } from "./accepted.ts";
+import { instrument, type Mutant } from "./instrument.ts";
+import { Coverage, sourceFiles, testFiles } from "./plan.ts";
+import { Records, remembered } from "./records.ts";
+import { pageOf, summaryOf, survivorLine } from "./report.ts";
+import { measureAll, Trials, type Verdict } from "./trial.ts";
+
+const usage = `Usage: npm run mutants -- [flags]
+
+Changes the operator's code in every small way and runs the tests that reach the change. Without --only, --since and
+--shard it is a full run, and writes docs/mutants.md.
+
+  --only PATH       mutants of the files whose path has this
+  --since REV       mutants of the lines changed since this revision
+  --shard K/N       the Kth of N parts
+  --resume          mutants caught by an earlier run, in files that have not changed since, count as caught
+  --patience MS     how long the tests of one mutant may take in all, as measured without it (default 4000)
+  --workers N       how many processes (default: all cores)
+  --list            only says which there are`;
+
+const { values } = flagsOf(usage, {
+  options: {
+    only: { type: "string" },
+    since: { type: "string" },
+    shard: { type: "string", default: "1/1" },
+    resume: { type: "boolean", default: false },
+    patience: { type: "string", default: "4000" },
+    workers: { type: "string", default: String(availableParallelism()) },
+    list: { type: "boolean", default: false },
+  },
+});
+const workers = wholeNumber(usage, "--workers", values.workers, 1);
+const patienceMs = wholeNumber(usage, "--patience", values.patience, 1);
+
+const all: Mutant[] = [];
+const code: Record<string, string> = {};
+const hashes = new Map<string, string>();
+for (const file of sourceFiles()) {
+  const source = readFileSync(file, "utf8");
+  hashes.set(file, createHash("sha256").update(source).digest("hex").slice(0, 16));
+  const { text, mutants } = instrument(file, source, all.length + 1);
+  const { code: plain, errors } = transformSync(file, text, { lang: "ts" });
+  if (errors.length > 0) throw new Error(`${file} with its mutants does not parse: ${errors[0]?.message}`);
+  code[file] = plain;
+  all.push(...mutants);
+}
+const wanted = selected(all);
+if (values.list) {
+  for (const mutant of wanted) console.log(survivorLine(mutant));
+  console.log(`${wanted.length} of ${all.length} mutants`);
+} else {
+  process.exitCode = await run();
+}
+
+async function run(): Promise<number> {
+  const directory = temporaryDirectory("mutants");
+  const sourcesFile = join(directory.path, "sources.json");
+  writeFileSync(sourcesFile, JSON.stringify(code));
+  try {
+    const measured = await remembered(() => {
+      say(`measuring which tests reach which of ${all.length} mutants`);
+      return measureAll(sourcesFile, testFiles(), workers, say);
+    });
+    const coverage = new Coverage(all, measured);
+    const verdicts = await tryAll(sourcesFile, coverage);
+    return conclude(verdicts);
+  } finally {
+    directory.remove();
+  }
+}
+
+async function tryAll(sourcesFile: string, coverage: Coverage): Promise<Map<Mutant, Verdict>> {
+  const records = new Records(hashes);
+  const verdicts = new Map<Mutant, Verdict>();
+  const waiting = wanted.filter((mutant) => {
+    const known = records.of(mutant);
+    const counts = values.resume && known?.outcome === "caught";
+    if (counts) verdicts.set(mutant, known);
+    return !counts;
+  });
+  say(`trying ${waiting.length} mutants, ${verdicts.size} are known to be caught`);
+  const began = performance.now();
+  let saidAt = began;
+  const total = waiting.length;
+  const work = async () => {
+    const trials = new Trials(sourcesFile, coverage, patienceMs);
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+      const verdict = await trials.try(mutant);
+      verdicts.set(mutant, verdict);
+      records.add(mutant, verdict);
+      if (verdict.outcome !== "caught") console.log(`${verdict.outcome}: ${survivorLine(mutant)}`);
+      if (performance.now() - saidAt < 15_000) continue;
+      saidAt = performance.now();
+      const done = total - waiting.length;
+      say(`${done} of ${total} in ${Math.round((saidAt - began) / 1000)} s`);
+    }
+    trials.end();
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  return verdicts;
+}
+
+function conclude(verdicts: ReadonlyMap<Mutant, Verdict>): number {
+  const accepted = readAccepted();
+  const isCaught = (mutant: Mutant) => verdicts.get(mutant)?.outcome === "caught";
+  const isFull = verdicts.size === all.length;
+  for (const { file, within, original, what } of isFull ? staleOf(accepted, all, isCaught) : [])
+    console.log(`stale in accepted.yaml: ${file} ${within}: ${original}: ${String(what)}`);
+  const open = [...verdicts.keys()].filter(
+    (mutant) => !isCaught(mutant) && !accepted.some((entry) => accepts(entry, mutant)),
+  );
+  for (const mutant of open) console.log(`open: ${survivorLine(mutant)}`);
+  console.log(summaryOf(verdicts, open.length));
+  if (isFull) writeFileSync("docs/mutants.md", pageOf(verdicts, accepted, open, commitNow()));
+  return open.length === 0 ? 0 : 1;
+}
+
+function selected(mutants: readonly Mutant[]): Mutant[] {
+  const [part = 1, parts = 1] = values.shard.split("/").map(Number);
+  const changed = values.since === undefined ? undefined : changedLines(values.since);
+  return mutants.filter(
+    ({ id, file, line }) =>
+      (values.only === undefined || file.includes(values.only)) &&
+      (changed === undefined || changed.has(`${file}:${line}`)) &&
+      id % parts === part % parts,
+  );
+}
+
+/** The lines that differ from a revision, as `FILE:LINE`. */
+function changedLines(revision: string): Set<string> {
+  const diff = execFileSync("git", ["diff", "--unified=0", revision, "--", "src"], { encoding: "utf8" });
+  const lines = new Set<string>();
+  let file = "";
+  for (const text of diff.split("\n")) {
+    file = /^\+\+\+ b\/(.*)/.exec(text)?.[1] ?? file;
+    const [, start = "", count = "1"] = /^@@ -\S+ \+(\d+)(?:,(\d+))? @@/.exec(text) ?? [];
+    if (start !== "") for (let line = 0; line < Number(count); line++) lines.add(`${file}:${Number(start) + line}`);
+  }
+  return lines;
+}
+
+function commitNow(): string {
+  return execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+}
+
+function say(line: string): void {
+  console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`);
+}

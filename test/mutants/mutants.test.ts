@@ -1,0 +1,119 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { runInThisContext } from "node:vm";
+import { transformSync } from "rolldown/utils";
+import { describe, expect, it } from "vitest";
+import { accepts, readAccepted, staleOf } from "./accepted.ts";
+import { instrument, type Mutant } from "./instrument.ts";
+import { sourceFiles } from "./plan.ts";
+import { summaryOf } from "./report.ts";
+
+/** The mutants of a piece of code, as `CHANGE: ORIGINAL`. */
+function mutantsOf(code: string): string[] {
+  return instrument("src/a.ts", code, 1).mutants.map(({ what, original }) => `${what}: ${original}`);
+}
+
+/** What a function gives with one of its mutants on. */
+function run(code: string, what: string, ...args: unknown[]): unknown {
+  const { text, mutants } = instrument("src/a.ts", code, 1);
+  const on = mutants.find((mutant) => mutant.what === what);
+  if (on === undefined) throw new Error(`no mutant "${what}" among ${mutants.map((mutant) => mutant.what).join(", ")}`);
+  return functionOf(text, (id) => id === on.id)(...args);
+}
+
+/** The function `f` of instrumented code. */
+function functionOf(text: string, isOn: (id: number) => boolean): (...args: unknown[]) => unknown {
+  const { code } = transformSync("src/a.ts", text, { lang: "ts" });
+  return runInThisContext(`(__mutant) => { ${code}; return f; }`)(isOn);
+}
+
+describe("a mutant", () => {
+  it.each([
+    ["function f(a: number) { if (a > 1) return 1; return 2; }", "force true", [0], 1],
+    ["function f(a: number) { if (a > 1) return 1; return 2; }", "force false", [5], 2],
+    ["function f(a: number) { if (a > 1) return 1; return 2; }", "> → >=", [1], 1],
+    ["function f(a: number) { return a === 1; }", "=== → !==", [1], false],
+    ["function f(a: boolean, b: boolean) { return a && b; }", "&& → ||", [true, false], true],
+    ["function f(a?: number) { return a ?? 1; }", "without ??", [], undefined],
+    ["function f(a: boolean) { return !a; }", "without !", [true], true],
+    ["function f() { return { a: 1 }; }", "left out", [], {}],
+    ["function f(a: object) { return { ...a }; }", "left out", [{ b: 1 }], {}],
+    ["function f() { return [1]; }", "return []", [], []],
+    ["function f(a: number[]) { a.push(1); return a; }", "left out", [[]], []],
+    ["function f(a: number) { return a - 1; }", "- → +", [1], 2],
+    ["function f(a: number) { return Math.max(a, 3); }", "max → min", [1], 1],
+    ["const f = (a: number) => a;", "return undefined", [1], undefined],
+    ["function f(a: number[]) { return a.filter((n) => n > 1); }", "without filter", [[1, 2]], [1, 2]],
+    ["function f(a?: { b: number[] }) { return a?.b.length; }", "return undefined", [{ b: [] }], undefined],
+    ["function f(a: number) { if (a > 0) throw new Error(); return a; }", "left out", [1], 1],
+  ])("of %s: %s", (code, what, args, result) => {
+    expect(run(code, what, ...args)).toEqual(result);
+  });
+
+  it("that is not on changes nothing", () => {
+    const code = "function f(a) { const { b = 1 } = a; return [...(b > 1 ? [b] : []), { b, c: !b }].at(-1); }";
+    const f = functionOf(instrument("src/a.ts", code, 1).text, () => false);
+    expect(f({ b: 2 })).toEqual({ b: 2, c: false });
+  });
+
+  it("is none of a type, an import, a string, or what is written to the log", () => {
+    expect(mutantsOf('import a from "b"; type T = { c: true }; const d = "e";')).toEqual([]);
+    expect(mutantsOf("function f() { this.#options.log.warn({ a: !b }, c); }")).toEqual([]);
+  });
+
+  it("is told from others like it by what encloses it and by its number there", () => {
+    const { mutants } = instrument("src/a.ts", "class A { #b() { c(); c(); } d() { c(); } }", 7);
+    expect(mutants.map(({ id, within, occurrence }) => [id, within, occurrence])).toEqual([
+      [7, "A.#b", 1],
+      [8, "A.#b", 2],
+      [9, "A.d", 1],
+    ]);
+  });
+});
+
+it("every source that is mutated still parses with all its mutants", () => {
+  for (const file of sourceFiles()) {
+    const { text, mutants } = instrument(file, readFileSync(file, "utf8"), 1);
+    expect([file, transformSync(file, text, { lang: "ts" }).errors]).toEqual([file, []]);
+    const names = mutants.map((mutant) => JSON.stringify({ ...mutant, id: 0, line: 0 }));
+    expect([file, new Set(names).size]).toEqual([file, names.length]);
+  }
+});
+
+describe("an accepted survivor", () => {
+  const mutant: Mutant = { id: 1, file: "a", line: 9, within: "F", original: "x()", what: "left out", occurrence: 2 };
+  const entry = { file: "a", within: "F", original: "x()", what: ["left out"], because: "it changes nothing" };
+
+  it("is found wherever its line is, and one of several alike by its number", () => {
+    expect(accepts(entry, mutant)).toBe(true);
+    expect(accepts({ ...entry, occurrence: 1 }, mutant)).toBe(false);
+    expect(accepts({ ...entry, within: "G" }, mutant)).toBe(false);
+  });
+
+  it("that is caught by now, or fits nothing any more, is stale", () => {
+    expect(staleOf([entry], [mutant], () => false)).toEqual([]);
+    expect(staleOf([entry], [mutant], () => true)).toEqual([entry]);
+    expect(staleOf([{ ...entry, file: "b" }], [mutant], () => false)).toHaveLength(1);
+  });
+
+  it("has its reason in the list", () => {
+    expect(readAccepted().every(({ because }) => because.length > 10)).toBe(true);
+  });
+});
+
+it("the result is summed up in one line", () => {
+  const { mutants } = instrument("src/a.ts", "a(); b();", 1);
+  const verdicts = new Map(mutants.map((mutant, index) => [mutant, index === 0 ? caught : survived] as const));
+  expect(summaryOf(verdicts, 1)).toBe("mutants: 1 of 2 caught (50.0 %), 1 survivors without a reason");
+});
+const caught = { outcome: "caught" } as const;
+const survived = { outcome: "survived" } as const;
+
+it("npm run mutants refuses flags that it does not know, and lists the mutants of a file", () => {
+  const main = (...args: string[]) =>
+    spawnSync(process.execPath, ["test/mutants/main.ts", ...args], { encoding: "utf8" });
+  expect(main("--onyl", "a").stderr).toContain("Usage: npm run mutants");
+  const listed = main("--list", "--only", "runtime/backoff.ts");
+  expect(listed.stdout).toContain("src/operator/runtime/backoff.ts:");
+  expect(listed.status).toBe(0);
+});

@@ -1,0 +1,107 @@
+import { globSync } from "node:fs";
+import type { Mutant } from "./instrument.ts";
+import type { Measured, TestId } from "./messages.ts";
+
+/** The runs of the simulation, which are in no file. */
+export const seedsFile = "seeds";
+
+/** What is mutated: the code that keeps the promises. */
+export function sourceFiles(): string[] {
+  const parts = ["src/operator/{compute,connection,client,runtime}/**/*.ts", "src/operator/cluster/lease*.ts"];
+  return globSync(parts).toSorted();
+}
+
+/** The tests that may catch a mutant: those of `npm test` that need no process but this one. */
+export function testFiles(): string[] {
+  const found = globSync("test/{api,cli,integration,operator,simulation}/**/*.test.ts", {
+    exclude: ["**/*.cluster.test.ts", "**/*.verify.test.ts"],
+  });
+  // These start processes or threads of their own, which no mutant reaches.
+  const apart = new Set(["test/cli/processes.test.ts", "test/cli/page.test.ts", "test/simulation/seeds.test.ts"]);
+  return [...found.filter((file) => !apart.has(file)).toSorted(), seedsFile];
+}
+
+export interface MeasuredFile {
+  file: string;
+  tests: readonly Measured[];
+  atLoad: readonly number[];
+}
+
+export interface Trial extends TestId {
+  limitMs: number;
+  calls: number;
+  ms: number;
+}
+
+/** How long a test may take with a mutant: far longer than without, on a busy machine too. */
+const limitOf = ({ ms }: Measured) => Math.round(4000 + 20 * ms);
+
+/** Knows which tests reach which mutant, and in what order to run them. */
+export class Coverage {
+  readonly #byMutant = new Map<number, Trial[]>();
+  readonly #byFile = new Map<string, Map<string, Trial>>();
+  readonly #atLoad = new Set<number>();
+  /** Tests that caught another mutant of the same source lately. */
+  readonly #lately = new Map<string, string[]>();
+
+  constructor(mutants: readonly Mutant[], measured: readonly MeasuredFile[]) {
+    const fileOf = new Map(mutants.map(({ id, file }) => [id, file]));
+    for (const { file, tests, atLoad } of measured) {
+      for (const id of atLoad) this.#atLoad.add(id);
+      for (const test of tests) {
+        if (test.failure !== undefined) continue;
+        const trial = { file, index: test.index, limitMs: limitOf(test), calls: test.calls, ms: test.ms };
+        for (const id of test.reached) {
+          add(this.#byMutant, id, trial);
+          const source = fileOf.get(id) ?? "";
+          const known = this.#byFile.get(source) ?? new Map<string, Trial>();
+          this.#byFile.set(source, known.set(nameOf(trial), trial));
+        }
+      }
+    }
+  }
+
+  isReachedAtLoad({ id }: Mutant): boolean {
+    return this.#atLoad.has(id);
+  }
+
+  /** The tests that reach a mutant while they run, the quickest first, for so many milliseconds in all. */
+  trialsFor({ id, file }: Mutant, patienceMs: number): Trial[] {
+    return within(patienceMs, this.#ordered(file, this.#byMutant.get(id) ?? []));
+  }
+
+  /** The tests that reach anything of the mutant's file: what is reached at load has no tests of its own. */
+  trialsForFile({ file }: Mutant, patienceMs: number): Trial[] {
+    return within(patienceMs, this.#ordered(file, [...(this.#byFile.get(file)?.values() ?? [])]));
+  }
+
+  caught({ file }: Mutant, by: TestId): void {
+    const lately = this.#lately.get(file) ?? [];
+    this.#lately.set(file, [nameOf(by), ...lately.filter((name) => name !== nameOf(by))].slice(0, 8));
+  }
+
+  #ordered(file: string, trials: readonly Trial[]): Trial[] {
+    const lately = this.#lately.get(file) ?? [];
+    // One that has caught others is worth more than one that is merely quick.
+    const cost = (trial: Trial) => (lately.includes(nameOf(trial)) ? trial.ms / 20 : trial.ms);
+    return trials.toSorted((a, b) => cost(a) - cost(b));
+  }
+}
+
+function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const known = map.get(key);
+  if (known === undefined) map.set(key, [value]);
+  else known.push(value);
+}
+
+function nameOf({ file, index }: TestId): string {
+  return `${file}#${index}`;
+}
+
+function within(patienceMs: number, trials: readonly Trial[]): Trial[] {
+  let spent = 0;
+  return trials.filter(({ ms }, index) => {
+    spent += ms;
+    return index === 0 || spent <= patienceMs;
+  });
+}

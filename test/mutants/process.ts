@@ -1,0 +1,74 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { join } from "node:path";
+import { Reply, type Request } from "./messages.ts";
+
+const program = join(import.meta.dirname, "worker.ts");
+/** A process that says nothing for so long turns in circles; tests that are measured do not. */
+const silenceMs = { try: 20_000, measure: 300_000 };
+
+/** One worker process. */
+export class WorkerProcess {
+  readonly #child: ChildProcess;
+  #take: ((reply: Reply | "silent" | "died") => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #ready: Promise<Reply | "silent" | "died">;
+  #said = "";
+  #silenceMs = silenceMs.try;
+
+  /** With a `mutant`, it is on from the start, also while modules are loaded. */
+  constructor(sourcesFile: string, mutant = 0) {
+    this.#child = fork(program, [sourcesFile, String(mutant)], {
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      execArgv: ["--max-old-space-size=2000", "--disable-warning=ExperimentalWarning"],
+    });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#said = (this.#said + text).slice(-2000);
+    });
+    this.#child.on("message", (message) => this.#hear(Reply.parse(message)));
+    this.#child.once("exit", () => this.#end("died"));
+    this.#ready = this.#nextReply();
+  }
+
+  /** What it wrote last, for an error. */
+  get said(): string {
+    return this.#said;
+  }
+
+  async ask(request: Request): Promise<Reply | "silent" | "died"> {
+    const ready = await this.#ready;
+    if (ready === "silent" || ready === "died") return ready;
+    this.#silenceMs = silenceMs[request.kind];
+    const reply = this.#nextReply();
+    this.#child.send(request);
+    return reply;
+  }
+
+  kill(): void {
+    clearTimeout(this.#timer);
+    this.#child.kill("SIGKILL");
+  }
+
+  #nextReply(): Promise<Reply | "silent" | "died"> {
+    return new Promise((resolve) => {
+      this.#take = resolve;
+      this.#wait();
+    });
+  }
+
+  #wait(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#end("silent"), this.#silenceMs);
+  }
+
+  #hear(reply: Reply): void {
+    if (reply.kind === "alive") this.#wait();
+    else this.#end(reply);
+  }
+
+  #end(reply: Reply | "silent" | "died"): void {
+    clearTimeout(this.#timer);
+    const take = this.#take;
+    this.#take = undefined;
+    take?.(reply);
+  }
+}
