@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { beforeAll } from "vitest";
 import { cacheDirectory } from "../control-plane/binaries.ts";
 import { goBuild } from "../support/go-build.ts";
+import { oneAtATime } from "../support/one-at-a-time.ts";
 import { reporting } from "../support/progress.ts";
 import { type ProgramResult, runProgram } from "../support/run-program.ts";
 import { downloadTool, pinnedVersion } from "./download.ts";
@@ -48,7 +49,15 @@ async function findTool(tool: Tool): Promise<string> {
   if (existsSync(cached)) return cached;
 
   mkdirSync(cache, { recursive: true });
-  const staging = mkdtempSync(join(cache, ".new-"));
+  // Files run beside one another: each would build the same, and none would come to an end.
+  await oneAtATime(join(cache, ".lock"), async () => {
+    if (!existsSync(cached)) await makeTool(tool, version, module, cached);
+  });
+  return cached;
+}
+
+async function makeTool(tool: Tool, version: string, module: string, cached: string): Promise<void> {
+  const staging = mkdtempSync(join(dirname(cached), ".new-"));
   try {
     const output = join(staging, tool);
     const download = await downloadTool(tool, version, output);
@@ -62,7 +71,6 @@ async function findTool(tool: Tool): Promise<string> {
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
-  return cached;
 }
 
 function noTool(tool: Tool, download: string, build: string): string {
