@@ -9,25 +9,15 @@ export function readmeWithStates(): string {
   const [before, rest] = halves(readme, begin);
   const [, after] = halves(rest, end);
   const runs = readFileSync("docs/kubectl.md", "utf8");
-  const short = joined(runs, "kubectl get computes");
-  const wide = joined(runs, "kubectl get computes -o wide", tellsMoreThanItsState);
-  return `${before}${begin}\n\`\`\`\n${short}\n\n${wide}\n\`\`\`\n\n${end}${after}`;
+  const table = joined(runs, "kubectl get computes");
+  return `${before}${begin}\n\`\`\`\n${table}\n\`\`\`\n\n${end}${after}`;
 }
 
-/** Whether a row of -o wide gives a reason that is another word than its state: the rest is in the short table. */
-function tellsMoreThanItsState(heads: readonly string[], row: readonly string[]): boolean {
-  return row[heads.indexOf("REASON")] !== row[heads.indexOf("STATE")];
-}
-
-/** What this command printed in all its runs as one table, of those rows that are `wanted`. */
-function joined(
-  runs: string,
-  command: string,
-  wanted: (heads: readonly string[], row: readonly string[]) => boolean = () => true,
-): string {
+/** What this command printed in all its runs as one table. */
+function joined(runs: string, command: string): string {
   const tables = runs.split(`$ ${command}\n`).slice(1).map(tableAtTheStart);
   const [heads = []] = tables[0] ?? [];
-  const rows = [heads, ...tables.map(([, row = []]) => row).filter((row) => wanted(heads, row))];
+  const rows = [heads, ...tables.map(([, row = []]) => row)];
   const widths = heads.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
   const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("   "));
   return [`$ ${command}`, ...lines.map((line) => line.trimEnd())].join("\n");

@@ -43,6 +43,8 @@ export async function referenceDocument(): Promise<string> {
     ...kinds,
     "## Reasons of a Compute's conditions",
     "",
+    "`compared`: as the last list shows it, and Unknown where nothing was compared. `kept`: as it was before.",
+    "",
     "| reason | Ready | Synced | Reconciling | Stalled | looked at again |",
     "|---|---|---|---|---|---|",
     ...Object.entries(reasons).map(([reason, row]) => {

@@ -109,6 +109,7 @@ describe.concurrent.each(Object.entries(ways))("by %s", (_name, way) => {
       "SIZE",
       "STATE",
       "READY",
+      "REASON",
       "ENDPOINT",
       "LAST-ACTIVE",
       "AGE",

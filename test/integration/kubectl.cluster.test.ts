@@ -119,12 +119,25 @@ const moments: readonly Moment[] = [
     },
   },
   {
-    title: "Unknown",
-    meaning: "The service cannot be seen, or nothing is made yet; the reason says why.",
+    title: "NotCreated",
+    meaning: "There is no endpoint; the reason says why, and what comes next.",
     service: slow,
     reach: async (shop) => {
       await shop.cluster.create("Compute", shop.namespace, manifest("shop-primary"));
       await shop.reason("shop-primary", "PrimaryExists");
+    },
+  },
+  {
+    title: "Unknown",
+    meaning:
+      "An endpoint is linked that was never seen, and cannot be: here a Compute was restored before its connection. One that was seen keeps the state that it had.",
+    service: slow,
+    reach: async (shop) => {
+      const restored = manifest("shop-primary", { connectionRef: { name: "restored-later" } });
+      const annotations = { "compute-operator.dev/endpoint-id": primary.id };
+      const metadata = { ...restored.metadata, annotations };
+      await shop.cluster.create("Compute", shop.namespace, { ...restored, metadata });
+      await shop.reason("shop-primary", "ConnectionNotFound");
     },
   },
 ];

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SmallWorld } from "./support/small-world.ts";
 
 const place = { projectID: "shop", branchID: "br-0-a", scaleToZero: { enabled: false } };
@@ -41,4 +41,43 @@ it("a copy that is paused shows nothing of the endpoint that is another's, and h
   await world.settle(2);
   expect(world.endpoints).toHaveLength(2);
   expect(world.timesTold("Conflict")).toBe(1);
+});
+
+describe("while paused, Synced", () => {
+  const verdicts = (world: SmallWorld) => world.compute(0).status.conditions?.map(({ type, status }) => [type, status]);
+
+  it("is True while the service shows what is declared, False with an unsent change, and Unknown unseen", async () => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.declare(0, place);
+    await world.settle(1);
+    world.annotate(0, "paused", "true");
+    await world.clock.advance(1000);
+    const ready = ["Ready", "True"];
+    expect(verdicts(world)).toEqual([ready, ["Synced", "True"]]);
+    world.edit(0, { computeUnits: { min: 2, max: 2 } });
+    await world.clock.advance(1000);
+    expect(verdicts(world)).toEqual([ready, ["Synced", "False"]]);
+    world.host.instead = () => ({ status: 500, headers: {} });
+    await world.clock.advance(40_000);
+    expect(verdicts(world)).toEqual([ready, ["Synced", "False"]]);
+    await world.clock.advance(90_000);
+    expect(verdicts(world)).toEqual([ready, ["Synced", "Unknown"]]);
+    world.host.instead = undefined;
+    world.edit(0, { computeUnits: { min: 1, max: 1 } });
+    await world.clock.advance(60_000);
+    expect([verdicts(world), world.writes]).toEqual([[ready, ["Synced", "True"]], ["POST /projects/shop/endpoints"]]);
+  });
+
+  it("is Unknown with an unsent change of a field that the service does not show", async () => {
+    await using world = new SmallWorld([place.branchID], 1, { strictSpec: true });
+    world.declare(0, place);
+    await world.settle(1);
+    world.annotate(0, "paused", "true");
+    world.edit(0, { scaleToZero: { enabled: true, after: "10m" } });
+    await world.clock.advance(1000);
+    expect(verdicts(world)).toEqual([
+      ["Ready", "True"],
+      ["Synced", "Unknown"],
+    ]);
+  });
 });

@@ -22,23 +22,32 @@ describe("what kubectl replace drops", () => {
     expect(world.writes).toEqual([create, `DELETE /projects/shop/endpoints/${endpointID}`]);
   });
 
-  it("is put back while the service cannot be reached too, so that a deletion waits for it", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    world.declare(0, place);
-    await world.settle(1);
-    world.host.service.setFaults([{ kind: "503", method: "*", route: "*" }]);
-    await world.clock.advance(60_000);
-    expect(world.compute(0).status.conditions?.[0]?.reason).toBe("ServiceUnavailable");
-    world.replace(0, place);
-    await world.clock.advance(1000);
-    world.remove(0);
-    await world.clock.advance(60_000);
-    expect(world.isGone(0)).toBe(false);
-    world.host.service.setFaults([]);
-    await world.clock.advance(120_000);
-    expect(world.isGone(0)).toBe(true);
-    expect(world.endpoints).toEqual([]);
-  });
+  it.each([
+    ["for so short a time that nobody is told", 40_000, "Idle"],
+    ["for long", 120_000, "ServiceUnavailable"],
+  ])(
+    "is put back while the service cannot be reached too (%s), so that a deletion waits for it",
+    async (_, ms, says) => {
+      await using world = new SmallWorld([place.branchID], 1);
+      world.declare(0, place);
+      await world.settle(1);
+      world.host.service.setFaults([{ kind: "503", method: "*", route: "*" }]);
+      await world.clock.advance(ms);
+      expect(world.compute(0).status.conditions?.[0]?.reason).toBe(says);
+      world.replace(0, place);
+      await world.clock.advance(1000);
+      world.remove(0);
+      await world.clock.advance(10_000);
+      const said = world.compute(0).status.conditions?.[0];
+      expect([said?.reason, said?.message.startsWith("Deletion waits")]).toEqual(["ServiceUnavailable", true]);
+      await world.clock.advance(60_000);
+      expect(world.isGone(0)).toBe(false);
+      world.host.service.setFaults([]);
+      await world.clock.advance(120_000);
+      expect(world.isGone(0)).toBe(true);
+      expect(world.endpoints).toEqual([]);
+    },
+  );
 
   it("is not the knowledge of a POST's answer: no other is sent where the service shows no names", async () => {
     await using world = new SmallWorld([place.branchID], 1, strict);

@@ -6,6 +6,8 @@ import type { ServiceResponse } from "./transport.ts";
  */
 export type Failure =
   | { kind: "unauthorized"; message: string }
+  /** A 401 that no later one has confirmed yet: an accident as far as anybody knows. */
+  | { kind: "refusedOnce"; message: string }
   | { kind: "forbidden"; message: string }
   | { kind: "notFound"; message: string }
   | { kind: "busy"; message: string; retryAfterMs?: number }

@@ -11,7 +11,10 @@ import { Fare } from "./fare.ts";
 import { mostBytes } from "./transport.ts";
 
 export interface ServiceClientOptions extends ExchangeOptions {
-  onFailure?: (failure: Failure) => void;
+  /** Called with each failure; answers what it counts as. */
+  onFailure?: (failure: Failure) => Failure;
+  /** Called with each 2xx: the service takes the key. */
+  onAccepted?: () => void;
 }
 
 /** What a write to an endpoint came to. */
@@ -174,6 +177,7 @@ export class ServiceClient {
     if (sent.kind === "failed") return this.#failed(sent.failure);
     const { response } = sent;
     if (response.status >= 200 && response.status < 300 && response.json) {
+      this.#options.onAccepted?.();
       const parsed = schema.safeParse(response.body);
       if (parsed.success) {
         return { kind: "ok", status: response.status, value: parsed.data, bytes: response.bytes ?? 0 };
@@ -195,6 +199,7 @@ export class ServiceClient {
     if (sent.kind === "failed") return this.#failed(sent.failure);
     const { response } = sent;
     if (response.status < 200 || response.status >= 300) return this.#failed(failureOf(response, true, this.#hiding));
+    this.#options.onAccepted?.();
     if (response.status === 204) return { kind: "ok", status: 204, value: { endpoint: undefined, operations: [] } };
     const parsed = EndpointAnswer.safeParse(response.body);
     if (parsed.success && isAbout(ids, parsed.data.endpoint)) {
@@ -221,8 +226,7 @@ export class ServiceClient {
   }
 
   #failed(failure: Failure): Failure {
-    this.#options.onFailure?.(failure);
-    return failure;
+    return this.#options.onFailure?.(failure) ?? failure;
   }
 }
 

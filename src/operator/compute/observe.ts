@@ -1,7 +1,9 @@
+import type { Failure } from "../client/answer.ts";
 import type { ConnectionView } from "../connection/connections.ts";
 import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Compute } from "../resources/compute.ts";
 import { untold } from "../resources/compute-status.ts";
+import { conditionOf } from "../resources/conditions-of.ts";
 import { meaningOf } from "./act/failures.ts";
 import type { Errand } from "./errand.ts";
 import type { Memory } from "./memory.ts";
@@ -9,7 +11,7 @@ import type { Rivals } from "./observe/claims.ts";
 import { recordedID } from "./observe/link.ts";
 import { listFor } from "./observe/list.ts";
 import { createMarkOf, restartMarkOf } from "./observe/marks.ts";
-import { type Sight, shownReason } from "./observe/view.ts";
+import { generationOf, type Sight, shownReason } from "./observe/view.ts";
 
 /**
  * A connection that is about to be ready comes with news; should they be missed, it is looked at again after so long.
@@ -30,9 +32,10 @@ export async function observe(
   // What another Compute with the same link wrote counts too, as that of which this one is a copy.
   const writtenAt = watcher.writtenAt(recordedID(compute));
   const listing = watcher.listedAfter(Math.max(memory.listsCountAfter, writtenAt), compute.metadata.uid);
-  const { failure } = watcher;
+  const failure = watcher.unseen ?? (isNews(compute) ? watcher.failure : undefined);
   if (failure !== undefined) {
-    const { reason, message } = meaningOf(failure, `list the endpoints of project ${compute.spec.projectID}`);
+    const doing = `list the endpoints of project ${compute.spec.projectID}`;
+    const { reason, message } = meaningOf(fare.closedForMs > 0 ? pauseAskedFor : failure, doing);
     const deleting = compute.metadata.deletionTimestamp !== undefined && failure.kind === "notFound";
     const asked = deleting && isKnownThrough(compute, connection.session.through) && fare.affordable;
     const projectGone = asked && (await connection.session.projectIsGone(compute.spec.projectID, client));
@@ -48,6 +51,21 @@ export async function observe(
   if (!fare.affordable) return fare.closedForMs > 0 ? { kind: "listed", list } : { kind: "awaited" };
   const latest = await watcher.operations.latest(link.endpoint.id, client);
   return { kind: "listed", list: latest.kind === "told" ? { ...list, lookedUp: latest.operations } : list };
+}
+
+/** While the service wants no requests, no list can come. */
+const pauseAskedFor: Failure = {
+  kind: "rateLimited",
+  message: "the service asked for a pause, and nothing is sent until it is over",
+};
+
+/**
+ * Whether the conditions do not speak of the present spec yet: then the first failed lists are told at once. Others
+ * keep what was last seen, or a blip would change every Compute of a key.
+ */
+function isNews(compute: Compute): boolean {
+  const ready = conditionOf(compute.status, "Ready");
+  return ready?.reason !== "Paused" && ready?.observedGeneration !== generationOf(compute);
 }
 
 /** Operations that ran when an earlier process stopped are followed to their end. */
@@ -69,8 +87,8 @@ function resumeOperations({ status, spec }: Compute, { operations }: ProjectWatc
 }
 
 /**
- * Whether this base URL and key have shown the Compute's project before: a stranger's key, which never did, cannot tell
- * that it is gone. Where there is nothing to lose, any may.
+ * Whether this base URL and key have shown the Compute's project before: a stranger's key, which never did, cannot
+ * tell that it is gone. Where there is nothing to lose, any may.
  */
 function isKnownThrough(compute: Compute, through: string): boolean {
   const mark = createMarkOf(compute);

@@ -43,7 +43,7 @@ export function plan(view: View): Step {
   const { sight } = view;
   switch (sight.kind) {
     case "awaited":
-      return hold(sight.lookInMs);
+      return putBack(view) ?? hold(sight.lookInMs);
     case "blocked":
       return putBack(view) ?? { step: "wait", reason: sight.reason, message: sight.message };
     case "listed":
@@ -55,7 +55,7 @@ export function plan(view: View): Step {
 function whilePaused(view: View): Step {
   const { sight } = view;
   // A list is on its way: what the endpoint does meanwhile is not unknown, but not looked at.
-  if (sight.kind === "awaited") return { step: "hold" };
+  if (sight.kind === "awaited") return putBack(view) ?? { step: "hold" };
   const message = 'Nothing is sent while the annotation compute-operator.dev/paused is "true". Remove it to go on.';
   const paused = { step: "wait", reason: "Paused", message } as const;
   if (sight.kind === "blocked") return putBack(view) ?? paused;

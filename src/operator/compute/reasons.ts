@@ -5,12 +5,11 @@
  */
 export type Look = "refresh" | "progress" | "backoff" | "patient" | "slow";
 
-/** Of a condition: `kept` leaves it as it was. */
-export type Verdict = "True" | "False" | "kept";
-
 export interface Row {
-  ready: Verdict;
-  synced: Verdict;
+  /** `kept`: as it was. */
+  ready: "True" | "False" | "kept";
+  /** `compared`: as this reconcile saw it, and `Unknown` where it compared nothing. */
+  synced: "True" | "False" | "compared";
   reconciling: boolean;
   stalled: boolean;
   look: Look;
@@ -20,6 +19,8 @@ const settled: Row = { ready: "True", synced: "True", reconciling: false, stalle
 const inProgress: Row = { ready: "False", synced: "False", reconciling: true, stalled: false, look: "progress" };
 const sameSpec: Row = { ...inProgress, synced: "True" };
 const retried: Row = { ready: "False", synced: "False", reconciling: true, stalled: false, look: "backoff" };
+/** Something is in the way of seeing the endpoint or of writing to it. */
+const hindered: Row = { ...retried, synced: "compared" };
 const stalled: Row = { ready: "False", synced: "False", reconciling: false, stalled: true, look: "slow" };
 
 /**
@@ -38,14 +39,14 @@ export const reasons = {
   Restarting: sameSpec,
   Deleting: inProgress,
   ProjectBusy: retried,
-  RateLimited: retried,
-  ServiceUnavailable: retried,
+  RateLimited: hindered,
+  ServiceUnavailable: hindered,
   CreateUnknown: retried,
-  Unauthorized: { ...retried, look: "slow" },
-  Forbidden: { ...retried, look: "patient" },
-  ConnectionNotFound: { ...retried, look: "slow" },
-  ConnectionNotReady: { ...retried, look: "slow" },
-  ProjectNotFound: { ...retried, look: "patient" },
+  Unauthorized: { ...hindered, look: "slow" },
+  Forbidden: { ...hindered, look: "patient" },
+  ConnectionNotFound: { ...hindered, look: "slow" },
+  ConnectionNotReady: { ...hindered, look: "slow" },
+  ProjectNotFound: { ...hindered, look: "patient" },
   BranchNotFound: { ...retried, look: "patient" },
   PrimaryExists: stalled,
   AdoptionRefused: stalled,
@@ -54,7 +55,7 @@ export const reasons = {
   OperationFailed: { ...retried, look: "slow" },
   EndpointLost: inProgress,
   MassLoss: stalled,
-  Paused: { ready: "kept", synced: "kept", reconciling: false, stalled: false, look: "refresh" },
+  Paused: { ready: "kept", synced: "compared", reconciling: false, stalled: false, look: "refresh" },
 } as const satisfies Record<string, Row>;
 
 export type Reason = keyof typeof reasons;

@@ -5,8 +5,9 @@ import type { Compute } from "../resources/compute.ts";
 import { clippedMessage } from "../resources/conditions-of.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { patched } from "./act/hands.ts";
-import { annotation, type Sight, shownReason } from "./observe/view.ts";
+import { annotation, generationOf, type Sight, shownReason } from "./observe/view.ts";
 import type { Note, Outcome } from "./outcome.ts";
+import { compare } from "./plan/fields.ts";
 import { type Reason, reasons } from "./reasons.ts";
 import { nextStatus } from "./status.ts";
 
@@ -40,6 +41,7 @@ export async function report(
       outcome.unread !== true &&
       (endpoint !== undefined || list.links.missing === undefined) &&
       annotation(compute, "reconcileRequestedAt") === asked,
+    compared: compared(outcome, sight, endpoint),
     operations: list?.operations ?? [],
     through: list?.through,
     binding,
@@ -61,6 +63,19 @@ export async function report(
 export function endpointAfter(outcome: Outcome, sight: Sight): Endpoint | undefined {
   if (outcome.foreign === true) return undefined;
   return outcome.endpoint ?? (sight.kind === "listed" ? sight.list.links.link?.endpoint : undefined);
+}
+
+/** Whether the service shows what the spec says; `undefined`: that was not seen. */
+function compared(outcome: Outcome, sight: Sight, endpoint: Endpoint | undefined): boolean | undefined {
+  if (sight.kind !== "listed" || outcome.foreign === true) return undefined;
+  const { compute } = outcome;
+  if (endpoint === undefined || compute.metadata.deletionTimestamp !== undefined) return false;
+  const { differences, unechoed, unreadable } = compare(compute.spec, endpoint);
+  if (differences.length > 0) return false;
+  if (unreadable.length > 0) return undefined;
+  const isSent = (outcome.applied ?? compute.status.appliedGeneration ?? -1) >= generationOf(compute);
+  // Of what the service does not show, only what was sent is known.
+  return isSent || unechoed.length === 0 ? true : undefined;
 }
 
 /** A change of reason is an event, but for the service's own waking and suspending. */

@@ -9,20 +9,14 @@ import {
 } from "../../api/compute-units.ts";
 import type { Endpoint } from "../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../api/operation.ts";
-import type {
-  Capacity,
-  Compute,
-  ComputeState,
-  ComputeStatus,
-  Condition,
-  StatusOperation,
-} from "../resources/compute.ts";
+import type { Capacity, Compute, ComputeStatus, StatusOperation } from "../resources/compute.ts";
 import { untold } from "../resources/compute-status.ts";
-import { clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
-import { annotation, freshLookAsked, generationOf, shownReason } from "./observe/view.ts";
+import { annotation, freshLookAsked, generationOf } from "./observe/view.ts";
 import type { Outcome } from "./outcome.ts";
-import { isProgress, type Reason, reasons } from "./reasons.ts";
+import { type Reason, reasons } from "./reasons.ts";
+import { conditionsOf } from "./status/conditions.ts";
+import { isUnmade, stateSeen, stateUnseen } from "./status/state.ts";
 
 /** How often at most `lastActive` alone is written, in milliseconds. */
 const lastActiveEveryMs = 15 * 60_000;
@@ -37,6 +31,8 @@ export interface Seen {
   absent: boolean;
   /** Whether a fresh look that a person asked for is answered by this pass; one at a lost endpoint is not. */
   answers: boolean;
+  /** Whether the endpoint is as the spec says; `undefined`: that was not seen. */
+  compared: boolean | undefined;
   operations: readonly Operation[];
   /** Names the base URL and key through which the endpoint was seen. */
   through: string | undefined;
@@ -85,22 +81,23 @@ const nothingShown = {
 
 /** What the service shows of the endpoint. */
 function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeStatus {
-  const { endpoint } = seen;
+  const { endpoint, absent } = seen;
+  const declared = outcome.compute.spec.computeUnits;
   if (endpoint === undefined) {
-    const deleting = outcome.compute.metadata.deletionTimestamp !== undefined;
-    const state: ComputeState = seen.absent || deleting ? absentState(outcome) : "Unknown";
     // What was not looked at is not known to have changed.
-    if (outcome.verdict.kind === "unchanged" && !seen.absent) return {};
+    if (outcome.verdict.kind === "unchanged" && !absent) return {};
+    const size = declared === undefined ? undefined : sizeInWords(declared);
     return {
       ...(outcome.foreign === true ? nothingShown : {}),
-      state,
-      currentState: undefined,
-      pendingState: undefined,
+      state: stateUnseen(outcome, absent),
+      ...(absent ? { currentState: undefined, pendingState: undefined } : {}),
+      size: isUnmade(outcome) ? size : (before.size ?? size),
     };
   }
   const range = rangeOf(endpoint);
+  const size = range ?? declared;
   return {
-    state: stateOf(endpoint, reasonAfter(outcome), outcome.compute.metadata.deletionTimestamp !== undefined),
+    state: stateSeen(endpoint, outcome),
     endpointID: endpoint.id,
     host: endpoint.host,
     poolerHost: poolerHost(endpoint),
@@ -113,40 +110,11 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     disabled: endpoint.disabled,
     lastActive: endpoint.last_active,
     createdAt: endpoint.created_at,
-    size: range === undefined ? undefined : sizeInWords(range),
+    size: size === undefined ? undefined : sizeInWords(size),
     capacity: range === undefined ? undefined : capacityOf(range),
     operations: operationsAfter(before, outcome, seen, endpoint.id),
     observedThrough: seen.through,
   };
-}
-
-function reasonAfter({ compute, verdict }: Outcome): string | undefined {
-  return verdict.kind === "shown" ? verdict.reason : shownReason(compute);
-}
-
-function absentState(outcome: Outcome): ComputeState {
-  if (outcome.compute.metadata.deletionTimestamp !== undefined) return "Deleting";
-  const reason = reasonAfter(outcome);
-  if (reason === "EndpointLost" || reason === "MassLoss" || outcome.compute.status.state === "Lost") return "Lost";
-  return reason === "Creating" || reason === "CreateUnknown" || reason === "ProjectBusy" ? "Creating" : "Unknown";
-}
-
-/** The printable state. Suspending by the service itself shows as what it still is. */
-export function stateOf(endpoint: Endpoint, reason: string | undefined, deleting: boolean): ComputeState {
-  if (deleting) return "Deleting";
-  if (isProgress(reason)) return reason;
-  if (endpoint.disabled === true) return "Disabled";
-  if (endpoint.pending_state === "active" && endpoint.current_state !== "active") return "Starting";
-  switch (endpoint.current_state ?? "") {
-    case "active":
-      return "Active";
-    case "idle":
-      return "Idle";
-    case "init":
-      return "Creating";
-    default:
-      return "Unknown";
-  }
 }
 
 /** What was concluded: conditions, generations, drift. */
@@ -157,7 +125,7 @@ function concluded(compute: Compute, { verdict, applied, drift, asDeclared }: Ou
   const settled = asDeclared === true || reasons[verdict.reason].ready === "True";
   return {
     ...(paused ? {} : { observedGeneration: generation }),
-    conditions: conditionsOf(compute, verdict.reason, verdict.message, seen.now),
+    conditions: conditionsOf(compute, verdict.reason, verdict.message, seen),
     ...(applied === undefined ? {} : { appliedGeneration: applied }),
     ...(settled ? { appliedGeneration: generation } : {}),
     lossDoubted: isLossDoubted(compute.status, verdict.reason, seen) ? true : undefined,
@@ -172,21 +140,6 @@ function isLossDoubted({ lossDoubted }: ComputeStatus, reason: Reason, { endpoin
   if (reason === "MassLoss") return true;
   const settled = endpoint !== undefined || (absent && reason !== "Paused");
   return lossDoubted === true && !settled;
-}
-
-function conditionsOf({ metadata, status }: Compute, reason: Reason, message: string, now: number): Condition[] {
-  const row = reasons[reason];
-  const kept = (type: string) => conditionOf(status, type)?.status ?? "Unknown";
-  // What is paused was not looked at for the spec that it has now: a wait for Ready must not take it for that.
-  const observedGeneration = row.ready === "kept" ? Math.max(0, status.observedGeneration ?? 0) : metadata.generation;
-  const shared = { reason, message: clippedMessage(message), observedGeneration };
-  const drafts = [
-    { type: "Ready", status: row.ready === "kept" ? kept("Ready") : row.ready, ...shared },
-    { type: "Synced", status: row.synced === "kept" ? kept("Synced") : row.synced, ...shared },
-    ...(row.reconciling ? [{ type: "Reconciling", status: "True", ...shared }] : []),
-    ...(row.stalled ? [{ type: "Stalled", status: "True", ...shared }] : []),
-  ];
-  return datedConditions(drafts, status.conditions, timestamp(now));
 }
 
 /** The annotations that ask for something once: which values are done. */

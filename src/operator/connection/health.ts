@@ -21,6 +21,17 @@ export function healthShownBy(listed: Answer<unknown>, organizationID: string | 
   return { kind: "reachable" };
 }
 
+/** What /auth says of a key, and a refusal that named its project said better. */
+export function keyTypeShownBy(method: string, before: KeyType): KeyType {
+  if (before === "project") return before;
+  if (method === "api_key_user") return "personal";
+  return method === "api_key_org" ? "organization" : before;
+}
+
+export function isKeyRefused({ kind }: Answer<unknown>): boolean {
+  return kind === "unauthorized" || kind === "refusedOnce";
+}
+
 /** A healthy key is looked at every ten minutes; what fails, after one minute, then ever later up to ten. */
 export function probeInterval(health: Health, failedProbes: number): number {
   switch (health.kind) {

@@ -4,6 +4,7 @@ import type { Failure } from "../client/answer.ts";
 import type { ServiceClient } from "../client/client.ts";
 import type { Fare } from "../client/fare.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
+import { LastSeen } from "./last-seen.ts";
 import { changesBetween } from "./list-changes.ts";
 import { ListPace } from "./list-pace.ts";
 import { Operations } from "./operations.ts";
@@ -56,10 +57,15 @@ export class ProjectWatcher {
   readonly #pace = new ListPace();
   #wantedAfter = Number.NEGATIVE_INFINITY;
   #timer: Cancel | undefined;
+  readonly #lastSeen: LastSeen;
+  #lossTimer: Cancel | undefined;
+  /** Whether the Computes were enqueued because the project is not seen any more. */
+  #lossTold = false;
 
   constructor(options: ProjectWatcherOptions) {
     this.#options = options;
     const { client, projectID, clock, signal, wake } = options;
+    this.#lastSeen = new LastSeen(clock.monotonic());
     this.operations = new Operations({
       client,
       projectID,
@@ -84,14 +90,16 @@ export class ProjectWatcher {
     return this.#listing;
   }
 
-  /**
-   * Why there is no list to go by. One failed list after a good one is not yet worth a word: the next is tried soon,
-   * and a condition that flaps tells nobody anything. A refused key is.
-   */
+  /** Why the latest lists failed. One failure after a good list means nothing yet: the next is tried soon. */
   get failure(): Failure | undefined {
-    if (this.#failure === undefined) return undefined;
-    const passing = this.#listing !== undefined && this.#failures < 2 && this.#failure.kind !== "unauthorized";
-    return passing ? undefined : this.#failure;
+    return this.#listing !== undefined && this.#failures < 2 ? undefined : this.#failure;
+  }
+
+  /** Why nothing is seen of the project any more; `undefined`: what the newest list shows still counts. */
+  get unseen(): Failure | undefined {
+    if (!this.#isUnseen) return undefined;
+    const message = "no list of the project's endpoints has come for three refresh intervals";
+    return this.#failure ?? { kind: "unavailable", message };
   }
 
   /** What a pass over this Compute may send; it is woken when its turn comes. */
@@ -103,11 +111,13 @@ export class ProjectWatcher {
   use(uid: string, endpointID: string | undefined): void {
     this.#users.set(uid, endpointID);
     if (this.#timer === undefined) this.#schedule();
+    if (this.#lossTimer === undefined) this.#watchForLoss();
   }
 
   /** The refresh interval may have changed: the next list is due by the new one. */
   repace(): void {
     this.#schedule();
+    this.#watchForLoss();
   }
 
   leave(uid: string): void {
@@ -117,12 +127,17 @@ export class ProjectWatcher {
     this.client.leave(uid);
     if (this.#users.size > 0) return;
     this.#schedule();
+    this.#watchForLoss();
     this.#options.onUnused?.();
   }
 
-  /** Answers with a list whose request began after `after`, or has one made and wakes the Compute when it is there. */
+  /**
+   * Answers with a list whose request began after `after`, or has one made and wakes the Compute when it is there.
+   * While lists fail, none is answered: what to do next is decided on what the next one shows.
+   */
   listedAfter(after: number, uid: string): Listing | undefined {
-    if (this.#listing !== undefined && this.#listing.startedAt > after) return this.#listing;
+    const counts = this.failure === undefined && !this.#isUnseen;
+    if (counts && this.#listing !== undefined && this.#listing.startedAt > after) return this.#listing;
     this.#waiting.add(uid);
     if (after > this.#wantedAfter) {
       this.#wantedAfter = after;
@@ -145,6 +160,7 @@ export class ProjectWatcher {
 
   stop(): void {
     this.#timer?.();
+    this.#lossTimer?.();
     this.operations.stop();
   }
 
@@ -162,6 +178,27 @@ export class ProjectWatcher {
     if (this.#inFlight || this.#options.signal.aborted || this.#users.size === 0) return;
     const delay = Math.max(0, this.#nextAt() - this.#options.clock.monotonic());
     this.#timer = this.#options.clock.after(delay, () => void this.#list());
+  }
+
+  get #lostAt(): number {
+    return this.#lastSeen.lostAt(this.#options.refreshIntervalMs());
+  }
+
+  get #isUnseen(): boolean {
+    return this.#options.clock.monotonic() >= this.#lostAt;
+  }
+
+  /** Has all Computes say that they are not seen, once that is so. */
+  #watchForLoss(): void {
+    this.#lossTimer?.();
+    this.#lossTimer = undefined;
+    const { clock, signal, wake } = this.#options;
+    if (this.#lossTold || signal.aborted || this.#users.size === 0) return;
+    this.#lossTimer = clock.after(Math.max(0, this.#lostAt - clock.monotonic()), () => {
+      if (!this.#isUnseen) return this.#watchForLoss();
+      this.#lossTold = true;
+      wake(this.#everyone());
+    });
   }
 
   /** When the next list is to begin, on the monotonic clock. */
@@ -183,25 +220,29 @@ export class ProjectWatcher {
     this.#pace.begin(startedAt);
     try {
       const answer = await client.listEndpoints(projectID, signal);
-      const failedBefore = this.failure;
       if (answer.kind === "ok") {
         const before = this.#listing;
+        const wasLost = this.#lossTold;
         this.#failure = undefined;
         this.#failures = 0;
+        this.#lossTold = false;
+        this.#lastSeen.listed(clock.monotonic());
         this.#listing = { endpoints: answer.value, startedAt, endedAt: clock.monotonic() };
         for (const [id, at] of this.#written) if (at < startedAt) this.#written.delete(id);
         this.#options.onListed?.(projectID, this.#listing);
-        wake(failedBefore === undefined ? this.#concerned(before?.endpoints, answer.value) : this.#everyone());
+        wake(wasLost ? this.#everyone() : this.#concerned(before?.endpoints, answer.value));
       } else {
         this.#failure = answer;
         this.#failures += 1;
-        wake(this.failure?.kind === failedBefore?.kind ? this.#takeWaiting() : this.#everyone());
+        this.#lastSeen.failed(answer, clock.monotonic());
+        wake(this.#takeWaiting());
       }
     } catch {
       // Called off: the process is stopping.
     } finally {
       this.#inFlight = false;
       this.#schedule();
+      this.#watchForLoss();
     }
   }
 

@@ -10,9 +10,10 @@ import { ServiceClient } from "../client/client.ts";
 import type { RequestObserver } from "../client/exchange.ts";
 import type { ServiceTransport } from "../client/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type Health, healthShownBy, type KeyType, probeInterval } from "./health.ts";
+import { type Health, healthShownBy, isKeyRefused, type KeyType, keyTypeShownBy, probeInterval } from "./health.ts";
 import { projectIsGone } from "./project-gone.ts";
 import { type Listing, ProjectWatcher } from "./project-watcher.ts";
+import { Suspicion } from "./suspicion.ts";
 
 export interface SessionOptions {
   account: Account;
@@ -74,6 +75,7 @@ export class Session {
   /** Requests failed since the last probe: only another tells whether it is the service or the request. */
   #doubted = false;
   #probedAt = Number.NEGATIVE_INFINITY;
+  readonly #suspicion: Suspicion;
 
   /** The first connection that uses it comes with it: there is no budget without. */
   constructor(options: SessionOptions, connectionUID: string, terms: Terms) {
@@ -81,6 +83,7 @@ export class Session {
     this.signal = AbortSignal.any([options.signal, this.#stop.signal]);
     const { account, transport, clock, beforeWrite, observe, onBudgetWait, inHand } = options;
     this.through = accountThrough(account);
+    this.#suspicion = new Suspicion(clock, () => options.onChange());
     this.#terms.set(connectionUID, terms);
     this.budget = options.budgets.join(this.through, connectionUID, terms.limits);
     const shared = {
@@ -90,6 +93,7 @@ export class Session {
       clock,
       beforeWrite,
       onFailure: (failure: Failure) => this.#learn(failure),
+      onAccepted: () => this.#suspicion.clear("unauthorized"),
       ...(observe === undefined ? {} : { observe }),
       ...(onBudgetWait === undefined ? {} : { onBudgetWait }),
     };
@@ -166,9 +170,9 @@ export class Session {
   /** Milliseconds until the next probe is due; `undefined` while one runs, since its end is told by `onChange`. */
   probeDueIn(): number | undefined {
     if (this.#probing) return undefined;
-    if (this.#doubted) return 0;
-    const { clock } = this.#options;
-    return Math.max(0, this.#probedAt + probeInterval(this.#health, this.#failedProbes) - clock.monotonic());
+    const now = this.#options.clock.monotonic();
+    const regular = this.#probedAt + probeInterval(this.#health, this.#failedProbes);
+    return this.#doubted ? 0 : Math.max(0, Math.min(regular, this.#suspicion.confirmAt) - now);
   }
 
   /**
@@ -210,19 +214,23 @@ export class Session {
     this.#doubted = false;
     try {
       const auth = await this.#prober.auth(this.signal);
-      if (auth.kind === "unauthorized") return;
-      if (auth.kind === "ok") this.#learnKeyType(auth.value.auth_method);
+      if (isKeyRefused(auth)) return;
+      if (auth.kind === "ok") this.#keyType = keyTypeShownBy(auth.value.auth_method, this.#keyType);
       const listed = await this.#prober.listProjects(organizationID, this.signal);
-      if (listed.kind === "unauthorized") return;
+      if (isKeyRefused(listed)) return;
       if (listed.kind === "ok") this.#take(listed.value.projects);
       const refused = listed.kind === "notFound" || listed.kind === "forbidden" || listed.kind === "refused";
       this.#unlisted = refused ? listed : undefined;
-      this.#setHealth(healthShownBy(listed, organizationID));
+      const health = healthShownBy(listed, organizationID);
+      const falls = health.kind === "unreachable" && this.#health.kind === "reachable";
+      if (!falls || this.#suspicion.isConfirmed("unreachable")) this.#setHealth(health);
     } catch {
       // Called off: the session is no longer used.
     } finally {
       this.#probing = false;
-      this.#failedProbes = this.#health.kind === "reachable" ? 0 : this.#failedProbes + 1;
+      this.#suspicion.probed(this.#probedAt);
+      if (this.#health.kind === "reachable") this.#failedProbes = 0;
+      else if (!this.#suspicion.pending) this.#failedProbes += 1;
       if (!this.signal.aborted) this.#options.onChange();
     }
   }
@@ -233,14 +241,10 @@ export class Session {
     for (const { id, org_id } of projects) if (org_id !== undefined) this.#owners.set(id, org_id);
   }
 
-  #learnKeyType(method: string): void {
-    if (this.#keyType === "project") return;
-    if (method === "api_key_user") this.#keyType = "personal";
-    else if (method === "api_key_org") this.#keyType = "organization";
-  }
-
-  #learn(failure: Failure): void {
+  /** Answers what the failure counts as. */
+  #learn(failure: Failure): Failure {
     if (failure.kind === "unauthorized" && this.#health.kind !== "unauthorized") {
+      if (!this.#suspicion.isConfirmed("unauthorized")) return { kind: "refusedOnce", message: failure.message };
       this.#probedAt = this.#options.clock.monotonic();
       this.#setHealth({ kind: "unauthorized", message: failure.message });
     }
@@ -249,6 +253,7 @@ export class Session {
       this.#keyType = "project";
       this.#options.onChange();
     }
+    return failure;
   }
 
   /** A probe is brought forward, so that the connection need not be called good for ten minutes after its end. */

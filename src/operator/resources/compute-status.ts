@@ -58,7 +58,7 @@ export const computeStatus = z.object({
   conditions: conditions
     .optional()
     .describe(
-      "Ready and Synced always; Reconciling and Stalled only while they are true. All share one reason and message.",
+      "Ready and Synced always, with one message; Reconciling and Stalled only while they are true. All share one reason.",
     ),
   appliedGeneration: z
     .int()
@@ -70,7 +70,7 @@ export const computeStatus = z.object({
     .string()
     .optional()
     .describe(
-      "The compute's state in one word: Creating, Starting, Active, Idle, Updating, Moving, Restarting, Disabled, Deleting, Lost or Unknown.",
+      "The compute's state in one word: Creating, Starting, Active, Idle, Updating, Moving, Restarting, Disabled, Deleting, Lost, NotCreated while there is no endpoint, or Unknown where one cannot be seen. While the service cannot be reached, it is as last seen.",
     ),
   endpointID: z.string().optional().describe("The service's id of the endpoint (it starts with ep-)."),
   host: z.string().optional().describe("Host name to connect to."),
@@ -98,7 +98,10 @@ export const computeStatus = z.object({
       "When the compute was last active (RFC 3339), brought up to date every 15 minutes; absent before it ever was.",
     ),
   createdAt: z.string().optional().describe("When the service created the endpoint (RFC 3339)."),
-  size: z.string().optional().describe("The size for a person, for example 0.25–2 CU."),
+  size: z
+    .string()
+    .optional()
+    .describe("The size for a person, for example 0.25–2 CU; that of the spec until an endpoint was seen."),
   capacity: capacity.optional().describe("What the compute holds at its size."),
   operations: z
     .array(operation)
@@ -135,6 +138,7 @@ export type StatusOperation = NonNullable<ComputeStatus["operations"]>[number];
 
 /** What `status.state` may say; the schema leaves it open. */
 export type ComputeState =
+  | "NotCreated"
   | "Creating"
   | "Starting"
   | "Active"

@@ -1,11 +1,15 @@
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 
-/** The conditions of a Compute as one line of the table: what each says, and the reason that they share. */
+/**
+ * The conditions of a Compute as one line of the table: what each says, and the reason that they share. Ready and
+ * Synced have one message, which the others do not repeat.
+ */
 export function conditions({ status }: Compute): Record<string, string> {
   const shown = status.conditions ?? [];
   const reasons = new Set(shown.map(({ reason }) => reason));
-  const messages = new Set(shown.map(({ message }) => message));
-  if (reasons.size !== 1 || messages.size !== 1) throw new Error(`they disagree: ${JSON.stringify(shown)}`);
+  const [message, same, ...short] = shown.map((one) => one.message);
+  if (reasons.size !== 1 || message !== same || short.includes(message ?? ""))
+    throw new Error(`reasons or messages are not as they should be: ${JSON.stringify(shown)}`);
   const verdicts = shown.map(({ type, status: verdict }) => [type, verdict] as const);
   return { ...Object.fromEntries(verdicts), reason: [...reasons][0] ?? "" };
 }
@@ -14,9 +18,10 @@ export function conditions({ status }: Compute): Record<string, string> {
 export const settled = (reason: string) => ({ Ready: "True", Synced: "True", reason });
 export const inProgress = (reason: string) => ({ Ready: "False", Synced: "False", Reconciling: "True", reason });
 export const sameSpec = (reason: string) => ({ ...inProgress(reason), Synced: "True" });
+export const unseen = (reason: string) => ({ ...inProgress(reason), Synced: "Unknown" });
 export const stalled = (reason: string) => ({ Ready: "False", Synced: "False", Stalled: "True", reason });
 
-/** The message that the conditions share. */
+/** The message of Ready and Synced. */
 export function said({ status }: Compute): string {
   return status.conditions?.[0]?.message ?? "";
 }

@@ -91,16 +91,16 @@ describe.concurrent("a Compute at rest shows", () => {
     });
   });
 
-  it("Paused: nothing is sent, what it was stays, and observedGeneration stands still", async () => {
+  it("Paused: nothing is sent, Ready stays, Synced tells of an unsent change, observedGeneration stands still", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { computeUnits: { min: 1, max: 2 } });
     await shop.ready("db");
     await shop.annotate("db", "paused", "true");
-    await shop.reason("db", "Paused");
+    expect(conditions(await shop.reason("db", "Paused"))).toEqual(settled("Paused"));
     await shop.edit("db", { computeUnits: { min: 1, max: 4 } });
     const paused = await shop.until("db", "the second generation", ({ metadata }) => metadata.generation === 2);
     await shop.lists(2);
-    expect(conditions(shop.history("db").at(-1) ?? paused)).toEqual(settled("Paused"));
+    expect(conditions(shop.history("db").at(-1) ?? paused)).toEqual({ ...settled("Paused"), Synced: "False" });
     expect(shop.history("db").at(-1)?.status.observedGeneration).toBe(1);
     expect(
       shop

@@ -221,7 +221,10 @@ describe("what was sent", () => {
     const service = new ScriptedService(() => refusal(403, "no"));
     const client = clientOf(service, clock, {
       observe: (sent) => told.push(sent),
-      onFailure: (one) => failures.push(one),
+      onFailure: (one) => {
+        failures.push(one);
+        return one;
+      },
     });
     await client.getEndpoint("shop", "ep-one", forever);
     service.script = () => Promise.reject(new NoAnswer("ECONNREFUSED"));

@@ -11,7 +11,7 @@ function isReason(text: string): text is Reason {
 
 describe("conditions", () => {
   test.each(Object.keys(reasons).filter(isReason))(
-    "of %s are those of the table, all with one reason and message",
+    "of %s are those of the table, all with one reason, and with the message in Ready and Synced alone",
     (reason) => {
       const row = reasons[reason];
       const { conditions = [] } = statusAfter(shown(self, reason, "why"));
@@ -22,12 +22,34 @@ describe("conditions", () => {
         ...(row.stalled ? ["Stalled"] : []),
       ];
       expect(conditions.map(({ type }) => type)).toEqual(types);
-      expect(new Set(conditions.map((condition) => `${condition.reason} ${condition.message}`))).toEqual(
-        new Set([`${reason} why`]),
-      );
+      expect(new Set(conditions.map((condition) => condition.reason))).toEqual(new Set([reason]));
+      expect(conditions.filter(({ message }) => message === "why").map(({ type }) => type)).toEqual([
+        "Ready",
+        "Synced",
+      ]);
       expect(conditions.slice(2).every(({ status }) => status === "True")).toBe(true);
     },
   );
+
+  test.each<[Reason, boolean | undefined, string]>([
+    ["ServiceUnavailable", undefined, "Unknown"],
+    ["RateLimited", undefined, "Unknown"],
+    ["Unauthorized", undefined, "Unknown"],
+    ["Forbidden", undefined, "Unknown"],
+    ["ConnectionNotFound", undefined, "Unknown"],
+    ["ConnectionNotReady", undefined, "Unknown"],
+    ["ProjectNotFound", undefined, "Unknown"],
+    ["ServiceUnavailable", false, "False"],
+    ["ServiceUnavailable", true, "True"],
+    ["Paused", undefined, "Unknown"],
+    ["Paused", false, "False"],
+    ["Paused", true, "True"],
+    ["Active", undefined, "True"],
+    ["Conflict", undefined, "False"],
+  ])("have Synced as it was seen: %s where the endpoint is as declared: %s", (reason, compared, synced) => {
+    const settled = after(active());
+    expect(conditionOf(statusAfter(shown(settled, reason, ""), { compared }), "Synced")?.status).toBe(synced);
+  });
 
   test("are dated when their status changes, not when their reason does", () => {
     const settled = after(active());
@@ -43,7 +65,7 @@ describe("conditions", () => {
     });
   });
 
-  test("stay as they were while paused, and observedGeneration stands still", () => {
+  test("have Ready as it was while paused, and observedGeneration stands still", () => {
     const settled = after(active());
     const edited = { ...settled, metadata: { ...settled.metadata, generation: 2 } };
     const status = statusAfter(shown(edited, "Paused", "paused"));

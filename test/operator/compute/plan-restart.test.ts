@@ -76,6 +76,7 @@ describe("the annotation restartedAt", () => {
       endpoint: madeBy(fresh),
       absent: false,
       answers: true,
+      compared: true,
       operations: [],
       through: "here",
       binding: undefined,

@@ -7,41 +7,41 @@ test("reason → Ready, Synced, Reconciling, Stalled, next look", () => {
     [
       reason.padEnd(19),
       ready.padEnd(5),
-      synced.padEnd(5),
+      synced.padEnd(8),
       reconciling ? "reconciling" : stalled ? "stalled" : "-",
       look,
     ].join(" "),
   );
   expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
     "
-    Active              True  True  - refresh
-    Idle                True  True  - refresh
-    Disabled            True  True  - refresh
-    Drifted             True  False - refresh
-    Creating            False False reconciling progress
-    Starting            False True  reconciling progress
-    Updating            False False reconciling progress
-    Moving              False False reconciling progress
-    Restarting          False True  reconciling progress
-    Deleting            False False reconciling progress
-    ProjectBusy         False False reconciling backoff
-    RateLimited         False False reconciling backoff
-    ServiceUnavailable  False False reconciling backoff
-    CreateUnknown       False False reconciling backoff
-    Unauthorized        False False reconciling slow
-    Forbidden           False False reconciling patient
-    ConnectionNotFound  False False reconciling slow
-    ConnectionNotReady  False False reconciling slow
-    ProjectNotFound     False False reconciling patient
-    BranchNotFound      False False reconciling patient
-    PrimaryExists       False False stalled slow
-    AdoptionRefused     False False stalled slow
-    Conflict            False False stalled slow
-    Rejected            False False stalled slow
-    OperationFailed     False False reconciling slow
-    EndpointLost        False False reconciling progress
-    MassLoss            False False stalled slow
-    Paused              kept  kept  - refresh
+    Active              True  True     - refresh
+    Idle                True  True     - refresh
+    Disabled            True  True     - refresh
+    Drifted             True  False    - refresh
+    Creating            False False    reconciling progress
+    Starting            False True     reconciling progress
+    Updating            False False    reconciling progress
+    Moving              False False    reconciling progress
+    Restarting          False True     reconciling progress
+    Deleting            False False    reconciling progress
+    ProjectBusy         False False    reconciling backoff
+    RateLimited         False compared reconciling backoff
+    ServiceUnavailable  False compared reconciling backoff
+    CreateUnknown       False False    reconciling backoff
+    Unauthorized        False compared reconciling slow
+    Forbidden           False compared reconciling patient
+    ConnectionNotFound  False compared reconciling slow
+    ConnectionNotReady  False compared reconciling slow
+    ProjectNotFound     False compared reconciling patient
+    BranchNotFound      False False    reconciling patient
+    PrimaryExists       False False    stalled slow
+    AdoptionRefused     False False    stalled slow
+    Conflict            False False    stalled slow
+    Rejected            False False    stalled slow
+    OperationFailed     False False    reconciling slow
+    EndpointLost        False False    reconciling progress
+    MassLoss            False False    stalled slow
+    Paused              kept  compared - refresh
     "
   `);
 });

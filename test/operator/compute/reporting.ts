@@ -12,6 +12,7 @@ export function seen(fields: Partial<Seen> = {}): Seen {
   return {
     absent: shownEndpoint === undefined,
     answers: true,
+    compared: true,
     operations: [],
     through: "here",
     binding: undefined,

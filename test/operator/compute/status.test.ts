@@ -2,8 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { shown, unchanged } from "../../../src/operator/compute/outcome.ts";
 import { type Reason } from "../../../src/operator/compute/reasons.ts";
-import { nextStatus, poolerHost, sizeInWords, stateOf } from "../../../src/operator/compute/status.ts";
-import { endpoint, operation } from "../../support/builders.ts";
+import { stateSeen } from "../../../src/operator/compute/status/state.ts";
+import { nextStatus, poolerHost, sizeInWords } from "../../../src/operator/compute/status.ts";
+import type { Compute } from "../../../src/operator/resources/compute.ts";
+import { compute, createMark, endpoint, operation } from "../../support/builders.ts";
 import { active, after, full, minute, noon, seen, self, statusAfter } from "./reporting.ts";
 
 test("a status shows what the console would", () => {
@@ -100,6 +102,19 @@ describe("sizes", () => {
     expect(unknown).not.toHaveProperty("capacity");
     expect(unknown).not.toHaveProperty("size");
   });
+
+  test("are those of the spec until an endpoint was seen, and then what was last seen", () => {
+    const spec = { computeUnits: { min: 1, max: 4 } };
+    const blind = { endpoint: undefined, absent: false };
+    expect(statusAfter(shown(compute({ spec }), "PrimaryExists", ""), { endpoint: undefined }).size).toBe("1–4 CU");
+    expect(statusAfter(shown(compute({ spec }), "Unauthorized", ""), blind).size).toBe("1–4 CU");
+    expect(statusAfter(shown(compute(), "Unauthorized", ""), blind)).not.toHaveProperty("size");
+    const settled = after(active(compute({ linked: "ep-one", spec })));
+    expect(settled.status.size).toBe("0.25–2 CU");
+    expect(statusAfter(shown(settled, "Unauthorized", ""), blind).size).toBe("0.25–2 CU");
+    expect(statusAfter(shown(settled, "EndpointLost", ""), { endpoint: undefined }).size).toBe("0.25–2 CU");
+    expect(statusAfter(active(compute({ linked: "ep-one", spec })), { endpoint: endpoint() }).size).toBe("1–4 CU");
+  });
 });
 
 test("the pooled host is told only where the host begins with the id", () => {
@@ -123,30 +138,54 @@ describe("the state in one word", () => {
     ["Unknown", { current_state: "a state of next year" }, "Active"],
     ["Active", {}, "ServiceUnavailable"],
   ])("is %s for %j (%s)", (state, fields, reason) => {
-    expect(stateOf(endpoint(fields), reason, false)).toBe(state);
-    expect(stateOf(endpoint(fields), reason, true)).toBe("Deleting");
+    const outcome = (of: Compute) => (reason === undefined ? unchanged(of) : shown(of, reason, ""));
+    expect(stateSeen(endpoint(fields), outcome(self))).toBe(state);
+    expect(stateSeen(endpoint(fields), outcome(compute({ linked: "ep-one", deleting: true })))).toBe("Deleting");
   });
 
   test.each<[string, Reason]>([
     ["Lost", "EndpointLost"],
     ["Lost", "MassLoss"],
-    ["Creating", "CreateUnknown"],
-    ["Creating", "ProjectBusy"],
-    ["Unknown", "PrimaryExists"],
-  ])("is %s where there is no endpoint (%s)", (state, reason) => {
+    ["Lost", "AdoptionRefused"],
+    ["Unknown", "Paused"],
+  ])("is %s where lists lack the endpoint (%s)", (state, reason) => {
     expect(statusAfter(shown(self, reason, ""), { endpoint: undefined }).state).toBe(state);
   });
 
-  test("is Unknown, and no longer as last seen, while nothing can be seen", () => {
+  test.each<[string, Reason, Parameters<typeof compute>[0]]>([
+    ["NotCreated", "PrimaryExists", {}],
+    ["NotCreated", "AdoptionRefused", {}],
+    ["NotCreated", "Creating", {}],
+    ["NotCreated", "ProjectBusy", {}],
+    ["NotCreated", "Paused", {}],
+    ["Creating", "CreateUnknown", { annotations: { pendingCreate: createMark() } }],
+    ["Deleting", "Deleting", { deleting: true }],
+  ])("is %s where there is no endpoint (%s), whether or not the service is seen", (state, reason, fields) => {
+    for (const absent of [true, false]) {
+      const status = statusAfter(shown(compute(fields), reason, ""), { endpoint: undefined, absent });
+      expect(status.state).toBe(state);
+    }
+  });
+
+  test("stays as last seen while nothing can be seen, and so does all else", () => {
     const settled = after(active());
     const blind = { endpoint: undefined, absent: false, through: undefined };
-    const status = statusAfter(shown(settled, "Unauthorized", "no"), blind);
-    expect(status).toMatchObject({
-      state: "Unknown",
-      host: "ep-one.aws-us-east-2.example.com",
-      observedThrough: "here",
-    });
-    expect(status).not.toHaveProperty("currentState");
+    const { conditions: _, ...status } = statusAfter(shown(settled, "Unauthorized", "no"), blind);
+    const { conditions: __, ...before } = settled.status;
+    expect(status).toEqual(before);
+  });
+
+  test("is Unknown where an endpoint is linked that no status tells of, and none can be seen", () => {
+    const restored = compute({ annotations: { endpointID: "ep-one" } });
+    expect(statusAfter(shown(restored, "Unauthorized", "no"), { endpoint: undefined, absent: false }).state).toBe(
+      "Unknown",
+    );
+  });
+
+  test("shows nothing of an endpoint that is another's", () => {
+    const foreign = { ...shown(after(active()), "Conflict", ""), foreign: true } as const;
+    const status = statusAfter(foreign, { endpoint: undefined });
+    expect([status.state, status.host, status.size]).toEqual(["NotCreated", undefined, undefined]);
   });
 
   test("stays Lost while the create in the place of the lost endpoint is refused", () => {

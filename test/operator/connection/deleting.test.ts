@@ -76,6 +76,8 @@ describe("a deletion that waits", () => {
     world.remove(`${ours}/serviceconnections/default`);
     await world.cluster.clock.advance(700_000);
     await world.pass();
+    await world.cluster.clock.advance(5000);
+    await world.pass();
     expect(ready(world)).toMatch(/^Deletion waits for .* db\..* The service refuses the API key: revoked\./);
   });
 

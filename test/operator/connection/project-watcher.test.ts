@@ -133,30 +133,81 @@ describe("what a list shows wakes", () => {
 });
 
 describe("a list that fails", () => {
-  test("after a good one is not told until the next fails too, and is told off when one succeeds", async () => {
-    const { clock, service, watcher, news } = watching();
-    watcher.use("a", undefined);
+  test("after a good one changes nothing: for three refresh intervals what that showed counts", async () => {
+    const { clock, service, watcher, news } = watching([endpoint()]);
+    watcher.use("a", "ep-one");
     await clock.advance(0);
     news();
     service.script = () => refusal(500);
+    await clock.advance(3 * refreshMs - 1);
+    expect([watcher.unseen, news()]).toEqual([undefined, []]);
+    await clock.advance(1);
+    expect([watcher.unseen?.kind, news()]).toEqual(["unavailable", ["a"]]);
+    await clock.advance(3 * refreshMs);
+    expect(news()).toEqual([]);
+    service.script = () => json(200, { endpoints: [endpoint()] });
     await clock.advance(refreshMs);
-    expect([watcher.failure, news()]).toEqual([undefined, []]);
+    expect([watcher.unseen, watcher.failure, news()]).toEqual([undefined, undefined, ["a"]]);
+    service.script = () => refusal(500);
+    await clock.advance(3 * refreshMs);
+    expect(news()).toEqual(["a"]);
+  });
+
+  test("is told by a failure the second time, for who has nothing to keep, and lets nobody plan on the old list", async () => {
+    const { clock, service, watcher } = watching([endpoint()]);
+    watcher.use("a", "ep-one");
+    await clock.advance(0);
+    service.script = () => refusal(500);
+    await clock.advance(refreshMs);
+    expect([watcher.failure, watcher.listedAfter(-1, "a")?.endpoints.length]).toEqual([undefined, 1]);
     await clock.advance(1000);
-    expect([watcher.failure?.kind, news()]).toEqual(["unavailable", ["a"]]);
-    service.script = () => json(200, { endpoints: [] });
-    await clock.advance(2000);
-    expect([watcher.failure, news()]).toEqual([undefined, ["a"]]);
+    expect([watcher.failure?.kind, watcher.listedAfter(-1, "a")]).toEqual(["unavailable", undefined]);
+  });
+
+  test("is seen no more three intervals after the last list also where none has failed: it waits for an answer", async () => {
+    const { clock, service, watcher, news } = watching([endpoint()]);
+    watcher.use("a", "ep-one");
+    await clock.advance(0);
+    news();
+    service.script = () => new Promise(() => {});
+    await clock.advance(3 * refreshMs);
+    expect([watcher.unseen?.kind, news()]).toEqual(["unavailable", ["a"]]);
+  });
+
+  test("is seen no more three intervals after the first try where there never was a list", async () => {
+    const { clock, service, watcher } = watching();
+    service.script = () => refusal(500);
+    watcher.use("a", undefined);
+    await clock.advance(0);
+    expect([watcher.failure?.kind, watcher.unseen]).toEqual(["unavailable", undefined]);
+    await clock.advance(3 * refreshMs);
+    expect(watcher.unseen?.kind).toBe("unavailable");
   });
 
   test.each([
-    ["the first ever", refusal(500), "unavailable"],
-    ["for a refused key", refusal(401), "unauthorized"],
-  ])("is told at once where it is %s", async (_, answer, kind) => {
-    const { clock, service, watcher } = watching();
-    service.script = () => answer;
-    watcher.use("a", undefined);
+    ["project not found", gone()],
+    ["a key without the right", refusal(403, "no")],
+  ])("by a refusal (%s) counts once another says the same five seconds later", async (_, answer) => {
+    const { clock, service, watcher, news } = watching([endpoint()]);
+    watcher.use("a", "ep-one");
     await clock.advance(0);
-    expect(watcher.failure?.kind).toBe(kind);
+    news();
+    service.script = () => answer;
+    await clock.advance(refreshMs + 3000);
+    expect([watcher.unseen, news()]).toEqual([undefined, []]);
+    await clock.advance(4000);
+    expect([watcher.unseen?.kind === undefined, news()]).toEqual([false, ["a"]]);
+  });
+
+  test("is told after three minutes however seldom the project is listed", async () => {
+    const { clock, service, watcher, news } = watching([endpoint()], 24 * 3_600_000);
+    watcher.use("a", "ep-one");
+    await clock.advance(0);
+    news();
+    service.script = () => refusal(500);
+    watcher.listedAfter(clock.monotonic(), "nobody");
+    await clock.advance(182_000);
+    expect([watcher.unseen?.kind, news().includes("a")]).toEqual(["unavailable", true]);
   });
 
   test("is tried again ever later, up to the refresh interval, and never in a hot loop", async () => {

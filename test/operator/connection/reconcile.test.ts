@@ -47,8 +47,10 @@ describe("a ServiceConnection", () => {
     ["Unauthorized", 401],
     ["Unreachable", 500],
   ])("is %s where the service answers %i", async (reason, code) => {
-    const { pass, service, status } = setUp();
+    const { pass, service, status, cluster } = setUp();
     service.script = () => refusal(code, "bad");
+    await pass();
+    await cluster.clock.advance(5000);
     await pass();
     expect(conditionOf(status() ?? {}, "Ready")).toMatchObject({ status: "False", reason });
   });
@@ -60,6 +62,8 @@ test("the log has one line for each turn of a connection, a warning where it can
   await pass();
   service.script = () => refusal(401, "revoked");
   await cluster.clock.advance(700_000);
+  await pass();
+  await cluster.clock.advance(5000);
   await pass();
   restart();
   await pass();

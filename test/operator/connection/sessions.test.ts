@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newAuthority } from "../../support/authority.ts";
 import { apiKeySecret, connection } from "../../support/connections.ts";
-import { json, refusal } from "../../support/scripted-service.ts";
 import { setUp } from "./joined.ts";
 
 const minute = 60_000;
@@ -182,59 +181,5 @@ describe("what a Compute sees of its connection", () => {
     const { view, probed } = setUp({ connections: [connection({ deleting: true, guarded: false })] });
     await probed();
     expect(view()).toMatchObject({ kind: "open", terminating: true });
-  });
-});
-
-describe("a refused key", () => {
-  async function refused() {
-    const all = setUp();
-    all.answers["/auth"] = () => refusal(401, "bad key");
-    const session = await all.probed();
-    return { ...all, session };
-  }
-
-  test("is told to all, and nothing more is sent with it", async () => {
-    const { view, session, service, woken } = await refused();
-    expect(view()).toMatchObject({
-      kind: "closed",
-      reason: "Unauthorized",
-      message: expect.stringContaining("bad key"),
-    });
-    expect(woken).toContain("connection-1");
-    const asked = service.requests.length;
-    const { signal } = session;
-    expect((await session.client.listEndpoints("shop", signal)).kind).toBe("unauthorized");
-    expect((await session.client.deleteEndpoint("shop", "ep-one", signal)).kind).toBe("unauthorized");
-    expect(service.requests).toHaveLength(asked);
-  });
-
-  test("is probed ever more slowly, from a minute up to ten", async () => {
-    const { session, clock } = await refused();
-    const waits = [];
-    for (let n = 0; n < 6; n += 1) {
-      const due = session.probeDueIn() ?? 0;
-      waits.push(due / minute);
-      await clock.advance(due);
-      session.probe();
-      await clock.settle();
-    }
-    expect(waits).toEqual([1, 2, 4, 8, 10, 10]);
-  });
-
-  test("lets nothing else out while the probe is on its way", async () => {
-    const { session, clock, service, answers } = await refused();
-    let answer = () => {};
-    answers["/auth"] = () =>
-      new Promise((resolve) => {
-        answer = () => resolve(json(200, { account_id: "acc", auth_method: "api_key_user" }));
-      });
-    await clock.advance(minute);
-    session.probe();
-    await clock.settle();
-    expect((await session.client.listEndpoints("shop", session.signal)).kind).toBe("unauthorized");
-    expect(service.count("/endpoints")).toBe(0);
-    answer();
-    await clock.settle();
-    expect((await session.client.listEndpoints("shop", session.signal)).kind).toBe("ok");
   });
 });

@@ -27,6 +27,8 @@ describe("the status of a connection that shards share", () => {
     world.service.script = () => refusal(401);
     await world.cluster.clock.advance(700_000);
     await world.pass();
+    await world.cluster.clock.advance(5000);
+    await world.pass();
     expect(says(world)).toContain("The service refuses the API key");
   });
 });

@@ -9,6 +9,7 @@ import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
 import { ShardGuard } from "./shard-guard.ts";
+import { SightGuard } from "./sight-guard.ts";
 
 /** How long before a Compute's end its operator last looked for its endpoints, at most: a refresh, if it was paused. */
 const lastLookMs = 35_000;
@@ -27,6 +28,7 @@ export class Promises {
   readonly #restarts: RestartGuard;
   readonly #lists: ListGuard;
   readonly #deletions: DeletionGuard;
+  readonly #sights: SightGuard;
 
   constructor({ clock, services, namesShown }: { clock: Clock; services: Services; namesShown: boolean }) {
     this.#clock = clock;
@@ -40,6 +42,7 @@ export class Promises {
       report,
     );
     this.#lists = new ListGuard(report);
+    this.#sights = new SightGuard({ allShown: namesShown }, report);
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) ||
       (!this.#namesShown && (this.register.unmarked.has(uid) || this.register.unproved.has(uid)));
@@ -100,6 +103,12 @@ export class Promises {
   /** A complete list of a project's endpoints reached a process. */
   listed(process: string, service: string, project: string, begunAt: number): void {
     this.#lists.listed(process, service, project, begunAt);
+    this.#sights.listed(process, project, this.#clock.monotonic());
+  }
+
+  /** The service refused the key of a process. */
+  refused(process: string): void {
+    this.#sights.refused(process, this.#clock.monotonic());
   }
 
   carriedOut(write: ServiceWrite): void {
@@ -132,6 +141,7 @@ export class Promises {
   clusterWritten(write: ClusterWrite): void {
     this.#restarts.clusterWritten(write);
     this.#deletions.clusterWritten(write);
+    this.#sights.clusterWritten(write);
     this.shards.clusterWritten(write);
   }
 

@@ -1,6 +1,6 @@
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
-import { annotationOf, conditionOf, statusOf } from "./computes.ts";
+import { annotationOf, conditionOf, createMarkOf, isDeleting, linkedID, statusOf } from "./computes.ts";
 import type { Scene } from "./judge.ts";
 
 /** What statuses say that is not so, once everybody has had the time to see it. */
@@ -13,7 +13,15 @@ function untrue(compute: KubeObject, { endpoints }: Scene): string[] {
   const { name } = compute.metadata;
   const status = statusOf(compute);
   const endpoint = endpoints.find(({ id }) => id === status["endpointID"]);
-  if (conditionOf(compute, "Ready")?.status !== "True" || endpoint === undefined) return [];
+  const ready = conditionOf(compute, "Ready");
+  if (ready !== undefined && linkedID(compute) === undefined && createMarkOf(compute) === undefined) {
+    const state = isDeleting(compute) ? "Deleting" : "NotCreated";
+    return status["state"] === state ? [] : [`${name} has no endpoint and says ${String(status["state"])}`];
+  }
+  if (ready?.status !== "True" || endpoint === undefined) return [];
+  const synced = conditionOf(compute, "Synced")?.status;
+  if (synced !== (ready.reason === "Drifted" ? "False" : "True"))
+    return [`${name} is ready (${String(ready.reason)}) and says Synced ${String(synced)}`];
   const wrong = fieldsOf(endpoint)
     // Not every service shows all of them.
     .filter(([field, truth]) => status[field] !== undefined && status[field] !== truth)

@@ -124,6 +124,7 @@ export class Witness {
     const { method, path, baseURL } = request;
     const told = retryAfterMs !== undefined && (status === 429 || status === 503);
     if (told) this.#budgets.toldToWait(process, accountOf(request), retryAfterMs);
+    if (status === 401) this.#options.promises.refused(process);
     const [, project] = /^\/projects\/([^/]+)\/endpoints$/.exec(path) ?? [];
     if (own && method === "GET" && status === 200 && project !== undefined)
       this.#options.promises.listed(process, baseURL, project, sentAt);

@@ -13,6 +13,11 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
         reason: "Unauthorized",
         message: `The service refused the API key (${said}). Put a valid one into the Secret of the ServiceConnection.`,
       };
+    case "refusedOnce":
+      return {
+        reason: "ServiceUnavailable",
+        message: `The service refused the API key once (${said}). It is asked again before that counts.`,
+      };
     case "forbidden":
       return {
         reason: "Forbidden",
