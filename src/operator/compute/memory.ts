@@ -8,6 +8,8 @@ import type { Reason } from "./reasons.ts";
  * Times on the monotonic clock, in milliseconds.
  */
 export interface Memory {
+  /** When this process first saw the Compute. */
+  seenSince: number;
   /** A list counts only if its request began after this: the last write ended then, or something was lost sight of. */
   listsCountAfter: number;
   /** The mark of a create, and the first list since that lacks the endpoint. */
@@ -63,6 +65,7 @@ export interface Memory {
 
 export function newMemory(now: number): Memory {
   return {
+    seenSince: now,
     listsCountAfter: now,
     answeredDeletes: new Map(),
     corrections: [],

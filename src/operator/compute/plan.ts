@@ -1,5 +1,5 @@
 import { planDeletion } from "./finalize.ts";
-import { annotation, generationOf, type List, type View } from "./observe/view.ts";
+import { annotation, generationOf, type List, shownReason, type View } from "./observe/view.ts";
 import { adoption, creation } from "./plan/absent.ts";
 import {
   changes,
@@ -45,10 +45,20 @@ export function plan(view: View): Step {
     case "awaited":
       return putBack(view) ?? hold(sight.lookInMs);
     case "blocked":
-      return putBack(view) ?? { step: "wait", reason: sight.reason, message: sight.message };
+      return comesTogether(view) ?? putBack(view) ?? { step: "wait", reason: sight.reason, message: sight.message };
     case "listed":
       return heldBack(livingStep(view, sight.list), view);
   }
+}
+
+/** How long a new Compute waits for its connection before it reports that there is none, in milliseconds. */
+const togetherMs = 2000;
+
+/** kubectl apply makes a Compute before its connection where both are in one command: that is no trouble yet. */
+function comesTogether({ compute, sight, memory, now }: View): Step | undefined {
+  if (sight.kind !== "blocked" || sight.reason !== "ConnectionNotFound") return undefined;
+  const leftMs = memory.seenSince + togetherMs - now;
+  return leftMs > 0 && shownReason(compute) === undefined ? hold(leftMs) : undefined;
 }
 
 /** Nothing is sent to the service. Finalizer and link are put back all the same, or a deletion would not wait. */
