@@ -48,19 +48,22 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
     stdin: process.stdin,
     stdoutTerminal: process.stdout.isTTY,
   };
-  const command = commands[name];
-  if (command) return (await command.load())(args, ports);
+  const asked = name === "help" ? args[0] : undefined;
+  const command = commands[asked ?? name];
+  if (command) return (await command.load())(asked === undefined ? args : ["--help"], ports);
   const list = Object.entries(commands).map(([known, { summary }]) => `  ${known.padEnd(10)}${summary}`);
-  const usage = `Usage: compute-operator COMMAND [flags]\n\n${list.join("\n")}\n\nCOMMAND --help shows its flags; --version the version.`;
+  const usage = `Usage: compute-operator COMMAND [flags]\n\n${list.join("\n")}\n\nhelp COMMAND, or COMMAND --help, shows its flags; --version the version.`;
   if (name === "--version") {
     ports.stdout(`compute-operator ${manifest.version}`);
     return 0;
   }
-  if (name === "--help" || name === "-h" || name === "help") {
+  if (name === "--help" || name === "-h" || (name === "help" && asked === undefined)) {
     ports.stdout(usage);
     return 0;
   }
-  ports.stderr(name === "" ? usage : `compute-operator: there is no command ${JSON.stringify(name)}\n\n${usage}`);
+  ports.stderr(
+    name === "" ? usage : `compute-operator: there is no command ${JSON.stringify(asked ?? name)}\n\n${usage}`,
+  );
   return 1;
 }
 

@@ -35,10 +35,13 @@ export function accountFor(
   const key = givenKey(given);
   const connection = find(connections, metadata.namespace, spec.connectionRef.name);
   if (connection === undefined) {
-    if (key !== undefined) return { account: { baseURL: givenBaseURL(given), key }, connection: undefined };
-    return {
-      problem: `${label}: spec.connectionRef.name: there is no ServiceConnection "${spec.connectionRef.name}" in these manifests. Add it and its Secret, or set ${keyVariable} (and --base-url)`,
-    };
+    const missing = `${label}: spec.connectionRef.name: there is no ServiceConnection "${spec.connectionRef.name}" in these manifests`;
+    // The manifest is for a service that nobody has named: a default would be another one.
+    if (key === undefined || given.baseURL === undefined) {
+      const instead = `set --base-url (the public service is ${publicServicePattern}) and ${keyVariable}`;
+      return { problem: `${missing}. Add it and its Secret, or ${instead}` };
+    }
+    return { account: { baseURL: givenBaseURL(given), key }, connection: undefined };
   }
   const { object } = connection;
   const named = normalisedBaseURL(object.spec.baseURL) ?? object.spec.baseURL;

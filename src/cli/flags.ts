@@ -4,7 +4,8 @@ import { duration } from "../operator/flags.ts";
 import { CommandProblem } from "./problem.ts";
 
 const connectionHelp = `The service is reached through the ServiceConnection and Secret that the manifests hold. Where they do not:
-  --base-url URL        base URL of the service (default ${publicServicePattern})
+  --base-url URL        base URL of the service; needed where the manifests hold no ServiceConnection
+                        (the public service is ${publicServicePattern})
   COMPUTE_OPERATOR_API_KEY   environment variable with the API key; it is sent to --base-url alone, never to an
                         address that only a manifest names`;
 

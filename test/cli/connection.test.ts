@@ -11,7 +11,7 @@ describe("the connection", () => {
     [
       "is missing",
       compute("a"),
-      `a.yaml:1: Compute shop/a: spec.connectionRef.name: there is no ServiceConnection "default" in these manifests. Add it and its Secret, or set COMPUTE_OPERATOR_API_KEY (and --base-url)`,
+      `a.yaml:1: Compute shop/a: spec.connectionRef.name: there is no ServiceConnection "default" in these manifests. Add it and its Secret, or set --base-url (the public service is https://console.neon.tech/api/v2) and COMPUTE_OPERATOR_API_KEY`,
     ],
     [
       "has no Secret",
@@ -103,6 +103,32 @@ describe("the connection", () => {
     const run = await stage.run("plan", ["-f", "-", "--base-url", baseURL], compute("a"));
     expect(run).toMatchObject({ status: 2, out: expect.stringContaining("+ shop/a  create") });
   });
+
+  test.each(["plan", "apply"] as const)(
+    "is never taken for the public service by %s where it is missing",
+    async (name) => {
+      using stage = new Stage();
+      stage.env = env;
+      const asked: string[] = [];
+      stage.fate = ({ baseURL: to }) => {
+        asked.push(to);
+        return "answered";
+      };
+      const run = await stage.run(name, [
+        "-f",
+        stage.file("a.yaml", compute("a")),
+        ...(name === "apply" ? ["--yes"] : []),
+      ]);
+      expect(run).toMatchObject({
+        status: 1,
+        out: "",
+        err: expect.stringContaining(
+          'there is no ServiceConnection "default" in these manifests. Add it and its Secret',
+        ),
+      });
+      expect(asked).toEqual([]);
+    },
+  );
 
   test("takes the key from the environment for its own base URL only where that is named on the command line", async () => {
     using stage = new Stage();
