@@ -10,6 +10,8 @@ test("a key that the service refuses, and one that it accepts again, is an event
   service.script = () => refusal(401, "revoked");
   await cluster.clock.advance(700_000);
   await pass();
+  await cluster.clock.advance(5000);
+  await pass();
   await pass();
   const refused =
     "ServiceConnection default Unauthorized: The service refuses the API key: revoked. Put a valid one into the Secret; until then nothing is sent but a slow probe.";
