@@ -78,6 +78,7 @@ const scripts: Readonly<Record<string, string>> = {
   simulate: "test/simulation/seeds.test.ts",
   soak: "test/soak/figures.test.ts",
   bench: "test/bench/figures.test.ts",
+  clients: "test/service/vendor/every-call.verify.test.ts",
   dashboard: "test/deploy/dashboard.test.ts",
   mutants: "test/mutants/mutants.test.ts",
   screenshots: "test/service/console/console.browser.verify.test.ts",

@@ -46,6 +46,13 @@ export const longRuns: readonly LongRun[] = [
     shows: "small mistakes in the operator's code, one at a time, are caught by a test: [mutants.md](mutants.md)",
     summary: /^mutants: (.*)$/,
   },
+  {
+    name: "clients",
+    script: "clients",
+    flags: [],
+    shows: "Python's client of the public service works against ours, unmodified",
+    summary: /^clients: (.*)$/,
+  },
   { name: "bench", script: "bench", flags: [], shows: "latency, endpoint lists and fairness are below their limits" },
 ];
 

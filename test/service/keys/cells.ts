@@ -117,7 +117,8 @@ function personalOf(caller: CallerName): string {
   return caller === "personal (member)" ? keys.bob : keys.ana;
 }
 
-function bodyOf(route: Route, caller: CallerName, target: Target): unknown {
+/** The body of a request that succeeds. */
+export function bodyOf(route: Route, caller: CallerName, target: Target): unknown {
   switch (route.operationId) {
     case "createApiKey":
     case "createOrgApiKey":

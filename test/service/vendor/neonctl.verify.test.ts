@@ -1,0 +1,114 @@
+import { execFile } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { ListeningShop } from "../support/listening.ts";
+import { keys, project } from "../support/shop.ts";
+import { PublicApi } from "./public-api.ts";
+
+const cli = join(dirname(createRequire(import.meta.url).resolve("neonctl/package.json")), "..", ".bin", "neonctl");
+
+let shop: ListeningShop;
+let directory: ReturnType<typeof temporaryDirectory>;
+beforeAll(async () => {
+  shop = await ListeningShop.start({ timeScale: 1000, rateLimits: { perMinute: 1e6, perSecondAndRoute: 1e6 } });
+  directory = temporaryDirectory("neonctl");
+});
+afterAll(async () => {
+  directory.remove();
+  await shop[Symbol.asyncDispose]();
+});
+
+/** Runs the vendor's command line as a person would; answers what it printed, and rejects where it fails. */
+function neonctl(...args: string[]): Promise<string> {
+  const everywhere = ["--api-host", shop.baseURL, "--no-analytics", "--no-color", "--config-dir", directory.path];
+  const options = {
+    cwd: directory.path,
+    env: { PATH: process.env["PATH"], HOME: directory.path, NEON_API_KEY: keys.ana, CI: "1" },
+  };
+  return new Promise((resolve, reject) => {
+    execFile(cli, [...args, "--output", "json", ...everywhere], options, (error, stdout, stderr) => {
+      if (error) reject(new Error(`neonctl ${args.join(" ")}: ${stderr || stdout}`));
+      else resolve(stdout);
+    });
+  });
+}
+
+/** One session, in order: each command, and what its output must hold. */
+const session: readonly (readonly [command: string, output: string])[] = [
+  ["me", "ana@example.com"],
+  ["orgs list", "org-shop"],
+  ["projects list", project],
+  ["projects list --org-id org-shop", project],
+  [`projects get ${project}`, '"name": "shop"'],
+  ["projects create --name app --org-id org-shop --cu 0.5-2 --database stock --role app", "/stock?sslmode=require"],
+  [`projects update ${project} --cu 1-2`, '"autoscaling_limit_max_cu": 2'],
+  ["branches list", "br-aged-salad-637688"],
+  ["branches create --name dev", '"name": "dev"'],
+  ["branches create --name short --expires-at 2999-01-01T00:00:00Z", "2999-01-01T00:00:00"],
+  ["branches create --name bare --no-compute", '"name": "bare"'],
+  ["branches create --name reading --type read_only --parent preview", "read_only"],
+  ["branches create --name sized --cu 2 --suspend-timeout 600", '"suspend_timeout_seconds": 600'],
+  ["branches create --name plan --schema-only", "schema-only"],
+  ["branches get dev", '"name": "dev"'],
+  ["branches rename dev devel", '"name": "devel"'],
+  ["branches add-compute devel --type read_only --cu 0.25-1", '"autoscaling_limit_max_cu": 1'],
+  ["branches set-expiration devel --expires-at 2999-01-01T00:00:00Z", "2999-01-01T00:00:00"],
+  ["branches set-expiration devel", '"name": "devel"'],
+  ["branches set-default devel", '"default": true'],
+  ["branches set-default main", '"default": true'],
+  ["branches reset devel --parent", '"last_reset_at"'],
+  ["branches restore devel main --preserve-under-name before", '"last_reset_at"'],
+  ["branches delete bare", '"name": "bare"'],
+  ["connection-string devel", "postgresql://neondb_owner:npg_"],
+  ["connection-string main --pooled --prisma --role-name neondb_owner --database-name neondb", "-pooler."],
+  ["databases list", "neondb"],
+  ["databases create --name stock", '"name": "stock"'],
+  ["databases delete stock", '"name": "stock"'],
+  ["roles list", "neondb_owner"],
+  ["roles create --name app", '"password": "npg_'],
+  ["roles create --name crowd --no-login", '"name": "crowd"'],
+  ["roles delete app", '"name": "app"'],
+  ["operations list", "start_compute"],
+  ["ip-allow add 10.0.0.1", "10.0.0.1"],
+  ["ip-allow list", "10.0.0.1"],
+  ["ip-allow remove 10.0.0.1", project],
+  ["api-keys create --name second", '"key"'],
+  ["api-keys list", "second"],
+  ["api-keys create --name shops --org-id org-shop", '"key"'],
+  ["api-keys list --org-id org-shop", "shops"],
+  ["api /regions", "aws-us-east-2"],
+  [`api /projects/${project}/branches/count`, '"count"'],
+];
+
+describe("neonctl", () => {
+  it.each(session)("%s", async (command, output) => {
+    await finished();
+    const own = /^(branches|databases|roles|operations|ip-allow|connection-string)/.test(command);
+    const args = [...command.split(" "), ...(own ? ["--project-id", project] : [])];
+    expect(await neonctl(...args)).toContain(output);
+  });
+
+  it("is told by name what is not served", async () => {
+    await expect(neonctl("snapshots", "list", "--project-id", project)).rejects.toThrow("listSnapshots");
+  });
+
+  it("got no answer that the public OpenAPI file does not allow", () => {
+    const api = new PublicApi();
+    expect(shop.sent.length).toBeGreaterThan(session.length);
+    const problems = shop.sent.flatMap(({ method, path, status, body }) => {
+      const parsed: unknown = body === "" ? undefined : JSON.parse(body);
+      return api.problems(method, path.replace("/api/v2", ""), status, parsed);
+    });
+    expect([...new Set(problems)]).toEqual([]);
+  });
+});
+
+/** Lets the operations of the command before end. */
+async function finished(): Promise<void> {
+  while (shop.core.world.store.operations.anyUnfinished(project)) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    shop.core.settle();
+  }
+}
