@@ -12,6 +12,8 @@ export type Action =
   /** `kubectl scale`, which makes the ComputePool first where there is none. */
   | { do: "scale pool"; name: string; replicas: number; template: JsonObject }
   | { do: "delete pool"; name: string }
+  /** Somebody edits a replica in place of its pool's template. */
+  | { do: "edit replica"; name: string }
   /** The label by which two operators divide the Computes. */
   | { do: "label"; name: string; shard: string | null }
   /** A person takes all finalizers away. */

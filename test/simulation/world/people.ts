@@ -125,6 +125,19 @@ export class People {
     this.#do({ method: "DELETE", path: `${poolsPath}/${name}` });
   }
 
+  editReplica(name: string): void {
+    const current = this.compute(name);
+    if (current === undefined || current.metadata.deletionTimestamp !== undefined) return;
+    this.#patch(`${computesPath}/${name}`, [{ op: "add", path: "/spec/disabled", value: true }]);
+  }
+
+  /** Whether a pool is there, and is to stay. */
+  poolStands(uid: string): boolean {
+    return this.#list("computepools").some(
+      ({ metadata }) => metadata.uid === uid && metadata.deletionTimestamp === undefined,
+    );
+  }
+
   /** How many Computes each pool is to have. */
   pools(): { uid: string; name: string; replicas: unknown; status: unknown }[] {
     return this.#list("computepools").map((pool) => ({

@@ -19,6 +19,8 @@ export function perform(world: World, action: Action): void {
       return people.scalePool(action.name, action.replicas, action.template);
     case "delete pool":
       return people.deletePool(action.name);
+    case "edit replica":
+      return people.editReplica(action.name);
     case "label":
       return people.label(action.name, action.shard);
     case "drop finalizers":

@@ -4,6 +4,7 @@ import type { KubeObject } from "../api-server/objects.ts";
 import { adopts, annotationOf, createMarkOf, isOurs, linkedID, markerOf, specOf, uidOfMarker } from "./computes.ts";
 import { DeletionGuard } from "./deletion-guard.ts";
 import { ListGuard } from "./list-guard.ts";
+import { PoolGuard } from "./pool-guard.ts";
 import { type ClusterWrite, markOf, type ServiceWrite, type Violation } from "./records.ts";
 import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
@@ -13,6 +14,14 @@ import { SightGuard } from "./sight-guard.ts";
 
 /** How long before a Compute's end its operator last looked for its endpoints, at most: a refresh, if it was paused. */
 const lastLookMs = 35_000;
+
+export interface PromisesOptions {
+  clock: Clock;
+  services: Services;
+  namesShown: boolean;
+  /** Whether the pool with this uid is there, and is to stay. */
+  poolStands: (uid: string) => boolean;
+}
 
 /** The promises that hold at every step, checked as each request leaves, arrives or changes something. */
 export class Promises {
@@ -29,8 +38,9 @@ export class Promises {
   readonly #lists: ListGuard;
   readonly #deletions: DeletionGuard;
   readonly #sights: SightGuard;
+  readonly #pools: PoolGuard;
 
-  constructor({ clock, services, namesShown }: { clock: Clock; services: Services; namesShown: boolean }) {
+  constructor({ clock, services, namesShown, poolStands }: PromisesOptions) {
     this.#clock = clock;
     this.#namesShown = namesShown;
     this.#services = services;
@@ -42,6 +52,7 @@ export class Promises {
       report,
     );
     this.#lists = new ListGuard(report);
+    this.#pools = new PoolGuard(poolStands, report);
     this.#sights = new SightGuard({ allShown: namesShown }, report);
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) ||
@@ -96,6 +107,7 @@ export class Promises {
       );
     }
     this.shards.sent(write, claimants);
+    this.#pools.sent(write, claimants);
     if (write.kind === "delete") this.#deletions.sent(target);
     if (write.kind === "restart") this.#restarts.sent(write, claimants);
   }

@@ -22,6 +22,7 @@ const kinds: readonly Seldom[] = [
   { share: 0.08, add: withNamespaceDeleted },
   { share: 0.08, add: withCRDsDeleted },
   { share: 0.08, add: withTightBrake },
+  { share: 1, add: withEditedReplicas },
 ];
 
 /** Adds to a run what befalls it seldom; nothing at all to two runs in five. */
@@ -63,6 +64,19 @@ function withPool(script: Script, dice: Dice): Script {
     { atMs: dice.between(0, 20_000), action: scale() },
     ...changes.map((action) => ({ atMs: sometime(script, dice), action })),
   ]);
+}
+
+/** Where there is a pool, people edit its replicas: no template disables one, so nothing of that may be sent. */
+function withEditedReplicas(script: Script, dice: Dice): Script {
+  if (!script.actions.some(({ action }) => action.do === "scale pool")) return script;
+  const edits = Array.from(
+    { length: dice.between(1, 4) },
+    (): Timed => ({
+      atMs: sometime(script, dice),
+      action: { do: "edit replica", name: `pool-${dice.between(0, 3)}` },
+    }),
+  );
+  return withActions(script, edits);
 }
 
 /** Creates that arrive after `--create-settle`, when another was already sent: the second must be found and removed. */

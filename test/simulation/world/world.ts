@@ -80,7 +80,8 @@ export class World {
     this.people = new People(this.server);
     this.services.add(serviceURL, this.host);
     const { server, services, people } = this;
-    this.promises = new Promises({ clock, services, namesShown: !this.strictSpec });
+    const poolStands = (uid: string) => this.people.poolStands(uid);
+    this.promises = new Promises({ clock, services, namesShown: !this.strictSpec, poolStands });
     const { promises } = this;
     const computes = () => people.computes();
     const maxDeletesPerMinute = this.#maxDeletesPerMinute;
