@@ -54,7 +54,6 @@ export class WorkQueue {
   #lastFinishedAt: number;
   /** Handlers that only wait, and need no worker. */
   #idle = 0;
-  #pumping = false;
   #stopping = false;
   #closed = false;
   #work: { workers: number; handle: (key: string) => Promise<void>; drained: () => void } | undefined;
@@ -86,10 +85,7 @@ export class WorkQueue {
 
   /** Asks for a run in `ms` milliseconds; of several such wishes for one key the earliest counts. */
   addAfter(key: string, ms: number): void {
-    if (ms <= 0) {
-      this.add(key);
-      return;
-    }
+    if (ms <= 0) return this.add(key);
     if (this.#closed || this.#ready.has(key) || this.#dirty.has(key)) return;
     const due = this.#options.clock.monotonic() + ms;
     const before = this.#delayed.get(key);
@@ -122,7 +118,7 @@ export class WorkQueue {
    */
   waits(more: number): void {
     this.#idle += more;
-    if (more > 0) this.#pump();
+    this.#pump();
   }
 
   progress(): QueueProgress {
@@ -142,7 +138,7 @@ export class WorkQueue {
     this.#lastFinishedAt = this.#options.clock.monotonic();
     await new Promise<void>((drained) => {
       this.#work = { workers: work.workers, handle: work.handle, drained };
-      work.signal.addEventListener("abort", () => this.#stop(), { once: true });
+      work.signal.addEventListener("abort", () => this.#stop());
       this.#pump();
     });
   }
@@ -154,8 +150,6 @@ export class WorkQueue {
   close(): void {
     this.#closed = true;
     for (const { cancel } of this.#delayed.values()) cancel();
-    this.#delayed.clear();
-    this.#dirty.clear();
     this.#ready.clear();
     this.#options.observer?.depthChanged?.(0);
   }
@@ -180,12 +174,7 @@ export class WorkQueue {
 
   /** Starts what may start, in a microtask of its own: `add` never runs a handler before it returns. */
   #pump(): void {
-    if (this.#pumping || this.#work === undefined || this.#stopping) return;
-    this.#pumping = true;
-    queueMicrotask(() => {
-      this.#pumping = false;
-      this.#startWhatMay();
-    });
+    queueMicrotask(() => this.#startWhatMay());
   }
 
   #startWhatMay(): void {
@@ -193,8 +182,6 @@ export class WorkQueue {
       const next = this.#ready.next();
       if (next === undefined) return;
       this.#running.add(next.key);
-      // A delay asked for before this run is answered by it.
-      this.#undelay(next.key);
       this.#options.observer?.depthChanged?.(this.depth);
       void this.#handle(next.key, next.since, next.release, this.#work.handle);
     }

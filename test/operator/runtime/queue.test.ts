@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { QueueObserver } from "../../../src/operator/runtime/queue.ts";
+import { type QueueObserver, WorkQueue } from "../../../src/operator/runtime/queue.ts";
 import { laneOf, setUp, startTimes } from "./queue-runs.ts";
 
 describe("a key", () => {
@@ -45,6 +45,19 @@ describe("a key", () => {
     queue.add("a");
     await clock.advance(1000);
     expect(startsOf("a")).toEqual([0]);
+  });
+
+  test("asked for now leaves no timer of what was asked for later", () => {
+    const { clock, queue } = setUp();
+    queue.addAfter("a", 300);
+    queue.add("a");
+    expect([queue.depth, clock.pending]).toEqual([1, 0]);
+  });
+
+  test("asked for in no time at all waits for a worker at once", () => {
+    const { clock, queue } = setUp();
+    queue.addAfter("a", 0);
+    expect([queue.depth, clock.pending]).toEqual([1, 0]);
   });
 
   test("that is asked for later by its own handler runs again then", async () => {
@@ -108,6 +121,32 @@ describe("drain", () => {
     expect(queue.depth).toBe(1);
   });
 
+  test("lets the next run go on with what waits", async () => {
+    const { clock, queue, start, stop, runs } = setUp({ workers: 1, takesMs: 100 });
+    const first = start();
+    queue.add("a");
+    queue.add("b");
+    await clock.advance(40);
+    stop.abort();
+    await clock.advance(100);
+    await first;
+    const again: string[] = [];
+    const handle = (key: string) => Promise.resolve(void again.push(key));
+    void queue.run({ workers: 1, signal: new AbortController().signal, handle });
+    await clock.settle();
+    expect([runs.map(({ key }) => key), again]).toEqual([["a"], ["b"]]);
+    await expect(start()).rejects.toThrow("this queue is already being run");
+  });
+
+  test("is over before it begins where the signal has come, and nothing is handled", async () => {
+    const { clock, queue, start, stop, runs } = setUp();
+    stop.abort();
+    queue.add("a");
+    await start();
+    await clock.advance(1000);
+    expect([runs, queue.depth]).toEqual([[], 1]);
+  });
+
   test("is over at once when nothing runs", async () => {
     const { clock, queue, start, stop } = setUp();
     const done = start();
@@ -135,6 +174,16 @@ test("a queue that is closed has nothing that waits, and tells so: whoever measu
 });
 
 describe("progress", () => {
+  test("counts from when the queue was made, and from when a run begins", async () => {
+    const { clock } = setUp();
+    await clock.advance(70);
+    const queue = new WorkQueue({ clock, random: () => 0, backoff: { baseMs: 1, factor: 2, maxMs: 9, jitter: 0 } });
+    expect(queue.progress().lastFinishedAt).toBe(70);
+    await clock.advance(10);
+    void queue.run({ workers: 1, signal: new AbortController().signal, handle: () => Promise.resolve() });
+    expect(queue.progress().lastFinishedAt).toBe(80);
+  });
+
   test("tells how long the first key has waited and when something last finished", async () => {
     const { clock, queue, start } = setUp({ workers: 1, takesMs: 500 });
     void start();
@@ -146,6 +195,24 @@ describe("progress", () => {
     await clock.advance(150);
     expect(queue.progress()).toEqual({ waiting: 0, oldestWaitMs: 0, lastFinishedAt: 500 });
   });
+});
+
+test("an observer hears how many keys wait after each that comes and goes, and how long each waited", async () => {
+  const heard: unknown[] = [];
+  const { clock, queue, start } = setUp({
+    workers: 1,
+    takesMs: 100,
+    observer: {
+      depthChanged: (depth) => void heard.push(depth),
+      started: (key, waitedMs) => void heard.push([key, waitedMs]),
+    },
+  });
+  queue.add("a");
+  queue.add("b");
+  await clock.advance(30);
+  void start();
+  await clock.advance(500);
+  expect(heard).toEqual([1, 2, 1, ["a", 30], 0, ["b", 130]]);
 });
 
 type Step =
