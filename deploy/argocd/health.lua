@@ -3,7 +3,7 @@
 local hs = {}
 
 local annotations = obj.metadata.annotations or {}
-if annotations["compute-operator.dev/paused"] == "true" then
+if (annotations["compute-operator.dev/paused"] or "false") ~= "false" then
   hs.status = "Suspended"
   hs.message = "Paused: nothing is sent to the service"
   return hs

@@ -82,6 +82,16 @@ describe("Argo CD sees a Compute", () => {
       "Degraded: Unauthorized: It is Unauthorized.",
     ],
     [
+      "that is not paused as it is",
+      compute(active, { metadata: { annotations: { "compute-operator.dev/paused": "false" } } }),
+      "Healthy: Active: It is Active.",
+    ],
+    [
+      "that is paused by any other value as suspended",
+      compute(active, { metadata: { annotations: { "compute-operator.dev/paused": "yes" } } }),
+      "Suspended: Paused: nothing is sent to the service",
+    ],
+    [
       "that is paused as suspended",
       compute(active, { metadata: { annotations: { "compute-operator.dev/paused": "true" } } }),
       "Suspended: Paused: nothing is sent to the service",

@@ -40,7 +40,10 @@ describe("a key that is exchanged for one of another account", () => {
     expect(reason(world, 0)).toBe("MassLoss");
     expect(world.writes).toEqual([create]);
 
-    world.annotate(0, "reconcileRequestedAt", "it is true");
+    world.annotate(0, "reconcileRequestedAt", "look again");
+    await world.clock.advance(60_000);
+    expect([reason(world, 0), world.writes]).toEqual(["MassLoss", [create]]);
+    world.annotate(0, "confirmLoss", "it is true");
     await world.clock.advance(60_000);
     expect(world.writes[1]).toBe(create);
   });

@@ -14,7 +14,10 @@ async function afterMassLoss(world: SmallWorld): Promise<void> {
   }
   await world.clock.advance(60_000);
   expect(reasons(world)).toEqual(["MassLoss", "MassLoss", "MassLoss", "MassLoss"]);
-  world.annotate(0, "reconcileRequestedAt", "now");
+  for (const index of vanished) world.annotate(index, "reconcileRequestedAt", "now");
+  await world.clock.advance(60_000);
+  expect(reasons(world)).toEqual(["MassLoss", "MassLoss", "MassLoss", "MassLoss"]);
+  world.annotate(0, "confirmLoss", "now");
   await world.clock.advance(60_000);
   expect(reasons(world).slice(1)).toEqual(["MassLoss", "MassLoss", "MassLoss"]);
 }
@@ -52,8 +55,33 @@ it.each([
   expect(world.writes.slice(written)).toEqual([]);
   expect(reasons(world).slice(1)).toEqual(["MassLoss", "MassLoss", "MassLoss"]);
 
-  for (const index of vanished) world.annotate(index, "reconcileRequestedAt", "then");
+  for (const index of vanished) world.annotate(index, "confirmLoss", "then");
   await world.settle(branches.length);
   expect(world.endpoints).toHaveLength(branches.length);
   expect(world.compute(1).status.lossDoubted).toBeUndefined();
+});
+
+it("a confirmed loss is one: the same value confirms no later one, nor does one that was there before it", async () => {
+  await using world = new SmallWorld(branches, 1);
+  await afterMassLoss(world);
+  for (const index of vanished) world.annotate(index, "confirmLoss", "now");
+  await world.clock.advance(10_000);
+  // Of the first one this value has served.
+  for (const index of vanished.slice(1)) world.annotate(index, "confirmLoss", "then");
+  await world.settle(branches.length);
+  const written = world.writes.length;
+  for (const index of vanished) {
+    world.console("DELETE", `/projects/shop/endpoints/${world.compute(index).status.endpointID}`);
+  }
+  await world.clock.advance(300_000);
+  expect(reasons(world)).toEqual(["MassLoss", "MassLoss", "MassLoss", "MassLoss"]);
+  expect(world.writes.length).toBe(written);
+  expect(vanished.map((index) => world.compute(index).status.lastHandledConfirmLoss)).toEqual([
+    "now",
+    "then",
+    "then",
+    "then",
+  ]);
+  for (const index of vanished) world.annotate(index, "confirmLoss", "again");
+  await world.settle(branches.length);
 });

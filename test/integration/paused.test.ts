@@ -25,6 +25,26 @@ it.each([0, 20, 300, 1500])(
   },
 );
 
+it.each([
+  ["true", true],
+  ["True", true],
+  ["yes", true],
+  ["", true],
+  ["false", false],
+])("an edit of a Compute with the annotation paused=%j is held back: %s", async (value, held) => {
+  await using world = new SmallWorld([place.branchID], 1);
+  world.declare(0, place);
+  await world.settle(1);
+  world.annotate(0, "paused", value);
+  world.edit(0, { disabled: true });
+  await world.clock.advance(60_000);
+  expect(world.writes.filter((write) => write.startsWith("PATCH")).length).toBe(held ? 0 : 1);
+  expect(world.compute(0).status.conditions?.[0]?.reason).toBe(held ? "Paused" : "Disabled");
+  world.remove(0);
+  await world.clock.advance(60_000);
+  expect(world.isGone(0)).toBe(!held);
+});
+
 it("a copy that is paused shows nothing of the endpoint that is another's, and has its own once its link is removed", async () => {
   await using world = new SmallWorld([place.branchID, "br-1-a"], 1);
   world.declare(0, place);

@@ -6,7 +6,7 @@ import { HourlyReading } from "./connection-details.ts";
 import { keepConnectionSecret, stands } from "./connection-secret.ts";
 import type { Errand } from "./errand.ts";
 import type { Memory } from "./memory.ts";
-import { annotation, type Sight, shownReason } from "./observe/view.ts";
+import { isPaused, type Sight, shownReason } from "./observe/view.ts";
 import type { Outcome } from "./outcome.ts";
 import { reasons } from "./reasons.ts";
 import { endpointAfter } from "./report.ts";
@@ -35,7 +35,7 @@ export async function bind(
   const { compute, verdict } = outcome;
   const endpoint = endpointAfter(outcome, sight);
   const before = compute.status.binding?.name;
-  const resting = compute.metadata.deletionTimestamp === undefined && annotation(compute, "paused") !== "true";
+  const resting = compute.metadata.deletionTimestamp === undefined && !isPaused(compute);
   if (endpoint === undefined || errand === undefined || !resting || outcome.released || awaitsPool(compute)) {
     return { outcome, binding: before };
   }

@@ -4,7 +4,7 @@ import { finalizers } from "../resources/names.ts";
 import { type Claim, claimOnEndpoint } from "./observe/claims.ts";
 import { type Link, recordedID } from "./observe/link.ts";
 import { createMarkOf } from "./observe/marks.ts";
-import { annotation, type List, lossConfirmed, type View, who } from "./observe/view.ts";
+import { isPaused, type List, lossConfirmed, type View, who } from "./observe/view.ts";
 import { deleteDueInMs } from "./plan/deletes.ts";
 import { unrecorded } from "./plan/linked.ts";
 import { massLoss, stepOfProof, tooNew } from "./plan/lost.ts";
@@ -25,11 +25,11 @@ export function planDeletion(view: View): Step {
     const message = `${which.charAt(0).toUpperCase()}${which.slice(1)} is kept: deletionPolicy is Retain.`;
     return { step: "release", event: "Released", message };
   }
-  if (annotation(compute, "paused") === "true") {
+  if (isPaused(compute)) {
     return {
       step: "wait",
       reason: "Paused",
-      message: `Deletion waits: the annotation compute-operator.dev/paused is "true". Remove it to have ${which} deleted, or ${ways}.`,
+      message: `Deletion waits: the annotation compute-operator.dev/paused is set. Remove it to have ${which} deleted, or ${ways}.`,
     };
   }
   switch (sight.kind) {
@@ -44,7 +44,7 @@ export function planDeletion(view: View): Step {
         return {
           step: "wait",
           reason: "MassLoss",
-          message: `Deletion waits: project ${compute.spec.projectID} is not found through the present base URL and key, and ${which} was last seen through others. Check the connection. If the project is gone, set the annotation compute-operator.dev/reconcileRequestedAt to a new value, or ${ways}.`,
+          message: `Deletion waits: project ${compute.spec.projectID} is not found through the present base URL and key, and ${which} was last seen through others. Check the connection. If the project is gone, set the annotation compute-operator.dev/confirmLoss to a new value, or ${ways}.`,
         };
       }
       return {

@@ -1,5 +1,5 @@
 import { planDeletion } from "./finalize.ts";
-import { annotation, generationOf, type List, shownReason, type View } from "./observe/view.ts";
+import { generationOf, isPaused, type List, shownReason, type View } from "./observe/view.ts";
 import { adoption, creation } from "./plan/absent.ts";
 import {
   changes,
@@ -39,7 +39,7 @@ const rules: readonly Rule[] = [
 export function plan(view: View): Step {
   const { compute } = view;
   if (compute.metadata.deletionTimestamp !== undefined) return heldBack(planDeletion(view), view);
-  if (annotation(compute, "paused") === "true") return whilePaused(view);
+  if (isPaused(compute)) return whilePaused(view);
   const { sight } = view;
   switch (sight.kind) {
     case "awaited":
@@ -66,7 +66,7 @@ function whilePaused(view: View): Step {
   const { sight } = view;
   // A list is on its way: what the endpoint does meanwhile is not unknown, but not looked at.
   if (sight.kind === "awaited") return putBack(view) ?? { step: "hold" };
-  const message = 'Nothing is sent while the annotation compute-operator.dev/paused is "true". Remove it to go on.';
+  const message = "Nothing is sent while the annotation compute-operator.dev/paused is set. Remove it to go on.";
   const paused = { step: "wait", reason: "Paused", message } as const;
   if (sight.kind === "blocked") return putBack(view) ?? paused;
   const { list } = sight;

@@ -15,7 +15,7 @@ import { type Memory, newMemory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { recordedID } from "./observe/link.ts";
 import { noteApplied, noteMark, takeNote } from "./observe/notes.ts";
-import { annotation, isGuarded, type View } from "./observe/view.ts";
+import { annotation, isGuarded, isPaused, type View } from "./observe/view.ts";
 import { observe } from "./observe.ts";
 import { type Note, type Outcome, shown, unchanged } from "./outcome.ts";
 import { plan } from "./plan.ts";
@@ -155,7 +155,10 @@ export class ComputeReconciler {
       return shown(compute, refusal.reason, refusal.message, { lookInMs: noteAgainMs });
     });
     const whole = await bind(outcome, sight, errand, memory, this.#binding);
-    const asked = annotation(compute, "reconcileRequestedAt");
+    const asked = {
+      look: annotation(compute, "reconcileRequestedAt"),
+      confirmLoss: annotation(compute, "confirmLoss"),
+    };
     const told = withUnreadable(whole.outcome, endpointAfter(whole.outcome, sight), memory);
     const reported = await report(told, sight, whole.binding, this.#options, asked);
     noteApplied(memory, reported);
@@ -224,7 +227,7 @@ export class ComputeReconciler {
   #isOutdated({ metadata }: Compute): boolean {
     const newest = this.#options.cache.computeByUID(metadata.uid);
     if (newest === undefined) return true;
-    return newest.metadata.generation !== metadata.generation || annotation(newest, "paused") === "true";
+    return newest.metadata.generation !== metadata.generation || isPaused(newest);
   }
 
   #memoryOf(uid: string): Memory {

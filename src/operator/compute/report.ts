@@ -18,15 +18,15 @@ export interface ReportTools {
 }
 
 /**
- * The only exit of a pass: one status patch where something changed, events on a transition. `asked` is the fresh look
- * that was asked for when the pass began; one asked for meanwhile is still to come.
+ * The only exit of a pass: one status patch where something changed, events on a transition. `asked` is what
+ * the annotations asked for when the pass began; what they ask for since is still to come.
  */
 export async function report(
   outcome: Outcome,
   sight: Sight,
   binding: string | undefined,
   { cluster, clock, event }: ReportTools,
-  asked: string | undefined,
+  asked: { look: string | undefined; confirmLoss: string | undefined },
 ): Promise<Compute> {
   const { compute, verdict } = outcome;
   for (const note of outcome.notes) event(compute, note);
@@ -37,10 +37,11 @@ export async function report(
     endpoint,
     absent: list !== undefined && endpoint === undefined,
     answers:
+      list !== undefined && outcome.unread !== true && annotation(compute, "reconcileRequestedAt") === asked.look,
+    lossOver:
       list !== undefined &&
-      outcome.unread !== true &&
       (endpoint !== undefined || list.links.missing === undefined) &&
-      annotation(compute, "reconcileRequestedAt") === asked,
+      annotation(compute, "confirmLoss") === asked.confirmLoss,
     compared: compared(outcome, sight, endpoint),
     operations: list?.operations ?? [],
     through: list?.through,

@@ -12,7 +12,7 @@ import { type Operation, operationOutcome } from "../../api/operation.ts";
 import type { Capacity, Compute, ComputeStatus, StatusOperation } from "../resources/compute.ts";
 import { untold } from "../resources/compute-status.ts";
 import { sameJSON } from "../resources/equal.ts";
-import { annotation, freshLookAsked, generationOf } from "./observe/view.ts";
+import { annotation, freshLookAsked, generationOf, lossConfirmed, unhandledConsent } from "./observe/view.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Reason, reasons } from "./reasons.ts";
 import { conditionsOf } from "./status/conditions.ts";
@@ -29,7 +29,9 @@ export interface Seen {
   endpoint: Endpoint | undefined;
   /** Whether a list says that there is no such endpoint. */
   absent: boolean;
-  /** Whether a fresh look that a person asked for is answered by this pass; one at a lost endpoint is not. */
+  /** Whether there is no loss that a person could confirm. */
+  lossOver: boolean;
+  /** Whether a fresh look that a person asked for is answered by this pass. */
   answers: boolean;
   /** Whether the endpoint is as the spec says; `undefined`: that was not seen. */
   compared: boolean | undefined;
@@ -128,7 +130,7 @@ function concluded(compute: Compute, { verdict, applied, drift, asDeclared }: Ou
     conditions: conditionsOf(compute, verdict.reason, verdict.message, seen),
     ...(applied === undefined ? {} : { appliedGeneration: applied }),
     ...(settled ? { appliedGeneration: generation } : {}),
-    lossDoubted: isLossDoubted(compute.status, verdict.reason, seen) ? true : undefined,
+    lossDoubted: isLossDoubted(compute, verdict.reason, seen) ? true : undefined,
     drift: drift === undefined ? compute.status.drift : nonEmpty(drift),
   };
 }
@@ -136,10 +138,11 @@ function concluded(compute: Compute, { verdict, applied, drift, asDeclared }: Ou
 /**
  * Told of once, a loss stays in doubt until a list shows the endpoint, or a plan goes on without it: a person said so.
  */
-function isLossDoubted({ lossDoubted }: ComputeStatus, reason: Reason, { endpoint, absent }: Seen): boolean {
-  if (reason === "MassLoss") return true;
+function isLossDoubted(compute: Compute, reason: Reason, { endpoint, absent }: Seen): boolean {
+  const { status } = compute;
+  if (reason === "MassLoss" || (endpoint === undefined && lossConfirmed(compute))) return true;
   const settled = endpoint !== undefined || (absent && reason !== "Paused");
-  return lossDoubted === true && !settled;
+  return status.lossDoubted === true && !settled;
 }
 
 /** The annotations that ask for something once: which values are done. */
@@ -147,14 +150,17 @@ function requests(compute: Compute, { restarted, verdict }: Outcome, seen: Seen)
   const first =
     (compute.status.observedGeneration ?? -1) < 0 && verdict.kind === "shown" && verdict.reason !== "Paused";
   const asked = annotation(compute, "reconcileRequestedAt");
-  // What was asked for before a loss is told of is no consent to it.
-  const answered =
-    freshLookAsked(compute) && (seen.answers || (verdict.kind === "shown" && verdict.reason === "MassLoss"));
+  const isLost = verdict.kind === "shown" && verdict.reason === "MassLoss";
+  const answered = freshLookAsked(compute) && (seen.answers || isLost);
+  // A value from before a loss is shown is no consent to it, and one that has served confirms no other loss.
+  const consent = unhandledConsent(compute);
+  const served = consent !== undefined && (seen.lossOver || isLost);
   return {
     // What is asked for before the first look was asked of nobody: it counts as done.
     ...(first ? { restartedAt: annotation(compute, "restartedAt") } : {}),
     ...(restarted === undefined ? {} : { restartedAt: restarted }),
     ...(answered ? { lastHandledReconcileAt: asked } : {}),
+    ...(served ? { lastHandledConfirmLoss: consent } : {}),
   };
 }
 

@@ -112,6 +112,10 @@ export const computeStatus = z.object({
     .string()
     .optional()
     .describe("The last value of the reconcileRequestedAt annotation that was carried out."),
+  lastHandledConfirmLoss: z
+    .string()
+    .optional()
+    .describe("The last value of the confirmLoss annotation that was handled: it confirms no later loss."),
   binding: z
     .object({ name: z.string().optional().describe("Name of the connection Secret.") })
     .optional()

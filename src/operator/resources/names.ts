@@ -27,10 +27,12 @@ export const annotations = {
   adoptedEndpoint: `${GROUP}/adopted-endpoint`,
   /** Any new value asks for one restart. */
   restartedAt: `${GROUP}/restartedAt`,
-  /** "true": nothing is sent to the service. */
+  /** Any value but "false": nothing is sent to the service. */
   paused: `${GROUP}/paused`,
-  /** Any new value asks for a fresh look at once. */
+  /** Any new value asks for a fresh look at once; it never confirms anything. */
   reconcileRequestedAt: `${GROUP}/reconcileRequestedAt`,
+  /** Any new value confirms the MassLoss that the conditions show. */
+  confirmLoss: `${GROUP}/confirmLoss`,
 } as const;
 
 export const labels = {

@@ -162,7 +162,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     const empty = shop.addService({});
     await shop.editConnection({ baseURL: empty.baseURL });
     const message = await isStalled(shop, "db", "MassLoss");
-    expect(message).toMatch(/was last seen through others.*reconcileRequestedAt/);
+    expect(message).toMatch(/was last seen through others.*confirmLoss/);
     await eventually("a few lists", () => (empty.host.calls.length > 4 ? true : undefined));
     expect(empty.host.calls.filter(({ method }) => method !== "GET")).toEqual([]);
     await shop.editConnection({ baseURL: shop.baseURL });
@@ -185,7 +185,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     }
     await shop.lists(4);
     expect(shop.writes).toEqual([]);
-    await Promise.all(names.map((name) => shop.annotate(name, "reconcileRequestedAt", "it is true")));
+    await Promise.all(names.map((name) => shop.annotate(name, "confirmLoss", "it is true")));
     await Promise.all(
       names.map((name) => shop.until(name, "rest", (db) => db.status.state === "Active" && isReady(db))),
     );

@@ -56,8 +56,9 @@ describe("a fresh look", () => {
     const outcome = await acting.pass(self);
     const { sight } = view({ compute: self });
     const tools = { ...acting.hands, event: () => {} };
-    expect((await report(outcome, sight, undefined, tools, undefined)).status.lastHandledReconcileAt).toBeUndefined();
-    expect((await report(outcome, sight, undefined, tools, "now")).status.lastHandledReconcileAt).toBe("now");
+    const handled = async (look?: string) =>
+      (await report(outcome, sight, undefined, tools, { look, confirmLoss: undefined })).status.lastHandledReconcileAt;
+    expect([await handled(), await handled("now")]).toEqual([undefined, "now"]);
   });
 });
 

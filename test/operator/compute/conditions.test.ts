@@ -108,14 +108,33 @@ describe("a fresh look that was asked for", () => {
     expect(statusAfter(shown(asked, "Conflict", ""), { endpoint: undefined }).lastHandledReconcileAt).toBe("now");
   });
 
-  test("at an endpoint that is lost is not: it stands for a person's consent to make another", () => {
-    const status = statusAfter(shown(asked, "EndpointLost", ""), { endpoint: undefined, answers: false });
-    expect(status).not.toHaveProperty("lastHandledReconcileAt");
+  test("is answered by the loss of the endpoint too", () => {
+    for (const reason of ["EndpointLost", "MassLoss"] as const) {
+      expect(statusAfter(shown(asked, reason, ""), { endpoint: undefined }).lastHandledReconcileAt).toBe("now");
+    }
+  });
+});
+
+describe("a loss that is confirmed", () => {
+  const annotations = { endpointID: "ep-one", confirmLoss: "now" };
+  const gone = { endpoint: undefined, lossOver: false };
+
+  test("before it was shown is not: the value is noted as handled when the loss is shown", () => {
+    const early = compute({ linked: "ep-one", annotations });
+    expect(statusAfter(shown(early, "MassLoss", ""), gone)).toMatchObject({
+      lastHandledConfirmLoss: "now",
+      lossDoubted: true,
+    });
   });
 
-  test("before too much was seen to be lost is answered by telling that: it is no consent to what was not known", () => {
-    const status = statusAfter(shown(asked, "MassLoss", ""), { endpoint: undefined, answers: false });
-    expect(status.lastHandledReconcileAt).toBe("now");
+  test("stays so until another endpoint is there, and that value then confirms no other loss", () => {
+    const told = compute({ linked: "ep-one", annotations, shows: "MassLoss", status: { lossDoubted: true } });
+    const underway = statusAfter(shown(told, "EndpointLost", ""), gone);
+    expect(underway).toMatchObject({ lossDoubted: true });
+    expect(underway).not.toHaveProperty("lastHandledConfirmLoss");
+    const over = statusAfter(shown(told, "Creating", ""), { lossOver: true });
+    expect(over).toMatchObject({ lastHandledConfirmLoss: "now" });
+    expect(over).not.toHaveProperty("lossDoubted");
   });
 });
 

@@ -128,10 +128,10 @@ describe("a Compute that is being deleted", () => {
         projectGone: true,
         through: "there",
       } as const;
-      const waits = { step: "wait", reason: "MassLoss", message: expect.stringContaining("reconcileRequestedAt") };
+      const waits = { step: "wait", reason: "MassLoss", message: expect.stringContaining("confirmLoss") };
       expect(plan(view({ compute: self, sight }))).toMatchObject(waits);
       const { metadata } = self;
-      const asked = { ...metadata.annotations, "compute-operator.dev/reconcileRequestedAt": "now" };
+      const asked = { ...metadata.annotations, "compute-operator.dev/confirmLoss": "now" };
       const early = { ...self, metadata: { ...metadata, annotations: asked } };
       expect(plan(view({ compute: early, sight }))).toMatchObject(waits);
       const conditions = [

@@ -102,7 +102,7 @@ describe("an endpoint that a list lacks", () => {
 
 describe("too much gone at once", () => {
   const massive = { vanished: { missing: 4, known: 7 } };
-  const massLoss = { step: "refuse", reason: "MassLoss", message: expect.stringContaining("reconcileRequestedAt") };
+  const massLoss = { step: "refuse", reason: "MassLoss", message: expect.stringContaining("confirmLoss") };
 
   test.each([
     [3, 3, false],
@@ -117,18 +117,25 @@ describe("too much gone at once", () => {
     expect(step.step === "refuse" && step.reason === "MassLoss").toBe(refused);
   });
 
-  test("is not looked into further until a person asks for it", () => {
-    expect(plan(view({ compute: linked(), list: massive, memory: proved }))).toMatchObject(massLoss);
+  test("is not confirmed by a fresh look that a person asks for", () => {
     const annotations = { endpointID: "ep-one", reconcileRequestedAt: "now" };
+    const asked = linked({ annotations, shows: "MassLoss" });
+    expect(plan(view({ compute: asked, list: massive, memory: proved }))).toMatchObject(massLoss);
+  });
+
+  test("is not looked into further until a person confirms it", () => {
+    expect(plan(view({ compute: linked(), list: massive, memory: proved }))).toMatchObject(massLoss);
+    const annotations = { endpointID: "ep-one", confirmLoss: "now" };
     expect(plan(view({ compute: linked({ annotations }), list: massive, memory: proved }))).toMatchObject(massLoss);
     const asked = linked({ annotations, shows: "MassLoss" });
     expect(plan(view({ compute: asked, list: massive }))).toMatchObject({ step: "hold" });
     expect(plan(view({ compute: asked, list: massive, memory: proved }))).toMatchObject({ reason: "EndpointLost" });
   });
 
-  test("is not approved by an old request, that was answered before", () => {
-    const fields = { endpointID: "ep-one", reconcileRequestedAt: "before" };
-    const answered = linked({ annotations: fields, status: { lastHandledReconcileAt: "before" } });
+  test("is not approved by a value that confirmed another before", () => {
+    const fields = { endpointID: "ep-one", confirmLoss: "before" };
+    const status = { lastHandledConfirmLoss: "before" };
+    const answered = linked({ annotations: fields, shows: "MassLoss", status });
     expect(plan(view({ compute: answered, list: massive, memory: proved }))).toMatchObject(massLoss);
   });
 

@@ -77,6 +77,7 @@ describe("the annotation restartedAt", () => {
       absent: false,
       answers: true,
       compared: true,
+      lossOver: true,
       operations: [],
       through: "here",
       binding: undefined,

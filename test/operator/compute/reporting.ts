@@ -13,6 +13,7 @@ export function seen(fields: Partial<Seen> = {}): Seen {
     absent: shownEndpoint === undefined,
     answers: true,
     compared: true,
+    lossOver: shownEndpoint !== undefined,
     operations: [],
     through: "here",
     binding: undefined,

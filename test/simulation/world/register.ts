@@ -29,7 +29,7 @@ export interface Known {
   deletingSince?: number;
   /** When the mark of its create was first set: one that kubectl replace dropped is put back as it was. */
   marked?: { since: unknown; at: number };
-  /** When a person last asked for a fresh look, as after a mass loss. */
+  /** When a person last confirmed a loss. */
   askedAt?: number;
   /** Its labels before the last change, and when that was. */
   relabelled?: { before: Readonly<Record<string, string>>; at: number };
@@ -108,7 +108,7 @@ export class Register {
     return this.#claimed.get(endpointID)?.has(uid) === true;
   }
 
-  /** Uids of Computes for which a person asked for a fresh look since then, and so accepted what was lost. */
+  /** Uids of Computes for which a person confirmed a loss since then. */
   askedSince(at: number): string[] {
     return [...this.#known].flatMap(([uid, { askedAt }]) => (askedAt !== undefined && askedAt >= at ? [uid] : []));
   }
@@ -171,8 +171,8 @@ export class Register {
     if (isDeleting(compute)) known.deletingSince ??= now;
     const mark = createMarkOf(compute);
     if (mark !== undefined && known.marked?.since !== mark.since) known.marked = { since: mark.since, at: now };
-    const asked = annotationOf(compute, "reconcileRequestedAt");
-    if (asked !== undefined && asked !== annotationOf(before, "reconcileRequestedAt")) known.askedAt = now;
+    const confirmed = annotationOf(compute, "confirmLoss");
+    if (confirmed !== undefined && confirmed !== annotationOf(before, "confirmLoss")) known.askedAt = now;
     const [labels, earlier] = [compute.metadata.labels ?? {}, before.metadata.labels ?? {}];
     if (JSON.stringify(labels) !== JSON.stringify(earlier)) known.relabelled = { before: earlier, at: now };
     return known;

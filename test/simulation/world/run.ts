@@ -135,7 +135,7 @@ function lendAHand(world: World, calmAt: number): void {
   for (const compute of scene.computes) {
     const { name, uid } = compute.metadata;
     const reason = conditionOf(compute, "Ready")?.reason;
-    if (reason === "MassLoss") people.annotate(name, "reconcileRequestedAt", `calm-${minutes}`);
+    if (reason === "MassLoss") people.annotate(name, "confirmLoss", `calm-${minutes}`);
     if (reason !== "CreateUnknown") continue;
     // What Computes that are gone had, an operator knows that was there, and a new leader does not.
     const undecidable = [true, false].some((gone) => {

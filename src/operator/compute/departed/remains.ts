@@ -1,7 +1,7 @@
 import type { Compute } from "../../resources/compute.ts";
 import type { Memory } from "../memory.ts";
 import { createMarkOf } from "../observe/marks.ts";
-import { annotation, isGuarded } from "../observe/view.ts";
+import { annotation, isGuarded, isPaused } from "../observe/view.ts";
 
 /** What a Compute that is gone may have left at the service. */
 export type Remains =
@@ -24,7 +24,7 @@ export function remainsOf(last: Compute, { proved, pendingCreate, released }: Me
     const message = `Endpoint ${proved.endpointID} may stand at the service: somebody else took the finalizer from its Compute, as kubectl replace does, before the endpoint was seen to be gone. Delete it there if it is not to stay.`;
     return { kind: "kept", message };
   }
-  if (isGuarded(last) || marked || annotation(last, "paused") === "true") return { kind: "nothing" };
+  if (isGuarded(last) || marked || isPaused(last)) return { kind: "nothing" };
   if (proved === undefined)
     return pendingCreate === undefined ? { kind: "nothing" } : { kind: "made", endpointID: undefined };
   const { endpointID, proof } = proved;

@@ -66,12 +66,24 @@ export function freshLookAsked(compute: Compute): boolean {
 }
 
 /**
- * Whether a person has said that a loss is true which was not believed. Only what they ask for after they were told of
- * it says so: a fresh look is asked for in any trouble, such as that of a key which is then exchanged for a wrong one.
+ * Whether a person has confirmed the loss that the status shows. A value that was there before the loss was shown, or
+ * that confirmed an earlier one, confirms nothing.
  */
 export function lossConfirmed(compute: Compute): boolean {
-  const told = shownReason(compute) === "MassLoss" || compute.status.state === "Lost";
-  return told && freshLookAsked(compute);
+  const isTold = shownReason(compute) === "MassLoss" || compute.status.lossDoubted === true;
+  return isTold && unhandledConsent(compute) !== undefined;
+}
+
+/** The value of `confirmLoss`, until the status says that it was handled. */
+export function unhandledConsent(compute: Compute): string | undefined {
+  const value = annotation(compute, "confirmLoss");
+  return value === compute.status.lastHandledConfirmLoss ? undefined : value;
+}
+
+/** Whether nothing is to be sent for a Compute. Any value but "false" pauses: who mistypes "true" means it. */
+export function isPaused(compute: Compute): boolean {
+  const paused = annotation(compute, "paused");
+  return paused !== undefined && paused !== "false";
 }
 
 export function nameOf({ metadata }: Compute): string {

@@ -85,8 +85,7 @@ export function tooNew(view: View, list: List, endpointID: string): Step | undef
 
 export function massLoss({ compute }: View, list: List, endpointID: string): string | undefined {
   const { missing, known } = list.vanished;
-  const cure =
-    "Nothing is made anew until you set the annotation compute-operator.dev/reconcileRequestedAt to a new value";
+  const cure = "Nothing is created again until you set the annotation compute-operator.dev/confirmLoss to a new value";
   // Once too much was gone it stays so until a person acts, though others were made anew or deleted meanwhile, and
   // whatever else was to be told since.
   const doubted = shownReason(compute) === "MassLoss" || compute.status.lossDoubted === true;

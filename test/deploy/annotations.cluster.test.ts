@@ -1,0 +1,108 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { apply, createNamespace, kubectl, tryKubectl } from "../control-plane/cluster.ts";
+import { manifest } from "../operator/resources/manifest.ts";
+import { eventually } from "../support/eventually.ts";
+
+const uid = "0f8fad5b-d9cb-469f-a165-70867728950e";
+const mark = JSON.stringify({ uid, since: "2026-01-01T00:00:00Z", branchID: "br-main", through: "12345678-0f" });
+
+let namespace = "";
+
+function named(name: string, annotations: Record<string, string>, spec: object = {}) {
+  const own = Object.entries(annotations).map(([key, value]) => [`compute-operator.dev/${key}`, value]);
+  const object = manifest("Compute", { ...spec }, name);
+  return { ...object, metadata: { name, namespace, annotations: Object.fromEntries(own) } };
+}
+
+/** Tries whether the API server takes a Compute, and stores nothing. */
+function tried(annotations: Record<string, string>) {
+  const input = JSON.stringify(named("tried", annotations));
+  return tryKubectl(["create", "--dry-run=server", "-f", "-"], { input });
+}
+
+beforeAll(async () => {
+  namespace = await createNamespace("annotations");
+  // What stood before the policy did.
+  await apply([named("old", { "endpoint-id": "../..", paused: "true" })]);
+  const documents = parseAllDocuments(await kubectl(["kustomize", "deploy/base/annotations"]));
+  // Other tests type what they like.
+  const matchLabels = { "kubernetes.io/metadata.name": namespace };
+  const only = (object: { kind: string; spec: object }) =>
+    object.kind === "ValidatingAdmissionPolicyBinding"
+      ? { ...object, spec: { ...object.spec, matchResources: { namespaceSelector: { matchLabels } } } }
+      : object;
+  await apply(documents.map((document) => only(document.toJS())));
+  // A policy takes effect a moment after it is stored.
+  await eventually("the policy to take effect", async () =>
+    (await tried({ "endpoint-id": "" })).status === 0 ? undefined : "refused",
+  );
+});
+
+describe("an annotation of the operator's", () => {
+  it.each([
+    ["endpoint-id", "", "must be the id of an endpoint"],
+    ["endpoint-id", "../..", "remove the annotation to have an endpoint created"],
+    ["endpoint-id", "quiet-river-1", "begins with ep-"],
+    ["endpoint-id", `ep-${"x".repeat(126)}`, "must be the id of an endpoint"],
+    ["pending-create", "", "the operator's own notes"],
+    ["pending-create", "true", "do not write them by hand"],
+    ["pending-create", JSON.stringify({ since: "now" }), "JSON with a uid"],
+    ["pending-restart", "[]", "the operator's own notes"],
+    ["created-endpoint", "ep-one", "the operator's own notes"],
+    ["adopted-endpoint", `${uid}/`, "the operator's own notes"],
+    ["restartedAt", "", "1 to 256 printable characters"],
+    ["restartedAt", "   ", "1 to 256 printable characters"],
+    ["reconcileRequestedAt", "now\nand then", "1 to 256 printable characters"],
+    ["confirmLoss", "x".repeat(257), "1 to 256 printable characters"],
+    ["paused", "yes\u0000", "at most 256 printable characters"],
+  ])("%s is refused as %j, with what to do", async (key, value, message) => {
+    const { status, stderr } = await tried({ [key]: value });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain("compute-operator.dev/");
+    expect(stderr).toContain(message);
+  });
+
+  it.each([
+    { "endpoint-id": "ep-quiet-river-851426" },
+    { "endpoint-id": "ep-A_b.c~1" },
+    { "pending-create": mark, "pending-restart": mark },
+    { "created-endpoint": `${uid}/ep-one`, "adopted-endpoint": `${uid}/ep-one` },
+    { restartedAt: "2026-01-01T00:00:00Z", reconcileRequestedAt: "Do 1. Jän 2026 12:00:00 CET", confirmLoss: "yes" },
+    { paused: "true" },
+    { paused: "false" },
+    { paused: "" },
+  ])("is taken, whoever writes it, as a backup that is restored: %j", async (annotations) => {
+    expect((await tried(annotations)).stderr).toBe("");
+  });
+
+  it("that is another's, or another tool's, is no matter", async () => {
+    const input = JSON.stringify({
+      ...named("tried", {}),
+      metadata: { name: "tried", namespace, annotations: { "example.com/endpoint-id": "", note: "" } },
+    });
+    expect((await tryKubectl(["create", "--dry-run=server", "-f", "-"], { input })).status).toBe(0);
+  });
+
+  it("that stands with a malformed value holds up no other change, and can be mended or taken away", async () => {
+    const annotate = (...values: string[]) => tryKubectl(["annotate", "compute", "old", "-n", namespace, ...values]);
+    expect((await annotate("compute-operator.dev/paused-")).status).toBe(0);
+    const patch = JSON.stringify({ metadata: { finalizers: ["compute-operator.dev/endpoint"] } });
+    await kubectl(["patch", "compute", "old", "-n", namespace, "--type=merge", "-p", patch]);
+    await kubectl(["delete", "compute", "old", "-n", namespace, "--wait=false"]);
+    const worse = await annotate("--overwrite", "compute-operator.dev/endpoint-id=../../..");
+    expect(worse.stderr).toContain("must be the id of an endpoint");
+    expect((await annotate("compute-operator.dev/endpoint-id-")).status).toBe(0);
+    await kubectl([
+      "patch",
+      "compute",
+      "old",
+      "-n",
+      namespace,
+      "--type=merge",
+      "-p",
+      '{"metadata":{"finalizers":null}}',
+    ]);
+    expect((await tryKubectl(["get", "compute", "old", "-n", namespace])).stderr).toContain("not found");
+  });
+});
