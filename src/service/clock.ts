@@ -6,6 +6,28 @@ export interface ServiceClock {
   after(ms: number, task: () => void): () => void;
 }
 
+/** A clock that can be put forward, and otherwise runs with the one that it is given. */
+export class AdvanceableClock implements ServiceClock {
+  readonly #clock: ServiceClock;
+  #aheadMs = 0;
+
+  constructor(clock: ServiceClock) {
+    this.#clock = clock;
+  }
+
+  now(): number {
+    return this.#clock.now() + this.#aheadMs;
+  }
+
+  after(ms: number, task: () => void): () => void {
+    return this.#clock.after(ms, task);
+  }
+
+  advance(ms: number): void {
+    this.#aheadMs += ms;
+  }
+}
+
 /** A number in [0, 1), as from Math.random. */
 export type Random = () => number;
 

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { isLoopbackHost } from "./http/loopback.ts";
 import { cryptoIds } from "./ids.ts";
 import { type RunPorts, runService } from "./run.ts";
 
@@ -12,6 +13,9 @@ Runs the service: a faithful, persistent implementation of the API that the oper
   --seed FILE      YAML of accounts, organizations, projects, branches and keys; what is there already stays
   --time-scale N   how many times faster than life operations and inactivity timers run (default 1)
   --faults         serve PUT /_faults, with which requests can be made to fail
+  --no-rate-limits refuse nobody for the number of their requests
+  --test-controls  serve POST /_reset and POST /_clock/advance; only with a loopback --host
+  --ready-file F   file that holds the base URL as long as the service is ready
   --strict-spec    serve only what the specification shows
   --help           show this`;
 
@@ -28,6 +32,9 @@ export async function serviceCommand(args: readonly string[], ports: Omit<RunPor
       ports.stdout(usage);
       return 0;
     }
+    if (flags["test-controls"] && !isLoopbackHost(flags.host)) {
+      throw new BadFlag(`--test-controls needs a --host of this machine alone, such as 127.0.0.1, not ${flags.host}`);
+    }
     return await runService(
       {
         host: flags.host,
@@ -37,6 +44,9 @@ export async function serviceCommand(args: readonly string[], ports: Omit<RunPor
         timeScale: positive("--time-scale", flags["time-scale"]),
         faults: flags.faults,
         strictSpec: flags["strict-spec"],
+        rateLimits: !flags["no-rate-limits"],
+        testControls: flags["test-controls"],
+        readyFile: flags["ready-file"],
       },
       { ...ports, ids: cryptoIds() },
     );
@@ -61,6 +71,9 @@ function parse(args: readonly string[]) {
         "time-scale": { type: "string", default: "1" },
         faults: { type: "boolean", default: false },
         "strict-spec": { type: "boolean", default: false },
+        "no-rate-limits": { type: "boolean", default: false },
+        "test-controls": { type: "boolean", default: false },
+        "ready-file": { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },
     }).values;

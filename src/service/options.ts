@@ -6,14 +6,14 @@ export interface ServiceOptions {
   strictSpec: boolean;
   /** Whether `PUT /_faults` exists. */
   faults: boolean;
-  /** Requests that one account may send before it is refused with 429. */
-  rateLimits: RateLimits;
+  /** Requests that one account may send before it is refused with 429; `undefined`: as many as it likes. */
+  rateLimits: RateLimits | undefined;
 }
 
 export interface RateLimits {
-  /** In any 60 seconds, over all routes. */
+  /** In any 60 seconds of the service's time, over all routes. */
   perMinute: number;
-  /** In any second, on one route. */
+  /** In any second of the service's time, on one route. */
   perSecondAndRoute: number;
 }
 

@@ -1,17 +1,26 @@
-import type { Random, ServiceClock } from "./clock.ts";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
 import { createApp, type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
+import { refusals } from "./refusal.ts";
 import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
-import { plantFirstAccount } from "./seed/first.ts";
+import { firstSeed } from "./seed/first.ts";
 import { BadSeed, plant } from "./seed/plant.ts";
 import { apiRoot, createService, type Service } from "./service.ts";
 import { StoreUnusable } from "./store/database.ts";
 import { Store } from "./store/store.ts";
+import type { World } from "./world.ts";
 
 /** How to run the service as a process. */
 export interface RunOptions extends Pick<ServiceOptions, "timeScale" | "strictSpec" | "faults"> {
+  /** Whether requests are limited as the public service limits them. */
+  rateLimits: boolean;
+  /** Whether `POST /_reset` and `POST /_clock/advance` exist. */
+  testControls: boolean;
+  /** A file that holds the base URL while the service is ready, where one is wanted. */
+  readyFile: string | undefined;
   host: string;
   port: number;
   /** The SQLite file, or `:memory:`. */
@@ -37,57 +46,95 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
   let service: Service | undefined;
   let listening: Listening | undefined;
   try {
-    const document = options.seed === undefined ? undefined : readSeed(options.seed);
-    service = make(options, ports);
+    const beginning = new Beginning(options.seed);
+    service = make(options, ports, beginning);
     // Before anything is made: where it cannot listen, the first key is not shown, and so not lost either.
     listening = await listen(createApp(service), options).catch((error: unknown) => {
       throw new CannotListen(options, error);
     });
-    const firstKey = furnish(service, options.seed, document);
+    const firstKey = beginning.furnish(service);
     const stopTimers = keepTime(service);
     const origin = `http://${bracketed(options.host)}:${listening.port}`;
     if (firstKey !== undefined) ports.stdout(`API key (shown once): ${firstKey}`);
     ports.stdout(`Listening on ${origin}${apiRoot}`);
     ports.stdout(`Console: ${origin}/`);
+    if (options.readyFile !== undefined) announce(options.readyFile, `${origin}${apiRoot}\n`);
     await aborted(ports.signal);
     stopTimers();
     return 0;
   } catch (error) {
-    const foreseen = error instanceof StoreUnusable || error instanceof BadSeed || error instanceof CannotListen;
-    if (!foreseen) throw error;
+    if (!foreseen.some((kind) => error instanceof kind) || !(error instanceof Error)) throw error;
     ports.stderr(`compute-operator service: ${error.message}`);
     return 1;
   } finally {
+    if (options.readyFile !== undefined) rmSync(options.readyFile, { force: true });
     await listening?.close();
     service?.close();
   }
 }
 
-function make({ data, timeScale, strictSpec, faults }: RunOptions, ports: RunPorts): Service {
-  const { clock, random, ids } = ports;
+function make(options: RunOptions, ports: RunPorts, beginning: Beginning): Service {
+  const { data, timeScale, strictSpec, faults, rateLimits, testControls } = options;
+  const clock = new AdvanceableClock(ports.clock);
   return createService({
     clock,
-    random,
-    ids,
+    random: ports.random,
+    ids: ports.ids,
     store: Store.open(data),
-    options: { timeScale, strictSpec, faults },
+    options: { timeScale, strictSpec, faults, ...(!rateLimits && { rateLimits: undefined }) },
+    ...(testControls && {
+      testControls: {
+        plant: (world: World, at: number) => beginning.plant(world, at),
+        advance: (ms: number) => clock.advance(ms),
+      },
+    }),
     onError: (error) => ports.stderr(`internal error: ${error instanceof Error ? error.stack : String(error)}`),
   });
 }
 
-/** Makes what the seed names, or where there is none and nothing else the first account; answers its key. */
-function furnish(service: Service, file: string | undefined, document: Seed | undefined): string | undefined {
-  if (document) plantFrom(file ?? "", document, service);
-  else if (service.world.store.accounts.all().length === 0) return service.change(plantFirstAccount);
-  return undefined;
+/** What the store holds at first: what the seed names, or where there is none and nothing else the first account. */
+class Beginning {
+  readonly #file: string | undefined;
+  #seed: Seed | undefined;
+
+  /** Throws `BadSeed`. */
+  constructor(file: string | undefined) {
+    this.#file = file;
+    this.#seed = file === undefined ? undefined : readSeed(file);
+  }
+
+  /** Makes it; answers the key of the first account where that was made. */
+  furnish(service: Service): string | undefined {
+    if (this.#seed) {
+      service.change((world, at) => this.plant(world, at));
+      return undefined;
+    }
+    if (service.world.store.accounts.all().length > 0) return undefined;
+    const { seed, secret } = firstSeed(service.world);
+    this.#seed = seed;
+    service.change((world, at) => this.plant(world, at));
+    return secret;
+  }
+
+  /** To be called in a transaction: nothing of a seed is planted where something in it cannot be. */
+  plant(world: World, at: number): void {
+    if (!this.#seed) throw refusals.conflict("there is no seed to go back to: start the service with --seed");
+    try {
+      plant(world, this.#seed, at);
+    } catch (error) {
+      if (!(error instanceof BadSeed) || this.#file === undefined) throw error;
+      throw new BadSeed(`${this.#file}: ${error.message}`, { cause: error });
+    }
+  }
 }
 
-/** Nothing of a seed is planted where something in it cannot be. */
-function plantFrom(file: string, document: Seed, service: Service): void {
+/** Writes the file that says that the service is ready, whole or not at all. */
+function announce(file: string, text: string): void {
   try {
-    service.change((world, at) => plant(world, document, at));
+    writeFileSync(`${file}.tmp`, text);
+    renameSync(`${file}.tmp`, file);
   } catch (error) {
-    throw error instanceof BadSeed ? new BadSeed(`${file}: ${error.message}`, { cause: error }) : error;
+    throw new CannotAnnounce(file, error);
   }
 }
 
@@ -131,6 +178,18 @@ class CannotListen extends Error {
     super(`cannot listen on ${host}, port ${port}: ${why}. Choose others with --host and --port.`, { cause });
   }
 }
+
+class CannotAnnounce extends Error {
+  override name = "CannotAnnounce";
+
+  constructor(file: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`cannot write the file ${file}: ${why}. Choose another with --ready-file.`, { cause });
+  }
+}
+
+/** What ends with a message instead of a stack. */
+const foreseen = [StoreUnusable, BadSeed, CannotListen, CannotAnnounce] as const;
 
 function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;

@@ -1,5 +1,5 @@
 import { authenticate } from "./accounts/caller.ts";
-import type { Random, ServiceClock } from "./clock.ts";
+import { type Random, type ServiceClock, timestamp } from "./clock.ts";
 import { ModelBackend } from "./computes/model.ts";
 import { nextDue, settle } from "./computes/settle.ts";
 import { Console } from "./console/console.ts";
@@ -15,6 +15,7 @@ import { RateLimiter } from "./http/rate-limit.ts";
 import type { Handled, Route } from "./http/route.ts";
 import { type Match, Router } from "./http/router.ts";
 import { apiRoutes, unservedRoutes } from "./http/routes.ts";
+import { ClockAdvance, type TestControls } from "./http/test-controls.ts";
 import type { Ids } from "./ids.ts";
 import { defaultOptions, type ServiceOptions } from "./options.ts";
 import { Refusal, refusals } from "./refusal.ts";
@@ -30,6 +31,8 @@ export interface ServicePorts {
   ids: Ids;
   store: Store;
   options?: Partial<ServiceOptions>;
+  /** Present with `--test-controls`. */
+  testControls?: TestControls;
   /** Told of every mistake of our own: the answer is then 500, and nothing was changed. */
   onError?: (error: unknown) => void;
 }
@@ -45,25 +48,27 @@ export class Service {
   readonly routes: readonly Route[];
   readonly #api: Router<Route>;
   readonly #local: Router<Route>;
-  readonly #limiter: RateLimiter;
+  #limiter: RateLimiter | undefined;
   readonly #faults: FaultPlan;
-  readonly #console: Console;
+  #console: Console;
+  readonly #testControls: TestControls | undefined;
   readonly #onError: (error: unknown) => void;
   #onChange: () => void = () => {};
   #openApi: string | undefined;
   /** When something next happens by itself; `stale` after every change. */
   #due: number | undefined | "stale" = "stale";
 
-  constructor({ clock, random, ids, store, options, onError = () => {} }: ServicePorts) {
+  constructor({ clock, random, ids, store, options, testControls, onError = () => {} }: ServicePorts) {
     const { rateLimits, ...rest } = { ...defaultOptions, ...options };
     const shared = { clock, random, ids, store, options: { ...rest, rateLimits } };
     this.world = { ...shared, backend: new ModelBackend(shared), catalog: new ModelCatalog(shared) };
     this.routes = apiRoutes(rest);
     this.#api = new Router([...this.routes, ...unservedRoutes(rest)]);
     this.#local = new Router(localRoutes());
-    this.#limiter = new RateLimiter(rateLimits);
+    this.#limiter = limiterOf(this.world.options);
     this.#faults = new FaultPlan(random);
     this.#console = new Console(this.world, (act) => this.change(act));
+    this.#testControls = testControls;
     this.#onError = onError;
   }
 
@@ -131,6 +136,7 @@ export class Service {
       return serialisedReply(200, this.#openApi);
     }
     if (call.path.startsWith(`${apiRoot}/`)) return this.#answerApi(call, at);
+    if (call.path === "/healthz" && call.method === "GET") return jsonReply(200, { status: "ok" });
     if (this.#console.serves(call.path)) return this.#console.answer(call, at);
     return this.#answerLocal(call, at);
   }
@@ -138,7 +144,7 @@ export class Service {
   #answerApi(call: ServiceCall, at: number): ServiceReply {
     const caller = authenticate(this.world, call.headers?.["authorization"], call.remote ?? loopback, at);
     const match = found(this.#api, call.method, call.path.slice(apiRoot.length));
-    this.#limiter.admit(caller.limitedAs, `${match.route.method} ${match.route.path}`, at);
+    this.#limiter?.admit(caller.limitedAs, `${match.route.method} ${match.route.path}`, at);
     return this.#run(call, match, at, caller);
   }
 
@@ -150,7 +156,31 @@ export class Service {
       this.setFaults(check(Faults, parsedBody(call), "body"));
       return { status: 204, headers: {} };
     }
+    if (this.#testControls && method === "POST" && path === "/_reset") return this.#reset(this.#testControls);
+    if (this.#testControls && method === "POST" && path === "/_clock/advance") {
+      return this.#advance(this.#testControls, check(ClockAdvance, parsedBody(call), "body").seconds);
+    }
     return this.#run(call, found(this.#local, method, path), at, undefined);
+  }
+
+  /** Forgets everything since the start: what was stored, faults, sessions, and who has sent how many requests. */
+  #reset(controls: TestControls): ServiceReply {
+    this.change((world, at) => {
+      world.store.clear();
+      controls.plant(world, at);
+    });
+    this.#faults.set([]);
+    this.#limiter = limiterOf(this.world.options);
+    this.#console = new Console(this.world, (act) => this.change(act));
+    return { status: 204, headers: {} };
+  }
+
+  /** Lets time pass at once, with everything that happens in it. */
+  #advance(controls: TestControls, seconds: number): ServiceReply {
+    controls.advance(seconds * 1000);
+    this.settle();
+    this.#onChange();
+    return jsonReply(200, { now: timestamp(this.world.clock.now()) });
   }
 
   #run(call: ServiceCall, { route, params }: Match<Route>, at: number, caller: Parameters<Route["run"]>[0]["caller"]) {
@@ -175,6 +205,10 @@ export class Service {
     this.#onError(error);
     return jsonReply(500, { request_id, code: "", message: "internal error" }, { "x-request-id": request_id });
   }
+}
+
+function limiterOf({ rateLimits, timeScale }: ServiceOptions): RateLimiter | undefined {
+  return rateLimits && new RateLimiter(rateLimits, timeScale);
 }
 
 function found(router: Router<Route>, method: string, path: string): Match<Route> {

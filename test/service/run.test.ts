@@ -3,13 +3,11 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { ProjectsAnswer } from "../../src/api/project.ts";
-import { serviceCommand } from "../../src/service/command.ts";
 import { parseSeed } from "../../src/service/seed/file.ts";
 import { plant } from "../../src/service/seed/plant.ts";
 import { Store } from "../../src/service/store/store.ts";
-import { seededRandom } from "../simulation/random.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { Running } from "./support/running.ts";
 import { TestService } from "./support/service.ts";
 
 let directory: ReturnType<typeof temporaryDirectory>;
@@ -17,49 +15,6 @@ beforeEach(() => {
   directory = temporaryDirectory("run");
 });
 afterEach(() => directory.remove());
-
-/** The command in this process: what it writes, its end, and a way to end it. */
-class Running {
-  readonly out: string[] = [];
-  readonly err: string[] = [];
-  readonly clock = new VirtualClock();
-  readonly status: Promise<number>;
-  readonly #stop = new AbortController();
-  #onLine = () => {};
-
-  constructor(...args: string[]) {
-    this.status = serviceCommand(args, {
-      clock: this.clock,
-      random: seededRandom(1),
-      signal: this.#stop.signal,
-      stdout: (line) => {
-        this.out.push(line);
-        this.#onLine();
-      },
-      stderr: (line) => this.err.push(line),
-    });
-  }
-
-  /** Resolves with the base URL as soon as it listens. */
-  async listening(): Promise<string> {
-    const url = () => this.out.map((line) => /^Listening on (http:\/\/\S+\/api\/v2)$/.exec(line)?.[1]).find(Boolean);
-    await Promise.race([
-      this.status,
-      new Promise<void>((resolve) => {
-        this.#onLine = () => url() !== undefined && resolve();
-        this.#onLine();
-      }),
-    ]);
-    const found = url();
-    if (found === undefined) throw new Error(`it does not listen: ${this.err.join("\n")}`);
-    return found;
-  }
-
-  stop(): Promise<number> {
-    this.#stop.abort();
-    return this.status;
-  }
-}
 
 async function projectsOf(baseURL: string, key: string): Promise<string[]> {
   const answer = await fetch(`${baseURL}/projects`, { headers: { authorization: `Bearer ${key}` } });
@@ -205,6 +160,7 @@ describe("flags", () => {
     [["--time-scale", "0"], "--time-scale must be a number greater than 0"],
     [["--prot", "1"], "--prot"],
     [["extra"], "extra"],
+    [["--test-controls", "--host", "0.0.0.0"], "--test-controls needs a --host of this machine alone"],
   ])("%j are refused, and the allowed ones shown", async (args, message) => {
     const running = new Running(...args);
     expect(await running.status).toBe(1);
@@ -215,7 +171,16 @@ describe("flags", () => {
   it("--help shows them all", async () => {
     const running = new Running("--help");
     expect(await running.status).toBe(0);
-    for (const flag of ["--port", "--host", "--data", "--seed", "--time-scale", "--faults", "--strict-spec"]) {
+    for (const flag of [
+      "--port",
+      "--host",
+      "--data",
+      "--seed",
+      "--time-scale",
+      "--faults",
+      "--strict-spec",
+      "--ready-file",
+    ]) {
       expect(running.out[0]).toContain(flag);
     }
   });

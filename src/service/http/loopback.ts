@@ -28,8 +28,12 @@ export function isOnThisMachine({ remote, headers }: ServiceCall): boolean {
   if (forwarding.some((name) => headers?.[name] !== undefined)) return false;
   const host = headers?.["host"];
   if (host === undefined) return remote === undefined;
-  const name = host.replace(/:[0-9]+$/, "");
-  return isLoopback(remote ?? loopback) && /^(localhost|127(\.[0-9]{1,3}){3}|\[::1\])$/i.test(name);
+  return isLoopback(remote ?? loopback) && isLoopbackHost(host.replace(/:[0-9]+$/, ""));
+}
+
+/** Whether the name of a host can only be this machine's. */
+export function isLoopbackHost(name: string): boolean {
+  return /^(localhost|127(\.[0-9]{1,3}){3}|::1|\[::1\])$/i.test(name);
 }
 
 /** Whether the browser itself says that a page of another site sent the request. Older browsers say nothing. */

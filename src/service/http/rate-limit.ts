@@ -6,22 +6,28 @@ const second = 1000;
 
 /**
  * Counts each account's requests over sliding windows: all of the last minute, and those of each route in the last
- * second. What is refused does not count. Kept in memory: a restart of the service forgives everyone.
+ * second, which are shorter where `--time-scale` makes time run faster. What is refused does not count. Kept in memory:
+ * a restart of the service forgives everyone.
  */
 export class RateLimiter {
   readonly #limits: RateLimits;
+  readonly #timeScale: number;
   readonly #accounts = new Map<string, { all: Window; routes: Map<string, Window> }>();
 
-  constructor(limits: RateLimits) {
+  constructor(limits: RateLimits, timeScale: number) {
     this.#limits = limits;
+    this.#timeScale = timeScale;
   }
 
   /** Lets a request through, or refuses it with 429 and how long to wait. */
   admit(account: string, route: string, at: number): void {
     const { perMinute, perSecondAndRoute } = this.#limits;
-    const windows = this.#accounts.get(account) ?? { all: new Window(perMinute, minute), routes: new Map() };
+    const windows = this.#accounts.get(account) ?? {
+      all: new Window(perMinute, minute / this.#timeScale),
+      routes: new Map(),
+    };
     this.#accounts.set(account, windows);
-    const ofRoute = windows.routes.get(route) ?? new Window(perSecondAndRoute, second);
+    const ofRoute = windows.routes.get(route) ?? new Window(perSecondAndRoute, second / this.#timeScale);
     windows.routes.set(route, ofRoute);
     const wait = Math.max(windows.all.wait(at), ofRoute.wait(at));
     if (wait > 0) {

@@ -1,39 +1,31 @@
 import { uuidOf } from "../ids.ts";
 import type { World } from "../world.ts";
-import { plant } from "./plant.ts";
+import type { Seed } from "./document.ts";
 
 /**
  * What a service without a seed begins with: one account on a paid plan, with one project that has the branch `main`
- * and its primary compute. Answers the secret of the account's first key. To be called in a transaction.
+ * and its primary compute; and the secret of the account's first key.
  */
-export function plantFirstAccount(world: World, at: number): string {
-  const accountId = uuidOf(world.ids.uuid());
-  const secret = world.ids.secret();
-  plant(
-    world,
-    {
-      accounts: [
-        {
-          id: accountId,
-          email: "owner@example.com",
-          name: "Owner",
-          plan: "scale",
-          apiKeys: [{ name: "first", key: secret }],
-        },
-      ],
-      organizations: [],
-      projects: [
-        {
-          id: world.ids.name(),
-          name: "first-project",
-          owner: accountId,
-          regionID: "aws-us-east-2",
-          pgVersion: 17,
-          branches: [{ name: "main", default: true, protected: false, roles: [], databases: [] }],
-        },
-      ],
-    },
-    at,
-  );
-  return secret;
+export function firstSeed({ ids }: World): { seed: Seed; secret: string } {
+  const owner = uuidOf(ids.uuid());
+  const secret = ids.secret();
+  const project = ids.name();
+  const branch = `br-${ids.name()}`;
+  const apiKeys = [{ name: "first", key: secret }];
+  const seed: Seed = {
+    accounts: [{ id: owner, email: "owner@example.com", name: "Owner", plan: "scale", apiKeys }],
+    organizations: [],
+    projects: [
+      {
+        id: project,
+        name: "first-project",
+        owner,
+        regionID: "aws-us-east-2",
+        pgVersion: 17,
+        branches: [{ id: branch, name: "main", default: true, protected: false, roles: [], databases: [] }],
+        endpoints: [{ id: `ep-${ids.name()}`, branchID: branch, type: "read_write" }],
+      },
+    ],
+  };
+  return { seed, secret };
 }

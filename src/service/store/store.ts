@@ -9,6 +9,21 @@ import { Operations } from "./operations.ts";
 import { Projects } from "./projects.ts";
 import { text } from "./row.ts";
 
+/** In an order in which none that is still there refers to one that has gone. */
+const tables = [
+  "connections",
+  "operations",
+  "endpoints",
+  "databases",
+  "roles",
+  "branches",
+  "api_keys",
+  "projects",
+  "members",
+  "organizations",
+  "accounts",
+] as const;
+
 /** Everything that the service remembers. */
 export class Store {
   readonly accounts: Accounts;
@@ -69,6 +84,13 @@ export class Store {
   deleteProject(projectId: string): void {
     this.projects.delete(projectId);
     this.#endpointLists.delete(projectId);
+  }
+
+  /** Empties the store. What it derives passwords from stays: the same role on the same branch has the same again. */
+  clear(): void {
+    for (const table of tables) this.#db.run(`DELETE FROM ${table}`);
+    this.#db.run("DELETE FROM sqlite_sequence");
+    this.#endpointLists.clear();
   }
 
   close(): void {

@@ -1,0 +1,13 @@
+import { z } from "zod";
+import type { World } from "../world.ts";
+
+/** What `--test-controls` lets a client's tests do with a running service. */
+export interface TestControls {
+  /** Puts what the store held at first into it again; it is empty. To be called in a transaction. */
+  plant(world: World, at: number): void;
+  /** Puts the clock forward. */
+  advance(ms: number): void;
+}
+
+/** The body of `POST /_clock/advance`: up to ten years. */
+export const ClockAdvance = z.strictObject({ seconds: z.number().min(0).max(315_360_000) });

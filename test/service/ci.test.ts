@@ -1,0 +1,163 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { EndpointsAnswer } from "../../src/api/endpoint.ts";
+import { OperationsAnswer } from "../../src/api/operation.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
+import { Running } from "./support/running.ts";
+import { Shop } from "./support/shop.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let running: Running | undefined;
+beforeEach(() => {
+  directory = temporaryDirectory("ci");
+});
+afterEach(async () => {
+  await running?.stop();
+  directory.remove();
+});
+
+const seed = `
+accounts: [{id: acc-ana, email: ana@example.com, plan: scale, apiKeys: [{name: ci, key: ana-key}]}]
+projects:
+  - {id: shop, owner: acc-ana, branches: [{id: br-main, name: main}],
+     endpoints: [{id: ep-main, branchID: br-main, type: read_write}]}
+`;
+
+/** Starts the service with the seed; answers a way to call it. */
+async function started(...args: string[]) {
+  const file = join(directory.path, "seed.yaml");
+  writeFileSync(file, seed);
+  running = new Running("--port", "0", "--seed", file, ...args);
+  return callerOf(await running.listening(), "ana-key");
+}
+
+function callerOf(baseURL: string, key: string) {
+  const origin = new URL(baseURL).origin;
+  return async (method: string, path: string, body?: unknown) => {
+    const answer = await fetch(`${path.startsWith("/_") ? origin : baseURL}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}` },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    const parsed: unknown = text === "" ? undefined : JSON.parse(text);
+    return { status: answer.status, body: parsed };
+  };
+}
+
+describe("GET /healthz", () => {
+  it("is answered without a key, from anywhere", () => {
+    const headers = { host: "service.example", "x-forwarded-for": "192.0.2.7" };
+    const reply = new Shop().core.call({ method: "GET", path: "/healthz", remote: "192.0.2.7", headers });
+    expect([reply.status, reply.body]).toEqual([200, '{"status":"ok"}']);
+  });
+});
+
+describe("--ready-file", () => {
+  it("names a file that holds the base URL for as long as the service is ready", async () => {
+    const file = join(directory.path, "ready");
+    running = new Running("--port", "0", "--ready-file", file);
+    const baseURL = await running.listening();
+    expect(readFileSync(file, "utf8")).toBe(`${baseURL}\n`);
+    expect(await running.stop()).toBe(0);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it("that cannot be written ends the service with what to do", async () => {
+    running = new Running("--port", "0", "--ready-file", join(directory.path, "none", "ready"));
+    expect(await running.status).toBe(1);
+    expect(running.err[0]).toMatch(/cannot write the file .*ENOENT.* Choose another with --ready-file\.$/);
+  });
+});
+
+describe("request limits", () => {
+  const statuses = (shop: Shop, requests: number) =>
+    Array.from({ length: requests }, () => shop.ana("GET /auth").status);
+
+  it("obey --time-scale: a second of the service's time is shorter", () => {
+    const passed = (timeScale: number, ms: number) => {
+      const shop = new Shop({ timeScale });
+      expect(statuses(shop, 41).at(-1)).toBe(429);
+      shop.time.pass(ms);
+      return shop.ana("GET /auth").status;
+    };
+    expect([passed(1, 100), passed(1, 1000)]).toEqual([429, 200]);
+    expect([passed(10, 90), passed(10, 100)]).toEqual([429, 200]);
+  });
+
+  it("are off with --no-rate-limits", async () => {
+    const call = await started("--no-rate-limits");
+    const answers = await Promise.all(Array.from({ length: 60 }, () => call("GET", "/auth")));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+});
+
+describe("--test-controls", () => {
+  it("POST /_reset goes back to the seed: what was made is gone, what was deleted is there, keys work", async () => {
+    const call = await started("--test-controls", "--faults");
+    const uri = "/projects/shop/connection_uri?database_name=neondb&role_name=neondb_owner";
+    const before = await call("GET", uri);
+    await call("POST", "/projects", { project: { name: "made" } });
+    await call("DELETE", "/projects/shop/endpoints/ep-main");
+    const keys = z.array(z.object({ id: z.number() })).parse((await call("GET", "/api_keys")).body);
+    await call("DELETE", `/api_keys/${keys[0]?.id}`);
+    await call("PUT", "/_faults", [{ kind: "500" }]);
+    expect((await call("GET", "/projects")).status).toBe(500);
+    expect((await call("POST", "/_reset")).status).toBe(204);
+    const { body } = await call("GET", "/projects/shop/endpoints");
+    expect(EndpointsAnswer.parse(body).endpoints).toMatchObject([{ id: "ep-main", current_state: "idle" }]);
+    expect((await call("GET", "/projects")).body).toMatchObject({ projects: [{ id: "shop" }] });
+    expect(await call("GET", uri)).toEqual(before);
+    expect((await call("GET", "/projects/shop/operations")).body).toMatchObject({ operations: [] });
+  });
+
+  it("without a seed it goes back to the first account, whose key goes on", async () => {
+    running = new Running("--port", "0", "--test-controls");
+    const baseURL = await running.listening();
+    const call = callerOf(baseURL, running.out[0]?.split(": ")[1] ?? "");
+    const first = (await call("GET", "/projects")).body;
+    await call("POST", "/projects", { project: { name: "made" } });
+    expect((await call("POST", "/_reset")).status).toBe(204);
+    expect((await call("GET", "/projects")).body).toEqual(first);
+  });
+
+  it("has nothing to go back to where a data file was there before", async () => {
+    const data = join(directory.path, "service.sqlite");
+    running = new Running("--port", "0", "--data", data);
+    await running.listening();
+    await running.stop();
+    running = new Running("--port", "0", "--data", data, "--test-controls");
+    const call = callerOf(await running.listening(), "none");
+    expect(await call("POST", "/_reset")).toMatchObject({
+      status: 409,
+      body: { message: expect.stringContaining("start the service with --seed") },
+    });
+  });
+
+  it("POST /_clock/advance lets time pass at once, with all that happens in it", async () => {
+    const call = await started("--test-controls");
+    await call("POST", "/projects/shop/endpoints/ep-main/start");
+    await call("POST", "/_clock/advance", { seconds: 2 });
+    const state = async () => EndpointsAnswer.parse((await call("GET", "/projects/shop/endpoints")).body).endpoints[0];
+    expect((await state())?.current_state).toBe("active");
+    const answer = await call("POST", "/_clock/advance", { seconds: 400 });
+    expect(answer.body).toEqual({ now: new Date((running?.clock.now() ?? 0) + 402_000).toISOString() });
+    expect((await state())?.current_state).toBe("idle");
+    const { operations } = OperationsAnswer.parse((await call("GET", "/projects/shop/operations")).body);
+    expect(operations.map(({ action, status }) => `${action} ${status}`)).toEqual([
+      "suspend_compute finished",
+      "start_compute finished",
+    ]);
+    for (const seconds of [-1, "ten", 1e12]) {
+      expect((await call("POST", "/_clock/advance", { seconds })).status).toBe(400);
+    }
+  });
+
+  it("does not exist without the flag, and not for other machines", async () => {
+    const call = await started();
+    expect((await call("POST", "/_reset")).status).toBe(404);
+    expect((await call("POST", "/_clock/advance", { seconds: 1 })).status).toBe(404);
+  });
+});
