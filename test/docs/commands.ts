@@ -78,6 +78,7 @@ const scripts: Readonly<Record<string, string>> = {
   simulate: "test/simulation/seeds.test.ts",
   soak: "test/soak/figures.test.ts",
   bench: "test/bench/figures.test.ts",
+  pack: "test/service/package.verify.test.ts",
   clients: "test/service/vendor/every-call.verify.test.ts",
   dashboard: "test/deploy/dashboard.test.ts",
   mutants: "test/mutants/mutants.test.ts",
@@ -87,6 +88,7 @@ const scripts: Readonly<Record<string, string>> = {
 /** What cannot be run in a test, and what is done instead. */
 const cannotRun: Readonly<Record<string, { because: string; instead: string }>> = {
   "docker build": { because: "there is no container engine", instead: "test/deploy/image.test.ts" },
+  "npx --yes": { because: "it installs the package", instead: "test/service/package.verify.test.ts" },
   "npx vitest": { because: "it would write the page anew", instead: "test/integration/kubectl.cluster.test.ts" },
 };
 

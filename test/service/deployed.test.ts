@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { parseSeed } from "../../src/service/seed/file.ts";
+import { plant } from "../../src/service/seed/plant.ts";
+import { Running } from "./support/running.ts";
+import { TestService } from "./support/service.ts";
+
+const folder = join(import.meta.dirname, "..", "..", "deploy", "service");
+
+describe("deploy/service", () => {
+  it("has a seed that can be planted, with a key that works", () => {
+    const service = new TestService();
+    const seed = parseSeed(readFileSync(join(folder, "seed.yaml"), "utf8"), "seed.yaml");
+    service.core.change((world, at) => plant(world, seed, at));
+    expect(service.send("ana-key", "GET /projects/shiny-wind-028834").status).toBe(200);
+  });
+
+  it("has a compose file whose command is one that the service takes", async () => {
+    const { services } = z
+      .object({ services: z.object({ service: z.looseObject({ command: z.array(z.string()) }) }) })
+      .parse(parse(readFileSync(join(folder, "compose.yaml"), "utf8")));
+    const [command, ...flags] = services.service.command;
+    expect(command).toBe("service");
+    const here = flags
+      .filter((flag) => !flag.startsWith("--port="))
+      .map((flag) => flag.replace("/seed.yaml", join(folder, "seed.yaml")).replace("0.0.0.0", "127.0.0.1"));
+    const running = new Running("--port", "0", ...here);
+    expect((await fetch((await running.listening()).replace("/api/v2", "/healthz"))).status).toBe(200);
+    expect(await running.stop()).toBe(0);
+  });
+});

@@ -1,0 +1,28 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { temporaryDirectory } from "../support/guardian.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+
+it("npm run pack makes a package whose command serves", () => {
+  const directory = temporaryDirectory("package");
+  try {
+    execFileSync("npm", ["run", "--silent", "pack", "--", "--pack-destination", directory.path], {
+      cwd: root,
+      stdio: "pipe",
+    });
+    execFileSync("tar", ["xzf", join(directory.path, "compute-operator-0.1.0.tgz")], { cwd: directory.path });
+    const unpacked = join(directory.path, "package");
+    const { bin } = z
+      .object({ bin: z.object({ "compute-operator": z.string() }) })
+      .parse(JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8")));
+    const command = join(unpacked, bin["compute-operator"]);
+    const usage = execFileSync(process.execPath, [command, "service", "--help"], { encoding: "utf8" });
+    expect(usage).toContain("--ready-file");
+  } finally {
+    directory.remove();
+  }
+});
