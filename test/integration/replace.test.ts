@@ -108,6 +108,18 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
     expect(world.writes).toEqual([create, expect.stringMatching(/^DELETE /)]);
   });
 
+  it("keeps the endpoint that a lost reply was about where no name tells whose it is, and says that it may stand", async () => {
+    await using world = new SmallWorld([place.branchID], 1, strict);
+    world.host.service.setFaults([{ kind: "drop-after", method: "POST", route: "*", count: 1 }]);
+    duringPost(world, vanish(world, replica));
+    world.declare(0, replica);
+    await world.clock.advance(120_000);
+    expect([world.isGone(0), world.endpoints.length, world.writes]).toEqual([true, 1, [create]]);
+    expect(world.events("Released")).toEqual([
+      expect.stringContaining(`if it is not to stay: ${world.endpoints[0]?.id}.`),
+    ]);
+  });
+
   it("has the endpoint deleted that was made long before, also where the service is away for a while", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     world.declare(0, place);

@@ -5,7 +5,7 @@ import { type Compute, computeKind } from "../resources/compute.ts";
 import { timestamp } from "../resources/conditions-of.ts";
 import { markerOf } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { remainsOf } from "./departed/remains.ts";
+import { perhapsLeft, remainsOf } from "./departed/remains.ts";
 import { type Errand, errandTo } from "./errand.ts";
 import type { Memory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
@@ -120,8 +120,11 @@ export class DepartedComputes {
     if (listing === undefined) return watcher.failure === undefined ? listAwaitedMs : this.#later(departed);
     const index = indexOf(listing);
     const [left] = ours(index, last, endpointID);
-    if (left === undefined) return this.#absent(departed, endpointID, listing.startedAt, errand);
     const rivals = claims.rivalsOf(last);
+    if (left === undefined) {
+      const unproved = { index, rivals, namesShown: connection.session.showsNames };
+      return this.#absent(departed, endpointID, listing.startedAt, errand, perhapsLeft(last, memory, unproved));
+    }
     const owner = ownerOf(left, rivals, index);
     if (owner !== undefined) return this.#settled(departed);
     return this.#delete(departed, left, errand);
@@ -156,6 +159,7 @@ export class DepartedComputes {
     endpointID: string | undefined,
     listedAt: number,
     { client, fare }: Errand,
+    unproved: readonly Endpoint[],
   ): Promise<number | undefined> {
     const { clock, createSettleMs, signal } = this.#options;
     const { last, memory } = departed;
@@ -176,7 +180,11 @@ export class DepartedComputes {
       delete memory.proved;
     }
     const settlesAt = memory.pendingCreate === undefined ? 0 : memory.pendingCreate.seenAt + createSettleMs;
-    if (listedAt >= settlesAt) return this.#settled(departed);
+    if (listedAt >= settlesAt) {
+      const ids = unproved.map(({ id }) => id).toSorted();
+      const message = `What a create without a reply made may stand at the service, which does not show its name: the Compute was replaced and deleted meanwhile. Look there, and delete it if it is not to stay: ${ids.join(", ")}.`;
+      return this.#settled(departed, ids.length > 0 ? message : undefined);
+    }
     memory.listsCountAfter = Math.max(memory.listsCountAfter, listedAt);
     return nextLook("progress", departed.failures++) ?? listAwaitedMs;
   }

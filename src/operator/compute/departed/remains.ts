@@ -1,5 +1,8 @@
+import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Memory } from "../memory.ts";
+import { ownerOf, type Rivals } from "../observe/claims.ts";
+import type { EndpointIndex } from "../observe/link.ts";
 import { createMarkOf } from "../observe/marks.ts";
 import { annotation, isGuarded, isPaused } from "../observe/view.ts";
 
@@ -10,6 +13,21 @@ export type Remains =
   | { kind: "kept"; message: string }
   /** What was made for it: by its id where that is known, else by its marker. */
   | { kind: "made"; endpointID: string | undefined };
+
+/** Endpoints that a create of a Compute that is gone may have made, by all but their names, and that are nobody's. */
+export function perhapsLeft(
+  { spec }: Compute,
+  { pendingCreate }: Memory,
+  { index, rivals, namesShown }: { index: EndpointIndex; rivals: Rivals; namesShown: boolean },
+): readonly Endpoint[] {
+  if (pendingCreate === undefined) return [];
+  const branchID = pendingCreate.mark?.branchID ?? spec.branchID;
+  return index.all.filter((endpoint) => {
+    const isUnnamed = namesShown ? hasUnreadableName(endpoint) : endpoint.name === undefined;
+    const isPlaced = endpoint.branch_id === branchID && endpoint.type === spec.type;
+    return isUnnamed && isPlaced && ownerOf(endpoint, rivals, index) === undefined;
+  });
+}
 
 /**
  * Only what kubectl replace leaves (neither finalizer nor link nor mark) vanished without being let go: whoever takes
