@@ -259,6 +259,15 @@ describe("a watch", () => {
     expect(isGone(error)).toBe(true);
   });
 
+  test.each([
+    ["header", { "retry-after": "7" }, {}],
+    ["Status", {}, { details: { retryAfterSeconds: 7 } }],
+  ])("refused with 429 throws what its %s says of when to come back", async (_, headers, more) => {
+    const body = { ...statusBody(429, "TooManyRequests"), ...more };
+    server.behaviour = (_request, response) => json(response, 429, body, headers);
+    expect((await watch()).error).toMatchObject({ status: 429, retryAfterMs: 7000 });
+  });
+
   test("passes ERROR lines on", async () => {
     const line = { type: "ERROR", object: statusBody(410, "Expired") };
     server.behaviour = (_request, response) => response.writeHead(200).end(`${JSON.stringify(line)}\n`);
