@@ -25,6 +25,9 @@ export interface ConnectionReconcilerOptions extends GuardsOptions {
   log: Logger;
 }
 
+/** How many statuses without an answer are remembered of one connection. */
+const mostUnanswered = 5;
+
 /** Keeps one ServiceConnection: its session, its finalizers while in use, its status. */
 export class ConnectionReconciler {
   readonly #options: ConnectionReconcilerOptions;
@@ -33,11 +36,11 @@ export class ConnectionReconciler {
   readonly #told = new Map<string, { namespace: string; name: string; news: string }>();
 
   /**
-   * What this process last said of each, by uid; `undefined` where no answer came, and either that stands there or what
+   * What this process last said of each, by uid; no `word` where no answer came, and either that stands there or what
    * stood before. Shards report on one connection and may see it differently: a shard that answered each word of the
-   * other's with its own would never end.
+   * other's with its own would never end. `unanswered` may still take effect, long after they were given up.
    */
-  readonly #said = new Map<string, string | undefined>();
+  readonly #said = new Map<string, { word?: string; unanswered: readonly ServiceConnection["status"][] }>();
   readonly #turns: Turns;
 
   constructor(options: ConnectionReconcilerOptions) {
@@ -123,16 +126,18 @@ export class ConnectionReconciler {
     if (session?.health.kind !== "unknown") this.#turns.report(latest, status);
     const word = ownWord(status, session);
     const said = this.#said.get(uid);
-    const isUncertain = this.#said.has(uid) && said === undefined;
+    const { unanswered = [] } = said ?? {};
+    const isUncertain = said !== undefined && said.word === undefined;
     const stands = !isUncertain && sameJSON(status, latest.status);
-    if (stands || (said === word && isWhole(latest))) {
-      this.#said.set(uid, word);
+    const isOutdated = unanswered.some((former) => sameJSON(former, latest.status));
+    if (stands || (said?.word === word && isWhole(latest) && !isOutdated)) {
+      this.#said.set(uid, { word, unanswered });
       return;
     }
     const patch = guardedPatch(latest).setStatus(status).ops();
-    this.#said.set(uid, undefined);
+    this.#said.set(uid, { unanswered: [...unanswered, status].slice(-mostUnanswered) });
     await cluster.patch(serviceConnectionKind, latest.metadata, patch, { subresource: "status" });
-    this.#said.set(uid, word);
+    this.#said.set(uid, { word, unanswered });
     this.#warn(leaving, latest, secret);
   }
 

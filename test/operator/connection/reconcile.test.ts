@@ -106,6 +106,24 @@ describe("a status whose reply was lost", () => {
     await pass();
     expect(status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
   });
+
+  test("does not overwrite the next one when it takes effect late", async () => {
+    const { cluster, pass, status } = setUp();
+    await pass();
+    const body = [{ op: "replace", path: "/data/api-key", value: "bmV3" }];
+    const path = `${secrets}/service`;
+    cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+    cluster.fate = ({ method }) =>
+      method === "PATCH" ? { kind: "answered", arriveMs: 20_000, replyMs: 0 } : undefined;
+    const failure = pass().catch((error: unknown) => error);
+    await cluster.clock.advance(5000);
+    expect(String(await failure)).toContain("no answer");
+    cluster.fate = () => undefined;
+    await pass();
+    await cluster.clock.advance(30_000);
+    await pass();
+    expect(status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
+  });
 });
 
 describe("the finalizers of connection and Secret", () => {
