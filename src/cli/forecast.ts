@@ -1,6 +1,7 @@
 import { linksOf } from "../operator/compute/observe/link.ts";
 import { nameOf, shownReason } from "../operator/compute/observe/view.ts";
 import { compare } from "../operator/compute/plan/fields.ts";
+import { wantedSpec } from "../operator/compute/plan/wanted.ts";
 import type { Reason } from "../operator/compute/reasons.ts";
 import type { Step } from "../operator/compute/step.ts";
 import type { Compute } from "../operator/resources/compute.ts";
@@ -119,14 +120,14 @@ function absence(compute: Compute): { reason: string; message: string } {
 }
 
 function compared(compute: Compute, endpoint: Endpoint): FieldChange[] {
-  return compare(compute.spec, endpoint).differences.map(({ field, ours, theirs }) => ({ field, theirs, ours }));
+  return compare(wantedSpec(compute), endpoint).differences.map(({ field, ours, theirs }) => ({ field, theirs, ours }));
 }
 
 /** Each field that the user set and that the service does not have so; all of them for a new endpoint. */
 function changes(compute: Compute, endpoint: Endpoint | undefined): FieldChange[] {
   const { projectID, branchID, type } = compute.spec;
   const none = { id: "new", project_id: projectID, branch_id: branchID, type, current_state: "init" };
-  const { unechoed } = compare(compute.spec, endpoint ?? none);
+  const { unechoed } = compare(wantedSpec(compute), endpoint ?? none);
   const unseenFields = unechoed.map(({ field, ours }) => ({ field, ours }));
   return endpoint === undefined ? unseenFields : [...compared(compute, endpoint), ...unseenFields];
 }

@@ -18,7 +18,15 @@ export function verdict(evidence: Evidence): string[] {
   const foreign = new Set(evidence.strangers.map(({ id }) => id));
   const ours = endpoints.filter(({ id }) => !foreign.has(id));
   return [
-    ...complaints({ computes, endpoints: ours, pools, mayLeave: retained, namesShown: true, forgotten: new Set() }),
+    ...complaints({
+      computes,
+      endpoints: ours,
+      pools,
+      mayLeave: retained,
+      namesShown: true,
+      forgotten: new Set(),
+      disabledFor: () => undefined,
+    }),
     ...oneEach(evidence),
     ...madeOnce(evidence),
     ...rightlyDeleted(evidence),

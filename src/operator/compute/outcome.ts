@@ -25,6 +25,8 @@ export interface Outcome {
   operations: readonly Operation[];
   /** The generation of the spec that the service was brought to. */
   applied?: number;
+  /** A write disabled the endpoint (true), or did not, or ended that (false). */
+  disabledByUs?: boolean;
   /** The value of `restartedAt` that was carried out. */
   restarted?: string;
   drift?: readonly Difference[];

@@ -8,6 +8,7 @@ import { patched } from "./act/hands.ts";
 import { annotation, generationOf, type Sight, shownReason } from "./observe/view.ts";
 import type { Note, Outcome } from "./outcome.ts";
 import { compare } from "./plan/fields.ts";
+import { wantedSpec } from "./plan/wanted.ts";
 import { type Reason, reasons } from "./reasons.ts";
 import { nextStatus } from "./status.ts";
 
@@ -43,6 +44,7 @@ export async function report(
       (endpoint !== undefined || list.links.missing === undefined) &&
       annotation(compute, "confirmLoss") === asked.confirmLoss,
     compared: compared(outcome, sight, endpoint),
+    made: list?.links.link?.proof === "marker" || list?.links.link?.proof === "created",
     operations: list?.operations ?? [],
     through: list?.through,
     binding,
@@ -71,7 +73,7 @@ function compared(outcome: Outcome, sight: Sight, endpoint: Endpoint | undefined
   if (sight.kind !== "listed" || outcome.foreign === true) return undefined;
   const { compute } = outcome;
   if (endpoint === undefined || compute.metadata.deletionTimestamp !== undefined) return false;
-  const { differences, unechoed, unreadable } = compare(compute.spec, endpoint);
+  const { differences, unechoed, unreadable } = compare(wantedSpec(compute), endpoint);
   if (differences.length > 0) return false;
   if (unreadable.length > 0) return undefined;
   const isSent = (outcome.applied ?? compute.status.appliedGeneration ?? -1) >= generationOf(compute);

@@ -16,6 +16,7 @@ import { annotation, freshLookAsked, generationOf, lossConfirmed, unhandledConse
 import type { Outcome } from "./outcome.ts";
 import { type Reason, reasons } from "./reasons.ts";
 import { conditionsOf } from "./status/conditions.ts";
+import { isDisabledByUs } from "./status/disabled.ts";
 import { isUnmade, stateSeen, stateUnseen } from "./status/state.ts";
 
 /** How often at most `lastActive` alone is written, in milliseconds. */
@@ -35,6 +36,8 @@ export interface Seen {
   answers: boolean;
   /** Whether the endpoint is as the spec says; `undefined`: that was not seen. */
   compared: boolean | undefined;
+  /** Whether the endpoint was made for this very Compute. */
+  made: boolean;
   operations: readonly Operation[];
   /** Names the base URL and key through which the endpoint was seen. */
   through: string | undefined;
@@ -74,6 +77,7 @@ const nothingShown = {
   branchID: undefined,
   computeUnits: undefined,
   disabled: undefined,
+  disabledByUs: undefined,
   lastActive: undefined,
   createdAt: undefined,
   size: undefined,
@@ -110,6 +114,7 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     branchID: endpoint.branch_id,
     computeUnits: range,
     disabled: endpoint.disabled,
+    disabledByUs: isDisabledByUs(endpoint, outcome, seen.made) ? true : undefined,
     lastActive: endpoint.last_active,
     createdAt: endpoint.created_at,
     size: size === undefined ? undefined : sizeInWords(size),

@@ -100,7 +100,12 @@ export const commonFields = {
     .optional()
     .describe("Whether and when the compute is suspended without activity. Left out, the service decides."),
   pooler: pooler.optional().describe("Connection pooling. Left out, the service decides."),
-  disabled: z.boolean().optional().describe("true: the compute takes no connections. Left out, the service decides."),
+  disabled: z
+    .boolean()
+    .optional()
+    .describe(
+      "true: the compute takes no connections. Left out, the service decides; but what this operator disabled is enabled again.",
+    ),
   passwordlessAccess: z
     .boolean()
     .optional()

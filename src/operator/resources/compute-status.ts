@@ -91,6 +91,12 @@ export const computeStatus = z.object({
     .optional()
     .describe("The size that the service shows."),
   disabled: z.boolean().optional().describe("Whether the service shows the compute as disabled."),
+  disabledByUs: z
+    .boolean()
+    .optional()
+    .describe(
+      "true after this operator disabled the compute, until it is seen enabled: a spec that leaves disabled out then enables it.",
+    ),
   lastActive: z
     .string()
     .optional()

@@ -176,11 +176,12 @@ describe("a create", () => {
 
 describe("a change", () => {
   test("is one PATCH and nothing else, and its operations are followed", async () => {
-    const { acting, self, seen } = standing({ disabled: true });
-    acting.answer = () => json(200, { endpoint: madeBy(self, { disabled: true }), operations: [operation()] });
-    const outcome = await acting.pass(self, seen({ disabled: false }));
+    const { acting, self, seen } = standing({ passwordlessAccess: true });
+    acting.answer = () =>
+      json(200, { endpoint: madeBy(self, { passwordless_access: true }), operations: [operation()] });
+    const outcome = await acting.pass(self, seen({ passwordless_access: false }));
     expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
-    expect(acting.service.requests[0]?.body).toEqual({ endpoint: { disabled: true } });
+    expect(acting.service.requests[0]?.body).toEqual({ endpoint: { passwordless_access: true } });
     expect(outcome).toMatchObject({
       applied: 1,
       verdict: { reason: "Updating" },
@@ -190,48 +191,62 @@ describe("a change", () => {
   });
 
   test("of another Compute waits its turn meanwhile, and sends nothing", async () => {
-    const { acting, self, seen } = standing({ disabled: true });
+    const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.hands.watcher.turn.take("another");
-    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({
+    expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
       verdict: { reason: "Updating" },
     });
     expect(acting.effects).toEqual([]);
   });
 
   test("that is refused is not applied, says why, and is not sent again too soon", async () => {
-    const { acting, self, seen } = standing({ disabled: true });
+    const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.answer = () => refusal(400, "not on this plan");
-    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({
+    expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
       verdict: { reason: "Rejected", message: expect.stringContaining("not on this plan") },
       lookInMs: 60_000,
     });
-    await expect(acting.pass(self, seen({ disabled: false }))).rejects.toThrow("Rejected");
+    await expect(acting.pass(self, seen({ passwordless_access: false }))).rejects.toThrow("Rejected");
   });
 
   test.each([
     ["as long as the service asks", 30_000, 30_000],
     ["no shorter than after any other 423", 100, 1000],
   ])("that is refused with Retry-After waits %s", async (_, retryAfterMs, waitMs) => {
-    const { acting, self, seen } = standing({ disabled: true });
+    const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.answer = () => ({ ...refusal(423, "locked"), retryAfterMs });
-    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({
+    expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
       verdict: { reason: "ProjectBusy" },
       lookInMs: waitMs,
     });
     await acting.cluster.clock.advance(waitMs - 1);
-    await expect(acting.pass(self, seen({ disabled: false }))).rejects.toThrow("ProjectBusy");
+    await expect(acting.pass(self, seen({ passwordless_access: false }))).rejects.toThrow("ProjectBusy");
     await acting.cluster.clock.advance(1);
-    await acting.pass(self, seen({ disabled: false }));
+    await acting.pass(self, seen({ passwordless_access: false }));
     expect(acting.service.count("PATCH")).toBe(2);
   });
 
   test("of unknown outcome has only newer lists believed", async () => {
-    const { acting, self, seen } = standing({ disabled: true });
+    const { acting, self, seen } = standing({ passwordlessAccess: true });
     await acting.cluster.clock.advance(500);
     acting.answer = () => Promise.reject(new NoAnswer("reset"));
-    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({
+    expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
       verdict: { reason: "ServiceUnavailable" },
     });
     expect(acting.hands.memory.listsCountAfter).toBe(500);
+  });
+
+  test("that disables the compute is noted before it is sent, so that it can be undone whatever becomes of the reply", async () => {
+    const { acting, self, seen } = standing({ disabled: true });
+    acting.answer = () => Promise.reject(new NoAnswer("reset"));
+    const outcome = await acting.pass(self, seen({ disabled: false }));
+    expect(acting.effects).toEqual(["PATCH computes/shop/status", "PATCH service/endpoints/ep-one"]);
+    expect([outcome.compute.status.disabledByUs, outcome.disabledByUs]).toEqual([true, undefined]);
+  });
+
+  test("that disables the compute and is refused is not noted any more", async () => {
+    const { acting, self, seen } = standing({ disabled: true });
+    acting.answer = () => refusal(400, "not on this plan");
+    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({ disabledByUs: false });
   });
 });

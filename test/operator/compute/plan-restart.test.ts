@@ -78,6 +78,7 @@ describe("the annotation restartedAt", () => {
       answers: true,
       compared: true,
       lossOver: true,
+      made: true,
       operations: [],
       through: "here",
       binding: undefined,

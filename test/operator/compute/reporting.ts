@@ -14,6 +14,7 @@ export function seen(fields: Partial<Seen> = {}): Seen {
     answers: true,
     compared: true,
     lossOver: shownEndpoint !== undefined,
+    made: true,
     operations: [],
     through: "here",
     binding: undefined,

@@ -25,6 +25,8 @@ export interface Scene {
   namesShown: boolean;
   /** Uids of Computes from which a person took the note that, where no name is shown, alone told what they had made. */
   forgotten: ReadonlySet<string>;
+  /** The uid of the Compute that an endpoint was disabled for by an operator, as the judge knows. */
+  disabledFor: (endpointID: string) => string | undefined;
 }
 
 /** What is not as it should be: every Compute ready, or saying truly why not, and no endpoint left behind. */
@@ -54,7 +56,12 @@ function judge(compute: KubeObject, scene: Scene): string[] {
     isOwnMark(annotationOf(compute, mark), compute),
   );
   if (marks.length > 0) return [`${name} is ready and still carries the mark ${marks.join(", ")}`];
-  const differing = ready.reason === "Drifted" ? [] : differences(compute, endpoint, scene.namesShown);
+  const isDrifted = ready.reason === "Drifted";
+  // What an operator disabled it enables again, once the spec leaves that out.
+  const leftOff = specOf(compute)["disabled"] === undefined && endpoint.disabled;
+  if (leftOff && !isDrifted && scene.disabledFor(endpoint.id) === compute.metadata.uid)
+    return [`${name} is ready and stays disabled by its operator (${said})`];
+  const differing = isDrifted ? [] : differences(compute, endpoint, scene.namesShown);
   return differing.map((field) => `${name} is ready and differs in ${field} (${said})`);
 }
 

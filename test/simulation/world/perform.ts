@@ -59,6 +59,7 @@ export function perform(world: World, action: Action): void {
       const endpoint = nthEndpoint(action.nth);
       if (endpoint === undefined) return;
       const path = `/projects/${endpoint.projectId}/endpoints/${endpoint.id}`;
+      world.promises.disabled.changedByPerson(endpoint.id);
       if (action.do === "delete endpoint") host.byPeople("DELETE", path);
       else host.byPeople("PATCH", path, { endpoint: action.body });
       return;

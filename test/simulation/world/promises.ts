@@ -3,6 +3,7 @@ import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import { adopts, annotationOf, createMarkOf, isOurs, linkedID, markerOf, specOf, uidOfMarker } from "./computes.ts";
 import { DeletionGuard } from "./deletion-guard.ts";
+import { DisableLedger } from "./disable-ledger.ts";
 import { ListGuard } from "./list-guard.ts";
 import { PoolGuard } from "./pool-guard.ts";
 import { type ClusterWrite, markOf, type ServiceWrite, type Violation } from "./records.ts";
@@ -28,6 +29,7 @@ export class Promises {
   readonly violations: Violation[] = [];
   readonly register: Register;
   readonly shards: ShardGuard;
+  readonly disabled = new DisableLedger();
   readonly #clock: Clock;
   readonly #services: Services;
   readonly #namesShown: boolean;
@@ -87,7 +89,10 @@ export class Promises {
   /** A Compute changed, by whomever. */
   computeChanged(before: KubeObject | undefined, after: KubeObject | undefined, process: string | undefined): void {
     if (process !== undefined && after !== undefined) this.#checkAdoption(before, after, process);
-    if (after !== undefined) this.#restarts.computeChanged(before, after);
+    if (after !== undefined) {
+      this.#restarts.computeChanged(before, after);
+      this.disabled.computeChanged(before, after, process !== undefined);
+    }
     this.register.changed(before, after, process !== undefined);
   }
 
@@ -124,6 +129,7 @@ export class Promises {
   }
 
   carriedOut(write: ServiceWrite): void {
+    this.disabled.carriedOut(write);
     if (write.kind !== "create" || write.carriedOut?.status !== 201 || write.endpointID === undefined) return;
     const beside = this.#services.endpointsBeside(write.endpointID);
     const made = beside.find(({ id }) => id === write.endpointID);

@@ -104,6 +104,7 @@ function sceneOf({ people, host, promises, services, strictSpec }: World): Scene
     pools: people.pools(),
     namesShown: !strictSpec,
     forgotten,
+    disabledFor: (endpointID) => promises.disabled.uidOf(endpointID),
     mayLeave: new Set([
       ...register.letGoByPerson,
       ...register.retained,

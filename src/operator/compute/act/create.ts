@@ -11,7 +11,7 @@ import { generationOf } from "../observe/view.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import { progressMessage } from "../plan/linked.ts";
 import type { Step } from "../step.ts";
-import { type Hands, patched } from "./hands.ts";
+import { type Hands, noteDisabling, patched } from "./hands.ts";
 import { holdBack } from "./hold.ts";
 
 type Create = Extract<Step, { step: "create" }>;
@@ -19,7 +19,7 @@ type Create = Extract<Step, { step: "create" }>;
 /** Mark, POST, link: in this order, so that whoever comes after a crash knows that a POST may have been sent. */
 export async function createEndpoint(step: Create, compute: Compute, hands: Hands): Promise<Outcome> {
   const { client, memory, clock, signal, watcher } = hands;
-  const marked = await mark(step, compute, hands);
+  const marked = await mark(step, await noteDisabling(step.attributes, compute, hands), hands);
   const { listing: listed } = watcher;
   const answer = await client.createEndpoint(compute.spec.projectID, { endpoint: step.attributes }, signal);
   memory.listsCountAfter = clock.monotonic();
@@ -100,6 +100,7 @@ async function created(
     operations,
     // A change of the spec while the POST was under way is still to be sent.
     applied: generationOf(compute),
+    disabledByUs: step.attributes.disabled === true,
     notes: [
       {
         type: "Normal",

@@ -34,6 +34,18 @@ export async function patched(
   return answer.value;
 }
 
+/** Notes, before a write that disables the endpoint is sent, that this operator disabled it. */
+export function noteDisabling(
+  { disabled }: { disabled?: boolean | undefined },
+  compute: Compute,
+  { cluster }: Pick<Hands, "cluster">,
+): Promise<Compute> {
+  const { status } = compute;
+  if (disabled !== true || status.disabledByUs === true) return Promise.resolve(compute);
+  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus({ ...status, disabledByUs: true });
+  return patched(cluster, patch, compute, { subresource: "status" });
+}
+
 /** Lets a Compute go: takes our finalizer away and tells so. */
 export async function release(
   { event, message }: Extract<Step, { step: "release" }>,

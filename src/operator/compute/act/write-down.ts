@@ -1,9 +1,10 @@
 import type { ClusterClient } from "../../cluster/client.ts";
 import { guardedPatch } from "../../cluster/json-patch.ts";
 import type { Compute } from "../../resources/compute.ts";
+import { sameJSON } from "../../resources/equal.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
 import { createdProof } from "../observe/link.ts";
-import type { CreateMark } from "../observe/marks.ts";
+import { type CreateMark, createMarkOf } from "../observe/marks.ts";
 import { type Note, type Outcome, unchanged } from "../outcome.ts";
 import type { Step } from "../step.ts";
 import { patched, release } from "./hands.ts";
@@ -34,7 +35,7 @@ function remark(mark: CreateMark, compute: Compute, cluster: ClusterClient): Pro
 
 async function link(step: Extract<Step, { step: "link" }>, before: Compute, cluster: ClusterClient): Promise<Outcome> {
   const { endpointID } = step;
-  const compute = step.news === "none" ? before : await toBeBrought(before, cluster);
+  const compute = step.news === "none" ? before : await toBeBrought(before, step.news, cluster);
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
     .setAnnotation(annotations.endpointID, endpointID);
@@ -49,10 +50,16 @@ async function link(step: Extract<Step, { step: "link" }>, before: Compute, clus
   return unchanged(await patched(cluster, patch, compute), undefined, linkNotes(step));
 }
 
-/** Before an endpoint is taken over: it is still to be brought to the spec, whoever comes next. */
-function toBeBrought(compute: Compute, cluster: ClusterClient): Promise<Compute> {
-  const { status } = compute;
-  if (status.appliedGeneration === -1) return Promise.resolve(compute);
+/**
+ * Before an endpoint is taken over: it is still to be brought to the spec, whoever comes next. That this operator
+ * disabled the endpoint before is not true of one that it did not make.
+ */
+function toBeBrought(compute: Compute, news: "adopted" | "created", cluster: ClusterClient): Promise<Compute> {
+  const { disabledByUs, ...rest } = compute.status;
+  // What a person names while a create is pending may be what that made.
+  const ours = news === "created" || createMarkOf(compute) !== undefined;
+  const status = ours && disabledByUs !== undefined ? { ...rest, disabledByUs } : rest;
+  if (status.appliedGeneration === -1 && sameJSON(status, compute.status)) return Promise.resolve(compute);
   const patch = guardedPatch(compute, { resourceVersion: true }).setStatus({ ...status, appliedGeneration: -1 });
   return patched(cluster, patch, compute, { subresource: "status" });
 }

@@ -9,24 +9,29 @@ import { deletedMessage, stillListedMessage } from "../finalize.ts";
 import { type RestartMark, restartMarkOf } from "../observe/marks.ts";
 import { generationOf } from "../observe/view.ts";
 import { type Note, type Outcome, shown, unchanged } from "../outcome.ts";
+import type { Attributes } from "../plan/fields.ts";
 import { progressMessage } from "../plan/linked.ts";
 import { wasRestarted } from "../plan/restart.ts";
 import type { Step } from "../step.ts";
 import { changing } from "./failures.ts";
-import { type Hands, patched, release } from "./hands.ts";
+import { type Hands, noteDisabling, patched, release } from "./hands.ts";
 import { holdBack } from "./hold.ts";
 
 export async function patchEndpoint(
   step: Extract<Step, { step: "patch" }>,
-  compute: Compute,
+  before: Compute,
   hands: Hands,
 ): Promise<Outcome> {
   const { watcher, client, memory, clock, signal } = hands;
   const { endpointID, attributes } = step;
+  const compute = await noteDisabling(attributes, before, hands);
   const { projectID } = compute.spec;
   const answer = await client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
   memory.listsCountAfter = watcher.wrote(endpointID);
-  if (answer.kind !== "ok") return holdBack(step, answer, changing(compute, step), compute, hands);
+  if (answer.kind !== "ok") {
+    const refused = attributes.disabled === true && answer.kind === "refused" ? { disabledByUs: false } : {};
+    return { ...holdBack(step, answer, changing(compute, step), compute, hands), ...refused };
+  }
   delete memory.held;
   const generation = generationOf(compute);
   const again = memory.patched?.generation === generation ? memory.patched.tries + 1 : 0;
@@ -41,8 +46,15 @@ export async function patchEndpoint(
     ...(endpoint === undefined ? {} : { endpoint }),
     operations,
     applied: generation,
+    ...disabledBy(attributes, endpoint),
     notes: [patchNote(step)],
   });
+}
+
+/** Enabling counts once the endpoint is seen enabled, or at once where the service never shows that. */
+function disabledBy({ disabled }: Attributes, endpoint: Endpoint | undefined): Pick<Outcome, "disabledByUs"> {
+  if (disabled === true) return { disabledByUs: true };
+  return disabled === false && endpoint !== undefined && endpoint.disabled === undefined ? { disabledByUs: false } : {};
 }
 
 function patchNote({ corrects, endpointID, fields, attributes }: Extract<Step, { step: "patch" }>): Note {

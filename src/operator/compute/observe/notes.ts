@@ -2,6 +2,7 @@ import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Memory } from "../memory.ts";
 import { compare } from "../plan/fields.ts";
+import { wantedSpec } from "../plan/wanted.ts";
 import { hasArrived } from "./link.ts";
 import { createMarkOf } from "./marks.ts";
 import { generationOf, isGuarded, type List } from "./view.ts";
@@ -70,7 +71,9 @@ function notePatched(memory: Memory, compute: Compute, { links, operations, star
   // While it is being carried out, nothing is held against it.
   const { endpoint } = links.link;
   if (endpoint.pending_state !== undefined || operations.some(isInProgress)) return;
-  const differs = compare(compute.spec, endpoint).differences.some(({ field }) => patched.fields.includes(field));
+  const differs = compare(wantedSpec(compute), endpoint).differences.some(({ field }) =>
+    patched.fields.includes(field),
+  );
   if (!differs) delete memory.patched;
   else if (!patched.listsWithout.includes(startedAt)) {
     memory.patched = { ...patched, listsWithout: [...patched.listsWithout, startedAt].slice(-2) };

@@ -9,6 +9,7 @@ import { deleteDueInMs } from "./deletes.ts";
 import { type Attributes, type Comparison, compare, type Difference, merged, withBothEnds } from "./fields.ts";
 import { anotherMayArrive, markToKeep, pendingMark } from "./pending.ts";
 import type { Rule } from "./rule.ts";
+import { wantedSpec } from "./wanted.ts";
 
 /** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
 export const surplusEndpoint: Rule = (view, { links }) => {
@@ -135,7 +136,7 @@ export function progressMessage(progress: Progress, endpointID: string): string 
 export const changes: Rule = (view, list) => {
   const { link } = list.links;
   if (link === undefined) return undefined;
-  const comparison = compare(view.compute.spec, link.endpoint);
+  const comparison = compare(wantedSpec(view.compute), link.endpoint);
   const unseen = notShownYet(comparison.differences, view);
   if (unseen !== undefined) return unseen;
   const { edited, drift } = since(view);

@@ -5,6 +5,7 @@ import type { Step } from "../step.ts";
 import { deleteDueInMs } from "./deletes.ts";
 import { compare } from "./fields.ts";
 import { mayArriveForMs } from "./pending.ts";
+import { wantedSpec } from "./wanted.ts";
 
 /** Nothing is left to do: what the service shows is what was asked for, or all that may be done about it. */
 export function settle(view: View, list: List): Step {
@@ -24,7 +25,7 @@ export function settle(view: View, list: List): Step {
   const surplus = list.links.surplus.map(({ id }) => deleteDueInMs(view, id));
   const times = [mayArriveForMs(view, proof), ...surplus].filter((ms) => ms > 0);
   const look = times.length > 0 ? { lookInMs: Math.min(...times) } : {};
-  const { differences, unreadable } = compare(compute.spec, endpoint);
+  const { differences, unreadable } = compare(wantedSpec(compute), endpoint);
   const drift = differences.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
   if (drift.length > 0) {
     const what = drift.map(({ field, ours, theirs }) => `${field}: theirs ${theirs}, ours ${ours}`).join("; ");
