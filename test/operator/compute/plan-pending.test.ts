@@ -209,6 +209,17 @@ describe("a primary whose create was sent again", () => {
     });
   });
 
+  test("keeps its mark with the link to what came first, though that is not listed any more, as in a deletion", () => {
+    const mark = createMark({ resent: true });
+    const unlinked = compute({ annotations: { pendingCreate: mark }, deleting: true });
+    const memory = { proved: { endpointID: "ep-new", proof: "marker" }, ...seen(1000) } as const;
+    expect(plan(view({ compute: unlinked, memory }))).toMatchObject({
+      step: "link",
+      endpointID: "ep-new",
+      keepsMark: { resent: true },
+    });
+  });
+
   test("loses its mark as soon as the first can no longer arrive", () => {
     const step = plan(view({ compute: self, endpoints, memory: seen(settleMs) }));
     expect(step).toEqual({ step: "link", endpointID: "ep-new", proof: "marker", news: "none" });

@@ -87,12 +87,16 @@ function proofBefore({ compute, memory }: View, endpointID: string): Proof {
   return proof === "adopted" && compute.spec.adopt === undefined ? "none" : proof;
 }
 
-/** A POST was answered with this endpoint, and its link could not be written: lists may show no name, or lag. */
-export const unrecorded: Rule = ({ compute, memory }, { links }) => {
+/**
+ * A POST was answered with this endpoint, and its link could not be written: lists may show no name, or lag. The mark of
+ * a create that was sent again stays: another endpoint may yet arrive.
+ */
+export const unrecorded: Rule = (view, { links }) => {
+  const { compute, memory } = view;
   const { proved } = memory;
   if (proved === undefined || proved.proof === "adopted" || links.link !== undefined) return undefined;
   if (recordedID(compute) === proved.endpointID) return undefined;
-  return { step: "link", ...proved, news: "created" };
+  return { step: "link", ...proved, news: "created", ...markToKeep(view, proved.proof) };
 };
 
 /** What we began goes on: nothing else is begun, and the service's own waking and suspending is none of it. */
