@@ -125,10 +125,10 @@ it("an endpoint that lists do not show yet is not taken for one of another servi
   let notes = 0;
   const weather = {
     ...calm,
-    request: (request: ClusterRequest) =>
+    request: (request: ClusterRequest, timeoutMs: number) =>
       JSON.stringify(request.body ?? "").includes("endpoint-id") && notes++ === 0
         ? { kind: "lost" as const, arriveMs: 0, afterMs: 100 }
-        : calm.request(request),
+        : calm.request(request, timeoutMs),
   };
   await using world = new SmallWorld([place.branchID], 1, {}, weather);
   let lagsUntil: number | undefined;

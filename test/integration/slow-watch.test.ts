@@ -10,9 +10,9 @@ it("of a Compute that was let go nothing is sent any more, however late the watc
     {},
     {
       ...calm,
-      request: (request) => {
+      request: (request, timeoutMs) => {
         if (request.method === "PATCH" && request.path.includes("/db-0")) sent.push(JSON.stringify(request.body));
-        return calm.request(request);
+        return calm.request(request, timeoutMs);
       },
       line: (path) => ({ kind: "delivered", delayMs: path.includes("/computes") ? 3000 : 0 }),
     },

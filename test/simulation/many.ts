@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
+import type { Mutant } from "./mutants.ts";
 
 /** What a worker tells of one seed. */
 export const Played = z.object({
@@ -11,8 +12,13 @@ export const Played = z.object({
 });
 export type Played = z.infer<typeof Played>;
 
-/** Which seeds one worker plays. */
-export const Share = z.object({ from: z.number(), until: z.number(), step: z.number() });
+/** Which seeds one worker plays, and the mistake that it plants in the operator (`mutants.ts`). */
+export const Share = z.object({
+  from: z.number(),
+  until: z.number(),
+  step: z.number(),
+  mutant: z.object({ file: z.string(), line: z.string(), as: z.string() }).optional(),
+});
 export type Share = z.infer<typeof Share>;
 
 /** What many runs came to. */
@@ -27,7 +33,7 @@ export interface Total {
 
 /** Plays seeds on several threads; `told` hears of each as it ends. */
 export async function playMany(
-  { from, seeds, workers }: { from: number; seeds: number; workers: number },
+  { from, seeds, workers, mutant }: { from: number; seeds: number; workers: number; mutant?: Mutant },
   told: (played: Played, total: Total) => void = () => {},
 ): Promise<Total> {
   const total: Total = { seeds: 0, steps: 0, faults: new Map(), failed: [] };
@@ -42,6 +48,7 @@ export async function playMany(
     from: from + index,
     until: from + seeds,
     step: workers,
+    ...(mutant === undefined ? {} : { mutant }),
   }));
   await Promise.all(shares.map((share) => runWorker(share, take)));
   return total;

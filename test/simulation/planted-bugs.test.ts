@@ -1,11 +1,15 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { playMany } from "./many.ts";
+import { type Mutant, mutants, occurrences } from "./mutants.ts";
 import { type PlantedBug, plantedBugs } from "./planted-bugs.ts";
+import { first } from "./shares.ts";
 import { play } from "./world/run.ts";
 import { scriptOf } from "./world/script.ts";
 
-/** Of correct code none of these seeds fails. */
-const mostSeeds = 300;
+/** Of correct code none of these seeds fails: the first tests play them. */
+const mostSeeds = first.seeds;
+const seedsAtOnce = 20;
 
 describe("a planted bug is caught", () => {
   it.each(Object.entries(plantedBugs))("%s", { timeout: 300_000 }, async (name, bug) => {
@@ -14,6 +18,30 @@ describe("a planted bug is caught", () => {
     expect(caught.promise).toMatch(bug.breaks);
   });
 });
+
+describe("a mutant is caught", () => {
+  it.each(Object.entries(mutants))("%s", { timeout: 300_000 }, async (name, mutant) => {
+    expect(occurrences(mutant)).toBe(1);
+    const caught = await seedsUntilMutantCaught(mutant);
+    console.log(`${name}: caught after ${caught.seeds} seeds (${caught.promise})`);
+    expect(caught.promise).toMatch(mutant.breaks);
+  });
+});
+
+async function seedsUntilMutantCaught({
+  file,
+  line,
+  as,
+  breaks,
+}: Mutant & { breaks: RegExp }): Promise<{ seeds: number; promise: string }> {
+  const mutant = { file, line, as };
+  for (let from = 1; from <= mostSeeds; from += seedsAtOnce) {
+    const { failed } = await playMany({ from, seeds: seedsAtOnce, workers: first.workers, mutant });
+    const [earliest] = failed.filter(({ broken = "" }) => breaks.test(broken)).toSorted((a, b) => a.seed - b.seed);
+    if (earliest !== undefined) return { seeds: earliest.seed, promise: earliest.broken ?? "" };
+  }
+  return { seeds: mostSeeds, promise: "none" };
+}
 
 /** One mistake may break several promises: it is played until the one that it is known for is seen broken. */
 async function seedsUntilCaught({
@@ -29,12 +57,14 @@ async function seedsUntilCaught({
   return { seeds: mostSeeds, promise: "none" };
 }
 
-it("docs/simulation.md names each planted bug, and a promise that it breaks", () => {
-  const [, table = ""] = /## The harness can fail\n(.*?)\n## /s.exec(readFileSync("docs/simulation.md", "utf8")) ?? [];
-  const rows = [...table.matchAll(/^\| (.*) \| `(.*)`.* \|$/gm)].map(([, bug = "", promise = ""]) => ({
+it("docs/simulation.md names each planted bug and each mutant, and a promise that it breaks", () => {
+  const [, section = ""] =
+    /## The harness can fail\n(.*?)\n## /s.exec(readFileSync("docs/simulation.md", "utf8")) ?? [];
+  const rows = [...section.matchAll(/^\| (.*) \| `(.*)`.* \|$/gm)].map(([, bug = "", promise = ""]) => ({
     bug,
     promise,
   }));
-  expect(rows.map(({ bug }) => bug)).toEqual(Object.keys(plantedBugs));
-  for (const { bug, promise } of rows) expect(promise).toMatch(plantedBugs[bug]?.breaks ?? /^$/);
+  const all: Readonly<Record<string, { breaks: RegExp }>> = { ...plantedBugs, ...mutants };
+  expect(rows.map(({ bug }) => bug)).toEqual(Object.keys(all));
+  for (const { bug, promise } of rows) expect(promise).toMatch(all[bug]?.breaks ?? /^$/);
 });

@@ -1,9 +1,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type Played, Share } from "./many.ts";
-import { play } from "./world/run.ts";
-import { scriptOf } from "./world/script.ts";
+import { plantMutant } from "./mutants.ts";
 
-const { from, until, step } = Share.parse(workerData);
+const { from, until, step, mutant } = Share.parse(workerData);
+if (mutant !== undefined) plantMutant(mutant);
+const { play } = await import("./world/run.ts");
+const { scriptOf } = await import("./world/script.ts");
 for (let seed = from; seed < until; seed += step) {
   const { violations, steps, faults } = await play(scriptOf(seed));
   const [first] = violations;

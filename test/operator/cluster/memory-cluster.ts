@@ -28,9 +28,9 @@ export class MemoryCluster {
   transport(weather: Partial<ClusterWeather> = {}): InMemoryClusterTransport {
     const transport = new InMemoryClusterTransport(this.server, this.clock, {
       ...calm,
-      request: (request) => {
+      request: (request, timeoutMs) => {
         this.requests.push(request);
-        return this.fate(request) ?? calm.request(request);
+        return this.fate(request) ?? calm.request(request, timeoutMs);
       },
       watchOpens: (path) => {
         this.watches.push(path);

@@ -25,7 +25,7 @@ export type LineFate = { kind: "delivered"; delayMs: number } | { kind: "cut" };
 
 /** Decides the fate of all that passes between one client and the API server. */
 export interface ClusterWeather {
-  request(request: ClusterRequest): RequestFate;
+  request(request: ClusterRequest, timeoutMs: number): RequestFate;
   watchOpens(path: string): WatchFate;
   line(path: string): LineFate;
   /** Whether changes of one object that wait for delivery are told as one. */

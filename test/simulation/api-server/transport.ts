@@ -34,7 +34,7 @@ export class InMemoryClusterTransport implements ClusterTransport {
   ): Promise<ClusterResponse> {
     signal.throwIfAborted();
     const sent = onTheWire(request);
-    const fate = this.#weather.request(sent);
+    const fate = this.#weather.request(sent, timeoutMs);
     const deadline = this.#clock.monotonic() + timeoutMs;
     const pass = async (ms: number) => {
       const left = deadline - this.#clock.monotonic();

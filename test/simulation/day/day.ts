@@ -24,7 +24,7 @@ const names = Array.from({ length: 12 }, (_, index) => `c${index}`);
 const mildFaults: Rates = {
   ...noFaults,
   service: { refused: 0.01, lost: 0.01, late: 0.003, beyond: 0, status: 0.02, broken: 0.005, cut: 0.005, lag: 0.03 },
-  cluster: { refused: 0.005, lost: 0.005, status: 0.005, cutWatch: 0.002, lag: 0.05 },
+  cluster: { ...noFaults.cluster, refused: 0.005, lost: 0.005, status: 0.005, cutWatch: 0.002, lag: 0.05 },
   slowestMs: 300,
   slowestLineMs: 500,
   mostLagMs: 3000,

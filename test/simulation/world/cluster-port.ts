@@ -4,6 +4,7 @@ import type {
   ClusterTransport,
   WatchLine,
 } from "../../../src/operator/cluster/transport.ts";
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { Gate } from "./gate.ts";
 import type { SimProcess } from "./process.ts";
 
@@ -14,7 +15,12 @@ export interface ClusterPortOptions {
   /** The same without weather, for requests whose fate the gate decides. */
   calm: ClusterTransport;
   gate: Gate;
-  witness: { clusterRequested(process: string, request: ClusterRequest): void };
+  /** The world's, which goes on when the process does not. */
+  clock: Clock;
+  witness: {
+    clusterRequested(process: string, request: ClusterRequest): void;
+    clusterAnswered(process: string, request: ClusterRequest, status: number, sentAt: number): void;
+  };
   crash: () => void;
 }
 
@@ -27,13 +33,18 @@ export class SimClusterTransport implements ClusterTransport {
   }
 
   request(request: ClusterRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<ClusterResponse> {
-    const { process, witness, gate } = this.#options;
+    const { process, witness, gate, clock } = this.#options;
     if (process.state === "dead") return new Promise(() => {});
     witness.clusterRequested(process.name, request);
     const verdict = gate({ process: process.name, port: "cluster", what: `${request.method} ${request.path}` });
     switch (verdict) {
-      case "pass":
-        return process.wait(this.#options.inner.request(request, options));
+      case "pass": {
+        const sentAt = clock.monotonic();
+        return process.wait(this.#options.inner.request(request, options)).then((response) => {
+          witness.clusterAnswered(process.name, request, response.status, sentAt);
+          return response;
+        });
+      }
       case "crash":
         return process.wait(
           this.#options.calm.request(request, options).finally(() => {

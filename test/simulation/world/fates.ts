@@ -1,6 +1,7 @@
 import type { ClusterRequest } from "../../../src/operator/cluster/transport.ts";
 import type { Random } from "../../../src/operator/runtime/clock.ts";
 import type { ClusterWeather, LineFate, RequestFate, WatchFate } from "../api-server/faults.ts";
+import type { Edges } from "./edges.ts";
 
 /** What becomes of one request to the service. Times in milliseconds. */
 export type ServiceFate =
@@ -9,8 +10,8 @@ export type ServiceFate =
   | { kind: "refused"; afterMs: number }
   /** Carried out, but its answer is lost. */
   | { kind: "lost"; arriveMs: number; afterMs: number }
-  /** Held up on the way: the client gives up first, and then it is carried out. */
-  | { kind: "late"; arriveMs: number }
+  /** Held up on the way: the client gives up first, or its connection is reset, and then it is carried out. */
+  | { kind: "late"; arriveMs: number; resetMs?: number }
   /** The service's own refusal: nothing is done. */
   | { kind: "status"; status: 404 | 423 | 429 | 503; afterMs: number; retryAfterMs: number | undefined }
   /** The service's own 500, or a page of a proxy in front of it: carried out or not. */
@@ -30,7 +31,21 @@ export interface Rates {
     cut: number;
     lag: number;
   };
-  cluster: { refused: number; lost: number; status: number; cutWatch: number; lag: number };
+  cluster: {
+    refused: number;
+    lost: number;
+    status: number;
+    cutWatch: number;
+    lag: number;
+    /** Answered only seconds later. */
+    slow: number;
+    /** Carried out only after the client gave up. */
+    late: number;
+  };
+  /** The share of requests for a Lease whose answer takes seconds, or longer than the client waits. */
+  slowLease: number;
+  /** The share of delays that end within milliseconds of a deadline (`Edges`). */
+  edges: number;
   /** The longest that a request or a watch line is on its way. */
   slowestMs: number;
   slowestLineMs: number;
@@ -42,37 +57,61 @@ export interface Rates {
 
 export const noFaults: Rates = {
   service: { refused: 0, lost: 0, late: 0, beyond: 0, status: 0, broken: 0, cut: 0, lag: 0 },
-  cluster: { refused: 0, lost: 0, status: 0, cutWatch: 0, lag: 0 },
+  cluster: { refused: 0, lost: 0, status: 0, cutWatch: 0, lag: 0, slow: 0, late: 0 },
+  slowLease: 0,
+  edges: 0,
   slowestMs: 20,
   slowestLineMs: 20,
   mostLagMs: 0,
 };
 
+export interface WeatherOptions {
+  random: Random;
+  rates: Rates;
+  createSettleMs: number;
+  edges: Edges;
+  /** A create that is held up arrives within this share of `--create-settle` after it was sent. */
+  latestShare: number;
+}
+
 /** Faults of every kind at the rates of the moment, from one seeded source, and how many of each there were. */
 export class Weather implements ClusterWeather {
-  rates: Rates;
   /** While it is not 0, nothing gets through to the service, or to the API server: outages may overlap. */
   serviceDown = 0;
   clusterDown = 0;
   /** While it is not 0, the operator's reads of endpoints are answered 404, as for want of a right. */
   endpointsHidden = 0;
   readonly tally = new Map<string, number>();
+  readonly edges: Edges;
+  readonly #options: WeatherOptions;
   readonly #random: Random;
-  readonly #createSettleMs: number;
+  #rates: Rates;
 
-  constructor(random: Random, rates: Rates, createSettleMs: number) {
-    this.#random = random;
-    this.rates = rates;
-    this.#createSettleMs = createSettleMs;
+  constructor(options: WeatherOptions) {
+    this.#options = options;
+    this.#random = options.random;
+    this.edges = options.edges;
+    this.#rates = options.rates;
+    this.rates = options.rates;
   }
 
-  service(write: boolean, path: string): ServiceFate {
+  get rates(): Rates {
+    return this.#rates;
+  }
+
+  set rates(rates: Rates) {
+    this.#rates = rates;
+    this.edges.share = rates.edges;
+  }
+
+  service(write: boolean, path: string, timeoutMs: number): ServiceFate {
     if (this.endpointsHidden > 0 && !write && path.includes("/endpoints")) {
       const fate: ServiceFate = { kind: "status", status: 404, afterMs: this.#latency(), retryAfterMs: undefined };
       return this.#counted("service 404", fate);
     }
     if (this.serviceDown > 0) return this.#counted("service down", { kind: "refused", afterMs: this.#between(1, 200) });
     const rates = this.rates.service;
+    const { createSettleMs } = this.#options;
     const arriveMs = this.#latency();
     const replyMs = this.#latency();
     switch (this.#pick(rates)) {
@@ -86,13 +125,10 @@ export class Weather implements ClusterWeather {
         });
       case "late":
         if (!write) break;
-        return this.#counted("service late", {
-          kind: "late",
-          arriveMs: this.#between(5000, this.#createSettleMs * 0.9),
-        });
+        return this.#counted("service late", this.#heldUp());
       case "beyond": {
         if (!write) break;
-        const beyond = this.#between(this.#createSettleMs * 1.2, this.#createSettleMs * 3);
+        const beyond = this.#between(createSettleMs * 1.2, createSettleMs * 3);
         return this.#counted("service late beyond settle", { kind: "late", arriveMs: beyond });
       }
       case "status":
@@ -115,13 +151,20 @@ export class Weather implements ClusterWeather {
       case undefined:
         break;
     }
-    return { kind: "answered", arriveMs, replyMs, lagMs: 0 };
+    return { kind: "answered", lagMs: 0, ...this.#onItsWay(arriveMs, replyMs, timeoutMs) };
   }
 
-  request(request: ClusterRequest): RequestFate {
+  request(request: ClusterRequest, timeoutMs: number): RequestFate {
     if (this.clusterDown > 0) return this.#counted("cluster down", { kind: "refused", afterMs: this.#between(1, 100) });
     const arriveMs = this.#latency();
     const replyMs = this.#latency();
+    if (request.path.includes("/leases") && this.edges.chance(this.rates.slowLease)) {
+      return this.#counted("lease slow", {
+        kind: "answered",
+        arriveMs,
+        replyMs: this.edges.between(timeoutMs / 5, timeoutMs * 1.2),
+      });
+    }
     switch (this.#pick(this.rates.cluster)) {
       case "refused":
         return this.#counted("cluster refused", { kind: "refused", afterMs: arriveMs });
@@ -151,11 +194,23 @@ export class Weather implements ClusterWeather {
           replyMs,
           lagRevisions: Math.floor(this.#between(1, 30)),
         });
+      case "slow":
+        return this.#counted("cluster slow", {
+          kind: "answered",
+          arriveMs,
+          replyMs: this.edges.delay(0, timeoutMs, timeoutMs) ?? this.edges.between(0, timeoutMs),
+        });
+      case "late":
+        return this.#counted("cluster late", {
+          kind: "answered",
+          arriveMs: timeoutMs + (this.edges.delay(0, timeoutMs) ?? this.edges.between(0, timeoutMs)),
+          replyMs,
+        });
       case "cutWatch":
       case undefined:
         break;
     }
-    return { kind: "answered", arriveMs, replyMs };
+    return { kind: "answered", ...this.#onItsWay(arriveMs, replyMs, timeoutMs) };
   }
 
   watchOpens(): WatchFate {
@@ -168,11 +223,35 @@ export class Weather implements ClusterWeather {
 
   line(): LineFate {
     if (this.#random() < this.rates.cluster.cutWatch) return this.#counted("watch cut", { kind: "cut" });
-    return { kind: "delivered", delayMs: this.#random() < 0.5 ? 0 : this.#between(0, this.rates.slowestLineMs) };
+    const delayMs = this.#random() < 0.5 ? 0 : this.#between(0, this.rates.slowestLineMs);
+    return { kind: "delivered", delayMs: this.edges.delay(0, this.rates.slowestLineMs) ?? delayMs };
   }
 
   merges(): boolean {
     return this.rates.slowestLineMs > 20 && this.#random() < 0.2;
+  }
+
+  /** How long something lasts that was to last so long. */
+  lasting(ms: number): number {
+    return this.edges.delay(ms / 2, ms * 2) ?? ms;
+  }
+
+  /** A write that arrives long after it was sent, and at the latest right before `--create-settle` is over. */
+  #heldUp(): ServiceFate {
+    const { createSettleMs, latestShare } = this.#options;
+    const arriveMs = this.#between(5000, createSettleMs * 0.9);
+    if (!this.edges.chance(0.6)) return { kind: "late", arriveMs };
+    const resetMs = this.edges.between(1, 50);
+    this.edges.note(resetMs + createSettleMs);
+    return { kind: "late", arriveMs: createSettleMs * latestShare - this.edges.between(1, 50), resetMs };
+  }
+
+  /** How long a request and its answer are on their way: now and then so long that either ends at a deadline. */
+  #onItsWay(arriveMs: number, replyMs: number, timeoutMs: number): { arriveMs: number; replyMs: number } {
+    const aimed = this.edges.delay(0, timeoutMs, timeoutMs);
+    if (aimed === undefined) return { arriveMs, replyMs };
+    if (this.edges.chance(0.3)) return { arriveMs: aimed, replyMs };
+    return { arriveMs: Math.min(arriveMs, aimed), replyMs: Math.max(0, aimed - arriveMs) };
   }
 
   #status(afterMs: number): ServiceFate {

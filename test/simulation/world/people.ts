@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import type { ClusterRequest, ClusterResponse } from "../../../src/operator/cluster/transport.ts";
 import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
-import { computesPath } from "./computes.ts";
+import { computesPath, createMarkOf } from "./computes.ts";
 
 export const connectionPath = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/serviceconnections";
 export const secretsPath = "/api/v1/namespaces/shop/secrets";
@@ -25,12 +25,15 @@ const definitions: ReadonlyMap<string, unknown> = new Map(
 /** What people do to the cluster with kubectl: straight, without weather, and again on a conflict. */
 export class People {
   readonly #server: ApiServer;
+  readonly #refresh: { refreshInterval?: string };
   /** What they have declared, as in a Git repository: applied anew where all of it was taken away. */
   readonly #declared = new Map<string, { spec: JsonObject; shard: string | null }>();
   readonly #pools = new Map<string, { replicas: number; template: JsonObject }>();
 
-  constructor(server: ApiServer) {
+  /** `refreshMs`: of the connection, where it is not the default. */
+  constructor(server: ApiServer, refreshMs?: number) {
     this.#server = server;
+    this.#refresh = refreshMs === undefined ? {} : { refreshInterval: `${refreshMs / 1000}s` };
   }
 
   /** What is missing of the definitions, the namespace, the connection with its key, and all that was declared. */
@@ -45,7 +48,7 @@ export class People {
     this.#do({ method: "POST", path: secretsPath, body: secret });
     const connection = {
       metadata: { name: "default" },
-      spec: { baseURL: serviceURL, apiKeySecretRef: { name: "api-key" } },
+      spec: { baseURL: serviceURL, apiKeySecretRef: { name: "api-key" }, ...this.#refresh },
     };
     this.#do({ method: "POST", path: connectionPath, body: connection });
     for (const [name, { spec, shard }] of this.#declared) {
@@ -162,6 +165,14 @@ export class People {
     delete annotations[`compute-operator.dev/${key}`];
     if (value !== null) annotations[`compute-operator.dev/${key}`] = value;
     this.#patch(`${computesPath}/${name}`, [{ op: "add", path: "/metadata/annotations", value: annotations }]);
+  }
+
+  /** Asks for a fresh look at every Compute whose create is pending, or is not. */
+  askForAll({ pending }: { pending: boolean }, value: string): void {
+    for (const compute of this.computes()) {
+      if ((createMarkOf(compute) !== undefined) !== pending) continue;
+      this.annotate(compute.metadata.name, "reconcileRequestedAt", value);
+    }
   }
 
   adopt(name: string, endpointID: string): void {

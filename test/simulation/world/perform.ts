@@ -33,20 +33,20 @@ export function perform(world: World, action: Action): void {
       return people.copy(action.from, action.to);
     case "rotate key": {
       const name = world.giveNewKey();
-      clock.after(action.revokeAfterMs, () => host.revokeKeysBefore(name));
+      clock.after(weather.lasting(action.revokeAfterMs), () => host.revokeKeysBefore(name));
       return;
     }
     case "revoke key":
       host.revokeKeysBefore(undefined);
-      clock.after(action.mendAfterMs, () => world.giveNewKey());
+      clock.after(weather.lasting(action.mendAfterMs), () => world.giveNewKey());
       return;
     case "give a stranger's key":
       world.giveStrangersKey();
-      clock.after(action.mendAfterMs, () => world.giveNewKey());
+      clock.after(weather.lasting(action.mendAfterMs), () => world.giveNewKey());
       return;
     case "edit base URL":
       world.pointElsewhere();
-      clock.after(action.backAfterMs, () => world.pointBack());
+      clock.after(weather.lasting(action.backAfterMs), () => world.pointBack());
       return;
     case "delete namespace":
       people.deleteNamespace();
@@ -75,9 +75,9 @@ export function perform(world: World, action: Action): void {
       return;
     }
     case "kill":
-      return world.kill(action.downMs);
+      return world.kill(weather.lasting(action.downMs));
     case "pause":
-      return world.pause(action.ms, action.slept);
+      return world.pause(weather.lasting(action.ms), action.slept);
     case "cut watches":
       return world.cutWatches();
     case "forget history":
@@ -85,20 +85,20 @@ export function perform(world: World, action: Action): void {
       return world.cutWatches();
     case "service down":
       weather.serviceDown += 1;
-      clock.after(action.ms, () => {
+      clock.after(weather.lasting(action.ms), () => {
         weather.serviceDown -= 1;
       });
       return;
     case "hide endpoints":
       weather.endpointsHidden += 1;
-      clock.after(action.ms, () => {
+      clock.after(weather.lasting(action.ms), () => {
         weather.endpointsHidden -= 1;
       });
       return;
     case "cluster down":
       weather.clusterDown += 1;
       world.cutWatches();
-      clock.after(action.ms, () => {
+      clock.after(weather.lasting(action.ms), () => {
         weather.clusterDown -= 1;
       });
       return;

@@ -15,6 +15,8 @@ export class SimProcess {
   /** How far the monotonic clock stood still while the process slept. */
   #stoodStillMs = 0;
   #pausedAt = 0;
+  /** When its pending timers are due, on the world's clock. */
+  readonly #timers = new Set<{ due: number }>();
 
   constructor(name: string, world: Clock) {
     this.name = name;
@@ -28,6 +30,11 @@ export class SimProcess {
 
   get state(): State {
     return this.#state;
+  }
+
+  /** When what it waits for is due, on the world's clock. */
+  awaited(): number[] {
+    return this.#state === "dead" ? [] : [...this.#timers].map(({ due }) => due);
   }
 
   /** Hands something to the process: a timer that fires, an answer that comes in. */
@@ -67,13 +74,17 @@ export class SimProcess {
 
   #after(ms: number, task: () => void): Cancel {
     let live = true;
-    const cancel = this.#world.after(ms, () =>
+    const timer = { due: this.#world.monotonic() + ms };
+    this.#timers.add(timer);
+    const cancel = this.#world.after(ms, () => {
+      this.#timers.delete(timer);
       this.deliver(() => {
         if (live) task();
-      }),
-    );
+      });
+    });
     return () => {
       live = false;
+      this.#timers.delete(timer);
       cancel();
     };
   }

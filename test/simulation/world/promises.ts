@@ -22,6 +22,8 @@ export interface PromisesOptions {
   namesShown: boolean;
   /** Whether the pool with this uid is there, and is to stay. */
   poolStands: (uid: string) => boolean;
+  /** How often each project is listed. */
+  refreshMs: number;
 }
 
 /** The promises that hold at every step, checked as each request leaves, arrives or changes something. */
@@ -36,13 +38,15 @@ export class Promises {
   /** Since when each process remembers what it sees: a term of leadership begins with nothing of what was before. */
   readonly #knowsSince = new Map<string, number>();
   readonly #writes: ServiceWrite[] = [];
+  /** The process and its term that sent each write. */
+  readonly #senders = new WeakMap<ServiceWrite, string>();
   readonly #restarts: RestartGuard;
   readonly #lists: ListGuard;
   readonly #deletions: DeletionGuard;
   readonly #sights: SightGuard;
   readonly #pools: PoolGuard;
 
-  constructor({ clock, services, namesShown, poolStands }: PromisesOptions) {
+  constructor({ clock, services, namesShown, refreshMs, poolStands }: PromisesOptions) {
     this.#clock = clock;
     this.#namesShown = namesShown;
     this.#services = services;
@@ -55,7 +59,7 @@ export class Promises {
     );
     this.#lists = new ListGuard(report);
     this.#pools = new PoolGuard(poolStands, report);
-    this.#sights = new SightGuard({ allShown: namesShown }, report);
+    this.#sights = new SightGuard({ allShown: namesShown, refreshMs }, report);
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) ||
       (!this.#namesShown && (this.register.unmarked.has(uid) || this.register.unproved.has(uid)));
@@ -98,6 +102,7 @@ export class Promises {
 
   sent(write: ServiceWrite): void {
     this.#writes.push(write);
+    this.#senders.set(write, `${write.process} since ${this.#knowsSince.get(write.process)}`);
     this.#lists.sent(write);
     if (write.kind === "create") this.#checkCreate(write);
     const { target } = write;
@@ -147,10 +152,12 @@ export class Promises {
     }
   }
 
-  /** Whether a person dropped what told of the first one, and the process that could put it back died. */
+  /** Whether a person dropped what told of the first one, and the term that could put it back ended. */
   #isForgotten(twins: readonly StoredEndpoint[], uid: string): boolean {
     const makers = new Set(
-      this.#writes.filter(({ endpointID }) => twins.some(({ id }) => id === endpointID)).map(({ process }) => process),
+      this.#writes
+        .filter(({ endpointID }) => twins.some(({ id }) => id === endpointID))
+        .map((write) => this.#senders.get(write)),
     );
     const noteDropped = !this.#namesShown && this.register.replaced.has(uid);
     return noteDropped || (this.register.unmarked.has(uid) && makers.size === twins.length);

@@ -34,6 +34,8 @@ const restWithinMs = 20 * 60_000;
 const lookEveryMs = 5_000;
 /** What the service does by itself is seen with the next refresh. */
 const seenWithinMs = 35_000;
+/** How long something that people do, or that happens, is put off at most so that it falls on a deadline. */
+const mostPutOffMs = 5_000;
 /** Three refreshes. */
 const quietForMs = 95_000;
 
@@ -44,6 +46,8 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
     world.start();
     for (const { atMs, action } of script.actions) {
       await world.runUntil(atMs);
+      const putOffMs = world.weather.edges.delay(0, mostPutOffMs);
+      if (putOffMs !== undefined) await world.runUntil(world.clock.monotonic() + putOffMs);
       if (world.promises.violations.length > 0) break;
       world.witness.note(() => `--- ${inWords({ atMs, action }).slice(11)}`);
       perform(world, action);

@@ -3,7 +3,7 @@ import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
 import { noFaults, type Rates } from "./fates.ts";
-import { withMore } from "./seldom.ts";
+import { withEdges, withMore } from "./seldom.ts";
 import { branchesOf, projects } from "./service-host.ts";
 
 /** All that one seed decides about a run; the weather's own dice come from the same seed. */
@@ -17,6 +17,8 @@ export interface Script {
   strictSpec?: true;
   /** `--max-deletes-per-minute`, where it is so low that it is felt. */
   maxDeletesPerMinute?: number;
+  /** `spec.refreshInterval` of the connection, where it is not the default. */
+  refreshMs?: number;
   rates: Rates;
   actions: readonly Timed[];
   /** When the last action is over and the faults stop. */
@@ -28,6 +30,11 @@ const sizes = [0.25, 0.5, 1, 2, 4] as const;
 
 /** Makes up a run: who does what when, and what goes wrong how often. */
 export function scriptOf(seed: number): Script {
+  return withEdges(evenScriptOf(seed));
+}
+
+/** The same where no delay is aimed at a deadline. */
+export function evenScriptOf(seed: number): Script {
   return withMore(plainScriptOf(seed));
 }
 
@@ -167,7 +174,17 @@ function ratesOf(dice: Dice): Rates {
       cut: upTo(0.1),
       lag: upTo(0.3),
     },
-    cluster: { refused: upTo(0.05), lost: upTo(0.1), status: upTo(0.1), cutWatch: upTo(0.02), lag: upTo(0.2) },
+    cluster: {
+      refused: upTo(0.05),
+      lost: upTo(0.1),
+      status: upTo(0.1),
+      cutWatch: upTo(0.02),
+      lag: upTo(0.2),
+      slow: 0,
+      late: 0,
+    },
+    slowLease: 0,
+    edges: 0,
     slowestMs: dice.between(20, 2000),
     slowestLineMs: dice.between(20, 8000),
     mostLagMs: dice.between(200, 8000),

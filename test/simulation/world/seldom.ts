@@ -2,6 +2,7 @@ import type { JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
+import { noFaults } from "./fates.ts";
 import type { Script } from "./script.ts";
 import { branchesOf, projects } from "./service-host.ts";
 
@@ -31,6 +32,56 @@ export function withMore(script: Script): Script {
     const dice = new Dice(seededRandom(script.seed ^ (0x5e1d00 + index)));
     return dice.chance(share) ? add(more, dice) : more;
   }, script);
+}
+
+/** Has delays end at deadlines in every second run, and the API server slow; the dice are their own again. */
+export function withEdges(script: Script): Script {
+  const dice = new Dice(seededRandom(script.seed ^ 0x0ed6e5));
+  if (dice.chance(0.5)) return script;
+  const { rates } = script;
+  const service = { ...rates.service, late: dice.chance(0.5) ? rates.service.late : 0.1 + 0.3 * dice.random() };
+  const upTo = (most: number) => (dice.chance(0.3) ? 0 : dice.random() * most);
+  const cluster = { ...rates.cluster, slow: upTo(0.2), late: upTo(0.1) };
+  const slowLease = dice.chance(0.5) ? 0.9 * dice.random() : 0;
+  const aimed = {
+    ...script,
+    ...(dice.chance(0.4) ? { refreshMs: 5000 } : {}),
+    rates: { ...rates, service, cluster, slowLease, edges: 0.05 + 0.4 * dice.random() },
+  };
+  return dice.chance(0.6) ? withHeldCreates(aimed, dice) : aimed;
+}
+
+/** What takes an operator, or its way to the service, out of a wait. */
+const interruptions: readonly Action["do"][] = [
+  "kill",
+  "pause",
+  "service down",
+  "cluster down",
+  "hide endpoints",
+  "rotate key",
+  "revoke key",
+  "give a stranger's key",
+  "edit base URL",
+  "delete namespace",
+  "delete CRDs",
+];
+
+/** Replicas whose creates arrive right before `--create-settle` is over, and an operator that waits for them in peace. */
+function withHeldCreates(script: Script, dice: Dice): Script {
+  const [project] = projects;
+  const [branchID] = branchesOf(project);
+  const spec: JsonObject = { projectID: project, branchID, type: "read_only" };
+  const held = Array.from({ length: dice.between(3, 7) }, (_, index): Timed => {
+    return { atMs: dice.between(0, 20_000), action: { do: "apply", name: `held-${index}`, spec } };
+  });
+  const calmAtMs = Math.max(script.calmAtMs, 120_000);
+  const service = { ...noFaults.service, late: 0.6 + 0.3 * dice.random() };
+  const { slow, late } = script.rates.cluster;
+  const cluster = { ...noFaults.cluster, slow, late };
+  const { slowLease } = script.rates;
+  const rates = { ...noFaults, service, cluster, slowLease, slowestMs: dice.between(20, 1000), edges: 0.5 };
+  const actions = script.actions.filter(({ action }) => !interruptions.includes(action.do));
+  return withActions({ ...script, actions, calmAtMs, rates }, held);
 }
 
 function withActions(script: Script, actions: readonly Timed[]): Script {

@@ -85,7 +85,7 @@ export class SimServiceTransport implements ServiceTransport {
     const verdict = gate({ process: process.name, port: "service", what: `${request.method} ${request.path}` });
     const fate: ServiceFate =
       verdict === "pass"
-        ? weather.service(write !== undefined, request.path)
+        ? weather.service(write !== undefined, request.path, timeoutMs)
         : { kind: "lost", arriveMs: 1, afterMs: 50 };
     if (write !== undefined && fate.kind === "late") write.beyondSettle = fate.arriveMs >= createSettleMs;
 
@@ -120,8 +120,8 @@ export class SimServiceTransport implements ServiceTransport {
         throw new NoAnswer("ECONNRESET: connection reset");
       case "late":
         void arrival(fate.arriveMs);
-        await pass(timeoutMs);
-        throw new NoAnswer("no answer in time");
+        await pass(fate.resetMs ?? timeoutMs);
+        throw new NoAnswer("ECONNRESET: connection reset");
       case "status":
         await pass(fate.afterMs);
         return ownAnswer(refusal(fate.status, fate.retryAfterMs));

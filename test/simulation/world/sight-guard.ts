@@ -2,8 +2,6 @@ import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { specOf, statusOf } from "./computes.ts";
 import type { ClusterWrite } from "./records.ts";
 
-/** Three refresh intervals: so long a list counts. */
-const countsForMs = 90_000;
 /** How long a status may be on its way: one request to the service, and one to the API server. */
 const onItsWayMs = 60_000;
 /** What a second 401, so much later, says too is no accident. */
@@ -20,20 +18,26 @@ export class SightGuard {
   readonly #report: (promise: string, message: string) => void;
   /** Where the service does not show all fields, what was sent of those and refused is neither seen nor not seen. */
   readonly #allShown: boolean;
+  /** Three refresh intervals: so long a list counts. */
+  readonly #countsForMs: number;
   /** When lists of a project reached a process, lately. */
   readonly #lists = new Map<string, number[]>();
   /** When a process was first and last answered 401. */
   readonly #refusedAt = new Map<string, { first: number; last: number }>();
 
-  constructor({ allShown }: { allShown: boolean }, report: (promise: string, message: string) => void) {
+  constructor(
+    { allShown, refreshMs }: { allShown: boolean; refreshMs: number },
+    report: (promise: string, message: string) => void,
+  ) {
     this.#allShown = allShown;
+    this.#countsForMs = 3 * refreshMs;
     this.#report = report;
   }
 
   /** A complete list reached a process. */
   listed(process: string, project: string, at: number): void {
     const key = `${process} ${project}`;
-    const lately = (this.#lists.get(key) ?? []).filter((one) => at - one < countsForMs + onItsWayMs);
+    const lately = (this.#lists.get(key) ?? []).filter((one) => at - one < this.#countsForMs + onItsWayMs);
     this.#lists.set(key, [...lately, at]);
   }
 
@@ -48,11 +52,11 @@ export class SightGuard {
     if (is === undefined || JSON.stringify(was) === JSON.stringify(is)) return;
     const lists = this.#lists.get(`${process} ${String(specOf(after)["projectID"])}`) ?? [];
     const said = `${after.metadata.name} says ${is.status} (${is.reason}) by ${process}`;
-    if (is.status === "True" && !lists.some((one) => at - one < countsForMs + onItsWayMs))
+    if (is.status === "True" && !lists.some((one) => at - one < this.#countsForMs + onItsWayMs))
       this.#report("seen or unknown", `${said}, which had no list lately`);
     // What never spoke of this spec has nothing to keep.
     if (is.status !== "Unknown" || was?.status === "Unknown" || was?.generation !== after.metadata.generation) return;
-    const counts = lists.some((one) => at - one < countsForMs && at - one > onItsWayMs);
+    const counts = lists.some((one) => at - one < this.#countsForMs && at - one > onItsWayMs);
     if (counts && this.#allShown && givesNoList.has(is.reason))
       this.#report("a blip changes nothing", `${said}, which had a list that still counts`);
     const refused = this.#refusedAt.get(process);

@@ -50,7 +50,7 @@ export class Witness {
   constructor(options: WitnessOptions) {
     this.#options = options;
     const report = (promise: string, message: string) => options.promises.report(promise, message);
-    this.leaders = new LeaderGuard(options.server, report);
+    this.leaders = new LeaderGuard(options.clock, options.server, report);
     this.#budgets = new BudgetGuard(options.clock, report);
     this.#brake = new BrakeGuard(options.clock, options.maxDeletesPerMinute, report);
   }
@@ -95,6 +95,11 @@ export class Witness {
   clusterRequested(process: string, { method, path }: ClusterRequest): void {
     this.steps += 1;
     if (method !== "GET" && !path.includes("/leases")) this.leaders.wrote(process, `${method} ${path}`);
+  }
+
+  /** An answer of the API server reached a process, of a request that it sent then. */
+  clusterAnswered(process: string, { method, path }: ClusterRequest, status: number, sentAt: number): void {
+    if (method !== "GET" && path.includes("/leases") && status < 300) this.leaders.renewed(process, sentAt);
   }
 
   /** A request to the service leaves; answers the record of a write, which is filled in as it goes on. */

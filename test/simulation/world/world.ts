@@ -6,6 +6,7 @@ import { ApiServer } from "../api-server/server.ts";
 import { InMemoryClusterTransport } from "../api-server/transport.ts";
 import { seededRandom } from "../random.ts";
 import { SimClusterTransport } from "./cluster-port.ts";
+import { Edges } from "./edges.ts";
 import { type Rates, Weather } from "./fates.ts";
 import { type Gate, openGate } from "./gate.ts";
 import { type OperatorHandle, startOperator } from "./operator.ts";
@@ -30,6 +31,8 @@ export interface WorldOptions {
   shards?: true;
   strictSpec?: true;
   maxDeletesPerMinute?: number;
+  /** How often each project is listed, where it is not the default. */
+  refreshMs?: number;
   rates: Rates;
   gate?: Gate;
   plant?: Plant;
@@ -72,16 +75,21 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.#options = options;
-    const { seed, rates } = options;
+    const { seed, rates, refreshMs = 30_000 } = options;
     const { clock } = this;
     this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x51ed), controllerManager: true });
     this.host = this.#newHost(seed ^ 0x2c0f, { strictSpec: options.strictSpec ?? false });
-    this.weather = new Weather(seededRandom(seed ^ 0x7a3d), rates, createSettleMs);
-    this.people = new People(this.server);
+    const awaited = () => [...this.#running.values()].flatMap(({ process }) => process.awaited());
+    const noted = (inMs: number) => this.#askBefore(inMs);
+    const edges = new Edges({ clock, random: seededRandom(seed ^ 0x6ed9), awaited, noted });
+    // A shard may yet send what the other has taken for sent: that much less is left for a create to arrive.
+    const latestShare = options.shards === true ? 0.9 : 1;
+    this.weather = new Weather({ random: seededRandom(seed ^ 0x7a3d), rates, createSettleMs, edges, latestShare });
+    this.people = new People(this.server, options.refreshMs);
     this.services.add(serviceURL, this.host);
     const { server, services, people } = this;
     const poolStands = (uid: string) => this.people.poolStands(uid);
-    this.promises = new Promises({ clock, services, namesShown: !this.strictSpec, poolStands });
+    this.promises = new Promises({ clock, services, namesShown: !this.strictSpec, refreshMs, poolStands });
     const { promises } = this;
     const computes = () => people.computes();
     const maxDeletesPerMinute = this.#maxDeletesPerMinute;
@@ -254,10 +262,23 @@ export class World {
     const inner = new InMemoryClusterTransport(front, clock, weather);
     const calm = new InMemoryClusterTransport(front, clock);
     return {
-      cluster: new SimClusterTransport({ process, inner, calm, gate, crash, witness }),
+      cluster: new SimClusterTransport({ process, inner, calm, gate, clock, crash, witness }),
       service: new SimServiceTransport({ process, services, clock, weather, gate, crash, createSettleMs, witness }),
       cut: () => inner.cutWatches(),
     };
+  }
+
+  /** Shortly before a create settles, people ask for a fresh look at all that is pending, and then at all the rest. */
+  #askBefore(inMs: number): void {
+    const { edges } = this.weather;
+    for (const [pending, earliest, latest] of [
+      [true, 1000, 400],
+      [false, 400, 20],
+    ] as const) {
+      this.clock.after(inMs - edges.between(latest, earliest), () => {
+        if (edges.share > 0) this.people.askForAll({ pending }, `before-${this.clock.monotonic()}`);
+      });
+    }
   }
 
   #as<T>(actor: string, act: () => T): T {

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { fileURLToPath } from "node:url";
+
+/** A mistake in one line of the operator's source, which is changed as it is loaded and nowhere else. */
+export interface Mutant {
+  /** Below `src/operator`. */
+  file: string;
+  /** Stands in that file exactly once. */
+  line: string;
+  as: string;
+}
+
+/** The mutants that seeds must catch, and the promise that each breaks. */
+export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp }>> = {
+  "a create sent again on a list from before it had to be settled": {
+    file: "compute/plan/pending.ts",
+    line: "before < list.startedAt && list.startedAt >= settlesAt",
+    as: "before < list.startedAt && now >= settlesAt",
+    breaks: /never twice|finalizers|all is well/,
+  },
+  "a lease that counts from the answer to its renewal": {
+    file: "cluster/lease-claim.ts",
+    line: "this.#renewed = began;",
+    as: "this.#renewed = this.#times();",
+    breaks: /one leader/,
+  },
+};
+
+/** From now on this thread loads the operator with the mistake in it: nothing of the operator may be loaded before. */
+export function plantMutant({ file, line, as }: Mutant): void {
+  const url = sourceOf(file).href;
+  registerHooks({
+    load(loaded, context, nextLoad) {
+      const module = nextLoad(loaded, context);
+      if (loaded !== url) return module;
+      return { ...module, source: readFileSync(fileURLToPath(url), "utf8").replace(line, () => as) };
+    },
+  });
+}
+
+/** How often the line of a mutant stands in its file: other than once, it is no mutant. */
+export function occurrences({ file, line }: Mutant): number {
+  return readFileSync(sourceOf(file), "utf8").split(line).length - 1;
+}
+
+function sourceOf(file: string): URL {
+  return new URL(`../../src/operator/${file}`, import.meta.url);
+}
