@@ -66,7 +66,7 @@ const interruptions: readonly Action["do"][] = [
   "delete CRDs",
 ];
 
-/** Replicas whose creates arrive right before `--create-settle` is over, and an operator that waits for them in peace. */
+/** Replicas whose creates arrive right before `--create-settle` is over; nothing interrupts the operator's wait. */
 function withHeldCreates(script: Script, dice: Dice): Script {
   const [project] = projects;
   const [branchID] = branchesOf(project);

@@ -87,15 +87,11 @@ function proofBefore({ compute, memory }: View, endpointID: string): Proof {
   return proof === "adopted" && compute.spec.adopt === undefined ? "none" : proof;
 }
 
-/**
- * A POST was answered with this endpoint, and its link could not be written: lists may show no name, or lag. The mark of
- * a create that was sent again stays: another endpoint may yet arrive.
- */
+/** A POST was answered with this endpoint, and its link could not be written: lists may show no name, or lag. */
 export const unrecorded: Rule = (view, { links }) => {
-  const { compute, memory } = view;
-  const { proved } = memory;
+  const { proved } = view.memory;
   if (proved === undefined || proved.proof === "adopted" || links.link !== undefined) return undefined;
-  if (recordedID(compute) === proved.endpointID) return undefined;
+  if (recordedID(view.compute) === proved.endpointID) return undefined;
   return { step: "link", ...proved, news: "created", ...markToKeep(view, proved.proof) };
 };
 
