@@ -84,7 +84,7 @@ function menu(account: Account, { token, path }: Frame): Html {
     html`<a href="${to}"${here && html` aria-current="page"`}>${text}</a>`;
   return html`<nav aria-label="Console">${link("/", "Projects", !path.startsWith("/app/keys"))}
 ${link("/app/keys", "API keys", path.startsWith("/app/keys"))}</nav>
-<form method="post" action="/app/sign-out"><span class="who">${account.name} <small>${account.plan} plan</small></span>
+<form method="post" action="/app/sign-out"><span class="who">${account.name}</span>
 ${tokenField(token)}<button class="quiet">Sign out</button></form>`;
 }
 

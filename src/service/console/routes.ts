@@ -5,13 +5,27 @@ import {
   revokeOrganizationKey,
   revokePersonalKey,
 } from "./changes.ts";
+import {
+  createBranch,
+  createCompute,
+  deleteBranch,
+  deleteCompute,
+  moveCompute,
+  restartCompute,
+  startCompute,
+  suspendCompute,
+} from "./lifecycle.ts";
 import { branchPage } from "./pages/branch.ts";
+import { computePage } from "./pages/compute.ts";
 import { keysPage } from "./pages/keys.ts";
+import { operationsPage } from "./pages/operations.ts";
 import { projectPage } from "./pages/project.ts";
 import { projectsPage } from "./pages/projects.ts";
 import type { ConsoleRoute, FormRoute } from "./visit.ts";
 
 const branch = "/app/projects/{project_id}/branches/{branch_id}";
+
+const compute = `${branch}/computes/{endpoint_id}`;
 
 /** Everything that somebody who is signed in can open or send. */
 export function consoleRoutes(): ConsoleRoute[] {
@@ -20,12 +34,26 @@ export function consoleRoutes(): ConsoleRoute[] {
     { method: "GET", path: "/app/projects/{project_id}", show: projectPage },
     { method: "GET", path: branch, show: branchPage },
     { method: "POST", path: branch, submit: changeCompute, again: branchPage },
+    { method: "POST", path: `${branch}/computes`, submit: createCompute, again: branchPage },
+    { method: "POST", path: `${branch}/delete`, submit: deleteBranch, again: branchPage },
+    { method: "GET", path: compute, show: computePage },
+    onCompute("start", startCompute),
+    onCompute("suspend", suspendCompute),
+    onCompute("restart", restartCompute),
+    onCompute("move", moveCompute),
+    onCompute("delete", deleteCompute),
+    { method: "POST", path: "/app/projects/{project_id}/branches", submit: createBranch, again: projectPage },
+    { method: "GET", path: "/app/projects/{project_id}/operations", show: operationsPage },
     { method: "GET", path: "/app/keys", show: keysPage },
     onKeys("/app/keys", createPersonalKey),
     onKeys("/app/keys/{key_id}/revoke", revokePersonalKey),
     onKeys("/app/organizations/{org_id}/keys", createOrganizationKey),
     onKeys("/app/organizations/{org_id}/keys/{key_id}/revoke", revokeOrganizationKey),
   ];
+}
+
+function onCompute(verb: string, submit: FormRoute["submit"]): FormRoute {
+  return { method: "POST", path: `${compute}/${verb}`, submit, again: computePage };
 }
 
 function onKeys(path: string, submit: FormRoute["submit"]): FormRoute {

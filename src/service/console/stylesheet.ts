@@ -63,8 +63,12 @@ button.danger { background: var(--bad); color: var(--card); }
 .change span { white-space: nowrap; color: var(--soft); }
 .change select { color: var(--ink); }
 .create { margin-top: 1rem; }
+.actions { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center; }
+.actions .create { margin: 0; gap: .45rem; }
+.warning { background: var(--bad-back); border-left: 4px solid var(--bad); border-radius: 10px; padding: .7rem 1rem; margin: 0 0 1.25rem; }
+.warning strong { color: var(--bad); }
 .search { margin-bottom: 1rem; }
-.search input { width: 18rem; max-width: 100%; }
+.search input[type="search"] { width: 18rem; max-width: 100%; }
 summary { cursor: pointer; color: var(--bad); }
 details p { margin: .4rem 0; }
 .notice, .problem { border-radius: 10px; padding: .7rem 1rem; margin: 0 0 1.25rem; }
@@ -72,7 +76,7 @@ details p { margin: .4rem 0; }
 .problem { background: var(--bad-back); border-left: 4px solid var(--bad); }
 .problem strong { color: var(--bad); }
 .problem p { margin: .15rem 0 0; }
-.secret input { display: block; width: 100%; max-width: 44rem; margin-top: .4rem; font: .9em ui-monospace, "DejaVu Sans Mono", monospace; }
+.secret input { display: block; width: 100%; max-width: 64rem; margin-top: .4rem; font: .9em ui-monospace, "DejaVu Sans Mono", monospace; }
 .narrow { max-width: 30rem; margin: 2rem auto; }
 .narrow form { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 1.1rem 1.25rem; margin-top: 1rem; }
 .narrow form p { display: flex; gap: .5rem; margin: .3rem 0 0; }
@@ -80,7 +84,13 @@ details p { margin: .4rem 0; }
 .accounts { list-style: none; padding: 0; margin: .5rem 0 0; display: grid; gap: .5rem; }
 .accounts button { width: 100%; text-align: left; background: none; color: var(--ink); border-color: var(--line); padding: .5rem .8rem; }
 .pages { margin-top: 1rem; }
-@media (max-width: 40rem) { header, main { padding-left: 1rem; padding-right: 1rem; } }
+@media (max-width: 40rem) {
+  header, main { padding-left: 1rem; padding-right: 1rem; }
+  .computes thead { position: absolute; left: -100vw; }
+  .computes tr, .computes td, .computes th { display: block; }
+  .computes tbody tr { padding: .6rem 0; }
+  .computes td, .computes tbody th { padding: .15rem .8rem; }
+}
 `;
 
 /** Another stylesheet has another path: browsers may keep this one for good. */

@@ -1,6 +1,7 @@
 import { memoryGB } from "../../api/compute-units.ts";
 import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
 import { timestamp } from "../clock.ts";
+import type { Usage } from "../computes/meter.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { type Html, html } from "./html.ts";
 
@@ -37,6 +38,13 @@ export function sizeInWords({ minCu, maxCu }: StoredEndpoint): string {
 export function memoryInWords({ minCu, maxCu }: StoredEndpoint): string {
   if (minCu === maxCu) return `${memoryGB(minCu)} GB, fixed`;
   return `${memoryGB(minCu)}–${memoryGB(maxCu)} GB, autoscaling`;
+}
+
+/** `1.5 CU hours, active for 45 minutes`. */
+export function usageInWords({ activeSeconds, computeSeconds }: Usage): string {
+  const hours = Math.round(computeSeconds / 36) / 100;
+  const minutes = Math.floor(activeSeconds / 60);
+  return `${hours} CU ${hours === 1 ? "hour" : "hours"}, active for ${counted(minutes, "minute")}`;
 }
 
 /** When scale to zero suspends a compute: `after 5 minutes`; or `off`. */

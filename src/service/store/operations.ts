@@ -121,6 +121,12 @@ export class Operations {
     return this.#db.all(sql, projectId, endpointId).map(operationOf);
   }
 
+  /** The newest of a compute, newest first. */
+  ofEndpoint(projectId: string, endpointId: string, limit: number): StoredOperation[] {
+    const sql = "SELECT * FROM operations WHERE project_id = ? AND endpoint_id = ? ORDER BY seq DESC LIMIT ?";
+    return this.#db.all(sql, projectId, endpointId, limit).map(operationOf);
+  }
+
   /** Newest first. */
   page(projectId: string, { beforeSeq, limit }: { beforeSeq: number | undefined; limit: number }): StoredOperation[] {
     const sql = "SELECT * FROM operations WHERE project_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?";

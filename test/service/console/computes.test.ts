@@ -83,6 +83,14 @@ describe("the console", () => {
   });
 });
 
+it("the primary of a branch stands first, whenever it was made", () => {
+  shop.create({ branch_id: preview, type: "read_only" });
+  shop.finishOperations();
+  shop.create({ branch_id: preview, type: "read_write" });
+  const rows = rowsIn(ana.get(`/app/projects/${project}/branches/${preview}`));
+  expect(rows.map(([type]) => type)).toEqual(["Primary read-write", "Read Replica read-only"]);
+});
+
 describe("a compute changed in place", () => {
   it("has its new size and scale to zero at the API at once", () => {
     const after = ana.post(page, { ...shown, min: "0.5", max: "4", suspend: "3600" });
@@ -135,7 +143,8 @@ describe("a compute changed in place", () => {
 
   it("that was refused still has chosen what the person chose, ready to be sent again", () => {
     const seen = ana.post(page, { ...shown, min: "4", max: "2", suspend: "900" });
-    const chosen = [...seen.html.matchAll(/<option[^>]* selected>([^<]+)/g)].map(([, text]) => text);
+    const form = /<form class="change".*?<\/form>/s.exec(seen.html)?.[0] ?? "";
+    const chosen = [...form.matchAll(/<option[^>]* selected>([^<]+)/g)].map(([, text]) => text);
     expect(chosen).toEqual(["4", "2", "after 15 minutes"]);
     expect(seen.html).toContain('name="shown" value="1/1/0"');
   });

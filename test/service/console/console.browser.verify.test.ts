@@ -59,13 +59,53 @@ it("a person with nothing but a keyboard signs in, resizes a compute, and create
   ]);
 });
 
+it("every page fits a telephone of 390 pixels, with nothing to be scrolled for sideways", async () => {
+  const shop = new Shop();
+  shop.patch(primary, { name: "k8s-89abcdef-0123456789abcdef-0123456789abcdef0123456789abcdef" });
+  await using site = await Site.open(shop);
+  const { page } = site;
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(site.address);
+  await page.getByRole("button", { name: "ana@example.com" }).click();
+  const branch = `/app/projects/${project}/branches/${main}`;
+  for (const path of ["/", `/app/projects/${project}`, branch, `${branch}/computes/${primary}`, "/app/keys"]) {
+    await page.goto(`${site.address}${path}`);
+    expect([path, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([path, 390]);
+  }
+  await page.goto(`${site.address}${branch}`);
+  const save = await page.getByRole("button", { name: `Save ${primary}` }).boundingBox();
+  expect((save?.x ?? 390) + (save?.width ?? 0)).toBeLessThanOrEqual(390);
+});
+
+it("a person connects, starts and moves a compute on its page", async () => {
+  const shop = new Shop();
+  await using site = await Site.open(shop);
+  const { page } = site;
+  await page.goto(site.address);
+  await page.getByRole("button", { name: "ana@example.com" }).click();
+  await page.goto(`${site.address}/app/projects/${project}/branches/${main}`);
+  await page.getByRole("link", { name: primary }).click();
+  await page.getByLabel("Pooled").check();
+  await page.getByRole("button", { name: "Show" }).click();
+  expect(await page.getByLabel("Connection string").inputValue()).toContain(`${primary}-pooler.`);
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.getByText("is starting").waitFor();
+  shop.finishOperations();
+  await page.getByLabel("Move to").selectOption("preview");
+  await page.getByRole("button", { name: "Move" }).click();
+  await page.getByText("was moved here").waitFor();
+  expect(shop.get(primary).branch_id).toBe("br-preview-1");
+  expect(site.complaints).toEqual([]);
+});
+
 it("everything that can be operated has a name for who cannot see the page", async () => {
   await using site = await Site.open(new Shop());
   const { page } = site;
   await page.goto(site.address);
   await expectNames(page);
   await page.getByRole("button", { name: "ana@example.com" }).click();
-  for (const path of ["/", `/app/projects/${project}`, `/app/projects/${project}/branches/${main}`, "/app/keys"]) {
+  const branch = `/app/projects/${project}/branches/${main}`;
+  for (const path of ["/", `/app/projects/${project}`, branch, `${branch}/computes/${primary}`, "/app/keys"]) {
     await page.goto(`${site.address}${path}`);
     await expectNames(page);
   }

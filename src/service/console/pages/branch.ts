@@ -1,13 +1,26 @@
 import { reachProject } from "../../accounts/caller.ts";
+import { usageOfBranch } from "../../computes/meter.ts";
+import { managementOf } from "../../domain/managed.ts";
 import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
 import { refusals } from "../../refusal.ts";
+import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import { tokenField } from "../frame.ts";
 import { type Html, html } from "../html.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../words.ts";
+import {
+  memoryInWords,
+  moment,
+  progressInWords,
+  sizeInWords,
+  statusInWords,
+  typeInWords,
+  usageInWords,
+} from "../words.ts";
+import { computePath } from "./compute.ts";
 import { sizeOptions, suspensionOptions, suspensionValue } from "./options.ts";
+import { branchPath } from "./project.ts";
 
 const perPage = 50;
 
@@ -17,7 +30,8 @@ export function branchPage(visit: Visit): Page {
   const project = reachProject(world.store, caller, param(visit, "project_id"), "member");
   const branch = world.store.branches.get(project.id, param(visit, "branch_id"));
   if (!branch) throw refusals.notFound("branch");
-  const computes = world.store.endpoints.ofBranch(branch.id);
+  // The primary first; replicas in the order of their creation.
+  const computes = world.store.endpoints.ofBranch(branch.id).toSorted((one, other) => rank(one) - rank(other));
   const free = planOf(world.store, project.owner) === "free";
   const page = pageOf(visit.query);
   const shown = computes.slice((page - 1) * perPage, page * perPage);
@@ -26,16 +40,37 @@ export function branchPage(visit: Visit): Page {
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
 <h1>${branch.name}</h1>
-<p class="about"><code>${branch.id}</code></p>
+<p class="about"><code>${branch.id}</code> · used ${usageInWords(usageOfBranch(world, branch, visit.at))}</p>
 ${computes.length === 0 ? none : table(visit, shown, free)}
 ${pages(page, Math.ceil(computes.length / perPage))}
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
-Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>`,
+Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>
+<section><h2>New compute</h2>${createForm(visit, branch, computes, free)}</section>
+${!branch.isDefault && deletion(visit, branch)}`,
   };
 }
 
-const none = html`<p>This branch has no computes: nobody can connect to it.
-<code>POST /api/v2/projects/…/endpoints</code> creates one.</p>`;
+function rank({ type }: StoredEndpoint): number {
+  return type === "read_write" ? 0 : 1;
+}
+
+function createForm({ token }: Visit, branch: Branch, computes: readonly StoredEndpoint[], free: boolean): Html {
+  const primary = computes.some(({ type }) => type === "read_write");
+  return html`<form class="create" method="post" action="${branchPath(branch.projectId, branch.id)}/computes"
+autocomplete="off" aria-label="New compute">${tokenField(token)}
+<label>Type <select name="type">${!primary && html`<option value="read_write">Primary</option>`}
+<option value="read_only">Read Replica</option></select></label>
+<label>Size <select name="size">${sizeOptions(1, free)}</select> vCPU</label> <button>Create compute</button></form>`;
+}
+
+function deletion({ token }: Visit, branch: Branch): Html {
+  return html`<section><details><summary>Delete this branch…</summary>
+<form method="post" action="${branchPath(branch.projectId, branch.id)}/delete" aria-label="Delete ${branch.name}">
+${tokenField(token)}<p>Its computes, roles and databases go with it, for good.</p>
+<button class="danger">Delete ${branch.name} for good</button></form></details></section>`;
+}
+
+const none = html`<p>This branch has no computes: nobody can connect to it.</p>`;
 
 function table(visit: Visit, computes: readonly StoredEndpoint[], free: boolean): Html {
   return html`<div class="scroll"><table class="computes"><caption>Computes of this branch</caption>
@@ -52,7 +87,8 @@ function row(visit: Visit, compute: StoredEndpoint, free: boolean): Html {
   return html`<tr id="${id}"><td class="whole">${role} <small>${access}</small></td>
 <td><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}
 ${progress && html`<small>${progress}… <a href="?page=${pageOf(visit.query)}#${id}">Look again</a></small>`}</td>
-<th scope="row"><code>${id}</code></th>
+<th scope="row"><a href="${computePath(compute.projectId, compute.branchId, id)}"><code>${id}</code></a>
+${managementOf(compute.name) && html`<small>managed by an operator</small>`}</th>
 <td class="whole"><strong>${sizeInWords(compute)}</strong><small>${memoryInWords(compute)}</small></td>
 <td>${moment(lastActive, visit.at)}</td>
 <td>${changeForm(visit, compute, free)}</td></tr>
@@ -75,7 +111,7 @@ aria-label="Change ${id}">${tokenField(token)}<input type="hidden" name="compute
 <label for="max-${id}">to</label> <select id="max-${id}" name="max">${sizeOptions(chosen("max"), free)}</select> vCPU</span>
 <span><label for="suspend-${id}">Scale to zero</label>
 <select id="suspend-${id}" name="suspend">${suspensionOptions(chosen("suspend"), free)}</select>
-<button aria-label="Save ${id}">Save</button></span></form>`;
+<button class="quiet" aria-label="Save ${id}">Save</button></span></form>`;
 }
 
 function pages(page: number, last: number): Html | undefined {

@@ -1,0 +1,112 @@
+import { reachProject } from "../../accounts/caller.ts";
+import { managementOf } from "../../domain/managed.ts";
+import { param } from "../../http/route.ts";
+import { connectionUri } from "../../projects/roles.ts";
+import { refusals } from "../../refusal.ts";
+import type { Branch } from "../../store/branches.ts";
+import type { StoredEndpoint } from "../../store/endpoints.ts";
+import type { Project } from "../../store/projects.ts";
+import { tokenField } from "../frame.ts";
+import { type Html, html } from "../html.ts";
+import { type Page, pathOf, type Visit } from "../visit.ts";
+import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../words.ts";
+import { operationTable } from "./operations.ts";
+
+/** A compute with all that a page about it needs. */
+interface Subject {
+  project: Project;
+  branch: Branch;
+  compute: StoredEndpoint;
+}
+
+/** One compute: what connects to it, what can be done with it, and what was done. */
+export function computePage(visit: Visit): Page {
+  const subject = subjectOf(visit);
+  const { project, branch, compute } = subject;
+  const [role, access] = typeInWords(compute);
+  const progress = progressInWords(compute);
+  const operations = visit.world.store.operations.ofEndpoint(project.id, compute.id, 20);
+  return {
+    title: compute.id,
+    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
+<a href="${pathOf("app", "projects", project.id)}">${project.name}</a> <span aria-hidden="true">›</span>
+<a href="${pathOf("app", "projects", project.id, "branches", branch.id)}">${branch.name}</a></nav>
+<h1>${compute.id}</h1>
+<p class="about">${role}, ${access} · ${statusInWords(compute)}${progress && html`, ${progress}… <a href="">Look again</a>`} ·
+${sizeInWords(compute)}, ${memoryInWords(compute)} · last active ${moment(compute.lastActive, visit.at)}</p>
+${managed(compute)}
+<section><h2>Connect</h2>${connectPanel(visit, subject)}</section>
+<section><h2>Actions</h2>${actions(visit, subject)}</section>
+<section><h2>Operations</h2>${operationTable(visit, operations)}</section>`,
+  };
+}
+
+/** The compute that a path names, on the branch that it names. */
+function subjectOf(visit: Visit): Subject {
+  const { world, caller } = visit;
+  const project = reachProject(world.store, caller, param(visit, "project_id"), "member");
+  const branch = world.store.branches.get(project.id, param(visit, "branch_id"));
+  if (!branch) throw refusals.notFound("branch");
+  const compute = world.store.endpoints.get(project.id, param(visit, "endpoint_id"));
+  if (compute?.branchId !== branch.id) throw refusals.notFound("compute");
+  return { project, branch, compute };
+}
+
+/** A warning where an operator puts changes back. */
+function managed({ name }: StoredEndpoint): Html | undefined {
+  const management = managementOf(name);
+  if (!management) return undefined;
+  const fleet = management.fleet === undefined ? "" : ` of fleet ${management.fleet}`;
+  return html`<p class="warning" role="note"><strong>Managed by an operator${fleet}.</strong>
+It puts back what is changed here, and makes a new compute where this one is deleted: change its Compute manifest instead.
+<code>${name ?? ""}</code></p>`;
+}
+
+/** The connection string for the database and role chosen, by default the first database and its owner. */
+function connectPanel({ world, query }: Visit, { project, branch, compute }: Subject): Html {
+  const [databases, roles] = [world.catalog.databases(branch.id), world.catalog.roles(branch.id)];
+  const database = databases.find(({ name }) => name === query["database"]) ?? databases[0];
+  const wanted = query["role"] ?? database?.ownerName;
+  const role = roles.find(({ name }) => name === wanted) ?? roles[0];
+  if (!database || !role) return html`<p>This branch has no role or no database to connect with.</p>`;
+  const pooled = query["pooled"] === "true";
+  const uri = connectionUri(world, project, compute, { database: database.name, role, pooled });
+  const option = (name: string, chosen: string) => html`<option${name === chosen && html` selected`}>${name}</option>`;
+  return html`<form class="search" method="get" action="" aria-label="What to connect with">
+<label>Database <select name="database">${databases.map(({ name }) => option(name, database.name))}</select></label>
+<label>Role <select name="role">${roles.map(({ name }) => option(name, role.name))}</select></label>
+<label><input type="checkbox" name="pooled" value="true"${pooled && html` checked`}> Pooled</label>
+<button>Show</button></form>
+<p class="secret"><label>Connection string <input readonly value="${uri}"></label></p>`;
+}
+
+/** What can be done with a compute now. Each is a form of its own: no script is needed. */
+function actions(visit: Visit, { project, branch, compute }: Subject): Html {
+  const { id, currentState, pendingState, disabled } = compute;
+  const running = currentState === "active" && pendingState !== "idle";
+  const others = visit.world.store.branches.list(project.id).filter(({ id: other }) => other !== branch.id);
+  const form = (verb: string, content: Html) =>
+    html`<form class="create" method="post" action="${computePath(project.id, branch.id, id)}/${verb}"
+aria-label="${verb} ${id}">${tokenField(visit.token)}${content}</form>`;
+  return html`<div class="actions">
+${running ? form("suspend", html`<button class="quiet">Suspend</button>`) : !disabled && form("start", html`<button>Start</button>`)}
+${!disabled && form("restart", html`<button class="quiet">Restart</button> <small>cuts its connections</small>`)}
+${
+  others.length > 0 &&
+  form(
+    "move",
+    html`<label>Move to <select name="to">${others.map((other) => html`<option value="${other.id}">${other.name}</option>`)}</select></label>
+<button class="quiet">Move</button> <small>leaves it idle there</small>`,
+  )
+}
+<details><summary>Delete…</summary>${form(
+    "delete",
+    html`<p>Nobody can connect to it from then on. A compute added later has another address.</p>
+<button class="danger">Delete ${id} for good</button>`,
+  )}</details></div>`;
+}
+
+/** Where a compute's page is. */
+export function computePath(projectId: string, branchId: string, endpointId: string): string {
+  return pathOf("app", "projects", projectId, "branches", branchId, "computes", endpointId);
+}

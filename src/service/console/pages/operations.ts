@@ -1,0 +1,39 @@
+import { reachProject } from "../../accounts/caller.ts";
+import { param } from "../../http/route.ts";
+import type { StoredOperation } from "../../store/operations.ts";
+import { type Html, html } from "../html.ts";
+import { type Page, pathOf, type Visit } from "../visit.ts";
+import { counted, moment } from "../words.ts";
+
+/** The newest operations of a project. */
+export function operationsPage(visit: Visit): Page {
+  const { world, caller } = visit;
+  const project = reachProject(world.store, caller, param(visit, "project_id"), "member");
+  const operations = world.store.operations.page(project.id, { beforeSeq: undefined, limit: 100 });
+  return {
+    title: `Operations of ${project.name}`,
+    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
+<a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
+<h1>Operations</h1>
+<p class="about">The newest ${counted(operations.length, "operation")} of this project.</p>
+${operationTable(visit, operations)}`,
+  };
+}
+
+export function operationTable(visit: Visit, operations: readonly StoredOperation[]): Html {
+  if (operations.length === 0) return html`<p>None yet.</p>`;
+  return html`<div class="scroll"><table><caption>${counted(operations.length, "operation")}</caption>
+<thead><tr><th scope="col">Action</th><th scope="col">Status</th><th scope="col">Compute</th><th scope="col">Began</th>
+<th scope="col">Took</th></tr></thead>
+<tbody>${operations.map((operation) => row(visit, operation))}</tbody></table></div>`;
+}
+
+function row(visit: Visit, operation: StoredOperation): Html {
+  const { action, status, endpointId, createdAt, updatedAt, error } = operation;
+  const over = status !== "running" && status !== "scheduling";
+  return html`<tr><th scope="row">${action.replaceAll("_", " ")}</th>
+<td>${status}${status === "failed" && error !== undefined && html` <small>${error}</small>`}</td>
+<td>${endpointId === undefined ? "" : html`<code>${endpointId}</code>`}</td>
+<td>${moment(createdAt, visit.at)}</td><td>${over && `${updatedAt - createdAt} ms`}</td></tr>
+`;
+}

@@ -1,0 +1,151 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { main, preview, primary, project, Shop } from "../support/shop.ts";
+import { problemIn, rowsIn, textOf, Visitor } from "./visitor.ts";
+
+const projectPath = `/app/projects/${project}`;
+const branchPath = `${projectPath}/branches/${main}`;
+const computePath = `${branchPath}/computes/${primary}`;
+
+let shop: Shop;
+let ana: Visitor;
+beforeEach(() => {
+  shop = new Shop();
+  ana = new Visitor(shop.core).signIn("acc-ana");
+});
+
+describe("the page of a compute", () => {
+  it("shows what connects to it, for the database and role chosen, pooled or not", () => {
+    const uri = (query = "") => /readonly value="([^"]+)"/.exec(ana.get(`${computePath}${query}`).html)?.[1] ?? "";
+    expect(uri()).toMatch(
+      /^postgresql:\/\/neondb_owner:npg_[\w-]+@ep-shop-primary\.us-east-2\.aws\.neon\.tech\/neondb\?/,
+    );
+    const base = `/projects/${project}/branches/${main}`;
+    shop.ana(`POST ${base}/roles`, { role: { name: "app" } });
+    shop.finishOperations();
+    shop.ana(`POST ${base}/databases`, { database: { name: "stock", owner_name: "app" } });
+    shop.finishOperations();
+    expect(uri("?database=stock&role=app&pooled=true")).toMatch(
+      /^postgresql:\/\/app:npg_.*@ep-shop-primary-pooler\..*\/stock\?/,
+    );
+    expect(uri("?database=stock")).toMatch(/^postgresql:\/\/app:/);
+    expect(uri("?database=nothing&role=nobody")).toBe(uri());
+  });
+
+  it("starts, suspends and restarts it, and lists what was done", () => {
+    expect(textOf(ana.post(`${computePath}/start`))).toContain(`${primary} is starting.`);
+    shop.finishOperations();
+    expect(shop.get(primary).current_state).toBe("active");
+    expect(ana.get(computePath).html).toContain(`${computePath}/suspend`);
+    expect(textOf(ana.post(`${computePath}/restart`))).toContain(`${primary} is restarting: its connections were cut.`);
+    shop.finishOperations();
+    ana.post(`${computePath}/suspend`);
+    shop.finishOperations();
+    expect(shop.get(primary).current_state).toBe("idle");
+    expect(rowsIn(ana.get(computePath)).map(([action, status]) => [action, status])).toEqual([
+      ["suspend compute", "finished"],
+      ["start compute", "finished"],
+      ["suspend compute", "finished"],
+      ["start compute", "finished"],
+    ]);
+    expect(rowsIn(ana.get(`${projectPath}/operations`))).toHaveLength(4);
+  });
+
+  it("moves it to another branch, and goes there", () => {
+    const seen = ana.post(`${computePath}/move`, { to: preview });
+    expect(textOf(seen)).toContain(`${primary} was moved here, and is idle.`);
+    expect(shop.get(primary).branch_id).toBe(preview);
+    expect(ana.get(computePath).status).toBe(404);
+  });
+
+  it("deletes it", () => {
+    expect(textOf(ana.post(`${computePath}/delete`))).toContain(`${primary} is deleted.`);
+    expect(shop.list()).toEqual([]);
+  });
+
+  it("tells of a refusal there, in words", () => {
+    ana.post(`${computePath}/start`);
+    const seen = ana.post(`${computePath}/restart`);
+    expect([seen.status, problemIn(seen)]).toEqual([423, expect.stringContaining("Something is still in progress")]);
+    expect(textOf(seen)).toContain("Connection string");
+  });
+
+  it("warns where an operator would put a change back, and names its fleet", () => {
+    expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
+    shop.patch(primary, { name: "k8s-0d0c4b5e-11aa-4bbb-8ccc-0123456789ab" });
+    expect(textOf(ana.get(computePath))).toContain("Managed by an operator.");
+    expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(`${primary} managed by an operator`);
+    const key = "0123456789abcdef";
+    shop.patch(primary, { name: `k8s-89abcdef-${key}-${key}${key}` });
+    expect(textOf(ana.get(computePath))).toContain("Managed by an operator of fleet 89abcdef.");
+    shop.patch(primary, { name: "k8s-of-mine" });
+    expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
+  });
+
+  it("is not somebody else's to see or to change", () => {
+    const eve = new Visitor(shop.core).signIn("acc-eve");
+    expect(eve.get(computePath).status).toBe(404);
+    expect(eve.get(`${projectPath}/operations`).status).toBe(404);
+    for (const verb of ["start", "suspend", "restart", "move", "delete"]) {
+      expect(eve.post(`${computePath}/${verb}`, { to: preview }).status).toBe(404);
+    }
+    expect(eve.post(`${branchPath}/computes`, { type: "read_only", size: "1" }).status).toBe(404);
+    expect(eve.post(`${projectPath}/branches`, { name: "mine", parent: main }).status).toBe(404);
+    expect(eve.post(`${projectPath}/branches/${preview}/delete`).status).toBe(404);
+    expect(shop.list()).toHaveLength(1);
+    expect(shop.operations()).toEqual([]);
+  });
+});
+
+describe("a compute made on the page of its branch", () => {
+  it("has the type and size chosen", () => {
+    const seen = ana.post(`${branchPath}/computes`, { type: "read_only", size: "2" });
+    expect(textOf(seen)).toContain("The compute is created and is starting.");
+    expect(rowsIn(seen).map(([type, status, , size]) => [type, status, size])).toEqual([
+      ["Primary read-write", "Idle", "1 vCPU 4 GB, fixed"],
+      ["Read Replica read-only", "Starting", "2 vCPU 8 GB, fixed"],
+    ]);
+  });
+
+  it("is a primary only where the branch has none", () => {
+    const types = (path: string) =>
+      [...ana.get(path).html.matchAll(/<option value="(read_\w+)">/g)].map(([, type]) => type);
+    expect(types(branchPath)).toEqual(["read_only"]);
+    expect(types(`${projectPath}/branches/${preview}`)).toEqual(["read_write", "read_only"]);
+    const seen = ana.post(`${branchPath}/computes`, { type: "read_write", size: "1" });
+    expect([seen.status, problemIn(seen)]).toEqual([409, expect.stringContaining("already exists")]);
+  });
+});
+
+describe("a branch", () => {
+  it("is made on the page of its project, with a primary compute where that is wanted", () => {
+    const fields = { name: "feature", parent: preview };
+    const seen = ana.post(`${projectPath}/branches`, { ...fields, compute: "true" });
+    expect(rowsIn(seen).find(([name]) => name === "feature")?.[2]).toBe("1 compute");
+    shop.finishOperations();
+    const bare = ana.post(`${projectPath}/branches`, { ...fields, name: "bare" });
+    expect(rowsIn(bare).find(([name]) => name === "bare")?.[2]).toBe("0 computes");
+    shop.finishOperations();
+    const again = ana.post(`${projectPath}/branches`, fields);
+    expect([again.status, problemIn(again)]).toEqual([409, expect.stringContaining('"feature" already exists')]);
+    expect(again.html).toContain('name="name" maxlength="256" value="feature"');
+  });
+
+  it("is deleted on its own page, unless it is the default one", () => {
+    expect(ana.get(branchPath).html).not.toContain(`${branchPath}/delete`);
+    expect(ana.post(`${branchPath}/delete`).status).toBe(422);
+    const seen = ana.post(`${projectPath}/branches/${preview}/delete`);
+    expect(textOf(seen)).toContain("The branch is deleted with its computes.");
+    expect(rowsIn(seen).map(([name]) => name)).toEqual(["main default", "staging"]);
+  });
+});
+
+describe("the page of a project", () => {
+  it("shows the plan of its owner, not of the visitor, and what was used", () => {
+    const bob = new Visitor(shop.core).signIn("acc-bob");
+    expect(textOf(bob.get(projectPath))).toContain("scale plan");
+    expect(textOf(bob.get("/app/projects/bob-own"))).toContain("free plan");
+    shop.active({ suspend_timeout_seconds: -1, autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 });
+    shop.time.pass(3_600_000);
+    expect(textOf(ana.get(projectPath))).toMatch(/used 2(\.\d+)? CU hours, active for 60 minutes/);
+  });
+});
