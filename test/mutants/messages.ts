@@ -20,7 +20,9 @@ export type Request = z.infer<typeof Request>;
 export const Measured = z.object({
   index: z.number(),
   name: z.string(),
+  /** Of the processor; `wallMs` depends on what else the machine does. */
   ms: z.number(),
+  wallMs: z.number(),
   /** What went wrong without any mutant: such a test proves nothing here. */
   failure: z.string().optional(),
   /** The mutants that it reaches. */
