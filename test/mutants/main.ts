@@ -67,9 +67,9 @@ async function run(): Promise<number> {
   const sourcesFile = join(directory.path, "sources.json");
   writeFileSync(sourcesFile, JSON.stringify(code));
   try {
-    const measured = await remembered(() => {
-      say(`measuring which tests reach which of ${all.length} mutants`);
-      return measureAll(sourcesFile, testFiles(), workers, say);
+    const measured = await remembered(testFiles(), (files) => {
+      say(`measuring which tests of ${files.length} files reach which of ${all.length} mutants`);
+      return measureAll(sourcesFile, files, workers, say);
     });
     const coverage = new Coverage(all, measured);
     const verdicts = await tryAll(sourcesFile, coverage);

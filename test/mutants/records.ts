@@ -50,19 +50,31 @@ export class Records {
 
 const Kept = z.object({
   of: z.string(),
-  measured: z.array(z.object({ file: z.string(), tests: z.array(Measured), atLoad: z.array(z.number()) })),
+  measured: z.object({ file: z.string(), tests: z.array(Measured), atLoad: z.array(z.number()) }),
 });
 
-/** Measures, unless that was done with the very same sources and tests. */
-export async function remembered(measure: () => Promise<MeasuredFile[]>): Promise<readonly MeasuredFile[]> {
+/** Measures test files, but for those that were measured before, with the same sources and helpers. */
+export async function remembered(
+  files: readonly string[],
+  measure: (files: readonly string[]) => Promise<MeasuredFile[]>,
+): Promise<MeasuredFile[]> {
   const place = join(directory, "measured.json");
-  const hash = createHash("sha256");
-  for (const path of globSync("{src,test}/**/*.ts").toSorted()) hash.update(path).update(readFileSync(path));
-  const of = hash.digest("hex");
-  const kept = existsSync(place) ? Kept.safeParse(JSON.parse(readFileSync(place, "utf8"))).data : undefined;
-  if (kept?.of === of) return kept.measured;
-  const measured = await measure();
+  const read = existsSync(place) ? z.array(Kept).safeParse(JSON.parse(readFileSync(place, "utf8"))).data : undefined;
+  const known = new Map<string, MeasuredFile>();
+  for (const { of: state, measured: each } of read ?? []) known.set(`${state} ${each.file}`, each);
+  const common = hashOf(globSync("{src,test}/**/*.ts", { exclude: ["**/*.test.ts"] }));
+  const of = (file: string) => `${common} ${existsSync(file) ? hashOf([file]) : ""}`;
+  const missing = files.filter((file) => !known.has(`${of(file)} ${file}`));
+  const fresh = missing.length === 0 ? [] : await measure(missing);
+  for (const each of fresh) known.set(`${of(each.file)} ${each.file}`, each);
+  const measured = files.flatMap((file) => known.get(`${of(file)} ${file}`) ?? []);
   mkdirSync(directory, { recursive: true });
-  writeFileSync(place, JSON.stringify({ of, measured }));
+  writeFileSync(place, JSON.stringify(measured.map((each) => ({ of: of(each.file), measured: each }))));
   return measured;
+}
+
+function hashOf(paths: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const path of paths.toSorted()) hash.update(path).update(readFileSync(path));
+  return hash.digest("hex");
 }
