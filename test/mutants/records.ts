@@ -8,7 +8,7 @@ import type { MeasuredFile } from "./plan.ts";
 import type { Verdict } from "./trial.ts";
 
 const directory = ".mutants";
-const file = join(directory, "results.jsonl");
+const resultsFile = join(directory, "results.jsonl");
 
 const Line = z.object({
   key: z.string(),
@@ -25,8 +25,8 @@ export class Records {
   constructor(hashes: ReadonlyMap<string, string>) {
     this.#hashes = hashes;
     mkdirSync(directory, { recursive: true });
-    if (!existsSync(file)) return;
-    for (const line of readFileSync(file, "utf8").split("\n")) {
+    if (!existsSync(resultsFile)) return;
+    for (const line of readFileSync(resultsFile, "utf8").split("\n")) {
       if (line === "") continue;
       const { key, outcome, by } = Line.parse(JSON.parse(line));
       this.#known.set(key, { outcome, ...(by !== undefined && { by }) });
@@ -40,7 +40,7 @@ export class Records {
   add(mutant: Mutant, verdict: Verdict): void {
     const key = this.#keyOf(mutant);
     this.#known.set(key, verdict);
-    appendFileSync(file, `${JSON.stringify({ key, ...verdict })}\n`);
+    appendFileSync(resultsFile, `${JSON.stringify({ key, ...verdict })}\n`);
   }
 
   #keyOf({ file: source, within, original, what, occurrence }: Mutant): string {

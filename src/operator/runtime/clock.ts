@@ -29,6 +29,6 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
       signal.removeEventListener("abort", onAbort);
       resolve();
     });
-    signal.addEventListener("abort", onAbort, { once: true });
+    signal.addEventListener("abort", onAbort);
   });
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FairLanes } from "../../../src/operator/runtime/lanes.ts";
 import { laneOf, setUp } from "./queue-runs.ts";
 
 describe("lanes", () => {
@@ -57,6 +58,34 @@ describe("lanes", () => {
     queue.add("moving");
     await clock.advance(10);
     expect(startsOf("moving")).toEqual([10]);
+    // It has left the lane that it was in before, which is free by now.
+    await clock.advance(100_000);
+    expect(startsOf("moving")).toEqual([10]);
+  });
+
+  test("keep the place of a key that is asked for again", async () => {
+    const { clock, queue, start, runs } = setUp({ laneOf, workers: 1, takesMs: 10 });
+    for (const key of ["a0", "a1", "a0"]) queue.add(key);
+    queue.addAfter("a1", 500);
+    expect([queue.depth, clock.pending]).toEqual([2, 0]);
+    void start();
+    await clock.advance(1000);
+    expect(runs.map((run) => run.key)).toEqual(["a0", "a1"]);
+  });
+
+  test("know which key has waited longest, in whatever lane", () => {
+    const lanes = new FairLanes({ perLane: 1, perTenant: 1 });
+    expect(lanes.oldest()).toBeUndefined();
+    for (const [key, since] of [
+      ["a0", 5],
+      ["b0", 3],
+      ["b1", 4],
+      ["c0", 9],
+    ] as const)
+      lanes.put(key, laneOf(key), since);
+    expect(lanes.oldest()).toBe(3);
+    lanes.put("b0", "d", 8);
+    expect(lanes.oldest()).toBe(3);
   });
 });
 

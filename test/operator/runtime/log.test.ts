@@ -31,6 +31,25 @@ function unanswered(cause: Error): Error {
   return new ClusterUnreachable(`GET /api/v1/secrets: ${cause.message}`, { cause });
 }
 
+const levels = ["debug", "info", "warn", "error"] as const;
+
+test.each([...levels, "silent"] as const)("at level %s what is below is neither written nor looked at", (level) => {
+  const { log, lines } = setUp({ level });
+  const looked: string[] = [];
+  for (const each of levels) {
+    const fields = {
+      get field() {
+        looked.push(each);
+        return secret;
+      },
+    };
+    log[each](fields, each);
+  }
+  const wanted = level === "silent" ? [] : levels.slice(levels.indexOf(level));
+  expect(lines.map((line) => JSON.parse(line).level)).toEqual(wanted);
+  expect([...new Set(looked)]).toEqual(wanted);
+});
+
 describe("a line", () => {
   test("is one JSON object with time, level, message and fields, its logger's among them", () => {
     const { log, lines } = setUp();

@@ -1,0 +1,37 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, test } from "vitest";
+import { sleep } from "../../../src/operator/runtime/clock.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+describe("a sleep", () => {
+  test("ends after its time, and leaves nothing at the signal", async () => {
+    const clock = new VirtualClock();
+    const stop = new AbortController();
+    let ended = false;
+    const slept = (async () => {
+      await sleep(clock, 100, stop.signal);
+      ended = true;
+    })();
+    await clock.advance(99);
+    expect([ended, getEventListeners(stop.signal, "abort").length]).toEqual([false, 1]);
+    await clock.advance(1);
+    await slept;
+    expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+  });
+
+  test("that is called off ends at once with the reason, and leaves no timer", async () => {
+    const clock = new VirtualClock();
+    const stop = new AbortController();
+    const slept = sleep(clock, 100, stop.signal);
+    stop.abort(new Error("no more"));
+    await expect(slept).rejects.toThrow("no more");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("under a signal that has come already does not begin", async () => {
+    const clock = new VirtualClock();
+    const signal = AbortSignal.abort(new Error("before"));
+    await expect(sleep(clock, 100, signal)).rejects.toThrow("before");
+    expect([clock.pending, getEventListeners(signal, "abort").length]).toEqual([0, 0]);
+  });
+});
