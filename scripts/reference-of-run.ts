@@ -106,6 +106,7 @@ const labels = {
   action: "x",
   cause: "x",
   code: "x",
+  connection: "x",
   kind: "x",
   method: "x",
   outcome: "x",

@@ -72,7 +72,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
     beforeSend: mayWrite,
     onAnswer: (kind, object, write) => caches.answered(kind, object, write),
   });
-  const budgets = new Budgets(clock);
+  const budgets = new Budgets(clock, (seconds) => metrics.budgetWaits.observe({}, seconds));
   const brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
   let term: Term | undefined;
   const caches = new Caches(
@@ -91,7 +91,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
     measureState(metrics, {
       leading: leadership.mayWrite(),
       caches,
-      sessions: term?.connections.sessions ?? [],
+      connections: term?.connections,
       deletesHeld: brake.held,
       clock,
     });

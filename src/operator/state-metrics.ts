@@ -1,5 +1,5 @@
 import type { Caches } from "./caches.ts";
-import type { Session } from "./connection/session.ts";
+import type { Connections } from "./connection/connections.ts";
 import { conditionOf } from "./resources/conditions-of.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Metrics } from "./runtime/metrics.ts";
@@ -7,13 +7,14 @@ import type { Metrics } from "./runtime/metrics.ts";
 export interface State {
   leading: boolean;
   caches: Caches;
-  sessions: Iterable<Session>;
+  /** `undefined` where this process does not lead. */
+  connections: Connections | undefined;
   deletesHeld: number;
   clock: Clock;
 }
 
 /** Sets the gauges that tell how things stand, right before a scrape. */
-export function measureState(metrics: Metrics, { leading, caches, sessions, deletesHeld, clock }: State): void {
+export function measureState(metrics: Metrics, { leading, caches, connections, deletesHeld, clock }: State): void {
   metrics.leader.set({}, leading ? 1 : 0);
   metrics.deletesHeld.set({}, deletesHeld);
   for (const [kind, ms] of Object.entries(caches.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
@@ -29,7 +30,14 @@ export function measureState(metrics: Metrics, { leading, caches, sessions, dele
   }
   metrics.budgetAvailable.reset();
   metrics.endpointListAge.reset();
-  for (const session of sessions) {
+  metrics.refreshInterval.reset();
+  for (const connection of caches.connections.list()) {
+    const session = connections?.sessionOf(connection);
+    const { namespace = "", name } = connection.metadata;
+    if (session === undefined) continue;
+    metrics.refreshInterval.set({ connection: `${namespace}/${name}` }, session.refreshes.inForceMs / 1000);
+  }
+  for (const session of connections?.sessions ?? []) {
     metrics.budgetAvailable.set({ account: session.through }, session.budget.available);
     for (const [project, { listing }] of session.watchers) {
       if (listing === undefined) continue;

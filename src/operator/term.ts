@@ -22,7 +22,7 @@ import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
 import type { QueueProgress } from "./runtime/queue.ts";
-import { crdIsGoing, goesWithCRD } from "./uninstalling.ts";
+import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
 import { UsageMeter } from "./usage-meter.ts";
 import { WatchNews } from "./watch-news.ts";
 
@@ -86,7 +86,6 @@ export class Term {
         metrics.serviceRequests.add({ method, route, code });
         metrics.serviceSeconds.observe({ method, route }, seconds);
       },
-      onBudgetWait: (seconds) => metrics.budgetWaits.observe({}, seconds),
       inHand: (more) => this.#queues.compute.waits(more),
       onListed: (project, listing) => usage.listed(project, listing),
       onUnused: (project) => usage.forget(project),
@@ -130,8 +129,8 @@ export class Term {
         return pool !== undefined && awaitsTemplate(pool, compute);
       },
       event: (compute, note) => term.event(computeKind, compute, note),
-      mayDelete: (uid) => term.brake.release(uid),
-      uninstalling: (compute) => goesWithCRD(cluster, compute),
+      brake: term.brake,
+      uninstalling: new Uninstalling(cluster, clock, () => term.brake.wakeAll()),
       createSettleMs: options.createSettleMs,
       signal,
       onSettled: (compute) => this.news.connectionsUsedBy(compute),
@@ -182,6 +181,7 @@ export class Term {
     this.#connections.stop();
     for (const queue of Object.values(this.#queues)) queue.close();
     this.#options.budgets.dismiss();
+    this.#options.brake.dismiss();
   }
 
   #queue(kind: Kind, reconcile: (uid: string) => Promise<number | undefined>, workers: number): PassQueue {

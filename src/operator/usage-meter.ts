@@ -1,4 +1,4 @@
-import type { Listing } from "./connection/project-watcher.ts";
+import type { Listing } from "./connection/listing.ts";
 import type { Metrics } from "./runtime/metrics.ts";
 
 /**

@@ -71,6 +71,8 @@ export class WatchNews implements Listeners {
     const { uid, name, namespace = "" } = object.metadata;
     connections.seen(object);
     wake("connection", [uid]);
+    // A status alone is for people: a fleet need not look at what its connection says.
+    if (type === "updated" && isStatusAlone(previous, object)) return;
     this.usersOf(namespace, name);
     if (type === "updated" && previous.spec.baseURL === object.spec.baseURL) return;
     // What its Computes lay claim to lies elsewhere now: whoever they were in the way of may go on.
@@ -121,6 +123,13 @@ export class WatchNews implements Listeners {
       if (used !== undefined) wake("connection", [used.metadata.uid]);
     }
   }
+}
+
+/** Whether nothing of a connection changed that is of any concern to its Computes. */
+function isStatusAlone({ metadata: before }: ServiceConnection, { metadata: after }: ServiceConnection): boolean {
+  const concern = ({ generation, deletionTimestamp, finalizers = [] }: ServiceConnection["metadata"]) =>
+    JSON.stringify([generation, deletionTimestamp, finalizers]);
+  return concern(before) === concern(after);
 }
 
 /** What of a Compute touches the connections of its namespace. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Listing } from "../../src/operator/connection/project-watcher.ts";
+import type { Listing } from "../../src/operator/connection/listing.ts";
 import { createMetrics } from "../../src/operator/runtime/metrics.ts";
 import { UsageMeter } from "../../src/operator/usage-meter.ts";
 import { endpoint } from "../support/builders.ts";

@@ -1,26 +1,22 @@
-import type { Clock } from "../runtime/clock.ts";
 import type { Failure } from "./answer.ts";
 import type { RequestBudget } from "./budget.ts";
-import type { Fare } from "./fare.ts";
+import type { RequestReservation } from "./reservation.ts";
 
 /** Told how many requests are waited for with a pass in hand: such a pass does nothing meanwhile. */
 export type InHand = (more: 1 | -1) => void;
 
 export interface AdmissionOptions {
   budget: RequestBudget;
-  clock: Clock;
   /** Asked before any request; an answer keeps the request at home (a key known to be revoked). */
   heldBack?: () => Failure | undefined;
   /** Aborts when nothing more is to be sent: key or address have changed. What is under way is brought to its end. */
   retired?: AbortSignal;
-  /** Of the pass that the request is made for; such a request is never waited for through a long pause. */
-  fare?: Fare;
+  /** Of the caller; its requests never wait through a long pause. */
+  reservation?: RequestReservation;
   /** Asked right before a write is sent: whether whoever it was planned for no longer wants it. */
   withdrawn?: () => boolean;
   /** Whoever asks has a pass in hand, and others wait for its end; left out: nobody does. */
   inHand?: InHand;
-  /** A request waited so many seconds for the budget. */
-  onBudgetWait?: (seconds: number) => void;
 }
 
 /**
@@ -29,20 +25,19 @@ export interface AdmissionOptions {
  */
 const longPauseMs = 5000;
 
-/** Reads that keep no worker from other objects while they wait, unless a pass asks. */
-const readBesideWork = ["/projects/{p}/endpoints", "/projects/{p}/operations", "/projects", "/auth"];
-
 /** Waits for the budget; answers why a request is not to be sent after all. */
 export async function admission(
-  { budget, fare, clock, heldBack, retired, withdrawn, inHand, onBudgetWait }: AdmissionOptions,
-  { method, route }: { method: string; route: string },
+  { budget, reservation, heldBack, retired, withdrawn, inHand }: AdmissionOptions,
+  { method }: { method: string },
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const write = method !== "GET";
-  const patient = !write && inHand === undefined && fare === undefined && readBesideWork.includes(route);
-  const askedAt = clock.monotonic();
+  const patienceMs = write || inHand !== undefined ? longPauseMs : Number.POSITIVE_INFINITY;
   const either = retired === undefined ? signal : AbortSignal.any([signal, retired]);
-  const taking = (fare ?? budget).take(either, patient ? Number.POSITIVE_INFINITY : longPauseMs);
+  const taking =
+    reservation === undefined
+      ? budget.take(write ? "write" : "plan", either, patienceMs)
+      : reservation.take(either, longPauseMs);
   const closedForMs = await taking.catch((error: unknown) => {
     if (signal.aborted || retired?.aborted !== true) throw error;
     return undefined;
@@ -50,7 +45,6 @@ export async function admission(
   if (retired?.aborted === true) {
     return { kind: "superseded", message: "the connection was changed before the request could be sent" };
   }
-  onBudgetWait?.((clock.monotonic() - askedAt) / 1000);
   if (closedForMs !== undefined) {
     const message = "the service asked for a pause, and nothing is sent until it is over";
     return { kind: "rateLimited", message, retryAfterMs: closedForMs };

@@ -48,8 +48,20 @@ export function failureOf(response: ServiceResponse, write: boolean, hiding = (t
   // A read changes nothing: whoever refused it, the status says what to wait for.
   if (status === 401) return { kind: "unauthorized", message: "HTTP 401" };
   if (status === 403) return { kind: "forbidden", message: "HTTP 403" };
-  if (status === 429) return { kind: "rateLimited", message: "HTTP 429", ...retryAfter(response) };
-  return { kind: "unavailable", message: describe(response), ...retryAfter(response) };
+  if (status === 429) return { kind: "rateLimited", message: "HTTP 429" };
+  return { kind: "unavailable", message: describe(response) };
+}
+
+/** The longest pause that the service is granted, in milliseconds. */
+const longestPauseMs = 300_000;
+
+/**
+ * How long nothing is to be sent with this key, in milliseconds: a 429 or 503 with the service's own error body says
+ * so. A proxy's `Retry-After` is about the proxy, and pauses nothing.
+ */
+export function pauseAskedFor(response: ServiceResponse): number | undefined {
+  const asks = response.status === 429 || response.status === 503;
+  return asks && ownError(response, (text) => text) !== undefined ? retryAfter(response).retryAfterMs : undefined;
 }
 
 interface OwnError {
@@ -102,7 +114,7 @@ function describe({ status, json }: ServiceResponse): string {
 }
 
 function retryAfter({ retryAfterMs }: ServiceResponse): { retryAfterMs?: number } {
-  return retryAfterMs === undefined ? {} : { retryAfterMs };
+  return retryAfterMs === undefined ? {} : { retryAfterMs: Math.min(retryAfterMs, longestPauseMs) };
 }
 
 function clip(text: string): string {

@@ -13,10 +13,13 @@ interface Shared {
  */
 export class Budgets {
   readonly #clock: Clock;
+  readonly #onTaken: (waitedSeconds: number) => void;
   readonly #shared = new Map<string, Shared>();
 
-  constructor(clock: Clock) {
+  /** `onTaken` is told how many seconds each request waited. */
+  constructor(clock: Clock, onTaken: (waitedSeconds: number) => void = () => {}) {
     this.#clock = clock;
+    this.#onTaken = onTaken;
   }
 
   /** A connection draws from the budget of `through` (base URL and key); the lowest figures of all that do win. */
@@ -24,7 +27,7 @@ export class Budgets {
     this.#forgetRested();
     let shared = this.#shared.get(through);
     if (shared === undefined) {
-      shared = { budget: new RequestBudget(this.#clock, limits), users: new Map() };
+      shared = { budget: new RequestBudget(this.#clock, limits, this.#onTaken), users: new Map() };
       this.#shared.set(through, shared);
     }
     shared.users.set(connectionUID, limits);

@@ -7,7 +7,7 @@ import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.t
 import { type Account, accountThrough } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
-import { Fare } from "./fare.ts";
+import { RequestReservation } from "./reservation.ts";
 import { mostBytes } from "./transport.ts";
 
 export interface ServiceClientOptions extends ExchangeOptions {
@@ -48,19 +48,24 @@ export class ServiceClient {
     return accountThrough(this.#options.account);
   }
 
-  /** What a pass over the object of this name may send; `ready` is called when its turn comes, where it had to wait. */
-  fare(who: string, ready: () => void): Fare {
-    return new Fare(this.#options.budget, who, ready);
+  /** What `who` may send; `ready` is called when it is their turn, where they had to wait. */
+  reservation(who: unknown, ready: () => void): RequestReservation {
+    return new RequestReservation(this.#options.budget, who, ready);
   }
 
-  /** The object of this name wants to send nothing any more. */
-  leave(who: string): void {
+  /** `who` wants to send nothing any more. */
+  leave(who: unknown): void {
     this.#options.budget.leave(who);
   }
 
-  /** The same for one pass: it draws from its fare, and sends no write that was withdrawn meanwhile. */
-  within(fare: Fare, withdrawn: () => boolean): ServiceClient {
-    return new ServiceClient({ ...this.#options, fare, withdrawn });
+  /** How long nothing may be sent, since the service asked for it, in milliseconds. */
+  get closedForMs(): number {
+    return this.#options.budget.closedForMs;
+  }
+
+  /** A client that draws from this reservation, and sends no write that was withdrawn meanwhile. */
+  within(reservation: RequestReservation, withdrawn = () => false): ServiceClient {
+    return new ServiceClient({ ...this.#options, reservation, withdrawn });
   }
 
   async listEndpoints(projectID: string, signal: AbortSignal): Promise<Answer<Endpoint[]>> {

@@ -1,6 +1,7 @@
+import type { Clock } from "../runtime/clock.ts";
 import type { Account } from "./account.ts";
 import { type AdmissionOptions, admission } from "./admission.ts";
-import type { Failure } from "./answer.ts";
+import { type Failure, pauseAskedFor } from "./answer.ts";
 import { mostBytes, NoAnswer, type ServiceRequest, type ServiceResponse, type ServiceTransport } from "./transport.ts";
 
 /** Told of every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
@@ -9,6 +10,7 @@ export type RequestObserver = (sent: { method: string; route: string; code: stri
 export interface ExchangeOptions extends AdmissionOptions {
   account: Account;
   transport: ServiceTransport;
+  clock: Clock;
   /** Called right before a write is sent; what it throws stops the write (leadership). */
   beforeWrite: () => void;
   observe?: RequestObserver;
@@ -61,9 +63,7 @@ async function admittedAndSent(options: ExchangeOptions, call: Call, signal: Abo
       { signal, timeoutMs: write ? deadlines.write : deadlines.read, mayResend: () => budget.takeSpare() },
     );
     observe?.({ method, route, code: String(response.status), seconds: seconds() });
-    if (response.retryAfterMs !== undefined && (response.status === 429 || response.status === 503)) {
-      budget.closeFor(response.retryAfterMs);
-    }
+    budget.closeFor(pauseAskedFor(response) ?? 0);
     return { kind: "answered", response };
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;

@@ -2,9 +2,9 @@ import type { Compute } from "../resources/compute.ts";
 import { createEndpoint } from "./act/create.ts";
 import { meaningOf } from "./act/failures.ts";
 import type { Hands } from "./act/hands.ts";
-import { deleteEndpoint, patchEndpoint, restartEndpoint, restarted } from "./act/write.ts";
+import { paused, waiting } from "./act/waiting.ts";
+import { deleteEndpoint, keepEndpoint, patchEndpoint, restartEndpoint, restarted } from "./act/write.ts";
 import { unlistedMessage } from "./finalize.ts";
-import { shownReason } from "./observe/view.ts";
 import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { nextLook } from "./reasons.ts";
 import { isWrite, type Step, type Write } from "./step.ts";
@@ -13,9 +13,12 @@ type Acted = Write | Extract<Step, { step: "restarted" | "confirmGone" }>;
 
 /** Carries out one step that concerns the service: at most one write, sent once. Never sleeps, polls or resends. */
 export async function act(step: Acted, compute: Compute, hands: Hands): Promise<Outcome> {
-  // In this order, and neither is waited for: who has the turn and no budget would pass it on for ever.
-  if (asksService(step) && !hands.fare.affordable) return unaffordable(step, compute, hands);
-  if (isWrite(step) && !hands.watcher.turn.take(compute.metadata.uid)) return queued(step, compute);
+  if (isWrite(step)) {
+    const wait = hands.gate.pass(step.step === "delete" ? "deletion" : "other");
+    if (wait === "brake" && step.step === "delete" && (await isUninstalling(compute, hands)))
+      return keepEndpoint(step.endpointID, compute, hands);
+    if (wait !== undefined) return waiting(wait, step, compute, hands.reservation);
+  }
   switch (step.step) {
     case "create":
       return createEndpoint(step, compute, hands);
@@ -32,40 +35,9 @@ export async function act(step: Acted, compute: Compute, hands: Hands): Promise<
   }
 }
 
-function asksService(step: Acted): step is Write | ConfirmGone {
-  return isWrite(step) || step.step === "confirmGone";
-}
-
-/** How long to wait for the project's turn before asking again, in milliseconds; whoever waits is also woken. */
-const turnLookMs = 5000;
-
-const progressOf = { create: "Creating", patch: "Updating", restart: "Restarting", delete: "Deleting" } as const;
-
-/** Other writes of the project are under way; the service would refuse this one with 423. */
-function queued(write: Write, compute: Compute): Outcome {
-  // What it says of this write already stays: to take turns with what a pass says that has the turn would never end.
-  if (shownReason(compute) === progressOf[write.step]) return unchanged(compute, turnLookMs);
-  const message = "Sent as soon as the other changes of the project that are under way are done.";
-  return shown(compute, progressOf[write.step], message, { lookInMs: turnLookMs });
-}
-
-/** How long a Compute that waits for the budget is left before it is looked at anyway, in milliseconds; it is woken. */
-const budgetLookMs = 60_000;
-/** A wait that is longer, in milliseconds, is worth a word. */
-const longWaitMs = 5000;
-
-/** The budget is spent, or the service asked for a pause. */
-function unaffordable(step: Write | ConfirmGone, compute: Compute, { fare }: Hands): Outcome {
-  const { closedForMs } = fare;
-  if (closedForMs > longWaitMs) {
-    const pause = "the service asked for a pause, and nothing is sent until it is over";
-    const { reason, message } = meaningOf({ kind: "rateLimited", message: pause }, "");
-    return shown(compute, reason, message, { lookInMs: closedForMs });
-  }
-  if (!isWrite(step) || fare.waitMs <= longWaitMs) return unchanged(compute, budgetLookMs);
-  const message =
-    "Sent as soon as spec.requestBudget of the ServiceConnection has room: other requests of the same key come first.";
-  return shown(compute, progressOf[step.step], message, { lookInMs: budgetLookMs });
+/** Nothing is deleted then, so nothing waits for the brake. */
+async function isUninstalling(compute: Compute, { uninstalling }: Hands): Promise<boolean> {
+  return compute.metadata.deletionTimestamp !== undefined && (await uninstalling.lately(compute));
 }
 
 type ConfirmGone = Extract<Step, { step: "confirmGone" }>;
@@ -74,8 +46,9 @@ type ConfirmGone = Extract<Step, { step: "confirmGone" }>;
 async function confirmGone(
   { endpointID, after }: ConfirmGone,
   compute: Compute,
-  { client, memory, signal, clock }: Hands,
+  { client, reservation, memory, signal, clock }: Hands,
 ): Promise<Outcome> {
+  if (!reservation.tryTake("write")) return paused(compute, reservation) ?? { ...unchanged(compute), isWoken: true };
   const answer = await client.getEndpoint(compute.spec.projectID, endpointID, signal);
   if (answer.kind === "notFound") {
     if (after === "deleted") memory.deleted = { endpointID, proved: true };

@@ -21,9 +21,6 @@ export interface BindTools {
   awaitsPool: (compute: Compute) => boolean;
 }
 
-/** Whoever waits for the budget is woken; this is for when that fails, in milliseconds. */
-const budgetLookMs = 60_000;
-
 /** The connection Secret of a Compute that has an endpoint; where it cannot be made, the Compute is not ready. */
 export async function bind(
   outcome: Outcome,
@@ -39,8 +36,8 @@ export async function bind(
   if (endpoint === undefined || errand === undefined || !resting || outcome.released || awaitsPool(compute)) {
     return { outcome, binding: before };
   }
-  const { client, fare } = errand;
-  const affordable = () => fare.affordable;
+  const { client, reservation, gate } = errand;
+  const affordable = () => !gate.isWaiting && reservation.tryTake("read");
   const reading = new HourlyReading(compute, memory, clock.monotonic());
   const settled = verdict.kind === "shown" && reasons[verdict.reason].ready === "True";
   const refused = settled && shownReason(compute) === "Rejected";
@@ -57,7 +54,7 @@ export async function bind(
     }
     case "later":
       return {
-        outcome: settled ? { ...unread, verdict: { kind: "unchanged" }, lookInMs: budgetLookMs } : unread,
+        outcome: settled ? { ...unread, verdict: { kind: "unchanged" }, isWoken: true } : unread,
         binding: before,
       };
     case "failed": {

@@ -5,8 +5,10 @@ import { type Compute, computeKind } from "../resources/compute.ts";
 import { timestamp } from "../resources/conditions-of.ts";
 import { markerOf } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { CrdDeletion } from "./act/hands.ts";
 import { perhapsLeft, remainsOf } from "./departed/remains.ts";
 import { type Errand, errandTo } from "./errand.ts";
+import type { Brake } from "./gate.ts";
 import type { Memory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { ownerOf } from "./observe/claims.ts";
@@ -22,9 +24,8 @@ export interface DepartedOptions {
   connections: Connections;
   claims: ClaimIndex;
   event: (compute: Compute, note: Note) => void;
-  /** Takes one deletion from the brake; false: not now. */
-  mayDelete: (uid: string) => boolean;
-  uninstalling: (compute: Compute) => Promise<boolean>;
+  brake: Brake;
+  uninstalling: CrdDeletion;
   createSettleMs: number;
   signal: AbortSignal;
   /** Nothing more is to be done for it: its connection may go. */
@@ -46,9 +47,8 @@ interface Departed {
 const triedForMs = 3_600_000;
 /** Whoever waits is woken by the next list; this is for when none comes, in milliseconds. */
 const listAwaitedMs = 60_000;
-const brakedMs = 10_000;
-const turnMs = 5000;
-const budgetMs = 60_000;
+/** The same for what waits for its turn: nothing tells when its connection goes. */
+const wokenMs = 60_000;
 
 /**
  * Computes that vanished although our finalizer was to hold them: kubectl replace drops it, and a deletion before it
@@ -96,13 +96,12 @@ export class DepartedComputes {
     try {
       return await this.#clearUp(departed, remains.endpointID);
     } finally {
-      departed.errand?.fare.end();
-      departed.errand?.watcher.turn.give(uid);
+      departed.errand?.gate.end();
     }
   }
 
   async #clearUp(departed: Departed, endpointID: string | undefined): Promise<number | undefined> {
-    const { clock, connections, claims } = this.#options;
+    const { clock, connections, claims, brake } = this.#options;
     const { last, memory, at } = departed;
     const { uid, namespace = "" } = last.metadata;
     if (clock.monotonic() - at > triedForMs) {
@@ -113,10 +112,10 @@ export class DepartedComputes {
     if (connection.kind !== "open") return this.#later(departed);
     const watcher = connection.session.project(last.spec.projectID);
     if (departed.errand?.watcher !== watcher) departed.errand?.watcher.leave(uid);
-    const errand = errandTo(watcher, uid, () => false);
+    const errand = errandTo(watcher, last, brake, () => false);
     departed.errand = errand;
     watcher.use(uid, endpointID);
-    const listing = watcher.listedAfter(Math.max(at, memory.listsCountAfter), uid);
+    const listing = watcher.listedAfter(Math.max(at, memory.listsCountAfter), uid, "resolve");
     if (listing === undefined) return watcher.failure === undefined ? listAwaitedMs : this.#later(departed);
     const index = indexOf(listing);
     const [left] = ours(index, last, endpointID);
@@ -131,16 +130,14 @@ export class DepartedComputes {
   }
 
   async #delete(departed: Departed, { id }: Endpoint, errand: Errand): Promise<number | undefined> {
-    const { cluster, mayDelete, uninstalling, signal, event } = this.#options;
+    const { cluster, uninstalling, signal, event } = this.#options;
     const { last, memory } = departed;
     const { uid } = last.metadata;
+    const { watcher, client, gate } = errand;
+    if (gate.pass("deletion") !== undefined) return wokenMs;
     const standing = await cluster.get(computeKind, last.metadata);
     if (standing?.metadata.uid === uid) return this.#later(departed);
-    if (await uninstalling(last)) return this.#settled(departed);
-    const { watcher, client, fare } = errand;
-    if (!fare.affordable) return budgetMs;
-    if (!watcher.turn.take(uid)) return turnMs;
-    if (!mayDelete(uid)) return brakedMs;
+    if (await uninstalling.now(last)) return this.#settled(departed);
     const answer = await client.deleteEndpoint(last.spec.projectID, id, signal);
     memory.listsCountAfter = watcher.wrote(id);
     if (answer.kind !== "ok" && answer.kind !== "notFound") return this.#later(departed);
@@ -158,7 +155,7 @@ export class DepartedComputes {
     departed: Departed,
     endpointID: string | undefined,
     listedAt: number,
-    { client, fare }: Errand,
+    { client, reservation }: Errand,
     unproved: readonly Endpoint[],
   ): Promise<number | undefined> {
     const { clock, createSettleMs, signal } = this.#options;
@@ -170,7 +167,7 @@ export class DepartedComputes {
         memory.listsCountAfter = Math.max(memory.listsCountAfter, listedAt);
         return stillToWait;
       }
-      if (!fare.affordable) return budgetMs;
+      if (!reservation.tryTake("write")) return wokenMs;
       const answer = await client.getEndpoint(last.spec.projectID, endpointID, signal);
       if (answer.kind === "ok") {
         memory.listsCountAfter = clock.monotonic();
@@ -195,6 +192,7 @@ export class DepartedComputes {
 
   #settled(departed: Departed, told?: string): undefined {
     const { uid } = departed.last.metadata;
+    this.#options.brake.leave(uid);
     this.#departed.delete(uid);
     departed.errand?.watcher.leave(uid);
     if (told !== undefined) this.#options.event(departed.last, { type: "Warning", reason: "Released", message: told });

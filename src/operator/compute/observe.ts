@@ -1,17 +1,20 @@
 import type { Failure } from "../client/answer.ts";
+import type { Priority } from "../client/priority-line.ts";
 import type { ConnectionView } from "../connection/connections.ts";
+import { longPauseMs } from "../connection/pause.ts";
 import type { ProjectWatcher } from "../connection/project-watcher.ts";
 import type { Compute } from "../resources/compute.ts";
 import { untold } from "../resources/compute-status.ts";
 import { conditionOf } from "../resources/conditions-of.ts";
 import { meaningOf } from "./act/failures.ts";
+import { pauseMessage } from "./act/waiting.ts";
 import type { Errand } from "./errand.ts";
 import type { Memory } from "./memory.ts";
 import type { Rivals } from "./observe/claims.ts";
 import { recordedID } from "./observe/link.ts";
 import { listFor } from "./observe/list.ts";
 import { createMarkOf, restartMarkOf } from "./observe/marks.ts";
-import { generationOf, type Sight, shownReason } from "./observe/view.ts";
+import { freshLookAsked, generationOf, type Sight, shownReason } from "./observe/view.ts";
 
 /**
  * A connection that is about to be ready comes with news; should they be missed, it is looked at again after so long.
@@ -28,36 +31,40 @@ export async function observe(
 ): Promise<Sight> {
   if (connection.kind === "closed") return { ...connection, kind: "blocked", projectGone: false };
   if (connection.kind === "pending" || errand === undefined) return { kind: "awaited", lookInMs: pendingLookMs };
-  const { watcher, fare, client } = errand;
+  const { watcher, reservation, client } = errand;
   // What another Compute with the same link wrote counts too, as that of which this one is a copy.
   const writtenAt = watcher.writtenAt(recordedID(compute));
-  const listing = watcher.listedAfter(Math.max(memory.listsCountAfter, writtenAt), compute.metadata.uid);
+  const after = Math.max(memory.listsCountAfter, writtenAt);
+  const listing = watcher.listedAfter(after, compute.metadata.uid, priorityOf(compute));
   const failure = watcher.unseen ?? (isNews(compute) ? watcher.failure : undefined);
   if (failure !== undefined) {
     const doing = `list the endpoints of project ${compute.spec.projectID}`;
-    const { reason, message } = meaningOf(fare.closedForMs > 0 ? pauseAskedFor : failure, doing);
+    // The same words during a pause that the service asks for as between two of them.
+    const asksPause = reservation.closedForMs > 0 || ("retryAfterMs" in failure && failure.retryAfterMs !== undefined);
+    const { reason, message } = meaningOf(asksPause ? pauseAskedFor : failure, doing);
     const deleting = compute.metadata.deletionTimestamp !== undefined && failure.kind === "notFound";
-    const asked = deleting && isKnownThrough(compute, connection.session.through) && fare.affordable;
-    const projectGone = asked && (await connection.session.projectIsGone(compute.spec.projectID, client));
+    const asks = deleting && isKnownThrough(compute, connection.session.through) && reservation.tryTake("write");
+    const projectGone = asks && (await connection.session.projectIsGone(compute.spec.projectID, client));
     return { kind: "blocked", reason, message, projectGone, through: connection.session.through };
   }
-  if (listing === undefined) return { kind: "awaited" };
+  if (listing === undefined) {
+    if (reservation.closedForMs <= longPauseMs || !isNews(compute)) return { kind: "awaited" };
+    const meaning = meaningOf(pauseAskedFor, "");
+    return { kind: "blocked", ...meaning, projectGone: false, through: connection.session.through };
+  }
   resumeOperations(compute, watcher);
   const list = listFor(compute, listing, connection, watcher, rivals);
   const { link } = list.links;
   // Only a restart whose outcome is open, and a failure that may have been made good, need more than our own.
   const needed = restartMarkOf(compute) !== undefined || shownReason(compute) === "OperationFailed";
   if (!needed || link === undefined) return { kind: "listed", list };
-  if (!fare.affordable) return fare.closedForMs > 0 ? { kind: "listed", list } : { kind: "awaited" };
+  if (!reservation.tryTake("read")) return reservation.closedForMs > 0 ? { kind: "listed", list } : { kind: "awaited" };
   const latest = await watcher.operations.latest(link.endpoint.id, client);
   return { kind: "listed", list: latest.kind === "told" ? { ...list, lookedUp: latest.operations } : list };
 }
 
 /** While the service wants no requests, no list can come. */
-const pauseAskedFor: Failure = {
-  kind: "rateLimited",
-  message: "the service asked for a pause, and nothing is sent until it is over",
-};
+const pauseAskedFor: Failure = { kind: "rateLimited", message: pauseMessage };
 
 /**
  * Whether the conditions do not speak of the present spec yet: then the first failed lists are told at once. Others
@@ -66,6 +73,13 @@ const pauseAskedFor: Failure = {
 function isNews(compute: Compute): boolean {
   const ready = conditionOf(compute.status, "Ready");
   return ready?.reason !== "Paused" && ready?.observedGeneration !== generationOf(compute);
+}
+
+/** What a list is for: a create or a deletion to resolve, a change still to be sent, or what is under way. */
+function priorityOf(compute: Compute): Priority {
+  if (compute.metadata.deletionTimestamp !== undefined || createMarkOf(compute) !== undefined) return "resolve";
+  const isChanged = compute.status.appliedGeneration !== generationOf(compute) || freshLookAsked(compute);
+  return isChanged || restartMarkOf(compute) !== undefined ? "plan" : "follow";
 }
 
 /** Operations that ran when an earlier process stopped are followed to their end. */

@@ -17,8 +17,10 @@ export interface Outcome {
   compute: Compute;
   /** `unchanged`: nothing new is known, and the conditions stay. */
   verdict: { kind: "shown"; reason: Reason; message: string } | { kind: "unchanged" };
-  /** Milliseconds until the next look, where it is not the reason's own to say. */
+  /** Milliseconds until the next look, at a list from then, where it is not the reason's own to say. */
   lookInMs?: number;
+  /** What it waits for wakes it: no look is due, and the list that it was planned from goes on counting. */
+  isWoken?: true;
   /** The endpoint as an answer of this pass shows it, newer than any list. */
   endpoint?: Endpoint;
   /** Operations that an answer of this pass told of. */

@@ -5,11 +5,13 @@ import type { Secret } from "../connection/resolve.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { refusalOfNote } from "./act/failures.ts";
+import type { CrdDeletion } from "./act/hands.ts";
 import { writeDown } from "./act/write-down.ts";
 import { act } from "./act.ts";
 import { type BindTools, bind } from "./bind.ts";
 import { DepartedComputes, type DepartedOptions } from "./departed.ts";
 import { type Errand, errandTo } from "./errand.ts";
+import type { Brake } from "./gate.ts";
 import { lookAfter, renewLists } from "./looks.ts";
 import { type Memory, newMemory } from "./memory.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
@@ -36,10 +38,9 @@ export interface ComputeReconcilerOptions {
   selects: (compute: Compute) => boolean;
   awaitsPool: BindTools["awaitsPool"];
   event: (compute: Compute, note: Note) => void;
-  /** Takes one deletion from the brake for the Compute with this uid; false: not now. */
-  mayDelete: (uid: string) => boolean;
+  brake: Brake;
   /** Whether a Compute that is being deleted goes only because its definition does. */
-  uninstalling: (compute: Compute) => Promise<boolean>;
+  uninstalling: CrdDeletion;
   createSettleMs: number;
   signal: AbortSignal;
   onSettled: DepartedOptions["onSettled"];
@@ -126,12 +127,12 @@ export class ComputeReconciler {
     const { connectionRef, projectID } = compute.spec;
     const connection = this.#options.connections.view(namespace, connectionRef.name, projectID);
     const watcher = this.#watch(compute, connection);
-    const errand = watcher && errandTo(watcher, uid, () => this.#isOutdated(compute));
+    const { brake } = this.#options;
+    const errand = watcher && errandTo(watcher, compute, brake, () => this.#isOutdated(compute));
     try {
       return await this.#pass(compute, memory, connection, errand);
     } finally {
-      errand?.fare.end();
-      watcher?.turn.give(uid);
+      errand?.gate.end();
     }
   }
 
@@ -143,7 +144,8 @@ export class ComputeReconciler {
   ): Promise<number | undefined> {
     const { clock, claims, createSettleMs } = this.#options;
     const now = clock.monotonic();
-    renewLists(compute, memory, now);
+    const isFollowed = errand?.watcher.operations.isBusyWith(recordedID(compute) ?? "") === true;
+    renewLists(compute, memory, isFollowed, now);
     const rivals = claims.rivalsOf(compute);
     const sight = await observe(compute, memory, connection, errand, rivals);
     if (sight.kind === "listed") takeNote(memory, compute, sight.list, now);
@@ -170,8 +172,10 @@ export class ComputeReconciler {
   /** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */
   async #overruled(step: Step, compute: Compute): Promise<Step> {
     if (sendsSpec(step) && this.#options.awaitsPool(compute)) return hold(noteAgainMs);
-    if (step.step !== "wait" || step.reason === "Deleting") return step;
-    if (compute.metadata.deletionTimestamp === undefined || !(await this.#options.uninstalling(compute))) return step;
+    if (step.step !== "wait" || step.reason === "Deleting" || compute.metadata.deletionTimestamp === undefined) {
+      return step;
+    }
+    if (!(await this.#options.uninstalling.now(compute))) return step;
     const message = "Whatever endpoint it has is kept: the CRD itself is being deleted.";
     return { step: "release", event: "Released", message };
   }
@@ -216,9 +220,8 @@ export class ComputeReconciler {
       case "confirmGone": {
         if (errand === undefined) return unchanged(compute);
         const { cluster, clock, signal } = this.#options;
-        const mayDelete = () => this.#options.mayDelete(compute.metadata.uid);
-        const uninstalling = () => this.#options.uninstalling(compute);
-        return act(step, compute, { cluster, clock, memory, signal, mayDelete, uninstalling, ...errand });
+        const { uninstalling } = this.#options;
+        return act(step, compute, { cluster, clock, memory, signal, uninstalling, ...errand });
       }
     }
   }
@@ -244,6 +247,7 @@ export class ComputeReconciler {
   }
 
   #forget(uid: string): void {
+    if (this.#departed.of(uid) === undefined) this.#options.brake.leave(uid);
     this.#leave(uid);
     this.#memories.delete(uid);
   }

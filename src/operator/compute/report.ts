@@ -57,7 +57,8 @@ export async function report(
   const after = await patched(cluster, patch, compute, { subresource: "status" });
   if (verdict.kind === "shown") {
     const note = transition(shownReason(compute), verdict.reason, verdict.message);
-    if (note !== undefined) event(after, note);
+    const isTold = outcome.notes.some(({ reason }) => reason === note?.reason);
+    if (note !== undefined && !isTold) event(after, note);
   }
   return after;
 }

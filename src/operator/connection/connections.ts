@@ -53,6 +53,11 @@ export class Connections {
     return this.#sessions.values();
   }
 
+  /** The session that a connection uses. */
+  sessionOf({ metadata: { uid } }: ServiceConnection): Session | undefined {
+    return this.#sessions.get(this.#joined.get(uid) ?? "");
+  }
+
   resolved(connection: ServiceConnection): Resolved {
     const { cache, allowedBaseURLs } = this.#options;
     const unguarded = this.#unguarded.get(connection.metadata.uid);

@@ -1,8 +1,8 @@
 /** A list may be begun at once when the last ones lie far enough back: so many in a row. */
 const inARow = 4;
 
-/** From then on one each so many milliseconds: 150 a minute of a budget of 700. */
-const everyMs = 400;
+/** From then on one each so many milliseconds. */
+const everyMs = 1000;
 
 /**
  * How close together the lists of one project may begin. A few Computes that come or change together are served at

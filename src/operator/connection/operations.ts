@@ -1,6 +1,7 @@
 import { type Operation, operationOutcome } from "../../api/operation.ts";
 import type { Failure } from "../client/answer.ts";
 import { operationsListed, type ServiceClient } from "../client/client.ts";
+import type { Priority } from "../client/priority-line.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 
 /** What is known of an endpoint's latest operations; `untold`: the service does not show them. */
@@ -22,8 +23,10 @@ const refusedForMs = 600_000;
 const mostRemembered = 1000;
 
 export interface OperationsOptions {
-  /** For polls, which no pass waits for. */
+  /** For polls, which no reconcile waits for. */
   client: ServiceClient;
+  /** What a poll is for just now. */
+  priority: () => Priority;
   projectID: string;
   clock: Clock;
   signal: AbortSignal;
@@ -44,6 +47,7 @@ export class Operations {
   readonly #givenUp = new Set<string>();
   #timer: Cancel | undefined;
   #stopped = false;
+  #polling = false;
   #delayMs: number = polling.firstMs;
   /** Once the service has answered the call it does not lack it: whatever it says to one is no more than a failure. */
   #hasAnswered = false;
@@ -104,6 +108,7 @@ export class Operations {
   stop(): void {
     this.#stopped = true;
     this.#timer?.();
+    this.#options.client.leave(this);
   }
 
   get #supported(): boolean {
@@ -124,12 +129,25 @@ export class Operations {
     this.#timer = undefined;
     const { signal } = this.#options;
     if (this.#stopped || !this.#supported || signal.aborted || this.#inProgress().length === 0) return;
-    this.#timer = this.#options.clock.after(this.#delayMs, () => void this.#poll());
+    this.#timer = this.#options.clock.after(this.#delayMs, () => this.#due());
     this.#delayMs = Math.min(polling.mostMs, this.#delayMs * polling.factor);
   }
 
-  async #poll(): Promise<void> {
-    const { client, projectID, signal, onChange } = this.#options;
+  /** A poll is due: it begins as soon as the request budget has room. */
+  #due(): void {
+    this.#timer = undefined;
+    const { client, priority } = this.#options;
+    if (this.#stopped || this.#polling || this.#inProgress().length === 0) {
+      client.leave(this);
+      return;
+    }
+    const reservation = client.reservation(this, () => this.#due());
+    if (reservation.tryTake(priority())) void this.#poll(client.within(reservation));
+  }
+
+  async #poll(client: ServiceClient): Promise<void> {
+    const { projectID, signal, onChange } = this.#options;
+    this.#polling = true;
     try {
       const answer = await client.listOperations(projectID, signal);
       if (answer.kind === "ok") this.#hasAnswered = true;
@@ -144,6 +162,8 @@ export class Operations {
       for (const endpointID of this.#hear(new Map(heard.map((one) => [one.id, one])))) onChange(endpointID);
     } catch {
       // Called off: the process is stopping, or may no longer send.
+    } finally {
+      this.#polling = false;
     }
     this.#schedule();
   }

@@ -2,21 +2,17 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Failure } from "../client/answer.ts";
 import type { ServiceClient } from "../client/client.ts";
-import type { Fare } from "../client/fare.ts";
+import type { Priority } from "../client/priority-line.ts";
+import type { RequestReservation } from "../client/reservation.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { LastSeen } from "./last-seen.ts";
 import { changesBetween } from "./list-changes.ts";
-import { ListPace } from "./list-pace.ts";
+import { ListDemand } from "./list-demand.ts";
+import type { Listing } from "./listing.ts";
 import { Operations } from "./operations.ts";
+import { longPauseMs } from "./pause.ts";
+import type { RefreshInterval } from "./refresh-interval.ts";
 import { WriteTurn } from "./write-turn.ts";
-
-/** One complete list of a project's endpoints. Times on the monotonic clock, in milliseconds. */
-export interface Listing {
-  endpoints: readonly Endpoint[];
-  /** When its request was begun: it shows every write that had ended by then. */
-  startedAt: number;
-  endedAt: number;
-}
 
 export interface ProjectWatcherOptions {
   /** For lists and polls, which no pass waits for. */
@@ -26,6 +22,8 @@ export interface ProjectWatcherOptions {
   projectID: string;
   clock: Clock;
   refreshIntervalMs: () => number;
+  /** Learns how late lists come, and knows how far apart they are. */
+  refreshes?: Pick<RefreshInterval, "due" | "begun" | "leave" | "inForceMs">;
   /** Has these Computes looked at again. */
   wake: (uids: Iterable<string>) => void;
   signal: AbortSignal;
@@ -34,10 +32,6 @@ export interface ProjectWatcherOptions {
   /** The last Compute has left. */
   onUnused?: () => void;
 }
-
-/** After a failed list the next is tried so many milliseconds later, doubling up to refresh interval or a minute. */
-const retryFirstMs = 1000;
-const retryMostMs = 60_000;
 
 /** One endpoint list per project, shared by all its Computes: refreshed in time, and sooner when somebody needs it. */
 export class ProjectWatcher {
@@ -51,16 +45,15 @@ export class ProjectWatcher {
   readonly #written = new Map<string, number>();
   #listing: Listing | undefined;
   #failure: Failure | undefined;
-  #failures = 0;
+  readonly #demand = new ListDemand();
   #inFlight = false;
-  #lastStartedAt = Number.NEGATIVE_INFINITY;
-  readonly #pace = new ListPace();
-  #wantedAfter = Number.NEGATIVE_INFINITY;
   #timer: Cancel | undefined;
   readonly #lastSeen: LastSeen;
   #lossTimer: Cancel | undefined;
   /** Whether the Computes were enqueued because the project is not seen any more. */
   #lossTold = false;
+  /** A list is due, and waits for the request budget. */
+  #inLine = false;
 
   constructor(options: ProjectWatcherOptions) {
     this.#options = options;
@@ -71,6 +64,7 @@ export class ProjectWatcher {
       projectID,
       clock,
       signal,
+      priority: () => (this.#demand.need === "resolve" ? "resolve" : "follow"),
       onEnded: options.onOperationEnded,
       onChange: (endpointID) => {
         if (endpointID === undefined) this.turn.offer();
@@ -92,7 +86,7 @@ export class ProjectWatcher {
 
   /** Why the latest lists failed. One failure after a good list means nothing yet: the next is tried soon. */
   get failure(): Failure | undefined {
-    return this.#listing !== undefined && this.#failures < 2 ? undefined : this.#failure;
+    return this.#listing !== undefined && this.#demand.failures < 2 ? undefined : this.#failure;
   }
 
   /** Why nothing is seen of the project any more; `undefined`: what the newest list shows still counts. */
@@ -102,15 +96,20 @@ export class ProjectWatcher {
     return this.#failure ?? { kind: "unavailable", message };
   }
 
-  /** What a pass over this Compute may send; it is woken when its turn comes. */
-  fare(uid: string): Fare {
-    return this.client.fare(uid, () => this.#options.wake([uid]));
+  /** What a reconcile of this Compute may send; the Compute is enqueued when its turn comes. */
+  reservation(uid: string): RequestReservation {
+    return this.client.reservation(uid, () => this.wake(uid));
+  }
+
+  /** Has a Compute looked at again. */
+  wake(uid: string): void {
+    this.#options.wake([uid]);
   }
 
   /** A Compute uses this project, and is linked to this endpoint. */
   use(uid: string, endpointID: string | undefined): void {
     this.#users.set(uid, endpointID);
-    if (this.#timer === undefined) this.#schedule();
+    if (this.#timer === undefined && !this.#inLine) this.#schedule();
     if (this.#lossTimer === undefined) this.#watchForLoss();
   }
 
@@ -132,17 +131,15 @@ export class ProjectWatcher {
   }
 
   /**
-   * Answers with a list whose request began after `after`, or has one made and wakes the Compute when it is there.
-   * While lists fail, none is answered: what to do next is decided on what the next one shows.
+   * Answers with a list whose request began after `after`, or has one made and wakes the Compute when it is there;
+   * `priority` is what it is for. While lists fail, none is answered: what to do next is decided on what the next one
+   * shows.
    */
-  listedAfter(after: number, uid: string): Listing | undefined {
+  listedAfter(after: number, uid: string, priority: Priority = "follow"): Listing | undefined {
     const counts = this.failure === undefined && !this.#isUnseen;
     if (counts && this.#listing !== undefined && this.#listing.startedAt > after) return this.#listing;
     this.#waiting.add(uid);
-    if (after > this.#wantedAfter) {
-      this.#wantedAfter = after;
-      this.#schedule();
-    }
+    if (this.#demand.want(after, priority)) this.#schedule();
     return undefined;
   }
 
@@ -161,6 +158,7 @@ export class ProjectWatcher {
   stop(): void {
     this.#timer?.();
     this.#lossTimer?.();
+    this.#leaveBudget();
     this.operations.stop();
   }
 
@@ -175,13 +173,54 @@ export class ProjectWatcher {
   #schedule(): void {
     this.#timer?.();
     this.#timer = undefined;
-    if (this.#inFlight || this.#options.signal.aborted || this.#users.size === 0) return;
-    const delay = Math.max(0, this.#nextAt() - this.#options.clock.monotonic());
-    this.#timer = this.#options.clock.after(delay, () => void this.#list());
+    if (!this.#mayList) {
+      this.#leaveBudget();
+      return;
+    }
+    const { clock, refreshIntervalMs } = this.#options;
+    const delay = Math.max(0, this.#demand.nextAt(refreshIntervalMs()) - clock.monotonic());
+    this.#timer = clock.after(delay, () => this.#due());
+  }
+
+  get #mayList(): boolean {
+    return !this.#inFlight && !this.#options.signal.aborted && this.#users.size > 0;
+  }
+
+  #leaveBudget(): void {
+    this.#inLine = false;
+    this.#options.client.leave(this);
+    this.#options.refreshes?.leave(this);
+  }
+
+  /** A list is due: it begins as soon as the request budget has room, for its age counts from its request. */
+  #due(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+    if (!this.#mayList) {
+      this.#leaveBudget();
+      return;
+    }
+    const { client, refreshes } = this.#options;
+    const reservation = client.reservation(this, () => this.#called());
+    if (reservation.tryTake(this.#demand.priority)) {
+      this.#inLine = false;
+      refreshes?.begun(this);
+      void this.#list(client.within(reservation));
+      return;
+    }
+    this.#inLine = true;
+    refreshes?.due(this);
+  }
+
+  /** It is our turn, or the service asked for a pause: then the Computes that wait for this list say so. */
+  #called(): void {
+    this.#due();
+    if (this.client.closedForMs > longPauseMs) this.#options.wake(this.#waiting);
   }
 
   get #lostAt(): number {
-    return this.#lastSeen.lostAt(this.#options.refreshIntervalMs());
+    const { refreshes, refreshIntervalMs } = this.#options;
+    return this.#lastSeen.lostAt(refreshes?.inForceMs ?? refreshIntervalMs());
   }
 
   get #isUnseen(): boolean {
@@ -201,30 +240,18 @@ export class ProjectWatcher {
     });
   }
 
-  /** When the next list is to begin, on the monotonic clock. */
-  #nextAt(): number {
-    const refresh = this.#options.refreshIntervalMs();
-    if (this.#failures > 0) {
-      return this.#lastStartedAt + Math.min(refresh, retryMostMs, retryFirstMs * 2 ** (this.#failures - 1));
-    }
-    const inTime = this.#lastStartedAt + refresh;
-    if (this.#wantedAfter < this.#lastStartedAt) return inTime;
-    return Math.min(inTime, Math.max(this.#wantedAfter + 1, this.#pace.earliest));
-  }
-
-  async #list(): Promise<void> {
-    const { client, projectID, clock, signal, wake } = this.#options;
+  async #list(client: ServiceClient): Promise<void> {
+    const { projectID, clock, signal, wake } = this.#options;
     const startedAt = clock.monotonic();
     this.#inFlight = true;
-    this.#lastStartedAt = startedAt;
-    this.#pace.begin(startedAt);
+    this.#demand.begin(startedAt);
     try {
       const answer = await client.listEndpoints(projectID, signal);
+      this.#demand.ended(answer.kind === "ok");
       if (answer.kind === "ok") {
         const before = this.#listing;
         const wasLost = this.#lossTold;
         this.#failure = undefined;
-        this.#failures = 0;
         this.#lossTold = false;
         this.#lastSeen.listed(clock.monotonic());
         this.#listing = { endpoints: answer.value, startedAt, endedAt: clock.monotonic() };
@@ -233,7 +260,6 @@ export class ProjectWatcher {
         wake(wasLost ? this.#everyone() : this.#concerned(before?.endpoints, answer.value));
       } else {
         this.#failure = answer;
-        this.#failures += 1;
         this.#lastSeen.failed(answer, clock.monotonic());
         wake(this.#takeWaiting());
       }
@@ -256,13 +282,14 @@ export class ProjectWatcher {
   }
 
   #everyone(): Set<string> {
-    this.#waiting.clear();
+    this.#takeWaiting();
     return new Set(this.#users.keys());
   }
 
   #takeWaiting(): Set<string> {
     const waiting = new Set(this.#waiting);
     this.#waiting.clear();
+    this.#demand.met();
     return waiting;
   }
 

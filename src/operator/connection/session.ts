@@ -11,8 +11,11 @@ import type { RequestObserver } from "../client/exchange.ts";
 import type { ServiceTransport } from "../client/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Health, healthShownBy, isKeyRefused, type KeyType, keyTypeShownBy, probeInterval } from "./health.ts";
+import type { Listing } from "./listing.ts";
+import { Pause } from "./pause.ts";
 import { projectIsGone } from "./project-gone.ts";
-import { type Listing, ProjectWatcher } from "./project-watcher.ts";
+import { ProjectWatcher } from "./project-watcher.ts";
+import { RefreshInterval } from "./refresh-interval.ts";
 import { Suspicion } from "./suspicion.ts";
 
 export interface SessionOptions {
@@ -27,8 +30,6 @@ export interface SessionOptions {
   onChange: () => void;
   signal: AbortSignal;
   observe?: RequestObserver;
-  /** A request waited so many seconds for the budget. */
-  onBudgetWait?: (seconds: number) => void;
   /** A pass begins or ends to wait for the service. */
   inHand?: InHand;
   onListed?: (projectID: string, listing: Listing) => void;
@@ -57,6 +58,8 @@ export class Session {
   /** The probe's own: it goes out also with a key that was refused. */
   readonly #prober: ServiceClient;
   readonly budget: RequestBudget;
+  readonly pause: Pause;
+  readonly refreshes: RefreshInterval;
   /** Aborts when the session is no longer used, or the operator stops. */
   readonly signal: AbortSignal;
   readonly #options: SessionOptions;
@@ -81,7 +84,7 @@ export class Session {
   constructor(options: SessionOptions, connectionUID: string, terms: Terms) {
     this.#options = options;
     this.signal = AbortSignal.any([options.signal, this.#stop.signal]);
-    const { account, transport, clock, beforeWrite, observe, onBudgetWait, inHand } = options;
+    const { account, transport, clock, beforeWrite, observe, inHand } = options;
     this.through = accountThrough(account);
     this.#suspicion = new Suspicion(clock, () => options.onChange());
     this.#terms.set(connectionUID, terms);
@@ -95,12 +98,13 @@ export class Session {
       onFailure: (failure: Failure) => this.#learn(failure),
       onAccepted: () => this.#suspicion.clear("unauthorized"),
       ...(observe === undefined ? {} : { observe }),
-      ...(onBudgetWait === undefined ? {} : { onBudgetWait }),
     };
     const guarded = { ...shared, heldBack: () => this.#heldBack(), retired: this.#stop.signal };
     this.client = new ServiceClient({ ...guarded, ...(inHand === undefined ? {} : { inHand }) });
     this.#background = new ServiceClient(guarded);
     this.#prober = new ServiceClient(shared);
+    this.pause = new Pause(this.budget, options.onChange);
+    this.refreshes = new RefreshInterval(() => this.#refreshIntervalMs, this.budget, options.onChange);
   }
 
   get health(): Health {
@@ -123,11 +127,6 @@ export class Session {
 
   get watchers(): ReadonlyMap<string, ProjectWatcher> {
     return this.#watchers;
-  }
-
-  /** How far apart lists of one project are at present, in milliseconds: at least the interval asked for. */
-  get refreshIntervalInForceMs(): number {
-    return this.#refreshIntervalMs;
   }
 
   /** A connection uses this session on these terms; the lowest figures of all win. */
@@ -157,6 +156,7 @@ export class Session {
       projectID,
       clock,
       refreshIntervalMs: () => this.#refreshIntervalMs,
+      refreshes: this.refreshes,
       wake,
       signal: this.signal,
       onListed: (id, listing) => this.#listed(id, listing),
@@ -193,6 +193,7 @@ export class Session {
 
   stop(): void {
     this.#stop.abort(new Error("the connection is no longer used"));
+    this.pause.stop();
     for (const connectionUID of this.#terms.keys()) this.#options.budgets.quit(this.through, connectionUID);
     for (const watcher of this.#watchers.values()) watcher.stop();
   }

@@ -17,6 +17,15 @@ export type ConnectionReason =
 /** What a connection says until its service has answered this process. */
 export const unanswered = "The service has not answered yet.";
 
+const paused = {
+  reason: "Unreachable",
+  message:
+    "The service asked for a pause, and nothing is sent until it is over: five minutes at the longest. If it asks often, lower spec.requestBudget.",
+} as const;
+
+const stretched =
+  "Projects are listed less often than spec.refreshInterval asks, since spec.requestBudget has no room for more.";
+
 /** What there is to say of a connection: reason and message of its condition. */
 export function verdictOn(
   { spec }: ServiceConnection,
@@ -25,11 +34,13 @@ export function verdictOn(
 ): { reason: ConnectionReason; message: string } {
   if (resolved.kind === "refused") return resolved;
   const health = session?.health ?? { kind: "unknown" };
+  if (session?.pause.isOn === true && health.kind !== "unauthorized") return paused;
   switch (health.kind) {
     case "reachable": {
       const unlisted = session?.unlisted;
       const said = unlisted === undefined ? "" : ` ${listless(unlisted, spec.organizationID)}`;
-      return { reason: "Authenticated", message: `The service accepts the API key.${said}` };
+      const late = session?.refreshes.isStretched === true ? ` ${stretched}` : "";
+      return { reason: "Authenticated", message: `The service accepts the API key.${said}${late}` };
     }
     case "unauthorized":
       return {

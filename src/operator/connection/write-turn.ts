@@ -21,8 +21,9 @@ export class WriteTurn {
     this.#options = options;
   }
 
-  /** Takes the turn, or queues for it and answers false. */
+  /** Takes the turn, or queues for it and answers false. The holder keeps it until it gives it back. */
   take(uid: string): boolean {
+    if (this.#holder === uid) this.#holder = undefined;
     if (!this.#free) {
       this.#waiting.add(uid);
       return false;
@@ -32,7 +33,7 @@ export class WriteTurn {
     return true;
   }
 
-  /** A pass over this Compute is over: it writes no more, and whoever waits may go if nobody else does. */
+  /** This Compute writes no more for now: another that waits may, if the turn is free. */
   give(uid: string): void {
     if (this.#holder === uid) this.#holder = undefined;
     this.offer();

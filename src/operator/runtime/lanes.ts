@@ -60,6 +60,12 @@ export class FairLanes {
     return undefined;
   }
 
+  /** The key waits no more. */
+  remove(key: string): void {
+    const lane = this.#laneOfKey.get(key);
+    if (lane !== undefined) this.#take(lane, key);
+  }
+
   /** Since when the key has waited that has waited longest. */
   oldest(): number | undefined {
     let oldest: number | undefined;

@@ -60,6 +60,12 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       ["project"],
       Math.max,
     ),
+    refreshInterval: gauge(
+      "refresh_interval_seconds",
+      "How far apart the lists of one project are: the interval asked for, and what the request budget makes of it.",
+      ["connection"],
+      Math.max,
+    ),
     computes: gauge("computes", "Computes by state and readiness.", ["state", "ready"]),
     driftCorrections: counter("drift_corrections_total", "Changes made elsewhere that were set right.", []),
     deletesHeld: gauge("deletes_held", "Deletions that wait because of --max-deletes-per-minute.", []),

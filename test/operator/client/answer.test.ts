@@ -70,11 +70,14 @@ describe("what the service says counts more than its status", () => {
   });
 });
 
-test("a pause that the service asks for is passed on", () => {
+test("a pause that the service asks for is passed on, of five minutes at most; that of a proxy is not", () => {
   for (const status of [423, 429, 503]) {
     expect(failureOf({ ...refusal(status), retryAfterMs: 7000 }, true)).toMatchObject({ retryAfterMs: 7000 });
   }
-  expect(failureOf(json(500, {}, { retryAfterMs: 7000 }), false)).toMatchObject({ retryAfterMs: 7000 });
+  expect(failureOf({ ...refusal(503), retryAfterMs: 3_600_000 }, false)).toMatchObject({ retryAfterMs: 300_000 });
+  for (const status of [429, 500, 503]) {
+    expect(failureOf(json(status, {}, { retryAfterMs: 7000 }), false)).not.toHaveProperty("retryAfterMs");
+  }
 });
 
 test("a long message is cut, a redirect named, and nothing else of a stranger's body told", () => {

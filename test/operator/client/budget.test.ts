@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { RequestBudget } from "../../../src/operator/client/budget.ts";
+import type { Priority } from "../../../src/operator/client/priority-line.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const forever = new AbortController().signal;
@@ -12,7 +13,7 @@ function budgetOf(perMinute: number, burst: number) {
   let asked = 0;
   const ask = (signal = forever) => {
     const who = asked++;
-    budget.take(signal).then(
+    budget.take("write", signal, Number.POSITIVE_INFINITY).then(
       () => sent.push({ at: clock.monotonic(), who }),
       () => {},
     );
@@ -118,72 +119,158 @@ describe("a request budget", () => {
   });
 });
 
-describe("a reservation", () => {
+describe("a caller that does not wait", () => {
   function line(perMinute: number, burst: number) {
     const { clock, budget, sent, ask } = budgetOf(perMinute, burst);
-    const ready: { at: number; who: string }[] = [];
-    const reserve = (who: string) => budget.reserve(who, () => ready.push({ at: clock.monotonic(), who }));
-    return { clock, budget, sent, ask, ready, reserve };
+    const called: { at: number; who: string }[] = [];
+    const tryTake = (who: string, priority: Priority = "write") =>
+      budget.tryTake(priority, who, () => called.push({ at: clock.monotonic(), who }));
+    return { clock, budget, sent, ask, called, tryTake };
   }
 
-  test("is granted at once where something is left, and then counts", async () => {
-    const { budget, ready, reserve } = line(60, 1);
-    expect([reserve("a"), reserve("a"), budget.available]).toEqual([true, false, 0]);
-    expect(ready).toEqual([]);
+  test("takes what is left at once; a second request is another", () => {
+    const { budget, called, tryTake } = line(60, 1);
+    expect([tryTake("a"), tryTake("a"), budget.available]).toEqual([true, false, 0]);
+    expect(called).toEqual([]);
   });
 
-  test("keeps the place in the line, among those who wait, and calls when it is its turn; asking again moves nobody", async () => {
-    const { clock, sent, ask, ready, reserve } = line(60, 1);
+  test("keeps its place among those who wait, and is called when it is its turn; asking again moves nobody", async () => {
+    const { clock, sent, ask, called, tryTake } = line(60, 1);
     ask();
-    expect(reserve("a")).toBe(false);
+    expect(tryTake("a")).toBe(false);
     ask();
-    expect([reserve("b"), reserve("a")]).toEqual([false, false]);
+    expect([tryTake("b"), tryTake("a")]).toEqual([false, false]);
     await clock.advance(3000);
-    expect(ready).toEqual([
-      { at: 1000, who: "a" },
-      { at: 3000, who: "b" },
-    ]);
-    expect(sent.map(({ at }) => at)).toEqual([0, 2000]);
-    expect([reserve("b"), reserve("a")]).toEqual([true, true]);
+    expect(called).toEqual([{ at: 1000, who: "a" }]);
+    expect(tryTake("a")).toBe(true);
+    await clock.advance(2000);
+    expect(sent.map(({ at }) => at)).toEqual([0, 4000]);
+    expect(called.at(-1)).toEqual({ at: 5000, who: "b" });
+    expect(tryTake("b")).toBe(true);
   });
 
-  test("that nobody comes for within ten seconds, or that was left, goes to others", async () => {
-    const { clock, budget, sent, ask, ready, reserve } = line(1, 1);
-    ask();
-    reserve("a");
-    reserve("b");
-    ask();
-    await clock.advance(60_000);
-    expect(ready).toEqual([{ at: 60_000, who: "a" }]);
-    await clock.advance(10_000);
-    expect(ready.at(-1)).toEqual({ at: 70_000, who: "b" });
+  test("that leaves makes room for others at once, called or not", async () => {
+    const { clock, budget, called, tryTake } = line(60, 1);
+    for (const who of ["first", "a", "b", "c"]) tryTake(who);
     budget.leave("b");
-    await clock.advance(0);
-    expect(sent.at(-1)).toEqual({ at: 70_000, who: 1 });
-    reserve("c");
+    await clock.advance(1000);
+    budget.leave("a");
+    expect(called.map(({ who }) => who)).toEqual(["a", "c"]);
     budget.leave("c");
     expect(clock.pending).toBe(0);
   });
 
-  test("whose second request follows goes before all who stand in line", async () => {
-    const { clock, budget, sent, ask } = line(60, 1);
-    for (let n = 0; n < 3; n += 1) ask();
-    let at = 0;
-    void (async () => {
-      await budget.takeNext(forever);
-      at = clock.monotonic();
-    })();
-    await clock.advance(3000);
-    expect([at, sent.map((one) => one.at)]).toEqual([1000, [0, 2000, 3000]]);
+  test("that neither comes nor leaves holds nobody up for more than a minute", async () => {
+    const { clock, called, tryTake } = line(60, 1);
+    for (const who of ["first", "gone", "next"]) tryTake(who);
+    await clock.advance(60_999);
+    expect(called.map(({ who }) => who)).toEqual(["gone"]);
+    await clock.advance(1);
+    expect(called.at(-1)).toEqual({ at: 61_000, who: "next" });
   });
 
-  test("says about how long it will be", async () => {
-    const { budget, ask, reserve } = line(60, 1);
+  test("is called once when the service asks for a pause, so as to say so, and again when it is over", async () => {
+    const { clock, budget, called, tryTake } = line(60, 1);
+    tryTake("first");
+    tryTake("a");
+    budget.closeFor(30_000);
+    budget.closeFor(30_500);
+    expect(called.map(({ who }) => who)).toEqual(["a"]);
+    expect(tryTake("a")).toBe(false);
+    await clock.advance(30_500);
+    expect(called.map(({ at, who }) => [at, who])).toEqual([
+      [0, "a"],
+      [30_500, "a"],
+    ]);
+    expect(tryTake("a")).toBe(true);
+  });
+
+  test("that was called finds the budget closed by a pause, and keeps waiting", async () => {
+    const { clock, budget, called, tryTake } = line(60, 1);
+    tryTake("first");
+    tryTake("a");
+    await clock.advance(1000);
+    budget.closeFor(30_000);
+    expect(tryTake("a")).toBe(false);
+    await clock.advance(30_000);
+    expect(called).toHaveLength(2);
+    expect(tryTake("a")).toBe(true);
+  });
+
+  test("says about how long it will be", () => {
+    const { budget, ask, tryTake } = line(60, 1);
     ask();
     ask();
-    reserve("a");
-    expect(budget.waitOf("a")).toBe(2000);
+    tryTake("a");
+    tryTake("a list", "refresh");
+    expect([budget.waitOf("a"), budget.waitOf("a list")]).toEqual([2000, 3000]);
     budget.closeFor(5000);
     expect(budget.waitOf("a")).toBe(7000);
+  });
+
+  test("who is long in coming keeps lists from nothing: few writes are called at a time", async () => {
+    const { clock, called, tryTake } = line(600, 40);
+    for (let n = 0; n < 40; n += 1) expect(tryTake(`first-${n}`)).toBe(true);
+    for (let n = 0; n < 100; n += 1) tryTake(`write-${n}`);
+    await clock.advance(10_000);
+    expect(called).toHaveLength(8);
+    expect(tryTake("a list", "refresh")).toBe(true);
+    expect(tryTake("another write")).toBe(false);
+  });
+
+  test("leaves no timer behind where it is dismissed", async () => {
+    const { clock, budget, called, tryTake } = line(60, 1);
+    for (const who of ["first", "a", "b"]) tryTake(who);
+    budget.dismiss();
+    expect(clock.pending).toBe(0);
+    await clock.advance(10_000);
+    expect(called).toEqual([]);
+  });
+});
+
+describe("priorities", () => {
+  /** What is sent where so many of each kind wait without end. */
+  async function shares(kinds: readonly Priority[], requests: number): Promise<Record<string, number>> {
+    const { clock, budget } = budgetOf(600, 1);
+    const sent: Record<string, number> = {};
+    for (const priority of kinds) {
+      const ask = () => {
+        if (!budget.tryTake(priority, priority, ask)) return;
+        sent[priority] = (sent[priority] ?? 0) + 1;
+        ask();
+      };
+      ask();
+    }
+    await clock.advance(requests * 100);
+    return sent;
+  }
+
+  test("while writes wait, lists and polls share 5 % of the budget, those that resolve something first", async () => {
+    const sent = await shares(["refresh", "follow", "plan", "resolve", "write"], 2000);
+    expect(sent["write"]).toBeGreaterThanOrEqual(1890);
+    expect(sent["write"]).toBeLessThanOrEqual(1910);
+    expect(sent["resolve"]).toBeGreaterThanOrEqual(90);
+    expect(sent["plan"]).toBeLessThanOrEqual(6);
+  });
+
+  test("refreshes take what is left, and are never starved", async () => {
+    const sent = await shares(["refresh", "plan"], 2000);
+    expect(sent["plan"]).toBeGreaterThanOrEqual(1890);
+    expect(sent["refresh"]).toBeGreaterThanOrEqual(95);
+  });
+
+  test("where one alone waits, it has everything", async () => {
+    expect(await shares(["refresh"], 100)).toEqual({ refresh: 101 });
+  });
+
+  test("a caller that becomes more urgent moves up, and none moves down", async () => {
+    const { clock, budget } = budgetOf(60, 1);
+    const called: string[] = [];
+    const tryTake = (who: string, priority: Priority) => budget.tryTake(priority, who, () => called.push(who));
+    for (const who of ["first", "a", "b", "c"]) tryTake(who, "refresh");
+    tryTake("c", "plan");
+    tryTake("c", "refresh");
+    await clock.advance(1000);
+    expect(called).toEqual(["c"]);
   });
 });

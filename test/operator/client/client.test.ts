@@ -166,11 +166,32 @@ describe("what was sent", () => {
     expect(service.requests).toHaveLength(2);
   });
 
+  test.each([
+    ["a proxy's 503", { status: 503, json: false, body: undefined, retryAfterMs: 3_600_000 }],
+    ["a proxy's 429 in JSON", { ...json(429, { error: "slow down" }), retryAfterMs: 3_600_000 }],
+  ])("is not paused by %s with Retry-After, which is no more than a failed request", async (_, answer) => {
+    const clock = new VirtualClock();
+    const budget = new RequestBudget(clock, { perMinute: 60, burst: 2 });
+    const client = clientOf(new ScriptedService(() => answer), clock, { budget });
+    const failure = await client.listEndpoints("shop", forever);
+    expect(failure.kind).not.toBe("ok");
+    expect(failure).not.toHaveProperty("retryAfterMs");
+    expect([budget.closedForMs, budget.available]).toEqual([0, 1]);
+  });
+
+  test("is paused by the service for five minutes at most, whatever it asks for", async () => {
+    const clock = new VirtualClock();
+    const budget = new RequestBudget(clock, { perMinute: 60, burst: 2 });
+    const service = new ScriptedService(() => ({ ...refusal(503, "down"), retryAfterMs: 3_600_000 }));
+    await clientOf(service, clock, { budget }).listEndpoints("shop", forever);
+    expect(budget.closedForMs).toBe(300_000);
+  });
+
   test("of a Compute is not waited with through a long pause, which would keep a worker from everybody else", async () => {
     const clock = new VirtualClock();
     const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
     const service = new ScriptedService(() => ({ ...refusal(429, "slow down"), retryAfterMs: 3_600_000 }));
-    const client = clientOf(service, clock, { budget });
+    const client = clientOf(service, clock, { budget, inHand: () => {} });
     const answers: string[] = [];
     const ask = () => client.deleteEndpoint("shop", "ep-one", forever).then(({ kind }) => answers.push(kind));
     void ask();
@@ -180,7 +201,7 @@ describe("what was sent", () => {
     await clock.advance(1);
     expect(answers).toEqual(["rateLimited", "rateLimited", "rateLimited"]);
     expect(service.requests).toHaveLength(1);
-    expect(await client.getEndpoint("shop", "ep-one", forever)).toMatchObject({ retryAfterMs: 3_599_999 });
+    expect(await client.getEndpoint("shop", "ep-one", forever)).toMatchObject({ retryAfterMs: 299_999 });
   });
 
   test("is nothing that still waited when its key or address changed, and takes nothing from the budget", async () => {

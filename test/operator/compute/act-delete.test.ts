@@ -1,11 +1,17 @@
 import { describe, expect, test } from "vitest";
+import type { Brake } from "../../../src/operator/compute/gate.ts";
 import { endpoint, madeBy } from "../../support/builders.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { Acting, linked, settled } from "./acting.ts";
 
+const crd = (ask: () => Promise<boolean>) => ({ now: ask, lately: ask });
+
+/** A brake that is exhausted for good. */
+const holding: Brake = { mayGo: () => false, isExhausted: true, count: () => {}, leave: () => {} };
+
 describe("a deletion", () => {
-  function leaving(hands: Partial<Acting["hands"]> = {}) {
-    const acting = new Acting(hands);
+  function leaving(hands: Partial<Acting["hands"]> = {}, brake?: Brake) {
+    const acting = new Acting(hands, {}, brake);
     acting.stored({ metadata: linked, status: settled });
     acting.cluster.server.handle({
       method: "DELETE",
@@ -32,19 +38,27 @@ describe("a deletion", () => {
   });
 
   test("while the CRD itself is being deleted lets go, and deletes nothing", async () => {
-    const { acting, self, seen } = leaving({ uninstalling: () => Promise.resolve(true) });
+    const { acting, self, seen } = leaving({ uninstalling: crd(() => Promise.resolve(true)) });
     expect(await acting.pass(self, seen)).toMatchObject({ released: true, notes: [{ reason: "Released" }] });
     expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
   test("deletes nothing while it is not known whether the CRD is being deleted", async () => {
-    const { acting, self, seen } = leaving({ uninstalling: () => Promise.reject(new Error("no answer")) });
+    const { acting, self, seen } = leaving({ uninstalling: crd(() => Promise.reject(new Error("no answer"))) });
     await expect(acting.pass(self, seen)).rejects.toThrow("no answer");
     expect(acting.effects).toEqual([]);
   });
 
+  test("that the brake holds back reads nothing but, once for all, whether the CRD goes, and is then let go", async () => {
+    const asked: string[] = [];
+    const going = { now: async () => asked.push("now") > 0, lately: async () => asked.push("lately") > 0 };
+    const { acting, self, seen } = leaving({ uninstalling: going }, holding);
+    expect(await acting.pass(self, seen)).toMatchObject({ released: true });
+    expect(asked).toEqual(["lately"]);
+  });
+
   test("beyond what the brake lets out waits, and tells it once", async () => {
-    const { acting, self, seen } = leaving({ mayDelete: () => false });
+    const { acting, self, seen } = leaving({}, holding);
     const first = await acting.pass(self, seen);
     expect(first).toMatchObject({ verdict: { reason: "Deleting" }, notes: [{ type: "Warning" }] });
     const message = first.verdict.kind === "shown" ? first.verdict.message : "";
@@ -52,7 +66,7 @@ describe("a deletion", () => {
       { type: "Ready", status: "False", reason: "Deleting", message, lastTransitionTime: "2026-01-01T00:00:00Z" },
     ];
     const told = { ...self, status: { ...self.status, conditions } };
-    expect((await acting.pass(told, seen)).notes).toEqual([]);
+    expect(await acting.pass(told, seen)).toMatchObject({ verdict: { kind: "unchanged" }, notes: [] });
     expect(acting.effects).toEqual([]);
   });
 

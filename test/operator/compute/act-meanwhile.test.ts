@@ -64,7 +64,9 @@ describe("a fresh look", () => {
 
 describe("a deletion", () => {
   test("while the CRD itself is being deleted leaves also an endpoint that was made twice", async () => {
-    const acting = new Acting({ uninstalling: () => Promise.resolve(true) });
+    const acting = new Acting({
+      uninstalling: { now: () => Promise.resolve(true), lately: () => Promise.resolve(true) },
+    });
     acting.stored({ metadata: { finalizers: ["compute-operator.dev/endpoint"] } });
     acting.cluster.server.handle({
       method: "DELETE",

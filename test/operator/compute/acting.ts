@@ -4,9 +4,11 @@ import type { Hands } from "../../../src/operator/compute/act/hands.ts";
 import { writeDown } from "../../../src/operator/compute/act/write-down.ts";
 import { act } from "../../../src/operator/compute/act.ts";
 import { errandTo } from "../../../src/operator/compute/errand.ts";
+import type { Brake } from "../../../src/operator/compute/gate.ts";
 import { newMemory } from "../../../src/operator/compute/memory.ts";
 import { plan } from "../../../src/operator/compute/plan.ts";
 import { ProjectWatcher } from "../../../src/operator/connection/project-watcher.ts";
+import { DeletionBrake } from "../../../src/operator/deletion-brake.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import { madeBy, type ViewFields, view } from "../../support/builders.ts";
@@ -33,7 +35,11 @@ export class Acting {
   withdrawn = false;
   answer: (what: string) => ServiceResponse | Promise<ServiceResponse> = () => refusal(500);
 
-  constructor(hands: Partial<Hands> = {}, client: Partial<ServiceClientOptions> = {}) {
+  constructor(
+    hands: Partial<Hands> = {},
+    client: Partial<ServiceClientOptions> = {},
+    brake: Brake = new DeletionBrake(this.cluster.clock, 1000),
+  ) {
     for (const body of customResourceDefinitions()) {
       this.cluster.server.handle({
         method: "POST",
@@ -61,9 +67,10 @@ export class Acting {
       signal,
     });
     const memory = newMemory(clock.monotonic());
-    const granted = { mayDelete: () => true, uninstalling: () => Promise.resolve(false) };
-    const errand = errandTo(watcher, "the pass", () => this.withdrawn);
-    this.hands = { cluster: this.cluster.client(), clock, ...errand, memory, signal, ...granted, ...hands };
+    const self = { metadata: { uid: "the pass", name: "shop", resourceVersion: "" }, spec: { projectID: "shop" } };
+    const errand = errandTo(watcher, self, brake, () => this.withdrawn);
+    const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
+    this.hands = { cluster: this.cluster.client(), clock, ...errand, memory, signal, uninstalling, ...hands };
   }
 
   /** Creates the Compute, its status and all: the API server gives it uid and generation. */
@@ -121,8 +128,7 @@ export class Acting {
     try {
       return await act(step, self, this.hands);
     } finally {
-      this.hands.fare.end();
-      this.hands.watcher.turn.give(self.metadata.uid);
+      this.hands.gate.end();
     }
   }
 }

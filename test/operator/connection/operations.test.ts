@@ -13,6 +13,7 @@ function following(listed: Operation[] = []) {
   const client = clientOf(service, clock);
   const operations = new Operations({
     client,
+    priority: () => "follow",
     projectID: "shop",
     clock,
     signal: new AbortController().signal,

@@ -105,7 +105,7 @@ describe("a list that must be newer than a write", () => {
       for (let n = 0; n < 5; n += 1) watcher.listedAfter(clock.monotonic(), `uid-${n}`);
       await clock.advance(100);
     }
-    expect(lists()).toBeLessThanOrEqual(2 + 4 + 150);
+    expect(lists()).toBeLessThanOrEqual(2 + 4 + 60);
   });
 });
 

@@ -2,6 +2,7 @@ import type { Clock } from "../../../src/operator/runtime/clock.ts";
 
 const perMinute = 700;
 const burst = 40;
+const longestPauseMs = 300_000;
 
 /** No process sends more than its budget lets it, nor before it may again. */
 export class BudgetGuard {
@@ -32,9 +33,10 @@ export class BudgetGuard {
     }
   }
 
-  /** The service answered with a Retry-After. */
-  toldToWait(process: string, key: string, ms: number): void {
+  /** The service itself answered with a Retry-After, of which five minutes count. */
+  toldToWait(process: string, key: string, asked: number): void {
     const now = this.#clock.monotonic();
+    const ms = Math.min(asked, longestPauseMs);
     const budget = `${process} ${key}`;
     const before = this.#silent.get(budget);
     if (before === undefined || before.until <= now) this.#silent.set(budget, { since: now, until: now + ms });

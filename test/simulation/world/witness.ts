@@ -127,7 +127,8 @@ export class Witness {
 
   heard(process: string, request: ServiceRequest, { status, retryAfterMs, sentAt, own }: HeardAnswer): void {
     const { method, path, baseURL } = request;
-    const told = retryAfterMs !== undefined && (status === 429 || status === 503);
+    // A proxy's Retry-After is about the proxy.
+    const told = own && retryAfterMs !== undefined && (status === 429 || status === 503);
     if (told) this.#budgets.toldToWait(process, accountOf(request), retryAfterMs);
     if (status === 401) this.#options.promises.refused(process);
     const [, project] = /^\/projects\/([^/]+)\/endpoints$/.exec(path) ?? [];

@@ -15,10 +15,15 @@ export interface Hands extends Errand {
   /** Written to by what was sent, so that the next plan knows how old a list may be. */
   memory: Memory;
   signal: AbortSignal;
-  /** Takes one deletion from the brake; false: not now. */
-  mayDelete: () => boolean;
-  /** Asks the API server whether the CRD itself is being deleted: then nothing is deleted at the service. */
-  uninstalling: () => Promise<boolean>;
+  uninstalling: CrdDeletion;
+}
+
+/** Whether a Compute is deleted only because the CRD itself is: then nothing is deleted at the service. */
+export interface CrdDeletion {
+  /** Asks the API server now. */
+  now(compute: Compute): Promise<boolean>;
+  /** Asks the API server once for all who wait. */
+  lately(compute: Compute): Promise<boolean>;
 }
 
 /** Sends a patch of a Compute and reads the answer; a patch that would change nothing is not sent. */

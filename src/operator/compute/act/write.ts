@@ -3,7 +3,7 @@ import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import type { Failure } from "../../client/answer.ts";
 import { guardedPatch } from "../../cluster/json-patch.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { conditionOf, timestamp } from "../../resources/conditions-of.ts";
+import { timestamp } from "../../resources/conditions-of.ts";
 import { annotations } from "../../resources/names.ts";
 import { deletedMessage, stillListedMessage } from "../finalize.ts";
 import { type RestartMark, restartMarkOf } from "../observe/marks.ts";
@@ -191,6 +191,12 @@ function timesOf(operations: readonly Operation[] | undefined): Pick<RestartMark
 /** What a person can do where an endpoint cannot be deleted. */
 const letGo = "Or set spec.deletionPolicy to Retain to let the Compute go and keep the endpoint.";
 
+/** The CRD itself is being deleted: that takes the operator away, and nothing that it looked after. */
+export function keepEndpoint(endpointID: string, compute: Compute, { cluster }: Hands): Promise<Outcome> {
+  const message = `Endpoint ${endpointID} is kept: the CRD itself is being deleted.`;
+  return release({ step: "release", event: "Released", message }, compute, cluster);
+}
+
 export async function deleteEndpoint(
   step: Extract<Step, { step: "delete" }>,
   compute: Compute,
@@ -198,17 +204,8 @@ export async function deleteEndpoint(
 ): Promise<Outcome> {
   const { watcher, client, memory, clock, signal } = hands;
   const { endpointID, why } = step;
-  if (compute.metadata.deletionTimestamp !== undefined && (await hands.uninstalling())) {
-    // That takes the operator away, and nothing that it looked after.
-    const message = `Endpoint ${endpointID} is kept: the CRD itself is being deleted.`;
-    return release({ step: "release", event: "Released", message }, compute, hands.cluster);
-  }
-  if (!hands.mayDelete()) {
-    const message = `Endpoint ${endpointID} is to be deleted; more are being deleted than --max-deletes-per-minute allows, so it waits its turn.`;
-    const told = conditionOf(compute.status, "Ready")?.message === message;
-    const notes: Note[] = told ? [] : [{ type: "Warning", reason: "Deleting", message }];
-    return shown(compute, "Deleting", message, { lookInMs: 10_000, notes });
-  }
+  if (compute.metadata.deletionTimestamp !== undefined && (await hands.uninstalling.now(compute)))
+    return keepEndpoint(endpointID, compute, hands);
   const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = watcher.wrote(endpointID);
   if (answer.kind !== "ok" && answer.kind !== "notFound")

@@ -1,6 +1,7 @@
 import { hasUnreadableName } from "../../../api/endpoint.ts";
 import type { ConnectionView } from "../../connection/connections.ts";
-import type { Listing, ProjectWatcher } from "../../connection/project-watcher.ts";
+import type { Listing } from "../../connection/listing.ts";
+import type { ProjectWatcher } from "../../connection/project-watcher.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { annotations } from "../../resources/names.ts";
 import { remembered } from "../../runtime/remembered.ts";

@@ -1,0 +1,49 @@
+import type { RequestReservation } from "../../client/reservation.ts";
+import type { Compute } from "../../resources/compute.ts";
+import type { Wait } from "../gate.ts";
+import { shownReason } from "../observe/view.ts";
+import { type Note, type Outcome, shown, unchanged } from "../outcome.ts";
+import type { Write } from "../step.ts";
+import { meaningOf } from "./failures.ts";
+
+const progressOf = { create: "Creating", patch: "Updating", restart: "Restarting", delete: "Deleting" } as const;
+
+/** A wait for the budget or for the end of a pause that is longer, in milliseconds, is worth a word. */
+const longWaitMs = 5000;
+
+/**
+ * A write that does not pass the gate. What it waits for is said once: while the status speaks of this write at all, it
+ * stays, or Computes that wait for each other would take turns in writing theirs.
+ */
+export function waiting(wait: Wait, write: Write, compute: Compute, reservation: RequestReservation): Outcome {
+  const closed = wait === "budget" ? paused(compute, reservation) : undefined;
+  if (closed !== undefined) return closed;
+  const progress = progressOf[write.step];
+  const isBrief = wait === "budget" && reservation.waitMs <= longWaitMs;
+  if (isBrief || shownReason(compute) === progress) return { ...unchanged(compute), isWoken: true };
+  const message = messageOf(wait, write);
+  const notes: Note[] = wait === "brake" ? [{ type: "Warning", reason: progress, message }] : [];
+  return shown(compute, progress, message, { isWoken: true, notes });
+}
+
+/** The service asked for a pause that is worth a word. */
+export function paused(compute: Compute, { closedForMs }: RequestReservation): Outcome | undefined {
+  if (closedForMs <= longWaitMs) return undefined;
+  const { reason, message } = meaningOf({ kind: "rateLimited", message: pauseMessage }, "");
+  return shown(compute, reason, message, { isWoken: true });
+}
+
+export const pauseMessage = "the service asked for a pause, and nothing is sent until it is over";
+
+function messageOf(wait: Wait, write: Write): string {
+  switch (wait) {
+    case "brake": {
+      const what = write.step === "delete" ? `Endpoint ${write.endpointID}` : "The endpoint";
+      return `${what} is to be deleted; more are being deleted than --max-deletes-per-minute allows, so it waits its turn.`;
+    }
+    case "turn":
+      return "Sent as soon as the other changes of the project that are under way are done.";
+    case "budget":
+      return "Sent as soon as spec.requestBudget of the ServiceConnection has room: other requests of the same key come first.";
+  }
+}

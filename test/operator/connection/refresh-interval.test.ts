@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { RefreshInterval } from "../../../src/operator/connection/refresh-interval.ts";
+
+function setUp() {
+  const budget = { openMs: 0 };
+  const changes: boolean[] = [];
+  const interval: RefreshInterval = new RefreshInterval(
+    () => 30_000,
+    budget,
+    () => changes.push(interval.isStretched),
+  );
+  const [a, b] = [{}, {}];
+  return { budget, interval, changes, a, b };
+}
+
+test("the interval in force is the one asked for, and what lists wait for the budget besides", () => {
+  const { budget, interval, a, b } = setUp();
+  expect(interval.inForceMs).toBe(30_000);
+  interval.due(a);
+  budget.openMs = 4000;
+  interval.due(b);
+  budget.openMs = 10_000;
+  expect(interval.inForceMs).toBe(40_000);
+  interval.begun(a);
+  expect(interval.inForceMs).toBe(40_000);
+  interval.begun(b);
+  expect(interval.inForceMs).toBe(36_000);
+  interval.begun(a);
+  expect(interval.inForceMs).toBe(30_000);
+});
+
+test("a list that nobody waits for any more stretches nothing", () => {
+  const { budget, interval, a } = setUp();
+  interval.due(a);
+  interval.leave(a);
+  budget.openMs = 100_000;
+  expect(interval.inForceMs).toBe(30_000);
+});
+
+test("that it is stretched is said from half an interval on, and taken back below a tenth", () => {
+  const { budget, interval, changes, a } = setUp();
+  const waited = (ms: number) => {
+    interval.due(a);
+    budget.openMs += ms;
+    interval.begun(a);
+  };
+  for (const ms of [15_000, 15_001, 3000, 16_000, 2999, 3001]) waited(ms);
+  expect(changes).toEqual([true, false]);
+});
