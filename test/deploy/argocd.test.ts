@@ -29,7 +29,7 @@ async function health(object: Value): Promise<string> {
   return String(await engine.doString(program));
 }
 
-const condition = (type: string, status: string, reason: string): Value => ({
+const condition = (type: string, status: string, reason: string) => ({
   type,
   status,
   reason,
@@ -75,6 +75,15 @@ describe("Argo CD sees a Compute", () => {
       "that only a person can help as degraded",
       compute([condition("Ready", "False", "Conflict"), condition("Stalled", "True", "Conflict")]),
       "Degraded: Conflict: It is Conflict.",
+    ],
+    [
+      "that is not seen as in progress, with the message of Ready",
+      compute([
+        condition("Ready", "False", "ServiceUnavailable"),
+        condition("Synced", "Unknown", "ServiceUnavailable"),
+        { ...condition("Reconciling", "True", "ServiceUnavailable"), message: "In progress." },
+      ]),
+      "Progressing: ServiceUnavailable: It is ServiceUnavailable.",
     ],
     [
       "whose key is refused as degraded",
