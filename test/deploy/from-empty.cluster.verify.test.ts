@@ -71,7 +71,7 @@ describe("from an empty control plane", () => {
 
   it("each right that is granted is used, and none is missed, over the life of the samples", async () => {
     await patch("computepool/shop-readers", { spec: { replicas: 1 } });
-    const secret = { name: "shop-db", database: "shop", role: "app" };
+    const secret = { name: "shop-db", database: "neondb", role: "neondb_owner" };
     await patch("compute/shop-preview", { spec: { connectionSecret: secret } });
     await eventually("the connection Secret", () => run("get", "secret", "shop-db", "-o", "name"));
     await run("label", "secret", "shop-db", "note=kept");
