@@ -32,7 +32,7 @@ export function usageOf(world: World, project: Project, at: number): Usage {
 
 /** Everything that computes have used on a branch. */
 export function usageOfBranch(world: World, branch: Branch, at: number): Usage {
-  return usage(world, branch, world.store.endpoints.ofBranch(branch.id), at);
+  return usage(world, branch, world.store.endpoints.meteredOn(branch.projectId, branch.id), at);
 }
 
 function usage(

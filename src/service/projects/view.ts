@@ -40,7 +40,6 @@ export function projectListView(world: World, project: Project, at: number) {
     ...project.details,
     active_time: usage.activeSeconds,
     creation_source: "console",
-    ...lastActive(world, project),
     owner_id: project.owner.id,
     ...(organization && { org_id: organization.id, org_name: organization.name }),
   };
@@ -51,6 +50,7 @@ export function projectView(world: World, project: Project, at: number) {
   const usage = usageOf(world, project, at);
   return {
     ...projectListView(world, project, at),
+    ...lastActive(world, project),
     data_storage_bytes_hour: 0,
     data_transfer_bytes: 0,
     written_data_bytes: 0,

@@ -97,6 +97,12 @@ export class Endpoints {
     return this.#db.all(sql, projectId).map(endpointOf);
   }
 
+  /** Those of them that are on a branch. */
+  meteredOn(projectId: string, branchId: string): StoredEndpoint[] {
+    const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
+    return this.#db.all(`SELECT * FROM endpoints ${metered} AND branch_id = ?`, projectId, branchId).map(endpointOf);
+  }
+
   /** When any compute of a project last served someone, or came up. */
   lastActive(projectId: string): number | undefined {
     const row = this.#db.one("SELECT max(last_active) AS at FROM endpoints WHERE project_id = ?", projectId);
