@@ -47,7 +47,7 @@ describe("where a service shows no names, a create without a reply", () => {
     await using world = await lost(replica, "drop-after");
     await world.clock.advance(3_600_000);
     const [made] = world.endpoints;
-    expect(said(world.compute(0))).toContain(`Set spec.adopt.endpointID to the one that it made`);
+    expect(said(world.compute(0))).toContain(`Set spec.adopt.endpointID to the right one`);
     expect(said(world.compute(0))).toContain(`: ${made?.id}.`);
     expect(posts(world)).toBe(1);
     world.edit(0, { adopt: { endpointID: made?.id } });

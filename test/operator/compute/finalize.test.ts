@@ -178,6 +178,21 @@ describe("a deletion while a create is pending", () => {
     expect(plan(view({ compute: linked, ...seen }))).toMatchObject(released("Endpoint ep-one is kept"));
   });
 
+  test("that has led to a link waits no longer than for another to arrive, though the key was changed since", () => {
+    const annotations = { endpointID: "ep-one", pendingCreate: createMark({ through: "an earlier key" }) };
+    const owner = compute({ uid: uidOf("b"), linked: "ep-one", spec: { adopt: { branchPrimary: true } } });
+    const see = (status: object, memory: object) =>
+      plan(view({ compute: pending({ annotations, status }), endpoints: [endpoint()], others: [owner], memory }));
+    const seenHere = { endpointID: "ep-one", observedThrough: "here" };
+    expect(see(seenHere, {})).toMatchObject({
+      reason: "CreateUnknown",
+      message: expect.stringContaining("--create-settle"),
+    });
+    expect(see(seenHere, longAgo)).toMatchObject(released("Endpoint ep-one is kept"));
+    const elsewhere = { endpointID: "ep-one", observedThrough: "an earlier key" };
+    expect(see(elsewhere, longAgo)).toMatchObject({ message: expect.stringContaining("another base URL or key") });
+  });
+
   test("of a primary that has not appeared is let go as any other where names are not shown", () => {
     const list = { markers: "hidden" } as const;
     expect(plan(view({ compute: pending(), list }))).toMatchObject({ reason: "CreateUnknown" });

@@ -1,7 +1,7 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { holderOf } from "../observe/claims.ts";
-import { endpointNamedBy, hasArrived, type Proof } from "../observe/link.ts";
+import { endpointNamedBy, hasArrived, type Proof, recordedID } from "../observe/link.ts";
 import { type CreateMark, createMarkOf } from "../observe/marks.ts";
 import { isGuarded, type List, type View } from "../observe/view.ts";
 import type { Step } from "../step.ts";
@@ -56,13 +56,23 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   const named = unnamed.find(({ id }) => id === endpointNamedBy(view.compute));
   // A person who names one knows what the lists do not tell.
   if (named !== undefined) return { step: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
-  if (mark.through !== list.through) return unknown(sentElsewhere(view.compute));
+  if (!showsPlaceOf(mark, view.compute, list)) return unknown(sentElsewhere(view.compute));
   if (unreadable.length > 0) return unknown(unreadableName(unreadable, view.compute));
   if (list.markers === "shown") return outcomeByLists(view, list, mark);
   if (view.compute.spec.type === "read_write") return outcomeOfPrimary(view, list, mark, candidates);
   // Without any candidate nothing depends on a name; but where names are hidden, one that comes late would never show.
   if (list.markers === "unknown" && candidates.length === 0) return outcomeByLists(view, list, mark);
   return unknown(undecidable(candidates, view.compute));
+}
+
+/**
+ * Whether the lists show the place where the create was sent: they come through the same base URL and key, or through
+ * those that have shown what the Compute was linked to since.
+ */
+function showsPlaceOf(mark: CreateMark, compute: Compute, { through }: List): boolean {
+  if (mark.through === through) return true;
+  const linked = recordedID(compute);
+  return linked !== undefined && linked !== mark.replaces && compute.status.observedThrough === through;
 }
 
 /**
@@ -135,7 +145,7 @@ function undecidable(candidates: readonly Endpoint[], compute: Compute): string 
 
 function wayOut({ metadata }: Compute): string {
   const otherwise = metadata.deletionTimestamp === undefined ? "have another create sent" : "let the Compute go";
-  return `Set spec.adopt.endpointID to the one that it made, or remove the annotation compute-operator.dev/pending-create to ${otherwise}`;
+  return `Set spec.adopt.endpointID to the right one, or remove the annotation compute-operator.dev/pending-create to ${otherwise}`;
 }
 
 function idsOf(endpoints: readonly Endpoint[]): string {
