@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { restartEndpoint } from "../../../src/operator/compute/act/write.ts";
 import { restartMarkOf } from "../../../src/operator/compute/observe/marks.ts";
 import { endpoint, operation } from "../../support/builders.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
@@ -87,5 +88,84 @@ describe("a restart", () => {
       expect(outcome.restarted).toBeUndefined();
       expect(restartMarkOf(acting.compute()) !== undefined).toBe(kept);
     }
+  });
+
+  const idle = { current_state: "idle" } as const;
+  test.each<[string, number | object, object | undefined, boolean]>([
+    ["idle", idle, {}, true],
+    ["disabled, in whatever state", { disabled: true }, {}, true],
+    ["running", {}, idle, false],
+    ["idle and waking", { ...idle, pending_state: "active" }, {}, false],
+    ["idle in the list, where none is shown by itself", 404, idle, true],
+    ["running in the list, where none is shown by itself", 404, {}, false],
+    ["shown nowhere", 404, undefined, false],
+  ])("that is refused counts as done where the compute rests: %s", async (_, shown, listed, done) => {
+    const { acting, self } = standing({}, asked);
+    const { watcher, memory } = acting.hands;
+    acting.answer = () => json(200, { endpoints: listed === undefined ? [] : [endpoint(listed)] });
+    watcher.use(self.metadata.uid, "ep-one");
+    await acting.cluster.clock.advance(10);
+    acting.answer = (what) => {
+      if (what.startsWith("POST")) return refusal(409);
+      if (what.includes("operations")) return json(200, { operations: [] });
+      return typeof shown === "number"
+        ? refusal(shown, "endpoint not found")
+        : json(200, { endpoint: endpoint(shown) });
+    };
+    const step = { step: "restart", endpointID: "ep-one", value: "now" } as const;
+    const outcome = await restartEndpoint(step, self, acting.hands);
+    expect([outcome.restarted, memory.restarted]).toEqual(done ? ["now", "now"] : [undefined, undefined]);
+    expect(outcome).toMatchObject(done ? { verdict: { kind: "unchanged" } } : { verdict: { reason: "Rejected" } });
+    expect(restartMarkOf(acting.compute()) === undefined).toBe(!done);
+  });
+
+  test.each([403, 423])("that is answered %i does not ask whether the compute rests", async (status) => {
+    const { acting, self, seen } = standing({}, asked);
+    acting.answer = (what) => (what.startsWith("POST") ? refusal(status) : json(200, { operations: [] }));
+    await acting.pass(self, seen());
+    expect(acting.effects.filter((effect) => effect.startsWith("GET"))).toEqual(["GET service/operations"]);
+  });
+
+  test("notes when the compute was last seen to start, and goes by that where its reply is lost", async () => {
+    const { acting, self } = standing({}, asked);
+    const { watcher } = acting.hands;
+    const showing = async (started_at: string) => {
+      acting.answer = (what) => {
+        if (what.endsWith("/endpoints"))
+          return json(200, { endpoints: [endpoint({ id: "ep-other" }), endpoint({ started_at })] });
+        return what.startsWith("GET") ? json(200, { operations: [] }) : refusal(502);
+      };
+      watcher.use(self.metadata.uid, "ep-one");
+      await acting.cluster.clock.advance(30_000);
+    };
+    const step = { step: "restart", endpointID: "ep-one", value: "now" } as const;
+    await showing("2026-01-01T08:00:00Z");
+    await restartEndpoint(step, self, acting.hands);
+    expect(restartMarkOf(acting.compute())?.startedAt).toBe("2026-01-01T08:00:00Z");
+    await showing("2026-01-01T09:00:00Z");
+    expect(await restartEndpoint(step, acting.compute(), acting.hands)).toMatchObject({ restarted: "now" });
+    expect(acting.service.count("POST")).toBe(1);
+  });
+
+  test("for another value is not taken for done by the mark of one before it", async () => {
+    const { acting, seen } = standing({}, asked);
+    markedBefore(acting);
+    const other = { op: "add", path: "/metadata/annotations/compute-operator.dev~1restartedAt", value: "later" };
+    acting.write([other]);
+    const pair = ["suspend_compute", "start_compute"].map((action) =>
+      operation({ ...later, action, created_at: "2026-01-01T09:00:00Z" }),
+    );
+    acting.answer = (what) =>
+      what.startsWith("GET") ? json(200, { operations: pair }) : json(200, { endpoint: endpoint() });
+    await acting.pass(acting.compute(), seen());
+    expect(acting.service.count("POST")).toBe(1);
+  });
+
+  test("is not sent from a stale view: the mark is guarded by the version seen", async () => {
+    const { acting, self, seen } = standing({}, asked);
+    acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
+    acting.answer = () => json(200, { operations: [] });
+    await expect(acting.pass(self, seen())).rejects.toMatchObject({ status: 422 });
+    expect(acting.service.count("POST")).toBe(0);
   });
 });

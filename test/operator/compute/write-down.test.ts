@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { ClusterClient } from "../../../src/operator/cluster/client.ts";
+import type { ClusterTransport } from "../../../src/operator/cluster/transport.ts";
+import { release } from "../../../src/operator/compute/act/hands.ts";
+import { type WrittenDown, writeDown } from "../../../src/operator/compute/act/write-down.ts";
+import { createMarkOf } from "../../../src/operator/compute/observe/marks.ts";
+import { createMark } from "../../support/builders.ts";
+import { Acting } from "./acting.ts";
+
+type Link = Extract<WrittenDown, { step: "link" }>;
+
+const finalizer = "compute-operator.dev/endpoint";
+/** With annotations and finalizers a patch tests the version only where it is told to. */
+const whole = { annotations: { a: "b" }, finalizers: ["example.com/other"] };
+const link: Link = { step: "link", endpointID: "ep-one", proof: "marker", news: "created" };
+
+function mark(acting: Acting, more: { resent?: true } = {}): void {
+  const path = "/metadata/annotations/compute-operator.dev~1pending-create";
+  acting.write([{ op: "add", path, value: createMark({ uid: acting.compute().metadata.uid, ...more }) }]);
+}
+
+function write(acting: Acting, step: WrittenDown, compute = acting.compute()) {
+  return writeDown(step, compute, acting.hands.cluster);
+}
+
+describe("a link", () => {
+  test("sets finalizer and id, takes the mark away, and has the endpoint brought to the spec", async () => {
+    const acting = new Acting();
+    acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
+    mark(acting);
+    const { notes, verdict } = await write(acting, link);
+    expect(acting.compute().metadata.finalizers).toEqual(["example.com/other", finalizer]);
+    expect(acting.compute().status).toMatchObject({ observedGeneration: 1, appliedGeneration: -1 });
+    expect([acting.annotation("endpoint-id"), acting.annotation("pending-create")]).toEqual(["ep-one", undefined]);
+    expect(notes).toMatchObject([{ type: "Normal", reason: "Created" }]);
+    expect(verdict).toEqual({ kind: "unchanged" });
+  });
+
+  test("that is only put back leaves the status as it is, and is no news", async () => {
+    const acting = new Acting();
+    acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
+    expect((await write(acting, { ...link, news: "none" })).notes).toEqual([]);
+    expect(acting.compute().status.appliedGeneration).toBe(1);
+    expect(acting.effects).toEqual(["PATCH computes/shop"]);
+  });
+
+  test("keeps the mark that it is told to keep", async () => {
+    const acting = new Acting();
+    acting.stored({ metadata: whole });
+    mark(acting, { resent: true });
+    const keepsMark = createMarkOf(acting.compute());
+    await write(acting, { ...link, ...(keepsMark === undefined ? {} : { keepsMark }) });
+    expect(createMarkOf(acting.compute())).toMatchObject({ resent: true });
+  });
+
+  test.each<[string, Partial<Link>, object, object]>([
+    ["by its name", { proof: "marker" }, {}, {}],
+    ["by a create of this object", { proof: "created" }, {}, { created: true }],
+    ["by its id", { proof: "adopted", news: "adopted" }, { adopt: { endpointID: "ep-one" } }, {}],
+    ["as the primary", { proof: "adopted", news: "adopted" }, { adopt: { branchPrimary: true } }, { adopted: true }],
+    ["by its name, also where it adopts the primary", { proof: "marker" }, { adopt: { branchPrimary: true } }, {}],
+  ])("to an endpoint that is ours %s notes so where nothing else would tell", async (_, step, spec, noted) => {
+    const acting = new Acting();
+    const { metadata } = acting.stored({ metadata: whole, spec });
+    const { notes } = await write(acting, { ...link, ...step });
+    const note = `${metadata.uid}/ep-one`;
+    expect(acting.annotation("created-endpoint")).toBe("created" in noted ? note : undefined);
+    expect(acting.annotation("adopted-endpoint")).toBe("adopted" in noted ? note : undefined);
+    expect(notes[0]?.reason).toBe(step.news === "adopted" ? "Adopted" : "Created");
+  });
+
+  test.each(["none", "created"] as const)("from a stale view is refused (news: %s)", async (news) => {
+    const acting = new Acting();
+    const stale = acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
+    acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
+    await expect(write(acting, { ...link, news }, stale)).rejects.toMatchObject({ status: 422 });
+    expect(acting.annotation("endpoint-id")).toBeUndefined();
+    expect(acting.compute().status.appliedGeneration).toBe(1);
+  });
+});
+
+describe("a mark", () => {
+  const both = {
+    annotations: { "compute-operator.dev/pending-create": "one", "compute-operator.dev/pending-restart": "two" },
+  };
+
+  test.each(["pendingCreate", "pendingRestart"] as const)("of kind %s is taken away alone", async (kind) => {
+    const acting = new Acting();
+    acting.stored({ metadata: both });
+    await write(acting, { step: "unmark", mark: kind });
+    expect(acting.annotation("pending-create")).toBe(kind === "pendingCreate" ? undefined : "one");
+    expect(acting.annotation("pending-restart")).toBe(kind === "pendingRestart" ? undefined : "two");
+  });
+
+  test("is put back with the finalizer, and only where nobody wrote meanwhile", async () => {
+    const acting = new Acting();
+    const stale = acting.stored({ metadata: whole });
+    const known = { uid: stale.metadata.uid, since: "2026-01-01T00:00:00Z", branchID: "br-main", through: "here" };
+    acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
+    await expect(write(acting, { step: "remark", mark: known }, stale)).rejects.toMatchObject({ status: 422 });
+    await write(acting, { step: "remark", mark: known });
+    expect(createMarkOf(acting.compute())).toMatchObject(known);
+    expect(acting.compute().metadata.finalizers).toEqual(["example.com/other", finalizer]);
+  });
+});
+
+describe("a Compute that is let go", () => {
+  const step = { step: "release", event: "Released", message: "kept" } as const;
+  const guarded = { finalizers: ["example.com/other", finalizer] };
+
+  test("loses our finalizer alone, and says so", async () => {
+    const acting = new Acting();
+    const outcome = await release(step, acting.stored({ metadata: guarded }), acting.hands.cluster);
+    expect(acting.compute().metadata.finalizers).toEqual(["example.com/other"]);
+    expect(outcome).toMatchObject({ released: true, notes: [{ type: "Normal", reason: "Released", message: "kept" }] });
+  });
+
+  test("from a stale view is not: it may have come to need its endpoint deleted", async () => {
+    const acting = new Acting();
+    const stale = acting.stored({ metadata: guarded });
+    acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
+    await expect(release(step, stale, acting.hands.cluster)).rejects.toMatchObject({ status: 422 });
+    expect(acting.compute().metadata.finalizers).toContain(finalizer);
+  });
+
+  test("without our finalizer is not written to", async () => {
+    const acting = new Acting();
+    expect(await release(step, acting.stored(), acting.hands.cluster)).toMatchObject({ released: true });
+    expect(acting.effects).toEqual([]);
+  });
+});
+
+test("what is as it should be is not patched, and an answer that cannot be read is no Compute", async () => {
+  const acting = new Acting();
+  const self = acting.stored({ metadata: { annotations: { "compute-operator.dev/pending-create": "x" } } });
+  expect(await write(acting, { step: "unmark", mark: "pendingRestart" })).toMatchObject({ compute: self });
+  expect(acting.effects).toEqual([]);
+  const { clock, signal } = acting.hands;
+  const transport: ClusterTransport = {
+    request: () => Promise.resolve({ status: 200, body: { ...self, spec: {} } }),
+    watch: (what, options) => acting.cluster.transport().watch(what, options),
+  };
+  const odd = new ClusterClient(transport, { clock, signal, timeoutMs: 1000 });
+  await expect(writeDown({ step: "unmark", mark: "pendingCreate" }, self, odd)).rejects.toThrow(/cannot be read/);
+});
