@@ -13,6 +13,10 @@ export interface Mutant {
   what: string;
   /** Which of those that are alike in all of the above, from 1 on. */
   occurrence: number;
+  /** What it replaces, as offsets into the source, and what with. */
+  start: number;
+  end: number;
+  code: string;
 }
 
 export interface Instrumented {
@@ -27,14 +31,14 @@ export function instrument(file: string, source: string, firstId: number): Instr
   const alike = new Map<string, number>();
   const text = (node: Node) => source.slice(node.start, node.end);
 
-  function add(node: Node, within: string, what: string): string {
+  function add(node: Node, within: string, what: string, code: string, end = node.end): string {
     const original = text(node).replaceAll(/\s+/g, " ");
     const name = JSON.stringify([within, original, what]);
     const occurrence = (alike.get(name) ?? 0) + 1;
     alike.set(name, occurrence);
     const id = firstId + mutants.length;
     const line = source.slice(0, node.start).split("\n").length;
-    mutants.push({ id, file, line, within, original, what, occurrence });
+    mutants.push({ id, file, line, within, original, what, occurrence, start: node.start, end, code });
     return `__mutant(${id})`;
   }
 
@@ -59,7 +63,7 @@ export function instrument(file: string, source: string, firstId: number): Instr
     if (changes.length === 0) return body;
     const isStatement = node.type.endsWith("Statement");
     return changes.reduce((code, change) => {
-      const isOn = add(node, within, change.what);
+      const isOn = add(node, within, change.what, isStatement ? ";" : `(${change.code})`);
       return isStatement ? `{ if (!${isOn}) ${code} }` : `(${isOn} ? ${change.code} : ${code})`;
     }, body);
   }
@@ -67,14 +71,14 @@ export function instrument(file: string, source: string, firstId: number): Instr
   /** An element of a list or an object that may be missing. */
   function withElement({ node, parent, key }: Position, body: string, within: string): string {
     const missing = parent?.type === "ArrayExpression" ? "[]" : "{}";
+    const withComma = node.end + (/^\s*,/.exec(source.slice(node.end))?.[0].length ?? 0);
+    const leftOut = () => add(node, within, "left out", "", withComma);
     if (node.type === "SpreadElement" && (key === "elements" || key === "properties")) {
-      const isOn = add(node, within, "left out");
-      return `...(${isOn} ? ${missing} : ${body.slice(3)})`;
+      return `...(${leftOut()} ? ${missing} : ${body.slice(3)})`;
     }
-    if (parent?.type === "ArrayExpression") return `...(${add(node, within, "left out")} ? [] : [${body}])`;
+    if (parent?.type === "ArrayExpression") return `...(${leftOut()} ? [] : [${body}])`;
     const isPlain = node.type === "Property" && node.kind === "init" && node.method !== true;
-    if (parent?.type === "ObjectExpression" && isPlain)
-      return `...(${add(node, within, "left out")} ? {} : { ${body} })`;
+    if (parent?.type === "ObjectExpression" && isPlain) return `...(${leftOut()} ? {} : { ${body} })`;
     return body;
   }
 

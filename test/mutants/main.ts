@@ -14,6 +14,7 @@ import { Coverage, sourceFiles, testFiles } from "./plan.ts";
 import { Records, remembered } from "./records.ts";
 import { pageOf, summaryOf, survivorLine } from "./report.ts";
 import { measureAll, Trials, type Verdict } from "./trial.ts";
+import { refusedByTypes } from "./types.ts";
 
 const usage = `Usage: npm run mutants -- [flags]
 
@@ -45,8 +46,10 @@ const patienceMs = wholeNumber(usage, "--patience", values.patience, 1);
 const all: Mutant[] = [];
 const code: Record<string, string> = {};
 const hashes = new Map<string, string>();
+const sources = new Map<string, string>();
 for (const file of sourceFiles()) {
   const source = readFileSync(file, "utf8");
+  sources.set(file, source);
   hashes.set(file, createHash("sha256").update(source).digest("hex").slice(0, 16));
   const { text, mutants } = instrument(file, source, all.length + 1);
   const { code: plain, errors } = transformSync(file, text, { lang: "ts" });
@@ -98,7 +101,6 @@ async function tryAll(sourcesFile: string, coverage: Coverage): Promise<Map<Muta
       const verdict = await trials.try(mutant);
       verdicts.set(mutant, verdict);
       records.add(mutant, verdict);
-      if (verdict.outcome !== "caught") console.log(`${verdict.outcome}: ${survivorLine(mutant)}`);
       if (performance.now() - saidAt < 15_000) continue;
       saidAt = performance.now();
       const done = total - waiting.length;
@@ -107,6 +109,13 @@ async function tryAll(sourcesFile: string, coverage: Coverage): Promise<Map<Muta
     trials.end();
   };
   await Promise.all(Array.from({ length: workers }, work));
+  const left = [...verdicts].filter(([, { outcome }]) => outcome !== "caught").map(([mutant]) => mutant);
+  say(`asking the compiler about ${left.length} that no test caught`);
+  for (const mutant of refusedByTypes(left, sources)) {
+    const verdict = { outcome: "caught", by: "the compiler" } as const;
+    verdicts.set(mutant, verdict);
+    records.add(mutant, verdict);
+  }
   return verdicts;
 }
 
@@ -119,7 +128,7 @@ function conclude(verdicts: ReadonlyMap<Mutant, Verdict>): number {
   const open = [...verdicts.keys()].filter(
     (mutant) => !isCaught(mutant) && !accepted.some((entry) => accepts(entry, mutant)),
   );
-  for (const mutant of open) console.log(`open: ${survivorLine(mutant)}`);
+  for (const mutant of open) console.log(`${verdicts.get(mutant)?.outcome}: ${survivorLine(mutant)}`);
   console.log(summaryOf(verdicts, open.length));
   if (isFull) writeFileSync("docs/mutants.md", pageOf(verdicts, accepted, open, commitNow()));
   return open.length === 0 ? 0 : 1;

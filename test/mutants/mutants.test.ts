@@ -7,6 +7,7 @@ import { accepts, readAccepted, staleOf } from "./accepted.ts";
 import { instrument, type Mutant } from "./instrument.ts";
 import { sourceFiles } from "./plan.ts";
 import { summaryOf } from "./report.ts";
+import { mutated } from "./types.ts";
 
 /** The mutants of a piece of code, as `CHANGE: ORIGINAL`. */
 function mutantsOf(code: string): string[] {
@@ -80,8 +81,30 @@ it("every source that is mutated still parses with all its mutants", () => {
   }
 });
 
+it.each([
+  ["f({ a: 1, b: 2 });", "a: 1", "left out", "f({  b: 2 });"],
+  ["f({ a, ...b });", "...b", "left out", "f({ a,  });"],
+  ["f([a, b]);", "a", "left out", "f([ b]);"],
+  ["if (a) throw b;", "throw b;", "left out", "if (a) ;"],
+  ["const f = (a: number) => a + 1;", "a + 1", "return undefined", "const f = (a: number) => (undefined);"],
+])("the compiler is shown %s without a switch: %s: %s", (code, original, what, result) => {
+  const { mutants } = instrument("src/a.ts", code, 1);
+  const found = mutants.filter((mutant) => mutant.original === original && mutant.what === what);
+  expect(found.map((mutant) => mutated(code, mutant))).toEqual([result]);
+});
+
 describe("an accepted survivor", () => {
-  const mutant: Mutant = { id: 1, file: "a", line: 9, within: "F", original: "x()", what: "left out", occurrence: 2 };
+  const place = { start: 0, end: 0, code: "" };
+  const mutant: Mutant = {
+    id: 1,
+    file: "a",
+    line: 9,
+    within: "F",
+    original: "x()",
+    what: "left out",
+    occurrence: 2,
+    ...place,
+  };
   const entry = { file: "a", within: "F", original: "x()", what: ["left out"], because: "it changes nothing" };
 
   it("is found wherever its line is, and one of several alike by its number", () => {

@@ -62,7 +62,9 @@ export async function remembered(
   const read = existsSync(place) ? z.array(Kept).safeParse(JSON.parse(readFileSync(place, "utf8"))).data : undefined;
   const known = new Map<string, MeasuredFile>();
   for (const { of: state, measured: each } of read ?? []) known.set(`${state} ${each.file}`, each);
-  const common = hashOf(globSync("{src,test}/**/*.ts", { exclude: ["**/*.test.ts"] }));
+  // Not those that only decide what becomes of what is measured.
+  const exclude = ["**/*.test.ts", "test/mutants/{accepted,main,process,records,report,trial,types}.ts"];
+  const common = hashOf(globSync("{src,test}/**/*.ts", { exclude }));
   const of = (file: string) => `${common} ${existsSync(file) ? hashOf([file]) : ""}`;
   const missing = files.filter((file) => !known.has(`${of(file)} ${file}`));
   const fresh = missing.length === 0 ? [] : await measure(missing);
