@@ -84,7 +84,8 @@ describe("an endpoint of ours that is too many", () => {
   });
 
   test("is deleted without asking whether the CRD goes, as long as its Compute stays", async () => {
-    const uninstalling = () => Promise.reject(new Error("asked"));
+    const asked = () => Promise.reject(new Error("asked"));
+    const uninstalling = { now: asked, lately: asked };
     const { acting, send } = deleting({ uninstalling }, { leaving: false });
     await send("surplus", "ep-two");
     expect(acting.service.count("DELETE")).toBe(1);
