@@ -36,14 +36,12 @@ export function paused(compute: Compute, { closedForMs }: RequestReservation): O
 export const pauseMessage = "the service asked for a pause, and nothing is sent until it is over";
 
 function messageOf(wait: Wait, write: Write): string {
-  switch (wait) {
-    case "brake": {
-      const what = write.step === "delete" ? `Endpoint ${write.endpointID}` : "The endpoint";
-      return `${what} is to be deleted; more are being deleted than --max-deletes-per-minute allows, so it waits its turn.`;
-    }
-    case "turn":
-      return "Sent as soon as the other changes of the project that are under way are done.";
-    case "budget":
-      return "Sent as soon as spec.requestBudget of the ServiceConnection has room: other requests of the same key come first.";
+  if (wait === "budget") {
+    return "Sent as soon as spec.requestBudget of the ServiceConnection has room: other requests of the same key come first.";
   }
+  // The same for whichever it waits: a deletion may wait for one after the other.
+  if (write.step === "delete") {
+    return `Endpoint ${write.endpointID} is to be deleted and waits its turn: no more are deleted than --max-deletes-per-minute allows, and of a project one at a time.`;
+  }
+  return "Sent as soon as the other changes of the project that are under way are done.";
 }
