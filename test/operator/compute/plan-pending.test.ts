@@ -104,6 +104,12 @@ describe("where the service shows no names, a create whose outcome is not known"
     });
   });
 
+  test("of a primary whose endpoint was recorded and lost links no other primary that appears", () => {
+    const self = compute({ linked: "ep-lost", annotations: { pendingCreate: createMark({ resent: true }) } });
+    const step = plan(view({ compute: self, endpoints: [there("ep-strangers")], list, memory: longAgo }));
+    expect(step).not.toMatchObject({ step: "link" });
+  });
+
   test("of a primary keeps its mark while another may yet arrive: until then the endpoint is not moved away", () => {
     const mark = { uid: uidOf("a"), branchID: "br-main" };
     const step = plan(view({ compute: primary, endpoints: [there("ep-new")], list, memory: seen(1000) }));

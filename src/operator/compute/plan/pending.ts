@@ -80,6 +80,9 @@ function showsPlaceOf(mark: CreateMark, compute: Compute, { through }: List): bo
  * the Compute is deleted. While it stands, the service refuses whatever may yet arrive.
  */
 function outcomeOfPrimary(view: View, list: List, mark: CreateMark, candidates: readonly Endpoint[]): Step | "absent" {
+  // An endpoint that is recorded settled the create. A primary that appears after the loss of that one is another's.
+  const recorded = recordedID(view.compute);
+  if (recorded !== undefined && recorded !== mark.replaces) return outcomeByLists(view, list, mark);
   const appeared = candidates.filter(({ branch_id }) => branch_id === branchOf(mark, view.compute));
   const [only] = appeared;
   if (only === undefined) return outcomeByLists(view, list, mark);
