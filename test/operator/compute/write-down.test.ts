@@ -14,9 +14,9 @@ const finalizer = "compute-operator.dev/endpoint";
 const whole = { annotations: { a: "b" }, finalizers: ["example.com/other"] };
 const link: Link = { step: "link", endpointID: "ep-one", proof: "marker", news: "created" };
 
-function mark(acting: Acting, more: { resent?: true } = {}): void {
+function mark(acting: Acting): void {
   const path = "/metadata/annotations/compute-operator.dev~1pending-create";
-  acting.write([{ op: "add", path, value: createMark({ uid: acting.compute().metadata.uid, ...more }) }]);
+  acting.write([{ op: "add", path, value: createMark({ uid: acting.compute().metadata.uid }) }]);
 }
 
 function write(acting: Acting, step: WrittenDown, compute = acting.compute()) {
@@ -44,12 +44,17 @@ describe("a link", () => {
     expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
-  test("keeps the mark that it is told to keep", async () => {
+  test("keeps the mark that it is told to keep, also where kubectl replace dropped it", async () => {
     const acting = new Acting();
-    acting.stored({ metadata: whole });
-    mark(acting, { resent: true });
-    const keepsMark = createMarkOf(acting.compute());
-    await write(acting, { ...link, ...(keepsMark === undefined ? {} : { keepsMark }) });
+    const { uid } = acting.stored({ metadata: whole }).metadata;
+    const keepsMark = {
+      uid,
+      since: "2026-01-01T00:00:00Z",
+      branchID: "br-main",
+      through: "here",
+      resent: true,
+    } as const;
+    await write(acting, { ...link, keepsMark });
     expect(createMarkOf(acting.compute())).toMatchObject({ resent: true });
   });
 
