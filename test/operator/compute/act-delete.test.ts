@@ -60,7 +60,7 @@ describe("a deletion", () => {
   test("beyond what the brake lets out waits, and tells it once", async () => {
     const { acting, self, seen } = leaving({}, holding);
     const first = await acting.pass(self, seen);
-    expect(first).toMatchObject({ verdict: { reason: "Deleting" }, notes: [{ type: "Warning" }], lookInMs: 10_000 });
+    expect(first).toMatchObject({ verdict: { reason: "Deleting" }, notes: [{ type: "Warning" }], isWoken: true });
     const message = first.verdict.kind === "shown" ? first.verdict.message : "";
     const conditions = [
       { type: "Ready", status: "False", reason: "Deleting", message, lastTransitionTime: "2026-01-01T00:00:00Z" },
