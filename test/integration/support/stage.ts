@@ -55,7 +55,7 @@ export class Stage implements AsyncDisposable {
       selects: () => true,
       workers: 32,
       allowedBaseURLs: [`http://*.${this.#hosts}/api/v2`],
-      createSettleMs: 8000,
+      createSettleMs: 15_000,
       maxDeletesPerMinute: 1000,
       budgetShare: 1,
       drainMs: 5000,
