@@ -5,6 +5,7 @@ import { HttpTransport } from "../../src/operator/cluster/http-transport.ts";
 import { loadKubeConfig } from "../../src/operator/cluster/kubeconfig.ts";
 import { goodKey } from "../e2e/manifests.ts";
 import { Cluster, type Raw } from "../integration/support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
 import { realClock } from "../support/real-clock.ts";
 import type { Installation } from "./installation.ts";
 
@@ -73,6 +74,7 @@ export async function restore({ cluster: { kubeconfig }, counter, service }: Ins
   const transport = new HttpTransport({ connection: connected, clock: realClock, userAgent: "restore" });
   const cluster = new Cluster(transport);
   try {
+    await nameDatabase(service.baseURL);
     await cluster.createNamespace(namespace);
     const text = readFileSync(`${directory}/objects.json`, "utf8").replaceAll(formerURL, counter.baseURL);
     const made = new Map<string, { uid: string; generation: number }>();
@@ -114,6 +116,22 @@ function countedFrom(offset: number, value: unknown): unknown {
     return [key, counts ? inner + offset : countedFrom(offset, inner)];
   });
   return Object.fromEntries(entries);
+}
+
+/** What the connection Secret of the Compute `created` names. The service does one such thing after another. */
+async function nameDatabase(baseURL: string): Promise<void> {
+  const branch = `${baseURL}/projects/${project}/branches/br-one`;
+  await accepted(`${branch}/roles`, { role: { name: "app" } });
+  await accepted(`${branch}/databases`, { database: { name: "shop", owner_name: "app" } });
+}
+
+async function accepted(url: string, body: object): Promise<void> {
+  const headers = { authorization: `Bearer ${goodKey}` };
+  await eventually(`${url} to be accepted`, async () => {
+    const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`POST ${url} is answered ${answer.status}: ${await answer.text()}`);
+    return true;
+  });
 }
 
 async function rename(baseURL: string, id: string, name: string): Promise<void> {
