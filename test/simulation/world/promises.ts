@@ -92,7 +92,7 @@ export class Promises {
 
   /** A Compute changed, by whomever. */
   computeChanged(before: KubeObject | undefined, after: KubeObject | undefined, process: string | undefined): void {
-    if (process !== undefined && after !== undefined) this.#checkAdoption(before, after, process);
+    if (process !== undefined && after !== undefined) this.#checkAdoption(before, after);
     if (after !== undefined) {
       this.#restarts.computeChanged(before, after);
       this.disabled.computeChanged(before, after, process !== undefined);
@@ -200,7 +200,7 @@ export class Promises {
   }
 
   /** An operator links a Compute only to what carries its mark, what it is told to adopt, and what it was linked to. */
-  #checkAdoption(before: KubeObject | undefined, after: KubeObject, process: string): void {
+  #checkAdoption(before: KubeObject | undefined, after: KubeObject): void {
     const { uid, name } = after.metadata;
     const id = annotationOf(after, "endpoint-id");
     if (id === undefined || id === (before && annotationOf(before, "endpoint-id"))) return;
@@ -208,7 +208,7 @@ export class Promises {
     if (endpoint === undefined) return;
     this.#noteUnproved(before, after, endpoint);
     if (this.register.hasClaimed(id, uid)) return;
-    const takenForOwn = before !== undefined && this.#isTakenForOwn(before, endpoint, process);
+    const takenForOwn = before !== undefined && this.#isTakenForOwn(before, endpoint);
     if (takenForOwn || isOurs(after, endpoint) || this.register.wasToldToAdopt(uid)) return;
     this.report("adoption", `${name} was linked to ${id}, which it was never told to adopt`);
   }
@@ -224,16 +224,16 @@ export class Promises {
   }
 
   /** Whether no name tells that an endpoint was made for another Compute, and nobody knows any more, or knows yet. */
-  #isTakenForOwn(compute: KubeObject, { id, branchId, type, name = "" }: StoredEndpoint, process: string): boolean {
+  #isTakenForOwn(compute: KubeObject, { id, branchId, type, name = "" }: StoredEndpoint): boolean {
     const maker = this.register.get(uidOfMarker(name) ?? "");
     const taker = markerOf(compute.metadata.uid);
-    if (this.#namesShown || maker === undefined || name === taker) return false;
-    // Nor does a process know what was before the Compute came to its shard.
-    const entered = this.register.get(compute.metadata.uid)?.relabelled?.at ?? 0;
-    const forgotten = maker.until < Math.max(this.#knowsSince.get(process) ?? 0, entered);
-    if (linkedID(maker.compute) === id && !forgotten) return false;
     const mark = createMarkOf(compute);
     const fits = mark?.branchID === branchId && type === "read_write" && specOf(compute)["type"] === type;
+    // Until some answer has shown a name, a primary without one may be what the create made.
+    if (this.#namesShown) return fits && this.#services.endpoints().every((one) => one.name === undefined);
+    if (maker === undefined || name === taker) return false;
+    // What a Compute that is gone had was let go, and is remembered by nobody.
+    if (linkedID(maker.compute) === id && maker.until === Number.POSITIVE_INFINITY) return false;
     if (fits) this.#services.swap(id, taker, name);
     else if (adopts(compute, { id, branchId, type })) this.#services.rename(id, taker);
     return fits;
