@@ -7,7 +7,8 @@ import type { Scenario } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
 import { useStage } from "./support/use-stage.ts";
 
-const stage = useStage();
+// Longer than a busy machine takes to delete a Compute whose create is pending.
+const stage = useStage({ createSettleMs: 30_000 });
 
 const endpoints = `/projects/${project}/endpoints`;
 const create = `POST ${endpoints}`;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll } from "vitest";
-import { Stage } from "./stage.ts";
+import { Stage, type StageOptions } from "./stage.ts";
 
 /** One stage for all tests of a file: begun before the first, and ended after the last. */
-export function useStage(): () => Stage {
+export function useStage(options: StageOptions = {}): () => Stage {
   let stage: Stage | undefined;
   beforeAll(() => {
-    stage = new Stage();
+    stage = new Stage(options);
   });
   afterAll(() => stage?.[Symbol.asyncDispose]());
   return () => {
