@@ -71,8 +71,13 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
  */
 function showsPlaceOf(mark: CreateMark, compute: Compute, { through }: List): boolean {
   if (mark.through === through) return true;
-  const linked = recordedID(compute);
-  return linked !== undefined && linked !== mark.replaces && compute.status.observedThrough === through;
+  return isRecordedSince(mark, compute) && compute.status.observedThrough === through;
+}
+
+/** Whether an endpoint is recorded in the Compute that is not the one which the create replaces. */
+function isRecordedSince(mark: CreateMark, compute: Compute): boolean {
+  const recorded = recordedID(compute);
+  return recorded !== undefined && recorded !== mark.replaces;
 }
 
 /**
@@ -81,8 +86,7 @@ function showsPlaceOf(mark: CreateMark, compute: Compute, { through }: List): bo
  */
 function outcomeOfPrimary(view: View, list: List, mark: CreateMark, candidates: readonly Endpoint[]): Step | "absent" {
   // An endpoint that is recorded settled the create. A primary that appears after the loss of that one is another's.
-  const recorded = recordedID(view.compute);
-  if (recorded !== undefined && recorded !== mark.replaces) return outcomeByLists(view, list, mark);
+  if (isRecordedSince(mark, view.compute)) return outcomeByLists(view, list, mark);
   const appeared = candidates.filter(({ branch_id }) => branch_id === branchOf(mark, view.compute));
   const [only] = appeared;
   if (only === undefined) return outcomeByLists(view, list, mark);
