@@ -41,6 +41,11 @@ export interface Memory {
     at: number;
     tries: number;
   };
+  /**
+   * Since when a PATCH that disables the endpoint is unanswered: its reply was given up then, or this process first saw
+   * that another's was.
+   */
+  unansweredDisableSince?: number;
   /** The generation that the service was brought to, and the drift told since: a wiped status says neither. */
   applied?: { generation: number; drift: readonly Difference[] };
   /** When drift was corrected, to notice a tug-of-war. */

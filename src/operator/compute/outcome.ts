@@ -29,6 +29,8 @@ export interface Outcome {
   applied?: number;
   /** A write disabled the endpoint (true), or did not, or ended that (false). */
   disabledByUs?: boolean;
+  /** How many writes that disable the endpoint may still take effect, where this reconcile found out. */
+  unansweredDisables?: number;
   /** The value of `restartedAt` that was carried out. */
   restarted?: string;
   drift?: readonly Difference[];

@@ -206,7 +206,11 @@ export class ComputeReconciler {
       }
       case "settled":
         delete memory.held;
-        return shown(compute, step.reason, step.message, { drift: step.drift, ...lookOf(step) });
+        return shown(compute, step.reason, step.message, {
+          drift: step.drift,
+          ...(step.disablesOver === true ? { unansweredDisables: 0 } : {}),
+          ...lookOf(step),
+        });
       case "release":
       case "link":
       case "unmark":

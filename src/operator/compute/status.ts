@@ -16,7 +16,7 @@ import { annotation, freshLookAsked, generationOf, lossConfirmed, unhandledConse
 import type { Outcome } from "./outcome.ts";
 import { type Reason, reasons } from "./reasons.ts";
 import { conditionsOf } from "./status/conditions.ts";
-import { isDisabledByUs } from "./status/disabled.ts";
+import { disablingAfter } from "./status/disabled.ts";
 import { isUnmade, stateSeen, stateUnseen } from "./status/state.ts";
 
 /** How often at most `lastActive` alone is written, in milliseconds. */
@@ -78,6 +78,7 @@ const nothingShown = {
   computeUnits: undefined,
   disabled: undefined,
   disabledByUs: undefined,
+  unansweredDisables: undefined,
   lastActive: undefined,
   createdAt: undefined,
   size: undefined,
@@ -114,7 +115,7 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     branchID: endpoint.branch_id,
     computeUnits: range,
     disabled: endpoint.disabled,
-    disabledByUs: isDisabledByUs(endpoint, outcome, seen.made) ? true : undefined,
+    ...disablingAfter(endpoint, outcome, seen.made),
     lastActive: endpoint.last_active,
     createdAt: endpoint.created_at,
     size: size === undefined ? undefined : sizeInWords(size),

@@ -46,6 +46,8 @@ export type Step =
       message: string;
       drift: readonly Difference[];
       lookInMs?: number;
+      /** No write that disables the endpoint can take effect any more. */
+      disablesOver?: true;
     };
 
 /** The steps that send a write to the service. */

@@ -97,6 +97,12 @@ export const computeStatus = z.object({
     .describe(
       "true after this operator disabled the compute, until it is seen enabled: a spec that leaves disabled out then enables it.",
     ),
+  unansweredDisables: z
+    .int()
+    .optional()
+    .describe(
+      "How many changes that disable the compute got no answer and may still take effect; 2 stands for more. disabledByUs stays true until none can.",
+    ),
   lastActive: z
     .string()
     .optional()

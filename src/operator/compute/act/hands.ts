@@ -39,15 +39,22 @@ export async function patched(
   return answer.value;
 }
 
-/** Notes, before a write that disables the endpoint is sent, that this operator disabled it. */
+/**
+ * Notes, before a write that disables the endpoint is sent, that this operator disabled it; `unansweredDisables` counts
+ * this write in.
+ */
 export function noteDisabling(
   { disabled }: { disabled?: boolean | undefined },
   compute: Compute,
   { cluster }: Pick<Hands, "cluster">,
+  unansweredDisables = compute.status.unansweredDisables,
 ): Promise<Compute> {
   const { status } = compute;
-  if (disabled !== true || status.disabledByUs === true) return Promise.resolve(compute);
-  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus({ ...status, disabledByUs: true });
+  const isNoted = status.disabledByUs === true && status.unansweredDisables === unansweredDisables;
+  if (disabled !== true || isNoted) return Promise.resolve(compute);
+  const count = unansweredDisables === undefined ? {} : { unansweredDisables };
+  const noted = { ...status, disabledByUs: true, ...count };
+  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus(noted);
   return patched(cluster, patch, compute, { subresource: "status" });
 }
 

@@ -55,10 +55,11 @@ async function link(step: Extract<Step, { step: "link" }>, before: Compute, clus
  * disabled the endpoint before is not true of one that it did not make.
  */
 function toBeBrought(compute: Compute, news: "adopted" | "created", cluster: ClusterClient): Promise<Compute> {
-  const { disabledByUs, ...rest } = compute.status;
+  const { disabledByUs, unansweredDisables, ...rest } = compute.status;
   // What a person names while a create is pending may be what that made.
   const ours = news === "created" || createMarkOf(compute) !== undefined;
-  const status = ours && disabledByUs !== undefined ? { ...rest, disabledByUs } : rest;
+  const count = unansweredDisables === undefined ? {} : { unansweredDisables };
+  const status = ours && disabledByUs !== undefined ? { ...rest, disabledByUs, ...count } : rest;
   if (status.appliedGeneration === -1 && sameJSON(status, compute.status)) return Promise.resolve(compute);
   const patch = guardedPatch(compute, { resourceVersion: true }).setStatus({ ...status, appliedGeneration: -1 });
   return patched(cluster, patch, compute, { subresource: "status" });

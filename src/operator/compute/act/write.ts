@@ -24,13 +24,14 @@ export async function patchEndpoint(
 ): Promise<Outcome> {
   const { watcher, client, memory, clock, signal } = hands;
   const { endpointID, attributes } = step;
-  const compute = await noteDisabling(attributes, before, hands);
+  const unanswered = before.status.unansweredDisables ?? 0;
+  const compute = await noteDisabling(attributes, before, hands, Math.min(2, unanswered + 1));
   const { projectID } = compute.spec;
   const answer = await client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
   memory.listsCountAfter = watcher.wrote(endpointID);
   if (answer.kind !== "ok") {
-    const refused = attributes.disabled === true && answer.kind === "refused" ? { disabledByUs: false } : {};
-    return { ...holdBack(step, answer, changing(compute, step), compute, hands), ...refused };
+    const disables = attributes.disabled === true ? afterFailedDisable(answer, unanswered, hands) : {};
+    return { ...holdBack(step, answer, changing(compute, step), compute, hands), ...disables };
   }
   delete memory.held;
   const generation = generationOf(compute);
@@ -46,15 +47,37 @@ export async function patchEndpoint(
     ...(endpoint === undefined ? {} : { endpoint }),
     operations,
     applied: generation,
-    ...disabledBy(attributes, endpoint),
+    ...disabledBy(attributes, endpoint, unanswered),
     notes: [patchNote(step)],
   });
 }
 
 /** Enabling counts once the endpoint is seen enabled, or at once where the service never shows that. */
-function disabledBy({ disabled }: Attributes, endpoint: Endpoint | undefined): Pick<Outcome, "disabledByUs"> {
-  if (disabled === true) return { disabledByUs: true };
-  return disabled === false && endpoint !== undefined && endpoint.disabled === undefined ? { disabledByUs: false } : {};
+function disabledBy(
+  { disabled }: Attributes,
+  endpoint: Endpoint | undefined,
+  unanswered: number,
+): Pick<Outcome, "disabledByUs" | "unansweredDisables"> {
+  // An earlier one is no longer told from this one by an endpoint that is seen disabled.
+  if (disabled === true) return { disabledByUs: true, unansweredDisables: unanswered === 0 ? 0 : 2 };
+  if (disabled === undefined) return {};
+  // To be enabled, it was seen disabled: the only unanswered one had taken effect.
+  const arrived = unanswered === 1 ? { unansweredDisables: 0 } : {};
+  return endpoint !== undefined && endpoint.disabled === undefined ? { disabledByUs: false, ...arrived } : arrived;
+}
+
+/** What is known of a PATCH that disables and was not accepted; `unanswered`: how many were before it. */
+function afterFailedDisable(
+  { kind }: Failure,
+  unanswered: number,
+  { memory, clock }: Hands,
+): Pick<Outcome, "disabledByUs" | "unansweredDisables"> {
+  if (kind === "ambiguous") {
+    memory.unansweredDisableSince = clock.monotonic();
+    return {};
+  }
+  const refused = kind === "refused" && unanswered === 0 ? { disabledByUs: false } : {};
+  return { ...refused, unansweredDisables: unanswered };
 }
 
 function patchNote({ corrects, endpointID, fields, attributes }: Extract<Step, { step: "patch" }>): Note {

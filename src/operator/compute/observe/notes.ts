@@ -17,6 +17,8 @@ export function takeNote(memory: Memory, compute: Compute, list: List, now: numb
     if (list.endpoints.byID(id) === undefined) memory.answeredDeletes.delete(id);
   }
   noteMissing(memory, list);
+  if ((compute.status.unansweredDisables ?? 0) === 0) delete memory.unansweredDisableSince;
+  else memory.unansweredDisableSince ??= now;
   noteCreate(memory, compute, list, now);
   notePatched(memory, compute, list);
 }

@@ -21,23 +21,37 @@ export function settle(view: View, list: List): Step {
       message: `Operation ${failed.action} (${failed.id}) of endpoint ${endpoint.id} ended as ${failed.status} after ${failures} failed attempts${failed.error === undefined ? "" : `: ${failed.error}`}. Restart the compute or change its spec to try again, or ask the service's support.`,
     };
   }
-  // Nothing but the time tells that a mark has done its work, or that a surplus endpoint is to be deleted once more.
+  // Nothing but the time tells that a mark has done its work, or that a surplus endpoint is to be deleted once more, or
+  // that no write that disables can take effect any more.
   const surplus = list.links.surplus.map(({ id }) => deleteDueInMs(view, id));
-  const times = [mayArriveForMs(view, proof), ...surplus].filter((ms) => ms > 0);
+  const disableInMs = disableMayArriveForMs(view, list);
+  const times = [mayArriveForMs(view, proof), ...surplus, disableInMs].filter((ms) => ms > 0);
   const look = times.length > 0 ? { lookInMs: Math.min(...times) } : {};
+  const over = disableInMs === 0 && compute.status.unansweredDisables !== undefined;
+  const disables = over ? { disablesOver: true as const } : {};
   const { differences, unreadable } = compare(wantedSpec(compute), endpoint);
   const drift = differences.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
   if (drift.length > 0) {
     const what = drift.map(({ field, ours, theirs }) => `${field}: theirs ${theirs}, ours ${ours}`).join("; ");
     const message = `The service differs from the spec (${what}). driftPolicy is Report, so it is left: change the spec, or set driftPolicy to Correct.`;
-    return { step: "settled", reason: "Drifted", message, drift, ...look };
+    return { step: "settled", reason: "Drifted", message, drift, ...look, ...disables };
   }
   if (unreadable.length > 0) {
     const which = unreadable.map(({ field }) => field).join(", ");
     const message = `The service shows ${which} in a form that cannot be read, so whether it is as declared is not known. Take it out of the spec, or ask the service's support about endpoint ${endpoint.id}.`;
     return { step: "wait", reason: "ServiceUnavailable", message, ...look };
   }
-  return { step: "settled", ...restingState(endpoint), drift: [], ...look };
+  return { step: "settled", ...restingState(endpoint), drift: [], ...look, ...disables };
+}
+
+/**
+ * For how many milliseconds a PATCH that disables the endpoint, and got no answer, may still take effect unseen; 0: the
+ * list was begun after that.
+ */
+function disableMayArriveForMs({ compute, memory, now, createSettleMs }: View, { startedAt }: List): number {
+  if ((compute.status.unansweredDisables ?? 0) === 0) return 0;
+  const overAt = (memory.unansweredDisableSince ?? now) + createSettleMs;
+  return startedAt >= overAt ? 0 : Math.max(1, overAt - now);
 }
 
 /** What a settled endpoint does. Suspending and waking by the service itself is no news. */
