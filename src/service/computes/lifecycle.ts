@@ -1,3 +1,4 @@
+import { refuseProtected } from "../domain/protection.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { World } from "../world.ts";
@@ -32,6 +33,8 @@ export function restartEndpoint(world: World, endpoint: StoredEndpoint, at: numb
  * running operations do.
  */
 export function deleteEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
+  const branch = world.store.branches.get(endpoint.projectId, endpoint.branchId);
+  if (branch) refuseProtected(branch, "a compute of a protected branch cannot be deleted");
   if (world.store.operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0) {
     throw refusals.projectBusy();
   }

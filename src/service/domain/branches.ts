@@ -7,6 +7,7 @@ import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
 import { checkPast } from "./history.ts";
+import { refuseProtected } from "./protection.ts";
 import type { ChangedBranch, NewBranchBody } from "./requests.ts";
 
 /** Creates a branch of another one, with its roles and databases, and with the computes asked for. */
@@ -85,9 +86,7 @@ export function makeDefault(world: World, branch: Branch, at: number): Branch {
 /** Deletes a branch with its computes. */
 export function deleteBranch(world: World, project: Project, branch: Branch, at: number): void {
   if (branch.isDefault) throw refusals.unprocessable("the default branch of a project cannot be deleted");
-  if (branch.isProtected) {
-    throw refusals.unprocessable("a protected branch cannot be deleted: set protected to false before");
-  }
+  refuseProtected(branch, "a protected branch cannot be deleted");
   if (world.store.branches.childrenOf(branch).length > 0) {
     throw refusals.unprocessable("a branch that has child branches cannot be deleted");
   }

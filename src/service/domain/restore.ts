@@ -9,6 +9,7 @@ import type { World } from "../world.ts";
 import { refuseTaken, stored } from "./branches.ts";
 import { insertBranch } from "./creation.ts";
 import { checkPast } from "./history.ts";
+import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 
 /**
@@ -24,6 +25,7 @@ export function restoreBranch(
   at: number,
 ): { branch: Branch; operations: StoredOperation[] } {
   const { branches, operations } = world.store;
+  refuseProtected(branch, "a protected branch cannot be restored");
   const { source_branch_id, source_lsn, source_timestamp, preserve_under_name } = wanted;
   const source = branches.get(project.id, source_branch_id);
   if (!source) throw refusals.notFound("source branch");

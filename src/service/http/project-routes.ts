@@ -3,6 +3,7 @@ import { Id } from "../../api/ids.ts";
 import { projectsPerPage } from "../../api/project.ts";
 import { type Caller, rightIn, visibleOwners } from "../accounts/caller.ts";
 import { changeProject, createProject } from "../domain/projects.ts";
+import { refuseProtected } from "../domain/protection.ts";
 import { ProjectCreateBody, ProjectPatchBody } from "../domain/requests.ts";
 import { connectionUri, connectionViews } from "../projects/roles.ts";
 import { projectListView, projectView } from "../projects/view.ts";
@@ -106,6 +107,9 @@ export function projectRoutes(): Route[] {
         answers: { 200: ProjectOnly },
       },
       ({ world, project, at }) => {
+        for (const branch of world.store.branches.list(project.id)) {
+          refuseProtected(branch, "a project with a protected branch cannot be deleted");
+        }
         if (world.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
         const body = { project: projectView(world, project, at) };
         world.store.keys.revokeScopedTo(project.id, at);

@@ -1,6 +1,7 @@
 import { timestamp } from "../clock.ts";
 import { proxyHost } from "../computes/hosts.ts";
 import { usageOf, usageOfBranch } from "../computes/meter.ts";
+import { restrictedActions } from "../domain/protection.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
@@ -91,6 +92,7 @@ export function branchView(world: World, branch: Branch, at: number) {
     default: branch.isDefault,
     primary: branch.isDefault,
     protected: branch.isProtected,
+    ...(branch.isProtected && { restricted_actions: restrictedActions }),
     cpu_used_sec: usage.computeSeconds,
     active_time_seconds: usage.activeSeconds,
     compute_time_seconds: usage.computeSeconds,

@@ -98,6 +98,26 @@ describe("changing a branch", () => {
     expect(shop.ana(`DELETE ${base}/${preview}`).status).toBe(200);
   });
 
+  it.each([
+    ["the deletion of its compute", `DELETE /projects/${project}/endpoints/${primary}`, undefined],
+    ["the deletion of its project", `DELETE /projects/${project}`, undefined],
+    ["its restoration", `POST ${base}/${main}/restore`, { source_branch_id: preview, preserve_under_name: "before" }],
+  ])("that protects it refuses %s, until it is taken back", (_, line, body) => {
+    shop.ana(`PATCH ${base}/${main}`, { branch: { protected: true } });
+    expect(branch(main)["restricted_actions"]).toEqual([
+      { name: "restore", reason: "branch is protected" },
+      { name: "delete-rw-endpoint", reason: "branch is protected" },
+    ]);
+    expect(messageOf(shop.ana(line, body))).toEqual([
+      422,
+      expect.stringMatching(/protected branch cannot be \w+: set protected to false first$/),
+    ]);
+    expect(shop.get(primary).id).toBe(primary);
+    shop.ana(`PATCH ${base}/${main}`, { branch: { protected: false } });
+    expect(branch(main)).not.toHaveProperty("restricted_actions");
+    expect(shop.ana(line, body).status).toBe(200);
+  });
+
   it("makes it the default one, of which there is exactly one", () => {
     const answer = shop.ana(`POST ${base}/${preview}/set_as_default`);
     expect(branchIn(answer)).toMatchObject({ default: true, primary: true });
