@@ -64,7 +64,7 @@ export class Service {
     this.world = { ...shared, backend: new ModelBackend(shared), catalog: new ModelCatalog(shared) };
     this.routes = apiRoutes(rest);
     this.#api = new Router([...this.routes, ...unservedRoutes(rest)]);
-    this.#local = new Router(localRoutes());
+    this.#local = new Router(localRoutes);
     this.#limiter = limiterOf(this.world.options);
     this.#faults = new FaultPlan(random);
     this.#console = new Console(this.world, (act) => this.change(act));

@@ -7,163 +7,156 @@ import { regions } from "../domain/regions.ts";
 import { refusals } from "../refusal.ts";
 import { type Account, type Organization, plans } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
-import { anyKeyRoute, organizationRoute, personalRoute, type Route } from "./route.ts";
+import { anyKeyRoute, noInput, organizationRoute, personalRoute, type Route } from "./route.ts";
 import { Auth, Empty } from "./shapes.ts";
-
-/** The calls that tell who is who. */
-export function accountRoutes(): Route[] {
-  return [
-    anyKeyRoute(
-      {
-        method: "GET",
-        path: "/auth",
-        operationId: "getAuthDetails",
-        summary: "Whom the key speaks for.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: Auth },
-      },
-      ({ caller: { scope } }) => ({
-        status: 200,
-        body:
-          scope.kind === "personal"
-            ? { account_id: scope.accountId, auth_method: "api_key_user" }
-            : { account_id: scope.organizationId, auth_method: "api_key_org" },
-      }),
-    ),
-    personalRoute(
-      {
-        method: "GET",
-        path: "/users/me",
-        operationId: "getCurrentUserInfo",
-        summary: "The account of the key.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: z.looseObject({ id: z.string(), email: z.string(), plan: z.enum(plans).or(z.string()) }) },
-      },
-      ({ world, accountId, at }) => {
-        const account = world.store.accounts.get(accountId);
-        if (!account) throw refusals.notFound("user");
-        return {
-          status: 200,
-          body: {
-            id: account.id,
-            email: account.email,
-            login: account.email,
-            name: account.name,
-            last_name: "",
-            image: "",
-            plan: account.plan,
-            auth_accounts: [],
-            billing_account: billingAccount(account, at),
-            active_seconds_limit: 0,
-            projects_limit: 0,
-            branches_limit: 0,
-            max_autoscaling_limit: account.plan === "free" ? largestFreeSize : 0,
-          },
-        };
-      },
-    ),
-    anyKeyRoute(
-      {
-        method: "GET",
-        path: "/users/me/organizations",
-        operationId: "getCurrentUserOrganizations",
-        summary: "The organizations that the key reaches.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: z.looseObject({ organizations: z.array(z.looseObject({ id: z.string() })) }) },
-      },
-      ({ world, caller: { scope } }) => {
-        const { accounts } = world.store;
-        const organizations =
-          scope.kind === "personal"
-            ? accounts.organizationsOf(scope.accountId)
-            : [accounts.organization(scope.organizationId)].filter((found) => found !== undefined);
-        return { status: 200, body: { organizations: organizations.map(organizationView) } };
-      },
-    ),
-    anyKeyRoute(
-      {
-        method: "GET",
-        path: "/regions",
-        operationId: "getActiveRegions",
-        summary: "The regions that projects can be in.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: z.looseObject({ regions: z.array(z.looseObject({ region_id: z.string() })) }) },
-      },
-      () => ({ status: 200, body: { regions } }),
-    ),
-    organizationRoute(
-      { right: "member", personalKey: false },
-      {
-        method: "GET",
-        path: "/organizations/{org_id}",
-        operationId: "getOrganization",
-        summary: "One organization.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: z.looseObject({ id: z.string(), name: z.string(), plan: z.string() }) },
-      },
-      ({ organization }) => ({ status: 200, body: organizationView(organization) }),
-    ),
-    organizationRoute(
-      { right: "admin", personalKey: true },
-      {
-        method: "POST",
-        path: "/organizations/{org_id}/projects/transfer",
-        operationId: "transferProjectsFromOrgToOrg",
-        summary: "Moves projects to another organization; keys scoped to them end.",
-        body: transfer,
-        query: nothing,
-        answers: { 200: Empty },
-      },
-      ({ world, organization, caller, body, at }) => {
-        const { store } = world;
-        const destination = store.accounts.organization(body.destination_org_id);
-        if (!destination || !rightIn(store, caller, { kind: "organization", id: destination.id })) {
-          throw refusals.notFound("destination organization");
-        }
-        for (const id of body.project_ids) {
-          const owner = store.projects.get(id)?.owner;
-          if (owner?.kind !== "organization" || owner.id !== organization.id) throw refusals.notFound(`project ${id}`);
-          moveProject(world, id, { kind: "organization", id: destination.id }, at);
-        }
-        return { status: 200, body: {} };
-      },
-    ),
-    personalRoute(
-      {
-        method: "POST",
-        path: "/users/me/projects/transfer",
-        operationId: "transferProjectsFromUserToOrg",
-        summary: "Moves projects of the account to an organization of which it is a member.",
-        body: transfer,
-        query: nothing,
-        answers: { 200: Empty },
-      },
-      ({ world, accountId, body, at }) => {
-        const destination = world.store.accounts.organization(body.destination_org_id);
-        if (!destination || !world.store.accounts.member(destination.id, accountId)) {
-          throw refusals.notFound("destination organization");
-        }
-        for (const id of body.project_ids) {
-          const owner = world.store.projects.get(id)?.owner;
-          if (owner?.kind !== "account" || owner.id !== accountId) throw refusals.notFound(`project ${id}`);
-          moveProject(world, id, { kind: "organization", id: destination.id }, at);
-        }
-        return { status: 200, body: {} };
-      },
-    ),
-  ];
-}
 
 /** Where projects are moved to, and which. */
 const transfer = z.strictObject({
   destination_org_id: z.string().min(1).max(60),
   project_ids: z.array(z.string().min(1).max(60)).min(1).max(400),
 });
+
+/** The calls that tell who is who. */
+export const accountRoutes: readonly Route[] = [
+  anyKeyRoute(
+    {
+      method: "GET",
+      path: "/auth",
+      operationId: "getAuthDetails",
+      summary: "Whom the key speaks for.",
+      ...noInput,
+      answers: { 200: Auth },
+    },
+    ({ caller: { scope } }) => ({
+      status: 200,
+      body:
+        scope.kind === "personal"
+          ? { account_id: scope.accountId, auth_method: "api_key_user" }
+          : { account_id: scope.organizationId, auth_method: "api_key_org" },
+    }),
+  ),
+  personalRoute(
+    {
+      method: "GET",
+      path: "/users/me",
+      operationId: "getCurrentUserInfo",
+      summary: "The account of the key.",
+      ...noInput,
+      answers: { 200: z.looseObject({ id: z.string(), email: z.string(), plan: z.enum(plans).or(z.string()) }) },
+    },
+    ({ world, accountId, at }) => {
+      const account = world.store.accounts.get(accountId);
+      if (!account) throw refusals.notFound("user");
+      return {
+        status: 200,
+        body: {
+          id: account.id,
+          email: account.email,
+          login: account.email,
+          name: account.name,
+          last_name: "",
+          image: "",
+          plan: account.plan,
+          auth_accounts: [],
+          billing_account: billingAccount(account, at),
+          active_seconds_limit: 0,
+          projects_limit: 0,
+          branches_limit: 0,
+          max_autoscaling_limit: account.plan === "free" ? largestFreeSize : 0,
+        },
+      };
+    },
+  ),
+  anyKeyRoute(
+    {
+      method: "GET",
+      path: "/users/me/organizations",
+      operationId: "getCurrentUserOrganizations",
+      summary: "The organizations that the key reaches.",
+      ...noInput,
+      answers: { 200: z.looseObject({ organizations: z.array(z.looseObject({ id: z.string() })) }) },
+    },
+    ({ world, caller: { scope } }) => {
+      const { accounts } = world.store;
+      const organizations =
+        scope.kind === "personal"
+          ? accounts.organizationsOf(scope.accountId)
+          : [accounts.organization(scope.organizationId)].filter((found) => found !== undefined);
+      return { status: 200, body: { organizations: organizations.map(organizationView) } };
+    },
+  ),
+  anyKeyRoute(
+    {
+      method: "GET",
+      path: "/regions",
+      operationId: "getActiveRegions",
+      summary: "The regions that projects can be in.",
+      ...noInput,
+      answers: { 200: z.looseObject({ regions: z.array(z.looseObject({ region_id: z.string() })) }) },
+    },
+    () => ({ status: 200, body: { regions } }),
+  ),
+  organizationRoute(
+    { right: "member", personalKey: false },
+    {
+      method: "GET",
+      path: "/organizations/{org_id}",
+      operationId: "getOrganization",
+      summary: "One organization.",
+      ...noInput,
+      answers: { 200: z.looseObject({ id: z.string(), name: z.string(), plan: z.string() }) },
+    },
+    ({ organization }) => ({ status: 200, body: organizationView(organization) }),
+  ),
+  organizationRoute(
+    { right: "admin", personalKey: true },
+    {
+      method: "POST",
+      path: "/organizations/{org_id}/projects/transfer",
+      operationId: "transferProjectsFromOrgToOrg",
+      summary: "Moves projects to another organization; keys scoped to them end.",
+      body: transfer,
+      query: nothing,
+      answers: { 200: Empty },
+    },
+    ({ world, organization, caller, body, at }) => {
+      const { store } = world;
+      const destination = store.accounts.organization(body.destination_org_id);
+      if (!destination || !rightIn(store, caller, { kind: "organization", id: destination.id })) {
+        throw refusals.notFound("destination organization");
+      }
+      for (const id of body.project_ids) {
+        const owner = store.projects.get(id)?.owner;
+        if (owner?.kind !== "organization" || owner.id !== organization.id) throw refusals.notFound(`project ${id}`);
+        moveProject(world, id, { kind: "organization", id: destination.id }, at);
+      }
+      return { status: 200, body: {} };
+    },
+  ),
+  personalRoute(
+    {
+      method: "POST",
+      path: "/users/me/projects/transfer",
+      operationId: "transferProjectsFromUserToOrg",
+      summary: "Moves projects of the account to an organization of which it is a member.",
+      body: transfer,
+      query: nothing,
+      answers: { 200: Empty },
+    },
+    ({ world, accountId, body, at }) => {
+      const destination = world.store.accounts.organization(body.destination_org_id);
+      if (!destination || !world.store.accounts.member(destination.id, accountId)) {
+        throw refusals.notFound("destination organization");
+      }
+      for (const id of body.project_ids) {
+        const owner = world.store.projects.get(id)?.owner;
+        if (owner?.kind !== "account" || owner.id !== accountId) throw refusals.notFound(`project ${id}`);
+        moveProject(world, id, { kind: "organization", id: destination.id }, at);
+      }
+      return { status: 200, body: {} };
+    },
+  ),
+];
 
 /** Nobody pays here: an account's plan is all that there is of its billing. */
 function billingAccount({ name, email, plan }: Account, at: number) {

@@ -10,167 +10,147 @@ import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
+import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
-import { branchOf } from "./place.ts";
-import { type Handled, projectRoute, type Route } from "./route.ts";
+import { type Handled, noInput, projectRoute, type Route } from "./route.ts";
 import { BranchAndOperations, BranchOnly, BranchPage, Cursor, wholeNumber } from "./shapes.ts";
 
 const branches = "/projects/{project_id}/branches";
 
 /** The calls on branches. */
-export function branchRoutes(): Route[] {
-  return [
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: branches,
-        operationId: "listProjectBranches",
-        summary: "The branches of a project.",
-        body: nothing,
-        query: z.object({
-          search: z.string().max(256).optional(),
-          sort_by: z.enum(["name", "created_at", "updated_at"]).default("updated_at"),
-          sort_order: z.enum(["asc", "desc"]).default("desc"),
-          cursor: Cursor.optional(),
-          limit: wholeNumber(1, 10_000, 10_000),
-        }),
-        answers: { 200: BranchPage },
-      },
-      ({ world, project, query, at }) => {
-        const { search, cursor = 0, limit, sort_by, sort_order } = query;
-        const found = matching(world, project, search).toSorted(orders[sort_by]);
-        if (sort_order === "desc") found.reverse();
-        const page = found.slice(cursor, cursor + limit);
-        const next = cursor + page.length;
-        return {
-          status: 200,
-          body: {
-            branches: page.map((branch) => branchView(world, branch, at)),
-            annotations: Object.fromEntries(page.map((branch) => [branch.id, annotationView(branch)])),
-            pagination: { ...(next < found.length && { next: String(next) }), sort_by, sort_order },
-          },
-        };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: `${branches}/count`,
-        operationId: "countProjectBranches",
-        summary: "How many branches a project has.",
-        body: nothing,
-        query: z.object({ search: z.string().max(256).optional() }),
-        answers: { 200: z.looseObject({ count: z.int() }) },
-      },
-      ({ world, project, query }) => ({ status: 200, body: { count: matching(world, project, query.search).length } }),
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "POST",
-        path: branches,
-        operationId: "createProjectBranch",
-        summary: "Creates a branch, with the computes asked for.",
-        body: BranchCreateBody.default({}),
-        query: nothing,
-        answers: { 201: BranchAndOperations },
-      },
-      ({ world, project, body, at }) => {
-        const created = createBranch(world, project, body, at);
-        const connections = connectionViews(world, project, created.branch, created.endpoints);
-        return { status: 201, body: { ...createdAnswer(world, project, created, at), ...connections } };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: `${branches}/{branch_id}`,
-        operationId: "getProjectBranch",
-        summary: "One branch.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: BranchOnly },
-      },
-      (request) => {
-        const branch = branchOf(request);
-        const { world, at } = request;
-        return { status: 200, body: { branch: branchView(world, branch, at), annotation: annotationView(branch) } };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "PATCH",
-        path: `${branches}/{branch_id}`,
-        operationId: "updateProjectBranch",
-        summary: "Renames a branch, protects it, or says when it expires.",
-        body: BranchPatchBody,
-        query: nothing,
-        answers: { 200: BranchAndOperations },
-      },
-      (request) => {
-        const { world, project, body, at } = request;
-        return answer(world, changeBranch(world, project, branchOf(request), body.branch, at), [], at);
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "DELETE",
-        path: `${branches}/{branch_id}`,
-        operationId: "deleteProjectBranch",
-        summary:
-          "Deletes a branch with its computes; never the default branch, a protected one, nor one with children.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: BranchAndOperations },
-      },
-      (request) => {
-        const { world, project, at } = request;
-        const branch = branchOf(request);
-        const reply = answer(world, branch, [], at);
-        deleteBranch(world, project, branch, at);
-        return reply;
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "POST",
-        path: `${branches}/{branch_id}/set_as_default`,
-        operationId: "setDefaultProjectBranch",
-        summary: "Makes a branch the default one of its project.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: BranchAndOperations },
-      },
-      (request) => {
-        const { world, at } = request;
-        return answer(world, makeDefault(world, branchOf(request), at), [], at);
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "POST",
-        path: `${branches}/{branch_id}/restore`,
-        operationId: "restoreProjectBranch",
-        summary: "Gives a branch the state of another one, or an earlier one of its own.",
-        body: BranchRestoreBody,
-        query: nothing,
-        answers: { 200: BranchAndOperations },
-      },
-      (request) => {
-        const { world, project, body, at } = request;
-        const { branch, operations } = restoreBranch(world, project, branchOf(request), body, at);
-        return answer(world, branch, operations, at);
-      },
-    ),
-  ];
-}
+export const branchRoutes: readonly Route[] = [
+  projectRoute(
+    "member",
+    {
+      method: "GET",
+      path: branches,
+      operationId: "listProjectBranches",
+      summary: "The branches of a project.",
+      body: nothing,
+      query: z.object({
+        search: z.string().max(256).optional(),
+        sort_by: z.enum(["name", "created_at", "updated_at"]).default("updated_at"),
+        sort_order: z.enum(["asc", "desc"]).default("desc"),
+        cursor: Cursor.optional(),
+        limit: wholeNumber(1, 10_000, 10_000),
+      }),
+      answers: { 200: BranchPage },
+    },
+    ({ world, project, query, at }) => {
+      const { search, cursor = 0, limit, sort_by, sort_order } = query;
+      const found = matching(world, project, search).toSorted(orders[sort_by]);
+      if (sort_order === "desc") found.reverse();
+      const page = found.slice(cursor, cursor + limit);
+      const next = cursor + page.length;
+      return {
+        status: 200,
+        body: {
+          branches: page.map((branch) => branchView(world, branch, at)),
+          annotations: Object.fromEntries(page.map((branch) => [branch.id, annotationView(branch)])),
+          pagination: { ...(next < found.length && { next: String(next) }), sort_by, sort_order },
+        },
+      };
+    },
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "GET",
+      path: `${branches}/count`,
+      operationId: "countProjectBranches",
+      summary: "How many branches a project has.",
+      body: nothing,
+      query: z.object({ search: z.string().max(256).optional() }),
+      answers: { 200: z.looseObject({ count: z.int() }) },
+    },
+    ({ world, project, query }) => ({ status: 200, body: { count: matching(world, project, query.search).length } }),
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "POST",
+      path: branches,
+      operationId: "createProjectBranch",
+      summary: "Creates a branch, with the computes asked for.",
+      body: BranchCreateBody.default({}),
+      query: nothing,
+      answers: { 201: BranchAndOperations },
+    },
+    ({ world, project, body, at }) => {
+      const created = createBranch(world, project, body, at);
+      const connections = connectionViews(world, project, created.branch, created.endpoints);
+      return { status: 201, body: { ...createdAnswer(world, project, created, at), ...connections } };
+    },
+  ),
+  branchRoute(
+    {
+      method: "GET",
+      path: branchPath,
+      operationId: "getProjectBranch",
+      summary: "One branch.",
+      ...noInput,
+      answers: { 200: BranchOnly },
+    },
+    ({ world, branch, at }) => ({
+      status: 200,
+      body: { branch: branchView(world, branch, at), annotation: annotationView(branch) },
+    }),
+  ),
+  branchRoute(
+    {
+      method: "PATCH",
+      path: branchPath,
+      operationId: "updateProjectBranch",
+      summary: "Renames a branch, protects it, or says when it expires.",
+      body: BranchPatchBody,
+      query: nothing,
+      answers: { 200: BranchAndOperations },
+    },
+    ({ world, project, branch, body, at }) =>
+      answer(world, changeBranch(world, project, branch, body.branch, at), [], at),
+  ),
+  branchRoute(
+    {
+      method: "DELETE",
+      path: branchPath,
+      operationId: "deleteProjectBranch",
+      summary: "Deletes a branch with its computes; never the default branch, a protected one, nor one with children.",
+      ...noInput,
+      answers: { 200: BranchAndOperations },
+    },
+    ({ world, project, branch, at }) => {
+      const reply = answer(world, branch, [], at);
+      deleteBranch(world, project, branch, at);
+      return reply;
+    },
+  ),
+  branchRoute(
+    {
+      method: "POST",
+      path: `${branchPath}/set_as_default`,
+      operationId: "setDefaultProjectBranch",
+      summary: "Makes a branch the default one of its project.",
+      ...noInput,
+      answers: { 200: BranchAndOperations },
+    },
+    ({ world, branch, at }) => answer(world, makeDefault(world, branch, at), [], at),
+  ),
+  branchRoute(
+    {
+      method: "POST",
+      path: `${branchPath}/restore`,
+      operationId: "restoreProjectBranch",
+      summary: "Gives a branch the state of another one, or an earlier one of its own.",
+      body: BranchRestoreBody,
+      query: nothing,
+      answers: { 200: BranchAndOperations },
+    },
+    ({ world, project, branch, body, at }) => {
+      const restored = restoreBranch(world, project, branch, body, at);
+      return answer(world, restored.branch, restored.operations, at);
+    },
+  ),
+];
 
 const orders = {
   name: (one: Branch, other: Branch) => one.name.localeCompare(other.name) || one.seq - other.seq,

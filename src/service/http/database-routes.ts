@@ -1,120 +1,115 @@
 import { z } from "zod";
 import { operationView } from "../computes/view.ts";
 import { DatabaseCreateBody, DatabasePatchBody } from "../domain/requests.ts";
-import {
-  changeDatabase,
-  createDatabase,
-  type DatabaseChange,
-  deleteDatabase,
-  type Place,
-} from "../domain/roles-and-databases.ts";
+import { changeDatabase, createDatabase, type DatabaseChange, deleteDatabase } from "../domain/roles-and-databases.ts";
 import { databaseView } from "../projects/roles.ts";
 import { refusals } from "../refusal.ts";
+import type { Branch } from "../store/branches.ts";
 import type { BranchDatabase } from "../store/catalog.ts";
+import type { World } from "../world.ts";
+import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
-import { type BranchRequest, placeOf } from "./place.ts";
-import { type Handled, param, projectRoute, type Route } from "./route.ts";
+import { type Handled, noInput, param, type Route } from "./route.ts";
 import { DatabaseAndOperations, DatabaseOnly } from "./shapes.ts";
 
-const databases = "/projects/{project_id}/branches/{branch_id}/databases";
+const databases = `${branchPath}/databases`;
+const database = `${databases}/{database_name}`;
 
 /** The calls on the databases of a branch. */
-export function databaseRoutes(): Route[] {
-  return [
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: databases,
-        operationId: "listProjectBranchDatabases",
-        summary: "The databases of a branch.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: z.looseObject({ databases: z.array(DatabaseOnly.shape.database) }) },
-      },
-      (request) => {
-        const { world, branch } = placeOf(request);
-        return { status: 200, body: { databases: world.catalog.databases(branch.id).map(databaseView) } };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "POST",
-        path: databases,
-        operationId: "createProjectBranchDatabase",
-        summary: "Creates a database.",
-        body: DatabaseCreateBody,
-        query: nothing,
-        answers: { 201: DatabaseAndOperations },
-      },
-      (request) => {
-        const place = placeOf(request);
-        const { name, owner_name: ownerName } = request.body.database;
-        return answer(place, createDatabase(place, { name, ownerName }), 201);
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: `${databases}/{database_name}`,
-        operationId: "getProjectBranchDatabase",
-        summary: "One database.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: DatabaseOnly },
-      },
-      (request) => ({ status: 200, body: { database: databaseView(databaseOf(placeOf(request), request)) } }),
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "PATCH",
-        path: `${databases}/{database_name}`,
-        operationId: "updateProjectBranchDatabase",
-        summary: "Renames a database, or gives it another owner.",
-        body: DatabasePatchBody,
-        query: nothing,
-        answers: { 200: DatabaseAndOperations },
-      },
-      (request) => {
-        const place = placeOf(request);
-        const { name, owner_name: ownerName } = request.body.database;
-        return answer(place, changeDatabase(place, databaseOf(place, request), { name, ownerName }), 200);
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "DELETE",
-        path: `${databases}/{database_name}`,
-        operationId: "deleteProjectBranchDatabase",
-        summary: "Deletes a database; 204 where there is none.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: DatabaseAndOperations, 204: undefined },
-      },
-      (request) => {
-        const place = placeOf(request);
-        const database = place.world.catalog.database(place.branch.id, param(request, "database_name"));
-        return database ? answer(place, deleteDatabase(place, database), 200) : { status: 204 };
-      },
-    ),
-  ];
+export const databaseRoutes: readonly Route[] = [
+  branchRoute(
+    {
+      method: "GET",
+      path: databases,
+      operationId: "listProjectBranchDatabases",
+      summary: "The databases of a branch.",
+      ...noInput,
+      answers: { 200: z.looseObject({ databases: z.array(DatabaseOnly.shape.database) }) },
+    },
+    ({ world, branch }) => ({
+      status: 200,
+      body: { databases: world.catalog.databases(branch.id).map(databaseView) },
+    }),
+  ),
+  branchRoute(
+    {
+      method: "POST",
+      path: databases,
+      operationId: "createProjectBranchDatabase",
+      summary: "Creates a database.",
+      body: DatabaseCreateBody,
+      query: nothing,
+      answers: { 201: DatabaseAndOperations },
+    },
+    (request) => {
+      const { name, owner_name: ownerName } = request.body.database;
+      return answer(request.world, createDatabase(request, { name, ownerName }), 201);
+    },
+  ),
+  branchRoute(
+    {
+      method: "GET",
+      path: database,
+      operationId: "getProjectBranchDatabase",
+      summary: "One database.",
+      ...noInput,
+      answers: { 200: DatabaseOnly },
+    },
+    (request) => ({ status: 200, body: { database: databaseView(databaseOf(request)) } }),
+  ),
+  branchRoute(
+    {
+      method: "PATCH",
+      path: database,
+      operationId: "updateProjectBranchDatabase",
+      summary: "Renames a database, or gives it another owner.",
+      body: DatabasePatchBody,
+      query: nothing,
+      answers: { 200: DatabaseAndOperations },
+    },
+    (request) => {
+      const { name, owner_name: ownerName } = request.body.database;
+      return answer(request.world, changeDatabase(request, databaseOf(request), { name, ownerName }), 200);
+    },
+  ),
+  branchRoute(
+    {
+      method: "DELETE",
+      path: database,
+      operationId: "deleteProjectBranchDatabase",
+      summary: "Deletes a database; 204 where there is none.",
+      ...noInput,
+      answers: { 200: DatabaseAndOperations, 204: undefined },
+    },
+    (request) => {
+      const found = find(request);
+      return found ? answer(request.world, deleteDatabase(request, found), 200) : { status: 204 };
+    },
+  ),
+];
+
+/** A call whose path names a database. */
+interface OnDatabase {
+  world: World;
+  branch: Branch;
+  params: Readonly<Record<string, string>>;
 }
 
-function databaseOf({ world, branch }: Place, request: BranchRequest): BranchDatabase {
-  const database = world.catalog.database(branch.id, param(request, "database_name"));
-  if (!database) throw refusals.notFound("database");
-  return database;
+function find(request: OnDatabase): BranchDatabase | undefined {
+  return request.world.catalog.database(request.branch.id, param(request, "database_name"));
 }
 
-function answer({ world }: Place, { database, operations }: DatabaseChange, status: number): Handled {
+function databaseOf(request: OnDatabase): BranchDatabase {
+  const found = find(request);
+  if (!found) throw refusals.notFound("database");
+  return found;
+}
+
+function answer(world: World, { database: changed, operations }: DatabaseChange, status: number): Handled {
   return {
     status,
     body: {
-      database: databaseView(database),
+      database: databaseView(changed),
       operations: operations.map((operation) => operationView(world, operation)),
     },
   };

@@ -7,123 +7,113 @@ import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import type { World } from "../world.ts";
+import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
-import { type Handled, param, projectRoute, type Route } from "./route.ts";
+import { type Handled, noInput, param, projectRoute, type Route } from "./route.ts";
 import { EndpointAndOperations, EndpointList, EndpointOnly } from "./shapes.ts";
 
 /** The calls on computes, which the API calls endpoints. */
-export function endpointRoutes(): Route[] {
-  return [
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: "/projects/{project_id}/endpoints",
-        operationId: "listProjectEndpoints",
-        summary: "All computes of a project.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: EndpointList },
-        specified: true,
-      },
-      ({ world, project }) => ({
-        status: 200,
-        json: world.store.endpointList(project.id, () =>
-          listOf(world, project, world.store.endpoints.list(project.id)),
-        ),
-      }),
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "POST",
-        path: "/projects/{project_id}/endpoints",
-        operationId: "createProjectEndpoint",
-        summary: "Creates a compute on a branch and starts it.",
-        body: EndpointCreateBody,
-        query: nothing,
-        answers: { 201: EndpointAndOperations },
-        specified: true,
-      },
-      ({ world, project, body, at }) =>
-        changedAnswer(world, project, createEndpoint(world, project, body.endpoint, at), 201),
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: "/projects/{project_id}/branches/{branch_id}/endpoints",
-        operationId: "listProjectBranchEndpoints",
-        summary: "All computes of a branch.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: EndpointList },
-      },
-      (request) => {
-        const { world, project } = request;
-        const branch = world.store.branches.get(project.id, param(request, "branch_id"));
-        if (!branch) throw refusals.notFound("branch");
-        return { status: 200, json: listOf(world, project, world.store.endpoints.ofBranch(branch.id)) };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: "/projects/{project_id}/endpoints/{endpoint_id}",
-        operationId: "getProjectEndpoint",
-        summary: "One compute.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: EndpointOnly },
-      },
-      (request) => {
-        const { world, project } = request;
-        return { status: 200, body: { endpoint: endpointView(world, endpointOf(request), project.regionId) } };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "PATCH",
-        path: "/projects/{project_id}/endpoints/{endpoint_id}",
-        operationId: "updateProjectEndpoint",
-        summary: "Changes a compute; another branch_id moves it.",
-        body: EndpointPatchBody,
-        query: nothing,
-        answers: { 200: EndpointAndOperations },
-        specified: true,
-      },
-      (request) => {
-        const { world, project, body, at } = request;
-        const changed = changeEndpoint(world, project, endpointOf(request), body.endpoint, at);
-        return changedAnswer(world, project, changed, 200);
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "DELETE",
-        path: "/projects/{project_id}/endpoints/{endpoint_id}",
-        operationId: "deleteProjectEndpoint",
-        summary: "Deletes a compute; 204 where there is none.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: EndpointAndOperations, 204: undefined },
-        specified: true,
-      },
-      (request) => {
-        const { world, project, at } = request;
-        const endpoint = world.store.endpoints.get(project.id, param(request, "endpoint_id"));
-        if (!endpoint) return { status: 204 };
-        return changedAnswer(world, project, deleteEndpoint(world, endpoint, at), 200);
-      },
-    ),
-    lifecycleRoute("start", "startProjectEndpoint", "Starts an idle compute.", startEndpoint),
-    lifecycleRoute("suspend", "suspendProjectEndpoint", "Suspends a running compute.", suspendEndpoint),
-    lifecycleRoute("restart", "restartProjectEndpoint", "Restarts a compute.", restartEndpoint),
-  ];
-}
+export const endpointRoutes: readonly Route[] = [
+  projectRoute(
+    "member",
+    {
+      method: "GET",
+      path: "/projects/{project_id}/endpoints",
+      operationId: "listProjectEndpoints",
+      summary: "All computes of a project.",
+      ...noInput,
+      answers: { 200: EndpointList },
+      specified: true,
+    },
+    ({ world, project }) => ({
+      status: 200,
+      json: world.store.endpointList(project.id, () => listOf(world, project, world.store.endpoints.list(project.id))),
+    }),
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "POST",
+      path: "/projects/{project_id}/endpoints",
+      operationId: "createProjectEndpoint",
+      summary: "Creates a compute on a branch and starts it.",
+      body: EndpointCreateBody,
+      query: nothing,
+      answers: { 201: EndpointAndOperations },
+      specified: true,
+    },
+    ({ world, project, body, at }) =>
+      changedAnswer(world, project, createEndpoint(world, project, body.endpoint, at), 201),
+  ),
+  branchRoute(
+    {
+      method: "GET",
+      path: `${branchPath}/endpoints`,
+      operationId: "listProjectBranchEndpoints",
+      summary: "All computes of a branch.",
+      ...noInput,
+      answers: { 200: EndpointList },
+    },
+    ({ world, project, branch }) => ({
+      status: 200,
+      json: listOf(world, project, world.store.endpoints.ofBranch(branch.id)),
+    }),
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "GET",
+      path: "/projects/{project_id}/endpoints/{endpoint_id}",
+      operationId: "getProjectEndpoint",
+      summary: "One compute.",
+      ...noInput,
+      answers: { 200: EndpointOnly },
+    },
+    (request) => {
+      const { world, project } = request;
+      return { status: 200, body: { endpoint: endpointView(world, endpointOf(request), project.regionId) } };
+    },
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "PATCH",
+      path: "/projects/{project_id}/endpoints/{endpoint_id}",
+      operationId: "updateProjectEndpoint",
+      summary: "Changes a compute; another branch_id moves it.",
+      body: EndpointPatchBody,
+      query: nothing,
+      answers: { 200: EndpointAndOperations },
+      specified: true,
+    },
+    (request) => {
+      const { world, project, body, at } = request;
+      const changed = changeEndpoint(world, project, endpointOf(request), body.endpoint, at);
+      return changedAnswer(world, project, changed, 200);
+    },
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "DELETE",
+      path: "/projects/{project_id}/endpoints/{endpoint_id}",
+      operationId: "deleteProjectEndpoint",
+      summary: "Deletes a compute; 204 where there is none.",
+      ...noInput,
+      answers: { 200: EndpointAndOperations, 204: undefined },
+      specified: true,
+    },
+    (request) => {
+      const { world, project, at } = request;
+      const endpoint = world.store.endpoints.get(project.id, param(request, "endpoint_id"));
+      if (!endpoint) return { status: 204 };
+      return changedAnswer(world, project, deleteEndpoint(world, endpoint, at), 200);
+    },
+  ),
+  lifecycleRoute("start", "startProjectEndpoint", "Starts an idle compute.", startEndpoint),
+  lifecycleRoute("suspend", "suspendProjectEndpoint", "Suspends a running compute.", suspendEndpoint),
+  lifecycleRoute("restart", "restartProjectEndpoint", "Restarts a compute.", restartEndpoint),
+];
 
 function lifecycleRoute(
   verb: "start" | "suspend" | "restart",
@@ -138,8 +128,7 @@ function lifecycleRoute(
       path: `/projects/{project_id}/endpoints/{endpoint_id}/${verb}`,
       operationId,
       summary,
-      body: nothing,
-      query: nothing,
+      ...noInput,
       answers: { 200: EndpointAndOperations },
       specified: verb === "restart",
     },

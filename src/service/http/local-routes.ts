@@ -3,16 +3,11 @@ import { moveProject, putMember, removeMember } from "../accounts/moves.ts";
 import { connect } from "../computes/connect.ts";
 import { ownerNamed } from "../projects/owner.ts";
 import { nothing } from "./check.ts";
-import { openRoute, param, type Route } from "./route.ts";
+import { noInput, openRoute, param, type Route } from "./route.ts";
 import { Empty, truth } from "./shapes.ts";
 
 /** What is not part of the API: playing a client of a compute, and administration. Beside `/api/v2`, without keys. */
-export function localRoutes(): readonly Route[] {
-  return routes;
-}
-
-/** Made once for all services of a process. */
-const routes: readonly Route[] = [
+export const localRoutes: readonly Route[] = [
   openRoute(
     {
       method: "POST",
@@ -59,8 +54,7 @@ const routes: readonly Route[] = [
       path: "/_admin/organizations/{org_id}/members/{account_id}",
       operationId: "removeMember",
       summary: "Takes an account out of an organization.",
-      body: nothing,
-      query: nothing,
+      ...noInput,
       answers: { 204: undefined },
     },
     (request) => {

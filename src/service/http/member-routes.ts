@@ -6,7 +6,7 @@ import { refusals } from "../refusal.ts";
 import type { Member } from "../store/accounts.ts";
 import type { World } from "../world.ts";
 import { nothing } from "./check.ts";
-import { organizationRoute, param, type Route } from "./route.ts";
+import { noInput, organizationRoute, param, type Route } from "./route.ts";
 import { Cursor, Empty, wholeNumber } from "./shapes.ts";
 
 const MemberShape = z.looseObject({
@@ -18,108 +18,103 @@ const MemberShape = z.looseObject({
 });
 
 /** The calls on the members of an organization. */
-export function memberRoutes(): Route[] {
-  return [
-    organizationRoute(
-      { right: "member", personalKey: false },
-      {
-        method: "GET",
-        path: "/organizations/{org_id}/members",
-        operationId: "getOrganizationMembers",
-        summary: "The members of an organization.",
-        body: nothing,
-        query: z.object({
-          sort_by: z.enum(["email", "role", "joined_at"]).default("joined_at"),
-          sort_order: z.enum(["asc", "desc"]).default("desc"),
-          cursor: Cursor.optional(),
-          limit: wholeNumber(1, 500, 500),
-        }),
-        answers: { 200: z.looseObject({ members: z.array(z.looseObject({ member: MemberShape })) }) },
-      },
-      ({ world, organization, query: { sort_by, sort_order, cursor = 0, limit } }) => {
-        const sign = sort_order === "asc" ? 1 : -1;
-        const all = world.store.accounts
-          .members(organization.id)
-          .map((member) => ({
-            member: memberView(world, member),
-            user: { email: world.store.accounts.get(member.accountId)?.email ?? "" },
-          }))
-          .toSorted((one, other) => sign * sortKey(one, sort_by).localeCompare(sortKey(other, sort_by)));
-        const members = all.slice(cursor, cursor + limit);
-        const next = cursor + members.length;
-        const pagination = { ...(next < all.length && { next: String(next) }), sort_by, sort_order };
-        return { status: 200, body: { members, pagination } };
-      },
-    ),
-    organizationRoute(
-      { right: "member", personalKey: false },
-      {
-        method: "GET",
-        path: "/organizations/{org_id}/members/{member_id}",
-        operationId: "getOrganizationMember",
-        summary: "One member of an organization.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: MemberShape },
-      },
-      (request) => {
-        const { world, organization } = request;
-        return {
-          status: 200,
-          body: memberView(world, memberOf(world, organization.id, param(request, "member_id"))),
-        };
-      },
-    ),
-    organizationRoute(
-      { right: "member", personalKey: false },
-      {
-        method: "GET",
-        path: "/organizations/{org_id}/invitations",
-        operationId: "getOrganizationInvitations",
-        summary: "The invitations to an organization: nobody is invited here, so none.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: z.looseObject({ invitations: z.array(z.unknown()) }) },
-      },
-      () => ({ status: 200, body: { invitations: [] } }),
-    ),
-    organizationRoute(
-      { right: "admin", personalKey: false },
-      {
-        method: "PATCH",
-        path: "/organizations/{org_id}/members/{member_id}",
-        operationId: "updateOrganizationMember",
-        summary: "Changes the role of a member.",
-        body: z.strictObject({ role: z.enum(["admin", "member"]) }),
-        query: nothing,
-        answers: { 200: MemberShape },
-      },
-      (request) => {
-        const { world, organization, body, at } = request;
-        const member = memberOf(world, organization.id, param(request, "member_id"));
-        putMember(world, organization.id, member.accountId, body.role, at);
-        return { status: 200, body: memberView(world, { ...member, role: body.role }) };
-      },
-    ),
-    organizationRoute(
-      { right: "admin", personalKey: false },
-      {
-        method: "DELETE",
-        path: "/organizations/{org_id}/members/{member_id}",
-        operationId: "removeOrganizationMember",
-        summary: "Takes a member out of an organization.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: Empty },
-      },
-      (request) => {
-        const { world, organization } = request;
-        removeMember(world, organization.id, memberOf(world, organization.id, param(request, "member_id")).accountId);
-        return { status: 200, body: {} };
-      },
-    ),
-  ];
-}
+export const memberRoutes: readonly Route[] = [
+  organizationRoute(
+    { right: "member", personalKey: false },
+    {
+      method: "GET",
+      path: "/organizations/{org_id}/members",
+      operationId: "getOrganizationMembers",
+      summary: "The members of an organization.",
+      body: nothing,
+      query: z.object({
+        sort_by: z.enum(["email", "role", "joined_at"]).default("joined_at"),
+        sort_order: z.enum(["asc", "desc"]).default("desc"),
+        cursor: Cursor.optional(),
+        limit: wholeNumber(1, 500, 500),
+      }),
+      answers: { 200: z.looseObject({ members: z.array(z.looseObject({ member: MemberShape })) }) },
+    },
+    ({ world, organization, query: { sort_by, sort_order, cursor = 0, limit } }) => {
+      const sign = sort_order === "asc" ? 1 : -1;
+      const all = world.store.accounts
+        .members(organization.id)
+        .map((member) => ({
+          member: memberView(world, member),
+          user: { email: world.store.accounts.get(member.accountId)?.email ?? "" },
+        }))
+        .toSorted((one, other) => sign * sortKey(one, sort_by).localeCompare(sortKey(other, sort_by)));
+      const members = all.slice(cursor, cursor + limit);
+      const next = cursor + members.length;
+      const pagination = { ...(next < all.length && { next: String(next) }), sort_by, sort_order };
+      return { status: 200, body: { members, pagination } };
+    },
+  ),
+  organizationRoute(
+    { right: "member", personalKey: false },
+    {
+      method: "GET",
+      path: "/organizations/{org_id}/members/{member_id}",
+      operationId: "getOrganizationMember",
+      summary: "One member of an organization.",
+      ...noInput,
+      answers: { 200: MemberShape },
+    },
+    (request) => {
+      const { world, organization } = request;
+      return {
+        status: 200,
+        body: memberView(world, memberOf(world, organization.id, param(request, "member_id"))),
+      };
+    },
+  ),
+  organizationRoute(
+    { right: "member", personalKey: false },
+    {
+      method: "GET",
+      path: "/organizations/{org_id}/invitations",
+      operationId: "getOrganizationInvitations",
+      summary: "The invitations to an organization: nobody is invited here, so none.",
+      ...noInput,
+      answers: { 200: z.looseObject({ invitations: z.array(z.unknown()) }) },
+    },
+    () => ({ status: 200, body: { invitations: [] } }),
+  ),
+  organizationRoute(
+    { right: "admin", personalKey: false },
+    {
+      method: "PATCH",
+      path: "/organizations/{org_id}/members/{member_id}",
+      operationId: "updateOrganizationMember",
+      summary: "Changes the role of a member.",
+      body: z.strictObject({ role: z.enum(["admin", "member"]) }),
+      query: nothing,
+      answers: { 200: MemberShape },
+    },
+    (request) => {
+      const { world, organization, body, at } = request;
+      const member = memberOf(world, organization.id, param(request, "member_id"));
+      putMember(world, organization.id, member.accountId, body.role, at);
+      return { status: 200, body: memberView(world, { ...member, role: body.role }) };
+    },
+  ),
+  organizationRoute(
+    { right: "admin", personalKey: false },
+    {
+      method: "DELETE",
+      path: "/organizations/{org_id}/members/{member_id}",
+      operationId: "removeOrganizationMember",
+      summary: "Takes a member out of an organization.",
+      ...noInput,
+      answers: { 200: Empty },
+    },
+    (request) => {
+      const { world, organization } = request;
+      removeMember(world, organization.id, memberOf(world, organization.id, param(request, "member_id")).accountId);
+      return { status: 200, body: {} };
+    },
+  ),
+];
 
 function sortKey(
   { member, user }: { member: { role: string; joined_at: string }; user: { email: string } },

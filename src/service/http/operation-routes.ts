@@ -2,52 +2,49 @@ import { z } from "zod";
 import { operationView } from "../computes/view.ts";
 import { refusals } from "../refusal.ts";
 import { nothing } from "./check.ts";
-import { param, projectRoute, type Route } from "./route.ts";
+import { noInput, param, projectRoute, type Route } from "./route.ts";
 import { Cursor, OperationOnly, OperationPage, wholeNumber } from "./shapes.ts";
 
 /** The calls on operations. */
-export function operationRoutes(): Route[] {
-  return [
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: "/projects/{project_id}/operations",
-        operationId: "listProjectOperations",
-        summary: "The operations of a project, newest first.",
-        body: nothing,
-        query: z.object({ cursor: Cursor.optional(), limit: wholeNumber(1, 1000, 1000) }),
-        answers: { 200: OperationPage },
-      },
-      ({ world, project, query: { cursor, limit } }) => {
-        const operations = world.store.operations.page(project.id, { beforeSeq: cursor, limit });
-        const last = operations.at(-1);
-        return {
-          status: 200,
-          body: {
-            operations: operations.map((operation) => operationView(world, operation)),
-            ...(last && { pagination: { cursor: String(last.seq) } }),
-          },
-        };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: "/projects/{project_id}/operations/{operation_id}",
-        operationId: "getProjectOperation",
-        summary: "One operation.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: OperationOnly },
-      },
-      (request) => {
-        const { world, project } = request;
-        const operation = world.store.operations.get(project.id, param(request, "operation_id"));
-        if (!operation) throw refusals.notFound("operation");
-        return { status: 200, body: { operation: operationView(world, operation) } };
-      },
-    ),
-  ];
-}
+export const operationRoutes: readonly Route[] = [
+  projectRoute(
+    "member",
+    {
+      method: "GET",
+      path: "/projects/{project_id}/operations",
+      operationId: "listProjectOperations",
+      summary: "The operations of a project, newest first.",
+      body: nothing,
+      query: z.object({ cursor: Cursor.optional(), limit: wholeNumber(1, 1000, 1000) }),
+      answers: { 200: OperationPage },
+    },
+    ({ world, project, query: { cursor, limit } }) => {
+      const operations = world.store.operations.page(project.id, { beforeSeq: cursor, limit });
+      const last = operations.at(-1);
+      return {
+        status: 200,
+        body: {
+          operations: operations.map((operation) => operationView(world, operation)),
+          ...(last && { pagination: { cursor: String(last.seq) } }),
+        },
+      };
+    },
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "GET",
+      path: "/projects/{project_id}/operations/{operation_id}",
+      operationId: "getProjectOperation",
+      summary: "One operation.",
+      ...noInput,
+      answers: { 200: OperationOnly },
+    },
+    (request) => {
+      const { world, project } = request;
+      const operation = world.store.operations.get(project.id, param(request, "operation_id"));
+      if (!operation) throw refusals.notFound("operation");
+      return { status: 200, body: { operation: operationView(world, operation) } };
+    },
+  ),
+];

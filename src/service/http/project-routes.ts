@@ -12,163 +12,155 @@ import type { Owner } from "../store/projects.ts";
 import type { World } from "../world.ts";
 import { createdAnswer } from "./branch-routes.ts";
 import { nothing } from "./check.ts";
-import { anyKeyRoute, projectRoute, type Route } from "./route.ts";
+import { anyKeyRoute, noInput, projectRoute, type Route } from "./route.ts";
 import { Cursor, ProjectOnly, ProjectPage, truth, Uri, wholeNumber } from "./shapes.ts";
 
 /** The calls on projects. */
-export function projectRoutes(): Route[] {
-  return [
-    anyKeyRoute(
-      {
-        method: "GET",
-        path: "/projects",
-        operationId: "listProjects",
-        summary: "The projects that the key reaches, oldest first.",
-        body: nothing,
-        query: z.object({
-          cursor: Cursor.optional(),
-          limit: wholeNumber(1, projectsPerPage.max, projectsPerPage.default),
-          search: z.string().max(256).optional(),
-          org_id: Id.optional(),
-        }),
-        answers: { 200: ProjectPage },
-        specified: true,
-      },
-      ({ world, caller, query, at }) => ({ status: 200, body: projectPage(world, caller, query, at) }),
-    ),
-    anyKeyRoute(
-      {
-        method: "POST",
-        path: "/projects",
-        operationId: "createProject",
-        summary: "Creates a project with its default branch and the primary compute of that.",
-        body: ProjectCreateBody,
-        query: nothing,
-        answers: { 201: ProjectOnly },
-      },
-      ({ world, caller, body: { project: wanted }, at }) => {
-        const owner = newOwner(world, caller, wanted.org_id);
-        const { project, ...created } = createProject(world, owner, wanted, at);
-        const connections = connectionViews(world, project, created.branch, created.endpoints);
-        const body = { project: projectView(world, project, at), ...createdAnswer(world, project, created, at) };
-        return { status: 201, body: { ...body, ...connections } };
-      },
-    ),
-    anyKeyRoute(
-      {
-        method: "GET",
-        path: "/projects/shared",
-        operationId: "listSharedProjects",
-        summary: "The projects that others have shared with the account: there is no sharing here, so none.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: ProjectPage },
-      },
-      () => ({ status: 200, body: { projects: [] } }),
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: "/projects/{project_id}",
-        operationId: "getProject",
-        summary: "One project.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: ProjectOnly },
-      },
-      ({ world, project, at }) => ({ status: 200, body: { project: projectView(world, project, at) } }),
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "PATCH",
-        path: "/projects/{project_id}",
-        operationId: "updateProject",
-        summary: "Changes a project's name, settings and defaults.",
-        body: ProjectPatchBody,
-        query: nothing,
-        answers: { 200: ProjectOnly },
-      },
-      ({ world, project, body, at }) => {
-        const changed = changeProject(world, project, body.project, at);
-        return { status: 200, body: { project: projectView(world, changed, at), operations: [] } };
-      },
-    ),
-    projectRoute(
-      "admin",
-      {
-        method: "DELETE",
-        path: "/projects/{project_id}",
-        operationId: "deleteProject",
-        summary: "Deletes a project with all that belongs to it.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: ProjectOnly },
-      },
-      ({ world, project, at }) => {
-        for (const branch of world.store.branches.list(project.id)) {
-          refuseProtected(branch, "a project with a protected branch cannot be deleted");
-        }
-        if (world.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
-        const body = { project: projectView(world, project, at) };
-        world.store.keys.revokeScopedTo(project.id, at);
-        world.store.deleteProject(project.id);
-        return { status: 200, body };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: "/projects/{project_id}/permissions",
-        operationId: "listProjectPermissions",
-        summary: "Whom a project is shared with: there is no sharing here, so nobody.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: z.looseObject({ project_permissions: z.array(z.unknown()) }) },
-      },
-      () => ({ status: 200, body: { project_permissions: [] } }),
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: "/projects/{project_id}/connection_uri",
-        operationId: "getConnectionURI",
-        summary: "What a client connects with.",
-        body: nothing,
-        query: z.object({
-          database_name: z.string().min(1).max(63),
-          role_name: z.string().min(1).max(63),
-          branch_id: Id.optional(),
-          endpoint_id: Id.optional(),
-          pooled: truth,
-        }),
-        answers: { 200: Uri },
-      },
-      ({ world, project, query }) => {
-        const { branches, endpoints } = world.store;
-        const branch =
-          query.branch_id === undefined ? branches.default(project.id) : branches.get(project.id, query.branch_id);
-        if (!branch) throw refusals.notFound("branch");
-        const endpoint =
-          query.endpoint_id === undefined
-            ? endpoints.primaryOf(branch.id)
-            : endpoints.get(project.id, query.endpoint_id);
-        if (!endpoint) throw refusals.notFound("endpoint");
-        const { database_name: database, pooled } = query;
-        const role = world.catalog.role(endpoint.branchId, query.role_name);
-        if (!role) throw refusals.notFound("role");
-        if (!world.catalog.database(endpoint.branchId, database)) throw refusals.notFound("database");
-        return {
-          status: 200,
-          body: { uri: connectionUri(world, project, endpoint, { database, role, pooled }) },
-        };
-      },
-    ),
-  ];
-}
+export const projectRoutes: readonly Route[] = [
+  anyKeyRoute(
+    {
+      method: "GET",
+      path: "/projects",
+      operationId: "listProjects",
+      summary: "The projects that the key reaches, oldest first.",
+      body: nothing,
+      query: z.object({
+        cursor: Cursor.optional(),
+        limit: wholeNumber(1, projectsPerPage.max, projectsPerPage.default),
+        search: z.string().max(256).optional(),
+        org_id: Id.optional(),
+      }),
+      answers: { 200: ProjectPage },
+      specified: true,
+    },
+    ({ world, caller, query, at }) => ({ status: 200, body: projectPage(world, caller, query, at) }),
+  ),
+  anyKeyRoute(
+    {
+      method: "POST",
+      path: "/projects",
+      operationId: "createProject",
+      summary: "Creates a project with its default branch and the primary compute of that.",
+      body: ProjectCreateBody,
+      query: nothing,
+      answers: { 201: ProjectOnly },
+    },
+    ({ world, caller, body: { project: wanted }, at }) => {
+      const owner = newOwner(world, caller, wanted.org_id);
+      const { project, ...created } = createProject(world, owner, wanted, at);
+      const connections = connectionViews(world, project, created.branch, created.endpoints);
+      const body = { project: projectView(world, project, at), ...createdAnswer(world, project, created, at) };
+      return { status: 201, body: { ...body, ...connections } };
+    },
+  ),
+  anyKeyRoute(
+    {
+      method: "GET",
+      path: "/projects/shared",
+      operationId: "listSharedProjects",
+      summary: "The projects that others have shared with the account: there is no sharing here, so none.",
+      ...noInput,
+      answers: { 200: ProjectPage },
+    },
+    () => ({ status: 200, body: { projects: [] } }),
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "GET",
+      path: "/projects/{project_id}",
+      operationId: "getProject",
+      summary: "One project.",
+      ...noInput,
+      answers: { 200: ProjectOnly },
+    },
+    ({ world, project, at }) => ({ status: 200, body: { project: projectView(world, project, at) } }),
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "PATCH",
+      path: "/projects/{project_id}",
+      operationId: "updateProject",
+      summary: "Changes a project's name, settings and defaults.",
+      body: ProjectPatchBody,
+      query: nothing,
+      answers: { 200: ProjectOnly },
+    },
+    ({ world, project, body, at }) => {
+      const changed = changeProject(world, project, body.project, at);
+      return { status: 200, body: { project: projectView(world, changed, at), operations: [] } };
+    },
+  ),
+  projectRoute(
+    "admin",
+    {
+      method: "DELETE",
+      path: "/projects/{project_id}",
+      operationId: "deleteProject",
+      summary: "Deletes a project with all that belongs to it.",
+      ...noInput,
+      answers: { 200: ProjectOnly },
+    },
+    ({ world, project, at }) => {
+      for (const branch of world.store.branches.list(project.id)) {
+        refuseProtected(branch, "a project with a protected branch cannot be deleted");
+      }
+      if (world.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+      const body = { project: projectView(world, project, at) };
+      world.store.keys.revokeScopedTo(project.id, at);
+      world.store.deleteProject(project.id);
+      return { status: 200, body };
+    },
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "GET",
+      path: "/projects/{project_id}/permissions",
+      operationId: "listProjectPermissions",
+      summary: "Whom a project is shared with: there is no sharing here, so nobody.",
+      ...noInput,
+      answers: { 200: z.looseObject({ project_permissions: z.array(z.unknown()) }) },
+    },
+    () => ({ status: 200, body: { project_permissions: [] } }),
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "GET",
+      path: "/projects/{project_id}/connection_uri",
+      operationId: "getConnectionURI",
+      summary: "What a client connects with.",
+      body: nothing,
+      query: z.object({
+        database_name: z.string().min(1).max(63),
+        role_name: z.string().min(1).max(63),
+        branch_id: Id.optional(),
+        endpoint_id: Id.optional(),
+        pooled: truth,
+      }),
+      answers: { 200: Uri },
+    },
+    ({ world, project, query }) => {
+      const { branches, endpoints } = world.store;
+      const branch =
+        query.branch_id === undefined ? branches.default(project.id) : branches.get(project.id, query.branch_id);
+      if (!branch) throw refusals.notFound("branch");
+      const endpoint =
+        query.endpoint_id === undefined ? endpoints.primaryOf(branch.id) : endpoints.get(project.id, query.endpoint_id);
+      if (!endpoint) throw refusals.notFound("endpoint");
+      const { database_name: database, pooled } = query;
+      const role = world.catalog.role(endpoint.branchId, query.role_name);
+      if (!role) throw refusals.notFound("role");
+      if (!world.catalog.database(endpoint.branchId, database)) throw refusals.notFound("database");
+      return {
+        status: 200,
+        body: { uri: connectionUri(world, project, endpoint, { database, role, pooled }) },
+      };
+    },
+  ),
+];
 
 function projectPage(
   world: World,

@@ -4,135 +4,124 @@ import { RoleCreateBody } from "../domain/requests.ts";
 import {
   createRole,
   deleteRole,
-  type Place,
   type RoleChange,
   resetPassword,
   revealedPassword,
 } from "../domain/roles-and-databases.ts";
 import { roleView, roleWithPasswordView } from "../projects/roles.ts";
 import { refusals } from "../refusal.ts";
+import type { Branch } from "../store/branches.ts";
 import type { Role } from "../store/catalog.ts";
+import type { World } from "../world.ts";
+import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
-import { type BranchRequest, placeOf } from "./place.ts";
-import { type Handled, param, projectRoute, type Route } from "./route.ts";
+import { type Handled, noInput, param, type Route } from "./route.ts";
 import { RoleAndOperations, RoleOnly } from "./shapes.ts";
 
-const roles = "/projects/{project_id}/branches/{branch_id}/roles";
+const roles = `${branchPath}/roles`;
+const role = `${roles}/{role_name}`;
 
 /** The calls on the roles of a branch. */
-export function roleRoutes(): Route[] {
-  return [
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: roles,
-        operationId: "listProjectBranchRoles",
-        summary: "The roles of a branch.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: z.looseObject({ roles: z.array(RoleOnly.shape.role) }) },
-      },
-      (request) => {
-        const { world, branch } = placeOf(request);
-        return { status: 200, body: { roles: world.catalog.roles(branch.id).map(roleView) } };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "POST",
-        path: roles,
-        operationId: "createProjectBranchRole",
-        summary: "Creates a role and shows its password.",
-        body: RoleCreateBody,
-        query: nothing,
-        answers: { 201: RoleAndOperations },
-      },
-      (request) => {
-        const place = placeOf(request);
-        const { name, no_login = false } = request.body.role;
-        return answerWithPassword(place, createRole(place, { name, login: !no_login }), 201);
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: `${roles}/{role_name}`,
-        operationId: "getProjectBranchRole",
-        summary: "One role.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: RoleOnly },
-      },
-      (request) => ({ status: 200, body: { role: roleView(roleOf(placeOf(request), request)) } }),
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "DELETE",
-        path: `${roles}/{role_name}`,
-        operationId: "deleteProjectBranchRole",
-        summary: "Deletes a role that owns no database; 204 where there is none.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: RoleAndOperations, 204: undefined },
-      },
-      (request) => {
-        const place = placeOf(request);
-        const role = place.world.catalog.role(place.branch.id, param(request, "role_name"));
-        if (!role) return { status: 204 };
-        const changed = deleteRole(place, role);
-        return { status: 200, body: { role: roleView(role), operations: operationsOf(place, changed) } };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "GET",
-        path: `${roles}/{role_name}/reveal_password`,
-        operationId: "getProjectBranchRolePassword",
-        summary: "The password of a role; 412 where the project does not store passwords.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: z.looseObject({ password: z.string() }) },
-      },
-      (request) => {
-        const place = placeOf(request);
-        return { status: 200, body: { password: revealedPassword(place, roleOf(place, request)) } };
-      },
-    ),
-    projectRoute(
-      "member",
-      {
-        method: "POST",
-        path: `${roles}/{role_name}/reset_password`,
-        operationId: "resetProjectBranchRolePassword",
-        summary: "Gives a role another password and shows it.",
-        body: nothing,
-        query: nothing,
-        answers: { 200: RoleAndOperations },
-      },
-      (request) => {
-        const place = placeOf(request);
-        return answerWithPassword(place, resetPassword(place, roleOf(place, request)), 200);
-      },
-    ),
-  ];
+export const roleRoutes: readonly Route[] = [
+  branchRoute(
+    {
+      method: "GET",
+      path: roles,
+      operationId: "listProjectBranchRoles",
+      summary: "The roles of a branch.",
+      ...noInput,
+      answers: { 200: z.looseObject({ roles: z.array(RoleOnly.shape.role) }) },
+    },
+    ({ world, branch }) => ({ status: 200, body: { roles: world.catalog.roles(branch.id).map(roleView) } }),
+  ),
+  branchRoute(
+    {
+      method: "POST",
+      path: roles,
+      operationId: "createProjectBranchRole",
+      summary: "Creates a role and shows its password.",
+      body: RoleCreateBody,
+      query: nothing,
+      answers: { 201: RoleAndOperations },
+    },
+    (request) => {
+      const { name, no_login = false } = request.body.role;
+      return answerWithPassword(request.world, createRole(request, { name, login: !no_login }), 201);
+    },
+  ),
+  branchRoute(
+    {
+      method: "GET",
+      path: role,
+      operationId: "getProjectBranchRole",
+      summary: "One role.",
+      ...noInput,
+      answers: { 200: RoleOnly },
+    },
+    (request) => ({ status: 200, body: { role: roleView(roleOf(request)) } }),
+  ),
+  branchRoute(
+    {
+      method: "DELETE",
+      path: role,
+      operationId: "deleteProjectBranchRole",
+      summary: "Deletes a role that owns no database; 204 where there is none.",
+      ...noInput,
+      answers: { 200: RoleAndOperations, 204: undefined },
+    },
+    (request) => {
+      const found = find(request);
+      if (!found) return { status: 204 };
+      const changed = deleteRole(request, found);
+      return { status: 200, body: { role: roleView(found), operations: operationsOf(request.world, changed) } };
+    },
+  ),
+  branchRoute(
+    {
+      method: "GET",
+      path: `${role}/reveal_password`,
+      operationId: "getProjectBranchRolePassword",
+      summary: "The password of a role; 412 where the project does not store passwords.",
+      ...noInput,
+      answers: { 200: z.looseObject({ password: z.string() }) },
+    },
+    (request) => ({ status: 200, body: { password: revealedPassword(request, roleOf(request)) } }),
+  ),
+  branchRoute(
+    {
+      method: "POST",
+      path: `${role}/reset_password`,
+      operationId: "resetProjectBranchRolePassword",
+      summary: "Gives a role another password and shows it.",
+      ...noInput,
+      answers: { 200: RoleAndOperations },
+    },
+    (request) => answerWithPassword(request.world, resetPassword(request, roleOf(request)), 200),
+  ),
+];
+
+/** A call whose path names a role. */
+interface OnRole {
+  world: World;
+  branch: Branch;
+  params: Readonly<Record<string, string>>;
 }
 
-function roleOf({ world, branch }: Place, request: BranchRequest): Role {
-  const role = world.catalog.role(branch.id, param(request, "role_name"));
-  if (!role) throw refusals.notFound("role");
-  return role;
+function find(request: OnRole): Role | undefined {
+  return request.world.catalog.role(request.branch.id, param(request, "role_name"));
 }
 
-function answerWithPassword(place: Place, changed: RoleChange, status: number): Handled {
-  const role = roleWithPasswordView(place.world, changed.role);
-  return { status, body: { role, operations: operationsOf(place, changed) } };
+function roleOf(request: OnRole): Role {
+  const found = find(request);
+  if (!found) throw refusals.notFound("role");
+  return found;
 }
 
-function operationsOf({ world }: Place, { operations }: RoleChange) {
+function answerWithPassword(world: World, changed: RoleChange, status: number): Handled {
+  const shown = roleWithPasswordView(world, changed.role);
+  return { status, body: { role: shown, operations: operationsOf(world, changed) } };
+}
+
+function operationsOf(world: World, { operations }: RoleChange) {
   return operations.map((operation) => operationView(world, operation));
 }

@@ -40,7 +40,7 @@ export interface Handled {
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-interface Shape<Body, Query> {
+export interface Shape<Body, Query> {
   method: Method;
   /** Below `/api/v2`, with parameters in braces. */
   path: string;
@@ -55,6 +55,9 @@ interface Shape<Body, Query> {
   /** Whether the specification shows the call. */
   specified?: boolean;
 }
+
+/** The input of a call that takes neither a body nor a query. */
+export const noInput = { body: nothing, query: nothing } as const;
 
 /** A route: what it is, who may call it, and what it does. */
 export interface Route extends Omit<Shape<unknown, unknown>, "body" | "query"> {
@@ -150,7 +153,7 @@ export function organizationRoute<Body, Query>(
 
 /** A route of the public API that is not served: its answer says so, and names it. */
 export function unservedRoute({ method, path, operationId }: PublicOperation): Route {
-  const shape = { method, path, operationId, summary: "Not served.", body: nothing, query: nothing, answers: {} };
+  const shape = { method, path, operationId, summary: "Not served.", ...noInput, answers: {} };
   return {
     ...shape,
     access: { kind: "any-key" },

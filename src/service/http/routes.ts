@@ -26,15 +26,15 @@ export function unservedRoutes({ strictSpec }: Pick<ServiceOptions, "strictSpec"
 
 /** Made once for all services of a process: it takes longer than most calls. */
 const routes: readonly Route[] = [
-  ...accountRoutes(),
-  ...keyRoutes(),
-  ...memberRoutes(),
-  ...projectRoutes(),
-  ...branchRoutes(),
-  ...roleRoutes(),
-  ...databaseRoutes(),
-  ...endpointRoutes(),
-  ...operationRoutes(),
+  ...accountRoutes,
+  ...keyRoutes,
+  ...memberRoutes,
+  ...projectRoutes,
+  ...branchRoutes,
+  ...roleRoutes,
+  ...databaseRoutes,
+  ...endpointRoutes,
+  ...operationRoutes,
 ];
 const served = new Set(routes.map(({ operationId }) => operationId));
 const unserved = publicOperations.filter(({ operationId }) => !served.has(operationId)).map(unservedRoute);

@@ -1,0 +1,25 @@
+import { refusals } from "../refusal.ts";
+import type { Branch } from "../store/branches.ts";
+import type { Project } from "../store/projects.ts";
+import { type Handled, param, projectRoute, type Request, type Route, type Shape } from "./route.ts";
+
+/** Where the calls on one branch are. */
+export const branchPath = "/projects/{project_id}/branches/{branch_id}";
+
+/** What a call on one branch is given. */
+export interface OnBranch {
+  project: Project;
+  branch: Branch;
+}
+
+/** A call on the branch that the path names, for everyone who reaches its project. */
+export function branchRoute<Body, Query>(
+  shape: Shape<Body, Query>,
+  handle: (request: Request<Body, Query> & OnBranch) => Handled,
+): Route {
+  return projectRoute("member", shape, (request) => {
+    const branch = request.world.store.branches.get(request.project.id, param(request, "branch_id"));
+    if (!branch) throw refusals.notFound("branch");
+    return handle({ ...request, branch });
+  });
+}
