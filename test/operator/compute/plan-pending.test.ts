@@ -1,6 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../src/operator/compute/plan.ts";
-import { compute, createdNote, createMark, endpoint, madeBy, now, uidOf, view } from "../../support/builders.ts";
+import type { Compute } from "../../../src/operator/resources/compute.ts";
+import {
+  type ComputeFields,
+  compute,
+  createdNote,
+  createMark,
+  endpoint,
+  madeBy,
+  now,
+  uidOf,
+  view,
+} from "../../support/builders.ts";
 
 const settleMs = 60_000;
 const pendingCreate = createMark();
@@ -123,6 +134,55 @@ describe("where the service shows no names, a create whose outcome is not known"
     const settled = { step: "link", endpointID: "ep-new" };
     expect(plan(view({ compute: primary, others: [adopter], memory: longAgo, ...listed }))).toMatchObject(settled);
     expect(plan(view({ compute: adopter, others: [primary], ...listed }))).toMatchObject({ step: "wait" });
+  });
+
+  describe("of two primaries of one branch is settled for one of them", () => {
+    const created = "2025-01-01T00:00:00Z";
+    const another = (fields: ComputeFields = {}) =>
+      compute({
+        uid: uidOf("b"),
+        name: "other",
+        annotations: { pendingCreate: createMark({ uid: uidOf("b"), resent: true }) },
+        ...fields,
+      });
+    const stepOf = (self: Compute, other: Compute) =>
+      plan(view({ compute: self, others: [other], endpoints: [there("ep-new")], list, memory: longAgo }));
+    const links = { step: "link", endpointID: "ep-new" };
+    const waits = {
+      step: "wait",
+      reason: "CreateUnknown",
+      message: expect.stringContaining("Compute team/other"),
+      lookInMs: 5000,
+    };
+
+    test("the older, for which the other waits", () => {
+      const older = another({ created });
+      expect([stepOf(primary, older), stepOf(older, primary)]).toMatchObject([waits, links]);
+    });
+
+    test("the one that stays, though the other, which is being deleted, is older", () => {
+      const leaving = another({ created, deleting: true });
+      expect([stepOf(primary, leaving), stepOf(leaving, primary)]).toMatchObject([
+        links,
+        { ...waits, message: expect.stringContaining("Compute team/shop") },
+      ]);
+    });
+
+    test.each<[string, ComputeFields]>([
+      ["has its endpoint", { linked: "ep-own" }],
+      ["is paused", { annotations: { pendingCreate: createMark({ uid: uidOf("b") }), paused: "true" } }],
+      [
+        "sent its create for another branch",
+        { annotations: { pendingCreate: createMark({ uid: uidOf("b"), branchID: "br-next" }) } },
+      ],
+      [
+        "sent its create through another key",
+        { annotations: { pendingCreate: createMark({ uid: uidOf("b"), through: "there" }) } },
+      ],
+      ["is of another type", { spec: { type: "read_only" } }],
+    ])("the younger, where the older %s", (_, fields) => {
+      expect(stepOf(primary, another({ created, ...fields }))).toMatchObject(links);
+    });
   });
 
   test.each([

@@ -1,9 +1,9 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { holderOf } from "../observe/claims.ts";
-import { endpointNamedBy, hasArrived, type Proof, recordedID } from "../observe/link.ts";
+import { holderOf, olderFirst } from "../observe/claims.ts";
+import { endpointNamedBy, hasArrived, linksOf, type Proof, recordedID } from "../observe/link.ts";
 import { type CreateMark, createMarkOf } from "../observe/marks.ts";
-import { isGuarded, type List, type View } from "../observe/view.ts";
+import { isGuarded, isPaused, type List, type View, who } from "../observe/view.ts";
 import type { Step } from "../step.ts";
 import type { Rule } from "./rule.ts";
 
@@ -92,7 +92,29 @@ function outcomeOfPrimary(view: View, list: List, mark: CreateMark, candidates: 
   if (only === undefined) return outcomeByLists(view, list, mark);
   if (appeared.length > 1) return unknown(undecidable(appeared, view.compute));
   if (list.links.link?.endpoint.id === only.id) return "absent";
+  const first = firstToTake(only, view, list);
+  if (first !== undefined) return { ...unknown(anothersToTake(only, first)), lookInMs: anothersLinkMs };
   return { step: "link", endpointID: only.id, proof: "none", news: "created", ...markToKeep(view, "none") };
+}
+
+/** How soon it is checked again whether another Compute took the primary, in milliseconds. */
+const anothersLinkMs = 5_000;
+
+/**
+ * The other Compute that is to take a primary which its own pending create may have made as well. Both see the same
+ * order, so only one of them takes it: one that stays before one that is being deleted, then the older.
+ */
+function firstToTake({ branch_id, type }: Endpoint, { compute, rivals }: View, list: List): Compute | undefined {
+  const mayTake = (other: Compute) => {
+    const mark = createMarkOf(other);
+    if (mark === undefined || isPaused(other) || isRecordedSince(mark, other)) return false;
+    return linksOf(other, list.endpoints).link === undefined;
+  };
+  const isDeleted = ({ metadata }: Compute) => (metadata.deletionTimestamp === undefined ? 0 : 1);
+  const [first] = [compute, ...rivals.creatingOn(branch_id, type).filter(mayTake)].toSorted(
+    (a, b) => isDeleted(a) - isDeleted(b) || olderFirst(a, b),
+  );
+  return first?.metadata.uid === compute.metadata.uid ? undefined : first;
 }
 
 /** No list shows the endpoint: after a while, by two of them, the POST is proved to have made nothing. */
@@ -132,8 +154,12 @@ function branchOf({ branchID }: CreateMark, { spec }: Compute): string {
   return branchID === "" ? spec.branchID : branchID;
 }
 
-function unknown(message: string): Step {
+function unknown(message: string): Extract<Step, { step: "wait" }> {
   return { step: "wait", reason: "CreateUnknown", message };
+}
+
+function anothersToTake({ id }: Endpoint, other: Compute): string {
+  return `A create was sent and its outcome is not known: the primary that appeared on the branch may also be what ${who(other)} made, which takes it. Nothing is sent until it has: ${id}.`;
 }
 
 function sentElsewhere({ metadata }: Compute): string {
