@@ -1,6 +1,6 @@
-import type { ConnectionReason } from "../src/operator/connection/verdict.ts";
+import type { ConnectionReason } from "../src/operator/connection/condition.ts";
 import { runUsage } from "../src/operator/flags.ts";
-import { createMetrics, type Metrics } from "../src/operator/runtime/metrics.ts";
+import { createMetrics, type Metrics } from "../src/operator/metrics/metrics.ts";
 
 /** What the operator writes and takes besides the fields of its kinds: the second half of docs/reference.md. */
 export async function referenceOfRun(): Promise<string[]> {

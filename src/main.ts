@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import manifest from "../package.json" with { type: "json" };
-import type { CliPorts } from "./cli/ports.ts";
+import type { CliPorts } from "./cli/commands/ports.ts";
 import type { CommandPorts } from "./operator/command.ts";
 import type { Clock } from "./operator/runtime/clock.ts";
 
@@ -15,9 +15,18 @@ type Command = (args: readonly string[], ports: CommandPorts & CliPorts) => Prom
 /** Loaded only when asked for, so that each starts as fast as it can. */
 const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
   run: { summary: "the operator", load: async () => (await import("./operator/command.ts")).runCommand },
-  plan: { summary: "what the operator would do", load: async () => (await import("./cli/command.ts")).planCommand },
-  apply: { summary: "carries the plan out once", load: async () => (await import("./cli/command.ts")).applyCommand },
-  export: { summary: "manifests of what exists", load: async () => (await import("./cli/command.ts")).exportCommand },
+  plan: {
+    summary: "what the operator would do",
+    load: async () => (await import("./cli/commands/command.ts")).planCommand,
+  },
+  apply: {
+    summary: "carries the plan out once",
+    load: async () => (await import("./cli/commands/command.ts")).applyCommand,
+  },
+  export: {
+    summary: "manifests of what exists",
+    load: async () => (await import("./cli/commands/command.ts")).exportCommand,
+  },
   crds: { summary: "the CRDs as YAML", load: async () => (await import("./operator/command.ts")).crdsCommand },
   service: { summary: "the service", load: async () => (await import("./service/command.ts")).serviceCommand },
 };

@@ -1,14 +1,14 @@
-import { httpServiceTransport } from "./client/http-transport.ts";
-import { HttpTransport } from "./cluster/http-transport.ts";
-import { type ClusterConnection, loadKubeConfig } from "./cluster/kubeconfig.ts";
 import { BadFlag, parseRunFlags, type RunFlags, runUsage } from "./flags.ts";
-import { serveHealth } from "./health-server.ts";
+import { HttpTransport } from "./kube/http-transport.ts";
+import { type ClusterConnection, loadKubeConfig } from "./kube/kubeconfig.ts";
+import { serveHealth } from "./manager/health.ts";
+import { createMetrics } from "./metrics/metrics.ts";
 import { createOperator } from "./operator.ts";
 import { crdsYaml } from "./resources/crd.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
 import { createLogger, type LogDestination } from "./runtime/log.ts";
-import { createMetrics } from "./runtime/metrics.ts";
 import { readableLines } from "./runtime/readable-lines.ts";
+import { httpServiceTransport } from "./service-client/http-transport.ts";
 
 /** What the commands are given of the process. */
 export interface CommandPorts {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { parseArgs } from "node:util";
 import { publicServicePattern } from "./connection/base-url.ts";
-import { labelSelector } from "./selector.ts";
+import { labelSelector } from "./resources/selector.ts";
 
 export const runUsage = `Usage: compute-operator run [flags]
 

@@ -1,20 +1,20 @@
-import { Caches } from "./caches.ts";
-import { Budgets } from "./client/budgets.ts";
-import type { ServiceTransport } from "./client/transport.ts";
-import { ClusterClient, type ClusterClientOptions } from "./cluster/client.ts";
-import { EventRecorder } from "./cluster/events.ts";
-import { alwaysLeader, type Leadership, requireLeader } from "./cluster/leadership.ts";
-import { LeaderElection } from "./cluster/lease.ts";
-import { apiVersionOf } from "./cluster/objects.ts";
-import type { ClusterTransport } from "./cluster/transport.ts";
-import { DeletionBrake } from "./deletion-brake.ts";
+import { DeletionBrake } from "./compute/execute/deletion-brake.ts";
+import { ClusterClient, type ClusterClientOptions } from "./kube/client.ts";
+import { EventRecorder } from "./kube/events.ts";
+import { alwaysLeader, type Leadership, requireLeader } from "./kube/leadership.ts";
+import { LeaderElection } from "./kube/lease.ts";
+import { apiVersionOf } from "./kube/objects.ts";
+import type { ClusterTransport } from "./kube/transport.ts";
+import { Informers } from "./manager/informers.ts";
+import { Manager } from "./manager/manager.ts";
+import { measureState } from "./manager/state-metrics.ts";
+import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import type { OperatorOptions } from "./options.ts";
 import { OPERATOR_NAME } from "./resources/names.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
 import type { Logger } from "./runtime/log.ts";
-import { createMetrics, type Metrics } from "./runtime/metrics.ts";
-import { measureState } from "./state-metrics.ts";
-import { Term } from "./term.ts";
+import { Budgets } from "./service-client/budgets.ts";
+import type { ServiceTransport } from "./service-client/transport.ts";
 
 /** The ports through which everything that the operator does leaves, and all that it takes from the world. */
 export interface OperatorPorts {
@@ -74,8 +74,8 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
   });
   const budgets = new Budgets(clock, (seconds) => metrics.budgetWaits.observe({}, seconds));
   const brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
-  let term: Term | undefined;
-  const caches = new Caches(
+  let term: Manager | undefined;
+  const caches = new Informers(
     { client: client(timeouts.list), clock, random, log, metrics, namespaces: settings.namespaces },
     {
       compute: (change) => term?.news.compute(change),
@@ -101,7 +101,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
     await caches.whenSynced(leadSignal).catch(() => {});
     if (leadSignal.aborted) return;
     const events = new EventRecorder({ client: cluster, clock, random, log, component: OPERATOR_NAME });
-    term = new Term({
+    term = new Manager({
       cluster,
       serviceTransport: ports.serviceTransport,
       budgets,

@@ -1,5 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
+import type { ServiceContext } from "./context.ts";
 import { createApp, type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
@@ -7,11 +8,10 @@ import { refusals } from "./refusal.ts";
 import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
 import { firstSeed } from "./seed/first.ts";
-import { BadSeed, plant } from "./seed/plant.ts";
+import { applySeed, BadSeed } from "./seed/seed.ts";
 import { apiRoot, createService, type Service } from "./service.ts";
 import { StoreUnusable } from "./store/database.ts";
 import { Store } from "./store/store.ts";
-import type { World } from "./world.ts";
 
 /** How to run the service as a process. */
 export interface RunOptions extends Pick<ServiceOptions, "timeScale" | "strictSpec" | "faults"> {
@@ -52,7 +52,7 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     listening = await listen(createApp(service), options).catch((error: unknown) => {
       throw new CannotListen(options, error);
     });
-    const firstKey = beginning.furnish(service);
+    const firstKey = beginning.seedAtStart(service);
     const stopTimers = keepTime(service);
     const origin = `http://${bracketed(options.host)}:${listening.port}`;
     if (firstKey !== undefined) ports.stdout(`API key (shown once): ${firstKey}`);
@@ -84,7 +84,7 @@ function make(options: RunOptions, ports: RunPorts, beginning: Beginning): Servi
     options: { timeScale, strictSpec, faults, ...(!rateLimits && { rateLimits: undefined }) },
     ...(testControls && {
       testControls: {
-        plant: (world: World, at: number) => beginning.plant(world, at),
+        applySeed: (context: ServiceContext, at: number) => beginning.applySeed(context, at),
         advance: (ms: number) => clock.advance(ms),
       },
     }),
@@ -104,23 +104,23 @@ class Beginning {
   }
 
   /** Makes it; answers the key of the first account where that was made. */
-  furnish(service: Service): string | undefined {
+  seedAtStart(service: Service): string | undefined {
     if (this.#seed) {
-      service.change((world, at) => this.plant(world, at));
+      service.change((context, at) => this.applySeed(context, at));
       return undefined;
     }
-    if (service.world.store.accounts.all().length > 0) return undefined;
-    const { seed, secret } = firstSeed(service.world);
+    if (service.context.store.accounts.all().length > 0) return undefined;
+    const { seed, secret } = firstSeed(service.context);
     this.#seed = seed;
-    service.change((world, at) => this.plant(world, at));
+    service.change((context, at) => this.applySeed(context, at));
     return secret;
   }
 
   /** To be called in a transaction: nothing of a seed is planted where something in it cannot be. */
-  plant(world: World, at: number): void {
+  applySeed(context: ServiceContext, at: number): void {
     if (!this.#seed) throw refusals.conflict("there is no seed to go back to: start the service with --seed");
     try {
-      plant(world, this.#seed, at);
+      applySeed(context, this.#seed, at);
     } catch (error) {
       if (!(error instanceof BadSeed) || this.#file === undefined) throw error;
       throw new BadSeed(`${this.#file}: ${error.message}`, { cause: error });
@@ -146,7 +146,7 @@ const retryMs = 1000;
 
 /** Lets things happen when they are due, also while nobody calls, so that the store is never far behind. */
 function keepTime(service: Service): () => void {
-  const { clock } = service.world;
+  const { clock } = service.context;
   let cancel = () => {};
   const wait = () => {
     cancel();

@@ -3,6 +3,7 @@ import { type Random, type ServiceClock, timestamp } from "./clock.ts";
 import { ModelBackend } from "./computes/model.ts";
 import { nextDue, settle } from "./computes/settle.ts";
 import { Console } from "./console/console.ts";
+import type { ServiceContext } from "./context.ts";
 import { ModelCatalog } from "./domain/model-catalog.ts";
 import { check, nothing } from "./http/check.ts";
 import { answerWith, type Exchange } from "./http/exchange.ts";
@@ -20,7 +21,6 @@ import type { Ids } from "./ids.ts";
 import { defaultOptions, type ServiceOptions } from "./options.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import type { Store } from "./store/store.ts";
-import type { World } from "./world.ts";
 
 /** Where the API begins; routes are below it. */
 export const apiRoot = "/api/v2";
@@ -43,7 +43,7 @@ export function createService(ports: ServicePorts): Service {
 }
 
 export class Service {
-  readonly world: World;
+  readonly context: ServiceContext;
   /** The routes below `/api/v2`. */
   readonly routes: readonly Route[];
   readonly #api: Router<Route>;
@@ -61,20 +61,20 @@ export class Service {
   constructor({ clock, random, ids, store, options, testControls, onError = () => {} }: ServicePorts) {
     const { rateLimits, ...rest } = { ...defaultOptions, ...options };
     const shared = { clock, random, ids, store, options: { ...rest, rateLimits } };
-    this.world = { ...shared, backend: new ModelBackend(shared), catalog: new ModelCatalog(shared) };
+    this.context = { ...shared, backend: new ModelBackend(shared), catalog: new ModelCatalog(shared) };
     this.routes = apiRoutes(rest);
     this.#api = new Router([...this.routes, ...unservedRoutes(rest)]);
     this.#local = new Router(localRoutes);
-    this.#limiter = limiterOf(this.world.options);
+    this.#limiter = limiterOf(this.context.options);
     this.#faults = new FaultPlan(random);
-    this.#console = new Console(this.world, (act) => this.change(act));
+    this.#console = new Console(this.context, (act) => this.change(act));
     this.#testControls = testControls;
     this.#onError = onError;
   }
 
   /** Answers a call at once, whatever faults are in force. */
   call(call: ServiceCall): ServiceReply {
-    const at = this.world.clock.now();
+    const at = this.context.clock.now();
     try {
       this.settle();
       return this.#dispatch(call, at);
@@ -90,7 +90,9 @@ export class Service {
       fault,
       () => this.call(call),
       (ids) =>
-        this.change(({ store }) => ids.forEach((id) => store.operations.doom(id, "the operation was made to fail"))),
+        this.change(({ store }) =>
+          ids.forEach((id) => store.operations.forceFailure(id, "the operation was made to fail")),
+        ),
     );
   }
 
@@ -101,22 +103,22 @@ export class Service {
 
   /** Lets everything happen that should have happened by now. Every call does it first. */
   settle(): void {
-    const now = this.world.clock.now();
+    const now = this.context.clock.now();
     const due = this.nextDue();
     if (due === undefined || due > now) return;
-    this.change((world) => settle(world, now));
+    this.change((context) => settle(context, now));
   }
 
   /** When something next happens by itself, in milliseconds since the epoch; `undefined` where nothing will. */
   nextDue(): number | undefined {
-    if (this.#due === "stale") this.#due = nextDue(this.world);
+    if (this.#due === "stale") this.#due = nextDue(this.context);
     return this.#due;
   }
 
   /** Changes the store in one transaction: all of it or nothing. For seeds and the console; calls do it themselves. */
-  change<Result>(act: (world: World, at: number) => Result): Result {
+  change<Result>(act: (context: ServiceContext, at: number) => Result): Result {
     this.#due = "stale";
-    const result = this.world.store.transaction(() => act(this.world, this.world.clock.now()));
+    const result = this.context.store.transaction(() => act(this.context, this.context.clock.now()));
     this.#onChange();
     return result;
   }
@@ -127,7 +129,7 @@ export class Service {
   }
 
   close(): void {
-    this.world.store.close();
+    this.context.store.close();
   }
 
   #dispatch(call: ServiceCall, at: number): ServiceReply {
@@ -142,7 +144,7 @@ export class Service {
   }
 
   #answerApi(call: ServiceCall, at: number): ServiceReply {
-    const caller = authenticate(this.world, call.headers?.["authorization"], call.remote ?? loopback, at);
+    const caller = authenticate(this.context, call.headers?.["authorization"], call.remote ?? loopback, at);
     const match = found(this.#api, call.method, call.path.slice(apiRoot.length));
     this.#limiter?.admit(caller.limitedAs, `${match.route.method} ${match.route.path}`, at);
     return this.#run(call, match, at, caller);
@@ -152,7 +154,7 @@ export class Service {
     const { method, path } = call;
     // Nothing here asks for a key: a page in the browser or a proxy on this machine must not reach it for others.
     if (path.startsWith("/_") && (!isOnThisMachine(call) || isFromElsewhere(call))) throw refusals.notFromHere();
-    if (path === "/_faults" && method === "PUT" && this.world.options.faults) {
+    if (path === "/_faults" && method === "PUT" && this.context.options.faults) {
       this.setFaults(check(Faults, parsedBody(call), "body"));
       return { status: 204, headers: {} };
     }
@@ -165,13 +167,13 @@ export class Service {
 
   /** Forgets everything since the start: what was stored, faults, sessions, and who has sent how many requests. */
   #reset(controls: TestControls): ServiceReply {
-    this.change((world, at) => {
-      world.store.clear();
-      controls.plant(world, at);
+    this.change((context, at) => {
+      context.store.clear();
+      controls.applySeed(context, at);
     });
     this.#faults.set([]);
-    this.#limiter = limiterOf(this.world.options);
-    this.#console = new Console(this.world, (act) => this.change(act));
+    this.#limiter = limiterOf(this.context.options);
+    this.#console = new Console(this.context, (act) => this.change(act));
     return { status: 204, headers: {} };
   }
 
@@ -180,18 +182,18 @@ export class Service {
     controls.advance(seconds * 1000);
     this.settle();
     this.#onChange();
-    return jsonReply(200, { now: timestamp(this.world.clock.now()) });
+    return jsonReply(200, { now: timestamp(this.context.clock.now()) });
   }
 
   #run(call: ServiceCall, { route, params }: Match<Route>, at: number, caller: Parameters<Route["run"]>[0]["caller"]) {
     const body = route.body === nothing ? undefined : parsedBody(call);
-    const incoming = { world: this.world, at, params, query: call.query ?? {}, body, caller };
+    const incoming = { context: this.context, at, params, query: call.query ?? {}, body, caller };
     const handled = route.method === "GET" ? route.run(incoming) : this.change(() => route.run(incoming));
     return replyOf(handled, requestIdOf(call));
   }
 
   #refuse(call: ServiceCall, error: unknown): ServiceReply {
-    const request_id = requestIdOf(call) ?? this.world.ids.uuid();
+    const request_id = requestIdOf(call) ?? this.context.ids.uuid();
     if (error instanceof Refusal) {
       const { status, code, message, headers } = error;
       return jsonReply(status, { request_id, code, message }, { ...headers, "x-request-id": request_id });
@@ -201,7 +203,7 @@ export class Service {
   }
 
   /** Reports a mistake of our own and answers it without giving anything away. */
-  internalError(error: unknown, request_id: string = this.world.ids.uuid()): ServiceReply {
+  internalError(error: unknown, request_id: string = this.context.ids.uuid()): ServiceReply {
     this.#onError(error);
     return jsonReply(500, { request_id, code: "", message: "internal error" }, { "x-request-id": request_id });
   }

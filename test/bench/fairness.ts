@@ -4,7 +4,7 @@ import { startControlPlane } from "../control-plane/control-plane.ts";
 import { installCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { compute, connection, keySecret } from "../e2e/manifests.ts";
-import { HostileServer, json } from "../operator/cluster/hostile-server.ts";
+import { HostileServer, json } from "../operator/kube/hostile-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import { watchObjects } from "../support/watch.ts";

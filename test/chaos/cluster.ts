@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { HttpTransport } from "../../src/operator/cluster/http-transport.ts";
-import { loadKubeConfig } from "../../src/operator/cluster/kubeconfig.ts";
-import type { ClusterRequest } from "../../src/operator/cluster/transport.ts";
+import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
+import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
+import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
 import { isJsonObject, isKubeObject, type JsonObject, type KubeObject } from "../simulation/api-server/objects.ts";
 import { realClock } from "../support/real-clock.ts";
 

@@ -1,9 +1,9 @@
 import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../simulation/api-server/objects.ts";
 import type { CountedRequest } from "../support/counting-proxy.ts";
-import type { Books } from "./books.ts";
+import type { Entry } from "./endpoint-history.ts";
 import type { Fleet } from "./fleet.ts";
-import type { Entry } from "./ledger.ts";
+import type { WorkloadHistory } from "./workload-history.ts";
 
 /** All that a verdict is made from, gathered once everything has settled. */
 export interface Evidence {
@@ -13,10 +13,10 @@ export interface Evidence {
   pools: readonly KubeObject[];
   /** As the service's own store has them. */
   endpoints: readonly StoredEndpoint[];
-  ledger: readonly Entry[];
+  endpointHistory: readonly Entry[];
   /** Endpoints of others, as they were before the storm. */
   strangers: readonly StoredEndpoint[];
   /** What operators sent to the service. */
   requests: readonly CountedRequest[];
-  books: Books;
+  workloadHistory: WorkloadHistory;
 }

@@ -5,19 +5,23 @@ import type { Evidence } from "./evidence.ts";
 const longestLine = 500;
 
 /** Everything that is known of whom a complaint names, in its order: what to understand a failure from. */
-export function historyOf(complaint: string, { ledger, requests, books }: Evidence, logs: readonly string[]): string[] {
+export function historyOf(
+  complaint: string,
+  { endpointHistory, requests, workloadHistory }: Evidence,
+  logs: readonly string[],
+): string[] {
   const told = new Set(complaint.match(/ep-[a-z0-9-]+|k8s-[0-9a-f-]+|[a-z]+-(primary|replica|readers)-\d+/g) ?? []);
   // A Compute leads to its markers, an endpoint to its marker, and that to the endpoint's twins and to the Compute.
-  for (const [uid, name] of books.made) if (told.has(name)) told.add(markerOf(uid));
-  for (const { endpoint, name } of ledger) if (name !== null && told.has(endpoint)) told.add(name);
-  for (const { endpoint, name } of ledger) if (name !== null && told.has(name)) told.add(endpoint);
+  for (const [uid, name] of workloadHistory.made) if (told.has(name)) told.add(markerOf(uid));
+  for (const { endpoint, name } of endpointHistory) if (name !== null && told.has(endpoint)) told.add(name);
+  for (const { endpoint, name } of endpointHistory) if (name !== null && told.has(name)) told.add(endpoint);
   for (const name of told) {
-    const compute = books.made.get(uidOfMarker(name) ?? "");
+    const compute = workloadHistory.made.get(uidOfMarker(name) ?? "");
     if (compute !== undefined) told.add(compute);
   }
   const about = (text: string) => (text.match(/[a-z0-9-]+/g) ?? []).some((word) => told.has(word));
   const events = [
-    ...ledger
+    ...endpointHistory
       .filter(({ endpoint }) => told.has(endpoint))
       .map(({ at, what, endpoint, name }) => ({ at, line: `service  ${what} ${endpoint} (${name})` })),
     ...requests
@@ -26,7 +30,7 @@ export function historyOf(complaint: string, { ledger, requests, books }: Eviden
         at: performance.timeOrigin + arrivedAt,
         line: `operator ${method} ${path} ${body} -> ${answeredAt === undefined ? "no answer" : status}`,
       })),
-    ...books.history
+    ...workloadHistory.history
       .filter(({ name }) => told.has(name))
       .map(({ at, what, name }) => ({ at, line: `people   ${what} ${name}` })),
   ];

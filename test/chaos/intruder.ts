@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeObject } from "../simulation/api-server/objects.ts";
 import type { Dice } from "../simulation/dice.ts";
 import { linkedID, specOf } from "../simulation/world/computes.ts";
-import type { Books } from "./books.ts";
+import type { WorkloadHistory } from "./workload-history.ts";
 
 export interface IntruderOptions {
   /** Of the service itself: what people send there is nothing that an operator sent. */
   baseURL: string;
   key: string;
-  books: Books;
+  workloadHistory: WorkloadHistory;
   dice: Dice;
 }
 
@@ -32,7 +32,7 @@ export class Intruder {
     const drifts = (this.#drifts.get(uid) ?? 0) + 1;
     if (drifts > mostDrifts) return;
     this.#drifts.set(uid, drifts);
-    this.#options.books.note("drift", name);
+    this.#options.workloadHistory.note("drift", name);
     const endpoint = { autoscaling_limit_min_cu: 3, autoscaling_limit_max_cu: 3 };
     await this.#send("PATCH", compute, JSON.stringify({ endpoint }));
   }
@@ -40,8 +40,8 @@ export class Intruder {
   /** Deletes an endpoint. */
   async strike(compute: KubeObject): Promise<void> {
     const { uid, name } = compute.metadata;
-    this.#options.books.strikes.push({ at: Date.now(), uid, name, endpoint: linkedID(compute) ?? "" });
-    this.#options.books.note("strike", name);
+    this.#options.workloadHistory.strikes.push({ at: Date.now(), uid, name, endpoint: linkedID(compute) ?? "" });
+    this.#options.workloadHistory.note("strike", name);
     await this.#send("DELETE", compute);
   }
 

@@ -5,8 +5,8 @@ import type { KubeObject } from "../simulation/api-server/objects.ts";
 import { annotationOf, conditionOf, isDeleting, statusOf } from "../simulation/world/computes.ts";
 import { pathOf } from "./cluster.ts";
 import { sizeOf } from "./fleet.ts";
-import type { Person } from "./people.ts";
 import { operatorUser, type Stage } from "./stage.ts";
+import type { Person } from "./workload.ts";
 
 const lookMs = 1000;
 
@@ -19,13 +19,13 @@ export async function listAll({ cluster, fleets }: Stage, plural: string): Promi
  * Waits until everything that is declared is there and well; people make anew what was still on its way out. Where
  * that takes longer it ends all the same: what is not well by then is for the verdict to tell.
  */
-export async function settle(stage: Stage, people: readonly Person[], seconds: number): Promise<void> {
+export async function settle(stage: Stage, workload: readonly Person[], seconds: number): Promise<void> {
   const size = stage.fleets.reduce((sum, fleet) => sum + sizeOf(fleet), 0);
   const deadline = performance.now() + 1000 * seconds;
   while (performance.now() < deadline) {
     const computes = await listAll(stage, "computes");
     if (computes.length === size && computes.every(isSettled)) return;
-    await Promise.all(people.map((person) => person.declareMissing(computes)));
+    await Promise.all(workload.map((person) => person.declareMissing(computes)));
     await sleep(lookMs);
   }
 }

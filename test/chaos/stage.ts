@@ -5,8 +5,8 @@ import { connection, keySecret } from "../e2e/manifests.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { ServiceProcess } from "../support/processes.ts";
 import { Cluster, pathOf } from "./cluster.ts";
+import { plantLedger, readEndpoints } from "./endpoint-history.ts";
 import { type Fleet, fleetOf } from "./fleet.ts";
-import { plantLedger, readEndpoints } from "./ledger.ts";
 import { StormOperator } from "./operators.ts";
 import { seedOf } from "./seed.ts";
 

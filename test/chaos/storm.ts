@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Dice } from "../simulation/dice.ts";
 import { seededRandom } from "../simulation/random.ts";
-import { Books } from "./books.ts";
+import { readEndpoints, readLedger } from "./endpoint-history.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Fleet } from "./fleet.ts";
 import { historyOf } from "./history.ts";
 import { Intruder } from "./intruder.ts";
-import { readEndpoints, readLedger } from "./ledger.ts";
-import { Person } from "./people.ts";
 import { clearAway, comeToRest, listAll, settle } from "./rest.ts";
 import { Stage } from "./stage.ts";
 import { leftovers, ownedEndpoints, verdict } from "./verdict.ts";
 import { isCreate, Weather } from "./weather.ts";
+import { Person } from "./workload.ts";
+import { WorkloadHistory } from "./workload-history.ts";
 
 export interface StormOptions {
   /** How many Computes are declared in the end. */
@@ -64,8 +64,8 @@ export async function storm(options: StormOptions): Promise<StormReport> {
     progress(`${String(Math.round((performance.now() - began) / 1000)).padStart(5)} s  ${line}`);
   await using stage = await Stage.start(options);
   const dice = new Dice(seededRandom(seed));
-  const books = new Books();
-  const people = stage.fleets.flatMap((fleet) => peopleOf(fleet, { stage, books, dice }, options));
+  const workloadHistory = new WorkloadHistory();
+  const workload = stage.fleets.flatMap((fleet) => peopleOf(fleet, { stage, workloadHistory, dice }, options));
   const weather = new Weather({
     stage,
     dice,
@@ -78,7 +78,7 @@ export async function storm(options: StormOptions): Promise<StormReport> {
   await Promise.all(stage.operators.map((operator) => operator.ready()));
   await weather.begin();
   const over = new AbortController();
-  const churning = people.map(async (person) => {
+  const churning = workload.map(async (person) => {
     await person.declareMissing([]);
     await person.churn(over.signal);
   });
@@ -88,18 +88,18 @@ export async function storm(options: StormOptions): Promise<StormReport> {
   await enough;
   over.abort();
   await Promise.all([...churning, killing]);
-  await Promise.all(people.map(async (person) => person.declareMissing(await listAll(stage, "computes"))));
+  await Promise.all(workload.map(async (person) => person.declareMissing(await listAll(stage, "computes"))));
   await weather.end();
 
   say("the storm is over: everything is to settle");
-  await settle(stage, people, options.settleSeconds);
+  await settle(stage, workload, options.settleSeconds);
   say(`settled: nothing is to be written for ${options.quietSeconds} s`);
   const unrest = await comeToRest(stage, options.quietSeconds, options.settleSeconds);
   say("the service's own store is read");
-  const evidence = await gather(stage, books);
+  const evidence = await gather(stage, workloadHistory);
   say("people delete everything");
   const left = await clearAway(stage, options.settleSeconds);
-  const after = await gather(stage, books);
+  const after = await gather(stage, workloadHistory);
   say("done");
   const keys = stage.fleets.flatMap(({ key }) => [key, btoa(key)]);
   const leaks = stage.operators.flatMap((operator) => operator.linesWith(keys)).map((line) => `logged a key: ${line}`);
@@ -125,38 +125,42 @@ export async function storm(options: StormOptions): Promise<StormReport> {
 
 function peopleOf(
   fleet: Fleet,
-  { stage, books, dice }: { stage: Stage; books: Books; dice: Dice },
+  { stage, workloadHistory, dice }: { stage: Stage; workloadHistory: WorkloadHistory; dice: Dice },
   { deedsPerSecond, computes }: StormOptions,
 ): Person[] {
   const count = Math.ceil(fleet.members.length / membersPerPerson);
   const all = Math.ceil(computes / membersPerPerson);
-  const intruder = new Intruder({ baseURL: stage.service.baseURL, key: fleet.key, books, dice });
+  const intruder = new Intruder({ baseURL: stage.service.baseURL, key: fleet.key, workloadHistory, dice });
   return Array.from({ length: count }, (_, index) => {
     const members = fleet.members.filter((__, nth) => nth % count === index);
     const pauseMs = (2 * 1000 * all) / deedsPerSecond;
-    const shared = { cluster: stage.cluster, books, intruder, dice, fleet, pauseMs };
+    const shared = { cluster: stage.cluster, workloadHistory, intruder, dice, fleet, pauseMs };
     return new Person({ ...shared, members, scales: index === 0 });
   });
 }
 
 /** The service is killed for it: what counts is what it has written, and while it runs nobody else may read that. */
-async function gather(stage: Stage, books: Books): Promise<Evidence> {
+async function gather(stage: Stage, workloadHistory: WorkloadHistory): Promise<Evidence> {
   const computes = await listAll(stage, "computes");
   const pools = await listAll(stage, "computepools");
   const { service, fleets, strangers, proxy, projects } = stage;
   await service.kill();
   const endpoints = readEndpoints(service.dataFile, projects);
-  const ledger = readLedger(service.dataFile);
+  const endpointHistory = readLedger(service.dataFile);
   await service.start();
-  return { fleets, computes, pools, endpoints, ledger, strangers, requests: proxy.requests, books };
+  return { fleets, computes, pools, endpoints, endpointHistory, strangers, requests: proxy.requests, workloadHistory };
 }
 
-function figuresOf({ operators, proxy }: Stage, weather: Weather, { ledger, books }: Evidence): Record<string, number> {
+function figuresOf(
+  { operators, proxy }: Stage,
+  weather: Weather,
+  { endpointHistory, workloadHistory }: Evidence,
+): Record<string, number> {
   const answered = (...statuses: number[]) =>
     proxy.requests.filter(({ status = 0 }) => statuses.includes(status)).length;
-  const entries = (what: string) => ledger.filter((entry) => entry.what === what).length;
+  const entries = (what: string) => endpointHistory.filter((entry) => entry.what === what).length;
   return {
-    ...books.counts,
+    ...workloadHistory.counts,
     ...weather.counts,
     "operators killed": operators.reduce((sum, { kills }) => sum + kills, 0),
     "clock steps": operators.reduce((sum, { steps }) => sum + steps, 0),

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../simulation/api-server/objects.ts";
-import { Books } from "./books.ts";
+import type { Entry } from "./endpoint-history.ts";
 import type { Evidence } from "./evidence.ts";
-import type { Entry } from "./ledger.ts";
 import { leftovers, ownedEndpoints, verdict } from "./verdict.ts";
+import { WorkloadHistory } from "./workload-history.ts";
 
 const uid = "11111111-0000-4000-8000-000000000001";
 const marker = `k8s-${uid}`;
@@ -68,9 +68,9 @@ function compute({ linked = "ep-one", restartedAt = "r1" } = {}): KubeObject {
 
 /** A fleet of one, made at 100 and restarted once, for which somebody asked at 200; and a stranger's endpoint. */
 function evidence(change: Partial<Evidence> = {}): Evidence {
-  const books = new Books();
-  books.made.set(uid, "replica-0");
-  books.restarts.push({ at: 200, uid, name: "replica-0", value: "r1" });
+  const workloadHistory = new WorkloadHistory();
+  workloadHistory.made.set(uid, "replica-0");
+  workloadHistory.restarts.push({ at: 200, uid, name: "replica-0", value: "r1" });
   const member = { name: "replica-0", project, type: "read_only", branches: ["br-a"] } as const;
   const pool = { name: "readers", most: 0, project, branch: "br-a" };
   const stranger = endpoint("ep-theirs", "analytics");
@@ -79,22 +79,22 @@ function evidence(change: Partial<Evidence> = {}): Evidence {
     computes: [compute()],
     pools: [],
     endpoints: [endpoint("ep-one", marker), stranger],
-    ledger: [entry(100, "made", "ep-one"), entry(100, "started", "ep-one"), entry(210, "started", "ep-one")],
+    endpointHistory: [entry(100, "made", "ep-one"), entry(100, "started", "ep-one"), entry(210, "started", "ep-one")],
     strangers: [stranger],
     requests: [],
-    books,
+    workloadHistory,
     ...change,
   };
 }
 
-const { ledger, endpoints, strangers } = evidence();
+const { endpointHistory, endpoints, strangers } = evidence();
 
 /** What people asked for, and besides the deletion of a Compute at 300. */
-function deletedAt300(who: string, retain = false): Books {
-  const { books } = evidence();
-  books.deletions.push({ at: 300, uid: who, name: "replica-0", retain });
-  books.made.set(who, "replica-0");
-  return books;
+function deletedAt300(who: string, retain = false): WorkloadHistory {
+  const { workloadHistory } = evidence();
+  workloadHistory.deletions.push({ at: 300, uid: who, name: "replica-0", retain });
+  workloadHistory.made.set(who, "replica-0");
+  return workloadHistory;
 }
 
 const sent = (method: string, path: string, status?: number) => ({
@@ -121,7 +121,7 @@ describe("the storm's verdict", () => {
     ["two endpoints", { endpoints: [...endpoints, endpoint("ep-two", marker)] }, "replica-0 has 2 endpoints"],
     [
       "two that were made, though one is gone",
-      { ledger: [...ledger, entry(300, "made", "ep-two"), entry(400, "deleted", "ep-two")] },
+      { endpointHistory: [...endpointHistory, entry(300, "made", "ep-two"), entry(400, "deleted", "ep-two")] },
       `for ${marker} were made ep-one at 00:00:00.100 and ep-two`,
     ],
     ["a link to another", { computes: [compute({ linked: "ep-theirs" })] }, "is linked to ep-theirs"],
@@ -133,19 +133,26 @@ describe("the storm's verdict", () => {
     ["a Compute that is not there", { computes: [] }, "alpha/replica-0 was declared and is not there"],
     [
       "the loss of a standing Compute's",
-      { ledger: [...ledger, entry(300, "deleted", "ep-zero")] },
+      { endpointHistory: [...endpointHistory, entry(300, "deleted", "ep-zero")] },
       "ep-zero was deleted, and its Compute stands",
     ],
     [
       "a deletion before it was asked for",
-      { ledger: [...ledger, entry(250, "deleted", "ep-old", `k8s-${gone}`)], books: deletedAt300(gone) },
+      {
+        endpointHistory: [...endpointHistory, entry(250, "deleted", "ep-old", `k8s-${gone}`)],
+        workloadHistory: deletedAt300(gone),
+      },
       "before replica-0 was",
     ],
     [
       "the deletion of what was to be kept",
       {
-        ledger: [...ledger, entry(50, "made", "ep-old", `k8s-${gone}`), entry(350, "deleted", "ep-old", `k8s-${gone}`)],
-        books: deletedAt300(gone, true),
+        endpointHistory: [
+          ...endpointHistory,
+          entry(50, "made", "ep-old", `k8s-${gone}`),
+          entry(350, "deleted", "ep-old", `k8s-${gone}`),
+        ],
+        workloadHistory: deletedAt300(gone, true),
       },
       "ep-old was to be kept",
     ],
@@ -157,7 +164,7 @@ describe("the storm's verdict", () => {
     ],
     [
       "a restart of a stranger's",
-      { ledger: [...ledger, entry(300, "started", "ep-theirs", "analytics")] },
+      { endpointHistory: [...endpointHistory, entry(300, "started", "ep-theirs", "analytics")] },
       "ep-theirs, which is a stranger's, was started",
     ],
     [
@@ -167,63 +174,73 @@ describe("the storm's verdict", () => {
     ],
     [
       "the deletion of what nobody made",
-      { ledger: [...ledger, entry(300, "deleted", "ep-nameless", null)] },
+      { endpointHistory: [...endpointHistory, entry(300, "deleted", "ep-nameless", null)] },
       "ep-nameless, which no Compute made, was deleted",
     ],
     [
       "a second restart for one value",
-      { ledger: [...ledger, entry(220, "started", "ep-one")] },
+      { endpointHistory: [...endpointHistory, entry(220, "started", "ep-one")] },
       "nobody had asked for another",
     ],
     [
       "a restart before it was asked for",
-      { ledger: [entry(100, "made", "ep-one"), entry(100, "started", "ep-one"), entry(150, "started", "ep-one")] },
+      {
+        endpointHistory: [
+          entry(100, "made", "ep-one"),
+          entry(100, "started", "ep-one"),
+          entry(150, "started", "ep-one"),
+        ],
+      },
       "nobody had asked for another",
     ],
-    ["a restart that never came", { ledger: ledger.slice(0, 2) }, "says that it was restarted for r1, and was not"],
+    [
+      "a restart that never came",
+      { endpointHistory: endpointHistory.slice(0, 2) },
+      "says that it was restarted for r1, and was not",
+    ],
     ["a restart still owed", { computes: [compute({ restartedAt: "r0" })] }, "to be restarted for r1, and says r0"],
   ])("tells of %s", (_what, change, complaint) => {
     expect(verdict(evidence(change)).join("\n")).toContain(complaint);
   });
 
   it("lets a restart pass that came twice because a reply was lost", () => {
-    const twice = [...ledger, entry(220, "started", "ep-one")];
-    expect(verdict(evidence({ ledger: twice, requests: [sent("POST", "/ep-one/restart")] }))).toEqual([]);
+    const twice = [...endpointHistory, entry(220, "started", "ep-one")];
+    expect(verdict(evidence({ endpointHistory: twice, requests: [sent("POST", "/ep-one/restart")] }))).toEqual([]);
   });
 
   it("lets a change of size pass for the restart that was asked for before", () => {
-    const resized = [...ledger.slice(0, 2), entry(220, "up", "ep-one")];
-    expect(verdict(evidence({ ledger: resized }))).toEqual([]);
+    const resized = [...endpointHistory.slice(0, 2), entry(220, "up", "ep-one")];
+    expect(verdict(evidence({ endpointHistory: resized }))).toEqual([]);
   });
 
   const again = [
-    ...ledger,
+    ...endpointHistory,
     entry(300, "deleted", "ep-one"),
     entry(400, "made", "ep-two"),
     entry(400, "started", "ep-two"),
   ];
   const second = {
-    ledger: again,
+    endpointHistory: again,
     endpoints: [endpoint("ep-two", marker), ...strangers],
     computes: [compute({ linked: "ep-two" })],
   };
 
   it("tells of an endpoint that was made anew, unless somebody had deleted the one before", () => {
     expect(verdict(evidence(second)).join("\n")).toContain(`for ${marker} were made ep-one at`);
-    const { books } = evidence();
-    books.strikes.push({ at: 290, uid, name: "replica-0", endpoint: "ep-one" });
-    expect(verdict(evidence({ ...second, books }))).toEqual([]);
+    const { workloadHistory } = evidence();
+    workloadHistory.strikes.push({ at: 290, uid, name: "replica-0", endpoint: "ep-one" });
+    expect(verdict(evidence({ ...second, workloadHistory }))).toEqual([]);
   });
 
   it("lets pass that a primary is made late once more and deleted again", () => {
-    const late = [...ledger, entry(300, "made", "ep-late"), entry(310, "deleted", "ep-late")];
+    const late = [...endpointHistory, entry(300, "made", "ep-late"), entry(310, "deleted", "ep-late")];
     const primaries = late.map((each) => ({ ...each, type: "read_write" }));
-    expect(verdict(evidence({ ledger: primaries }))).toEqual([]);
+    expect(verdict(evidence({ endpointHistory: primaries }))).toEqual([]);
   });
 
   it("tells of what is left when all is deleted, but for what was to be kept", () => {
     const kept = endpoint("ep-kept", `k8s-${gone}`);
-    const left = leftovers(evidence({ endpoints: [...endpoints, kept], books: deletedAt300(gone, true) }));
+    const left = leftovers(evidence({ endpoints: [...endpoints, kept], workloadHistory: deletedAt300(gone, true) }));
     expect(left).toEqual([`ep-one (${marker}) is still there when all is deleted`]);
   });
 });

@@ -2,21 +2,21 @@ import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
 import { isJsonObject, type KubeObject } from "../simulation/api-server/objects.ts";
 import { annotationOf, isOurs, markerOf, statusOf, uidOfMarker } from "../simulation/world/computes.ts";
 import { complaints } from "../simulation/world/judge.ts";
+import type { Entry } from "./endpoint-history.ts";
 import type { Evidence } from "./evidence.ts";
-import type { Entry } from "./ledger.ts";
 
 /** Everything that is not as it was promised; nothing where all is well. */
 export function verdict(evidence: Evidence): string[] {
-  const { computes, endpoints, books } = evidence;
-  const retained = new Set(books.deletions.filter(({ retain }) => retain).map(({ uid }) => uid));
+  const { computes, endpoints, workloadHistory } = evidence;
+  const retained = new Set(workloadHistory.deletions.filter(({ retain }) => retain).map(({ uid }) => uid));
   const pools = evidence.pools.map((pool) => ({
     uid: pool.metadata.uid,
     name: pool.metadata.name,
     replicas: isJsonObject(pool["spec"]) ? pool["spec"]["replicas"] : undefined,
     status: pool["status"],
   }));
-  const foreign = new Set(evidence.strangers.map(({ id }) => id));
-  const ours = endpoints.filter(({ id }) => !foreign.has(id));
+  const ownedByOther = new Set(evidence.strangers.map(({ id }) => id));
+  const ours = endpoints.filter(({ id }) => !ownedByOther.has(id));
   return [
     ...complaints({
       computes,
@@ -38,11 +38,11 @@ export function verdict(evidence: Evidence): string[] {
 }
 
 /** What is still at the service when all Computes are gone, and should not be. */
-export function leftovers({ endpoints, strangers, books }: Evidence): string[] {
-  const foreign = new Set(strangers.map(({ id }) => id));
-  const kept = new Set(books.deletions.filter(({ retain }) => retain).map(({ uid }) => markerOf(uid)));
+export function leftovers({ endpoints, strangers, workloadHistory }: Evidence): string[] {
+  const ownedByOther = new Set(strangers.map(({ id }) => id));
+  const kept = new Set(workloadHistory.deletions.filter(({ retain }) => retain).map(({ uid }) => markerOf(uid)));
   return endpoints
-    .filter(({ id, name }) => !foreign.has(id) && !kept.has(name ?? ""))
+    .filter(({ id, name }) => !ownedByOther.has(id) && !kept.has(name ?? ""))
     .map(({ id, name }) => `${id} (${name}) is still there when all is deleted`);
 }
 
@@ -66,55 +66,64 @@ function oneEach({ computes, endpoints }: Evidence): string[] {
  * since the service refuses a second: what is made late is found and deleted. And whoever drops the mark of a create
  * while no operator runs leaves none that could know of it.
  */
-function madeOnce({ ledger, books }: Evidence): string[] {
-  const made = ledger.filter(({ what, name }) => what === "made" && uidOfMarker(name ?? undefined) !== undefined);
+function madeOnce({ endpointHistory, workloadHistory }: Evidence): string[] {
+  const made = endpointHistory.filter(
+    ({ what, name }) => what === "made" && uidOfMarker(name ?? undefined) !== undefined,
+  );
   return [...Map.groupBy(made, ({ name }) => name ?? "")].flatMap(([name, entries]) => {
     const uid = uidOfMarker(name) ?? "";
-    const strikes = books.strikes.filter((strike) => strike.uid === uid);
-    const excused = entries.every(({ type }) => type === "read_write") || books.replaced.has(uid);
+    const strikes = workloadHistory.strikes.filter((strike) => strike.uid === uid);
+    const excused = entries.every(({ type }) => type === "read_write") || workloadHistory.replaced.has(uid);
     if (excused || entries.length <= 1 + strikes.length) return [];
     return [`for ${name} were made ${entries.map(({ endpoint, at }) => `${endpoint} at ${timeOf(at)}`).join(" and ")}`];
   });
 }
 
 /** What was deleted belonged to a Compute that was to go, or was one of two, or was struck by somebody. */
-function rightlyDeleted({ ledger, books, computes, strangers }: Evidence): string[] {
-  const excused = new Set([...books.strikes.map(({ endpoint }) => endpoint), ...strangers.map(({ id }) => id)]);
-  const deleted = ledger.filter(({ what, endpoint }) => what === "deleted" && !excused.has(endpoint));
+function rightlyDeleted({ endpointHistory, workloadHistory, computes, strangers }: Evidence): string[] {
+  const excused = new Set([
+    ...workloadHistory.strikes.map(({ endpoint }) => endpoint),
+    ...strangers.map(({ id }) => id),
+  ]);
+  const deleted = endpointHistory.filter(({ what, endpoint }) => what === "deleted" && !excused.has(endpoint));
   return deleted.flatMap(({ endpoint, name, at }) => {
     const uid = uidOfMarker(name ?? undefined);
     if (uid === undefined) return [`${endpoint}, which no Compute made, was deleted`];
-    if (twinsOf(ledger, name, at) > 0) return [];
+    if (twinsOf(endpointHistory, name, at) > 0) return [];
     if (computes.some(({ metadata }) => metadata.uid === uid))
       return [`${endpoint} was deleted, and its Compute stands`];
-    const asked = books.deletions.find((deed) => deed.uid === uid);
-    if (asked === undefined) return books.made.has(uid) ? [`${endpoint} was deleted, and nobody deleted ${name}`] : [];
+    const asked = workloadHistory.deletions.find((deed) => deed.uid === uid);
+    if (asked === undefined)
+      return workloadHistory.made.has(uid) ? [`${endpoint} was deleted, and nobody deleted ${name}`] : [];
     return asked.at > at ? [`${endpoint} was deleted at ${timeOf(at)}, before ${asked.name} was`] : [];
   });
 }
 
 /** How many others with this mark stood right after this moment. */
-function twinsOf(ledger: readonly Entry[], marker: string | null, at: number): number {
-  const until = ledger.filter((entry) => entry.name === marker && entry.at <= at);
+function twinsOf(endpointHistory: readonly Entry[], marker: string | null, at: number): number {
+  const until = endpointHistory.filter((entry) => entry.name === marker && entry.at <= at);
   return until.filter(({ what }) => what === "made").length - until.filter(({ what }) => what === "deleted").length;
 }
 
 /** What was to be kept when its Compute went is there. */
-function retainedKept({ ledger, books, endpoints }: Evidence, retained: ReadonlySet<string>): string[] {
+function retainedKept(
+  { endpointHistory, workloadHistory, endpoints }: Evidence,
+  retained: ReadonlySet<string>,
+): string[] {
   return [...retained].flatMap((uid) => {
-    const [made] = ledger.filter(({ what, name }) => what === "made" && name === markerOf(uid));
+    const [made] = endpointHistory.filter(({ what, name }) => what === "made" && name === markerOf(uid));
     const stands = endpoints.some(({ name }) => name === markerOf(uid));
-    const struck = books.strikes.some((strike) => strike.uid === uid);
+    const struck = workloadHistory.strikes.some((strike) => strike.uid === uid);
     if (made === undefined || stands || struck) return [];
     return [`${made.endpoint} was to be kept when its Compute went, and is gone`];
   });
 }
 
-function untouchedStrangers({ strangers, endpoints, ledger, requests }: Evidence): string[] {
+function untouchedStrangers({ strangers, endpoints, endpointHistory, requests }: Evidence): string[] {
   return strangers.flatMap((before) => {
     const { id } = before;
     const after = endpoints.find((endpoint) => endpoint.id === id);
-    const events = ledger.filter(({ endpoint, what }) => endpoint === id && what !== "made" && what !== "up");
+    const events = endpointHistory.filter(({ endpoint, what }) => endpoint === id && what !== "made" && what !== "up");
     const sent = requests.filter(({ method, path }) => method !== "GET" && path.includes(`/${id}`));
     return [
       ...(after === undefined ? [`${id}, which is a stranger's, is gone`] : []),
@@ -135,10 +144,10 @@ function givenOf(endpoint: StoredEndpoint): string {
 
 /** Each value at least once, unless a later one came; and never more often than was asked, but for lost replies. */
 function restarts(evidence: Evidence): string[] {
-  const { books, ledger, computes } = evidence;
-  const asked = Map.groupBy(books.restarts, ({ uid }) => uid);
+  const { workloadHistory, endpointHistory, computes } = evidence;
+  const asked = Map.groupBy(workloadHistory.restarts, ({ uid }) => uid);
   const byMarker = Map.groupBy(
-    ledger.filter(({ name }) => name !== null),
+    endpointHistory.filter(({ name }) => name !== null),
     ({ name }) => name,
   );
   return [...asked].flatMap(([uid, values]) => {
@@ -181,11 +190,11 @@ function lostRestarts({ requests }: Evidence, endpoints: ReadonlySet<string>): n
 }
 
 /** The value that stands was carried out: the compute came up after it was asked for, if only with another size. */
-function lastRestart(compute: KubeObject, events: readonly Entry[], { books }: Evidence): string[] {
+function lastRestart(compute: KubeObject, events: readonly Entry[], { workloadHistory }: Evidence): string[] {
   const { name, uid } = compute.metadata;
   const wanted = annotationOf(compute, "restartedAt");
   const done = statusOf(compute)["restartedAt"];
-  const last = books.restarts.findLast((deed) => deed.uid === uid);
+  const last = workloadHistory.restarts.findLast((deed) => deed.uid === uid);
   if (wanted !== last?.value) return [`${name} was to be restarted for ${last?.value}, and is to be for ${wanted}`];
   if (done !== wanted) return [`${name} was to be restarted for ${wanted}, and says ${String(done)}`];
   const came = events.some(({ what, at }) => (what === "started" || what === "up") && at >= (last?.at ?? 0));

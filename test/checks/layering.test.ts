@@ -30,15 +30,15 @@ describe("the product", () => {
 describe("an import is found out", () => {
   it.each([
     ["src/service/app.ts", `import { plan } from "../operator/compute/plan.ts";`],
-    ["src/operator/compute/plan.ts", `import type { App } from "../../service/app.ts";`],
+    ["src/operator/compute/plan/plan.ts", `import type { App } from "../../service/app.ts";`],
     ["src/api/ids.ts", `export * from "../service/app.ts";`],
     ["src/cli/plan.ts", `export { main } from "../main.ts";`],
-    ["src/operator/cluster/client.ts", `import { resolve } from "../connection/resolve.ts";`],
-    ["src/operator/runtime/queue.ts", `type T = import("../cluster/client.ts").ClusterClient;`],
-    ["src/operator/client/client.ts", `const late = await import("../cluster/client.ts");`],
+    ["src/operator/kube/client.ts", `import { resolve } from "../connection/resolve.ts";`],
+    ["src/operator/runtime/workqueue.ts", `type T = import("../kube/client.ts").ClusterClient;`],
+    ["src/operator/service-client/client.ts", `const late = await import("../kube/client.ts");`],
     ["src/operator/connection/resolve.ts", `import { KubeConfig } from "@kubernetes/client-node";`],
-    ["src/operator/client/client.ts", `import pRetry from "p-retry";`],
-    ["src/operator/cluster/reflector.ts", `import { Agent } from "undici";`],
+    ["src/operator/service-client/client.ts", `import pRetry from "p-retry";`],
+    ["src/operator/kube/reflector.ts", `import { Agent } from "undici";`],
     ["src/operator/runtime/clock.ts", `import { setTimeout as wait } from "node:timers/promises";`],
   ])("in %s: %s", (file, text) => {
     expect(forbiddenImports([parseSource(file, text)])).toHaveLength(1);
@@ -46,7 +46,7 @@ describe("an import is found out", () => {
 
   it("but not one that points the right way", () => {
     const text = `import { sleep } from "../runtime/clock.ts"; import { zod } from "zod"; import "./errors.ts";`;
-    expect(forbiddenImports([parseSource("src/operator/cluster/client.ts", text)])).toEqual([]);
+    expect(forbiddenImports([parseSource("src/operator/kube/client.ts", text)])).toEqual([]);
   });
 });
 
@@ -68,10 +68,10 @@ describe("a circle is found out", () => {
 
 it("a way to act is found out behind any number of modules", () => {
   const planted = [
-    parseSource("src/operator/compute/plan.ts", `import { rule } from "./rules.ts";`),
-    parseSource("src/operator/compute/rules.ts", `import { send } from "../client/client.ts";`),
+    parseSource("src/operator/compute/plan/plan.ts", `import { rule } from "../rules.ts";`),
+    parseSource("src/operator/compute/rules.ts", `import { send } from "../service-client/client.ts";`),
   ];
-  expect(impureReaches(planted)).toEqual(["src/operator/compute/plan.ts → src/operator/client/client.ts"]);
+  expect(impureReaches(planted)).toEqual(["src/operator/compute/plan/plan.ts → src/operator/service-client/client.ts"]);
 });
 
 describe("an effect is found out", () => {

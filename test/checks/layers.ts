@@ -9,22 +9,26 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   api: [],
 };
 
+const clients = ["service-client", "kube", "metrics", "runtime", "resources"];
+
 /** The same inside the operator. Files directly below src/operator join the layers and may import all of them. */
 const operatorLayers: Readonly<Record<string, readonly string[]>> = {
-  compute: ["connection", "client", "cluster", "runtime", "resources"],
-  pool: ["connection", "client", "cluster", "runtime", "resources"],
-  connection: ["client", "cluster", "runtime", "resources"],
-  client: ["runtime", "resources"],
-  cluster: ["runtime", "resources"],
-  runtime: ["resources"],
+  manager: ["compute", "pool", "connection", ...clients],
+  compute: ["connection", ...clients],
+  pool: ["connection", ...clients],
+  connection: clients,
+  "service-client": ["runtime", "resources"],
+  kube: ["runtime", "resources"],
+  metrics: ["runtime", "resources"],
+  runtime: [],
   resources: [],
 };
 
 /** Packages that only one place may know, so that the rest can be run without it. */
 const owners: Readonly<Record<string, RegExp>> = {
-  "@kubernetes/client-node": /^src\/operator\/cluster\//,
-  "p-retry": /^src\/operator\/client\/http-transport\.ts$/,
-  undici: /^src\/operator\/(cluster|client)\/http-transport\.ts$/,
+  "@kubernetes/client-node": /^src\/operator\/kube\//,
+  "p-retry": /^src\/operator\/service-client\/http-transport\.ts$/,
+  undici: /^src\/operator\/(kube|service-client)\/http-transport\.ts$/,
   hono: /^src\/service\//,
   "@hono/node-server": /^src\/service\//,
   "node:sqlite": /^src\/service\//,
@@ -42,7 +46,9 @@ const effects = [
 ];
 
 /** The network adapter holds p-retry, which has timers of its own: nothing there can be driven anyway. */
-const excepted: Readonly<Record<string, string>> = { "src/operator/client/http-transport.ts": "AbortSignal.timeout" };
+const excepted: Readonly<Record<string, string>> = {
+  "src/operator/service-client/http-transport.ts": "AbortSignal.timeout",
+};
 
 /** Imports against the direction of the layers, or of a package by who may not know it. */
 export function forbiddenImports(sources: readonly Source[]): string[] {
@@ -56,7 +62,7 @@ export function forbiddenImports(sources: readonly Source[]): string[] {
 
 /** What pure modules reach, however far away, that acts. */
 export function impureReaches(sources: readonly Source[]): string[] {
-  const acts = /^src\/operator\/(client|cluster|connection)\//;
+  const acts = /^src\/operator\/(service-client|kube|connection)\//;
   const pure = /^src\/operator\/compute\/(plan|status)(\.ts|\/|-)/;
   const start = sources.filter(({ file }) => pure.test(file));
   return start.flatMap(({ file }) =>

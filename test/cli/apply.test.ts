@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { derivedUID } from "../../src/cli/identity.ts";
-import type { ServiceRequest } from "../../src/operator/client/transport.ts";
+import { derivedUID } from "../../src/cli/manifests/identity.ts";
 import { markerOf, uidOfMarker } from "../../src/operator/resources/names.ts";
+import type { ServiceRequest } from "../../src/operator/service-client/transport.ts";
 import { main, preview, primary, project, staging } from "../service/support/shop.ts";
 import { type Fate, Stage } from "./stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";

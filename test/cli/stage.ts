@@ -2,10 +2,14 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { expect } from "vitest";
-import { applyCommand, exportCommand, planCommand } from "../../src/cli/command.ts";
-import type { CliPorts } from "../../src/cli/ports.ts";
-import { NoAnswer, type ServiceRequest, type ServiceTransport } from "../../src/operator/client/transport.ts";
+import { applyCommand, exportCommand, planCommand } from "../../src/cli/commands/command.ts";
+import type { CliPorts } from "../../src/cli/commands/ports.ts";
 import type { Clock } from "../../src/operator/runtime/clock.ts";
+import {
+  NoResponseError,
+  type ServiceRequest,
+  type ServiceTransport,
+} from "../../src/operator/service-client/transport.ts";
 import { DrivenTime } from "../service/support/service.ts";
 import { Shop } from "../service/support/shop.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
@@ -96,7 +100,7 @@ export class Stage implements Disposable {
     return {
       send: async (request) => {
         const fate = this.fate(request);
-        if (fate === "lost before") throw new NoAnswer("no answer in time");
+        if (fate === "lost before") throw new NoResponseError("no answer in time");
         const { pathname } = new URL(request.baseURL);
         if (request.method !== "GET")
           this.writes.push({ line: `${request.method} ${request.path}`, body: request.body });
@@ -107,7 +111,7 @@ export class Stage implements Disposable {
           headers: { authorization: request.key.authorization() },
           ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
         });
-        if (fate === "lost after") throw new NoAnswer("no answer in time");
+        if (fate === "lost after") throw new NoResponseError("no answer in time");
         if (request.method === "GET" && request.path.endsWith("/endpoints")) {
           this.#stale ??= reply.body;
           if (this.time.now() < this.staleUntil)

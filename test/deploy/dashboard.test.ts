@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { createMetrics } from "../../src/operator/runtime/metrics.ts";
+import { createMetrics } from "../../src/operator/metrics/metrics.ts";
 import { dashboard } from "./monitoring/dashboard.ts";
 import { drawn, inUnit, type Line, nameOf } from "./monitoring/draw.ts";
 

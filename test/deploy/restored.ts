@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
-import { HttpTransport } from "../../src/operator/cluster/http-transport.ts";
-import { loadKubeConfig } from "../../src/operator/cluster/kubeconfig.ts";
+import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
+import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
 import { goodKey } from "../e2e/manifests.ts";
 import { Cluster, type Raw } from "../integration/support/cluster.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { reasons } from "../../src/operator/compute/reasons.ts";
+import { reasons } from "../../src/operator/compute/status/reasons.ts";
 import { commandsOf } from "./blocks.ts";
 
 const readme = readFileSync("README.md", "utf8");

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServiceTransport } from "../../src/operator/client/transport.ts";
-import { HttpTransport } from "../../src/operator/cluster/http-transport.ts";
-import { loadKubeConfig } from "../../src/operator/cluster/kubeconfig.ts";
-import type { ClusterRequest, ClusterTransport } from "../../src/operator/cluster/transport.ts";
+import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
+import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
+import type { ClusterRequest, ClusterTransport } from "../../src/operator/kube/transport.ts";
 import { createOperator } from "../../src/operator/operator.ts";
 import { createLogger } from "../../src/operator/runtime/log.ts";
+import type { ServiceTransport } from "../../src/operator/service-client/transport.ts";
 import { cryptoIds } from "../../src/service/ids.ts";
 import { Seed } from "../../src/service/seed/document.ts";
-import { plant } from "../../src/service/seed/plant.ts";
+import { applySeed } from "../../src/service/seed/seed.ts";
 import { createService } from "../../src/service/service.ts";
 import { Store } from "../../src/service/store/store.ts";
 import { realClock } from "../support/real-clock.ts";
@@ -106,7 +106,7 @@ export class DrivenOperator implements AsyncDisposable {
       store: Store.open(":memory:"),
     });
     const seed = Seed.parse(JSON.parse(seedOf(projects)));
-    service.change((world, at) => plant(world, seed, at));
+    service.change((world, at) => applySeed(world, seed, at));
     return {
       send: ({ method, path, query = {}, body, key }) => {
         this.serviceRequests.push(`${method} ${path}`);

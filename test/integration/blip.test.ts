@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { NoAnswer } from "../../src/operator/client/transport.ts";
 import type { Compute } from "../../src/operator/resources/compute.ts";
+import { NoResponseError } from "../../src/operator/service-client/transport.ts";
 import type { ServiceReply } from "../../src/service/http/message.ts";
 import { isReady } from "./support/scenario.ts";
 import { SmallWorld } from "./support/small-world.ts";
@@ -56,7 +56,7 @@ describe("a blip changes nothing of any Compute, and raises no event", () => {
       "no answer",
       2000,
       () => {
-        throw new NoAnswer("ECONNREFUSED: connection refused");
+        throw new NoResponseError("ECONNREFUSED: connection refused");
       },
     ],
   ])("%s for %i ms at refresh time", async (_, ms, answer) => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ClusterRequest } from "../../src/operator/cluster/transport.ts";
+import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
 import { calm } from "../simulation/api-server/faults.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
@@ -39,13 +39,13 @@ it("a leader that loses its lease and wins it again has not lost count of the de
   await world.clock.advance(5000);
   expect(deletions()).toBe(2);
   const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/compute-operator";
-  const hold = (holderIdentity: string) => {
-    const held = world.send("GET", path);
-    world.send("PUT", path, { ...held, spec: { ...held.spec, holderIdentity } });
+  const noop = (holderIdentity: string) => {
+    const failedWrite = world.send("GET", path);
+    world.send("PUT", path, { ...failedWrite, spec: { ...failedWrite.spec, holderIdentity } });
   };
-  hold("another");
+  noop("another");
   await world.clock.advance(10_000);
-  hold("");
+  noop("");
   await world.clock.advance(20_000);
   expect(world.send("GET", path).spec.holderIdentity).toBe("the-only-one");
   expect(deletions()).toBe(2);

@@ -26,11 +26,11 @@ it.each(Array.from({ length: pairsInAll / perRun }, (_, part) => part))(
       const open = notMet(to, world.endpoint(status.endpointID));
       expect({ index, id: status.endpointID, open }).toEqual({ index, id: ids[index], open: leftAlone(from, to) });
       const wanted = secretWanted(to);
-      const held = world.secretsOf(index).map((secret) => secretFound(secret, status));
-      expect({ index, bound: status.binding?.name, held }).toEqual({
+      const failedWrite = world.secretsOf(index).map((secret) => secretFound(secret, status));
+      expect({ index, bound: status.binding?.name, failedWrite }).toEqual({
         index,
         bound: wanted?.name,
-        held: wanted === undefined ? [] : [wanted],
+        failedWrite: wanted === undefined ? [] : [wanted],
       });
       const reason = status.conditions?.[0]?.reason;
       expect({ index, drifted: reason === "Drifted" }).toEqual({ index, drifted: open.length > 0 });

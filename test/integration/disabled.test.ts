@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NoAnswer } from "../../src/operator/client/transport.ts";
+import { NoResponseError } from "../../src/operator/service-client/transport.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const place = { projectID: "shop", branchID: "br-0-a", scaleToZero: { enabled: false } };
@@ -44,7 +44,7 @@ const ways: readonly [string, (world: SmallWorld) => Promise<void>][] = [
         if (method !== "PATCH") return undefined;
         world.host.instead = undefined;
         world.console(method, path, body);
-        throw new NoAnswer("ECONNRESET: the connection was cut");
+        throw new NoResponseError("ECONNRESET: the connection was cut");
       };
       await declared(world, off);
     },
@@ -57,7 +57,7 @@ const ways: readonly [string, (world: SmallWorld) => Promise<void>][] = [
       world.host.instead = ({ method, path, body }) => {
         if (method === "PATCH" && !died) world.console(method, path, body);
         if (method === "PATCH") died = true;
-        if (died) throw new NoAnswer("ECONNRESET: the connection was cut");
+        if (died) throw new NoResponseError("ECONNRESET: the connection was cut");
         return undefined;
       };
       world.declare(0, off);
@@ -75,7 +75,7 @@ const ways: readonly [string, (world: SmallWorld) => Promise<void>][] = [
         if (method !== "POST") return undefined;
         world.host.instead = undefined;
         world.console(method, path, body);
-        throw new NoAnswer("ECONNRESET: the connection was cut");
+        throw new NoResponseError("ECONNRESET: the connection was cut");
       };
       await declared(world, off);
     },
@@ -120,7 +120,7 @@ describe("a Compute that the operator disabled is enabled once disabled is left 
         world.host.instead = undefined;
         world.console(method, path, body);
         world.declare(0, place);
-        throw new NoAnswer("ECONNRESET: the connection was cut");
+        throw new NoResponseError("ECONNRESET: the connection was cut");
       };
       world.declare(0, off);
       await world.clock.advance(5000);

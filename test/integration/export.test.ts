@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Endpoint } from "../../src/api/endpoint.ts";
-import { manifestOf } from "../../src/cli/manifest-of.ts";
+import { manifestOf } from "../../src/cli/manifests/manifest-of.ts";
 import { SmallWorld } from "./support/small-world.ts";
 import type { Spec } from "./support/specs.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ClusterRequest } from "../../src/operator/cluster/transport.ts";
+import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
 import { calm } from "../simulation/api-server/faults.ts";
 import { isReady } from "./support/scenario.ts";
 import { SmallWorld } from "./support/small-world.ts";

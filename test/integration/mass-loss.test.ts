@@ -2,19 +2,19 @@ import { expect, it } from "vitest";
 import { SmallWorld } from "./support/small-world.ts";
 
 const branches = ["br-0-a", "br-1-a", "br-2-a", "br-3-a", "br-4-a", "br-5-a", "br-6-a"];
-const vanished = [0, 1, 2, 3];
+const notListed = [0, 1, 2, 3];
 
 /** Four of seven computes vanish at once; then a person says of the first that it is true, and it is made anew. */
 async function afterMassLoss(world: SmallWorld): Promise<void> {
   for (const [index, branchID] of branches.entries()) world.declare(index, { projectID: "shop", branchID });
   await world.settle(branches.length);
   await world.clock.advance(30_000);
-  for (const index of vanished) {
+  for (const index of notListed) {
     world.console("DELETE", `/projects/shop/endpoints/${world.compute(index).status.endpointID}`);
   }
   await world.clock.advance(60_000);
   expect(reasons(world)).toEqual(["MassLoss", "MassLoss", "MassLoss", "MassLoss"]);
-  for (const index of vanished) world.annotate(index, "reconcileRequestedAt", "now");
+  for (const index of notListed) world.annotate(index, "reconcileRequestedAt", "now");
   await world.clock.advance(60_000);
   expect(reasons(world)).toEqual(["MassLoss", "MassLoss", "MassLoss", "MassLoss"]);
   world.annotate(0, "confirmLoss", "now");
@@ -23,7 +23,7 @@ async function afterMassLoss(world: SmallWorld): Promise<void> {
 }
 
 function reasons(world: SmallWorld): (string | undefined)[] {
-  return vanished.map((index) => world.compute(index).status.conditions?.[0]?.reason);
+  return notListed.map((index) => world.compute(index).status.conditions?.[0]?.reason);
 }
 
 it.each([
@@ -40,10 +40,10 @@ it.each([
   [
     "a pause",
     async (world: SmallWorld) => {
-      for (const index of vanished) world.annotate(index, "paused", "true");
+      for (const index of notListed) world.annotate(index, "paused", "true");
       await world.clock.advance(30_000);
       expect(reasons(world).slice(1)).not.toContain("MassLoss");
-      for (const index of vanished) world.annotate(index, "paused", undefined);
+      for (const index of notListed) world.annotate(index, "paused", undefined);
     },
   ],
 ])("after a mass loss %s is no reason to make anew what nobody has said to be lost", async (_, befalls) => {
@@ -55,7 +55,7 @@ it.each([
   expect(world.writes.slice(written)).toEqual([]);
   expect(reasons(world).slice(1)).toEqual(["MassLoss", "MassLoss", "MassLoss"]);
 
-  for (const index of vanished) world.annotate(index, "confirmLoss", "then");
+  for (const index of notListed) world.annotate(index, "confirmLoss", "then");
   await world.settle(branches.length);
   expect(world.endpoints).toHaveLength(branches.length);
   expect(world.compute(1).status.lossDoubted).toBeUndefined();
@@ -64,24 +64,24 @@ it.each([
 it("a confirmed loss is one: the same value confirms no later one, nor does one that was there before it", async () => {
   await using world = new SmallWorld(branches, 1);
   await afterMassLoss(world);
-  for (const index of vanished) world.annotate(index, "confirmLoss", "now");
+  for (const index of notListed) world.annotate(index, "confirmLoss", "now");
   await world.clock.advance(10_000);
   // Of the first one this value has served.
-  for (const index of vanished.slice(1)) world.annotate(index, "confirmLoss", "then");
+  for (const index of notListed.slice(1)) world.annotate(index, "confirmLoss", "then");
   await world.settle(branches.length);
   const written = world.writes.length;
-  for (const index of vanished) {
+  for (const index of notListed) {
     world.console("DELETE", `/projects/shop/endpoints/${world.compute(index).status.endpointID}`);
   }
   await world.clock.advance(300_000);
   expect(reasons(world)).toEqual(["MassLoss", "MassLoss", "MassLoss", "MassLoss"]);
   expect(world.writes.length).toBe(written);
-  expect(vanished.map((index) => world.compute(index).status.lastHandledConfirmLoss)).toEqual([
+  expect(notListed.map((index) => world.compute(index).status.lastHandledConfirmLoss)).toEqual([
     "now",
     "then",
     "then",
     "then",
   ]);
-  for (const index of vanished) world.annotate(index, "confirmLoss", "again");
+  for (const index of notListed) world.annotate(index, "confirmLoss", "again");
   await world.settle(branches.length);
 });

@@ -31,18 +31,18 @@ it.each([
   ["yes", true],
   ["", true],
   ["false", false],
-])("an edit of a Compute with the annotation paused=%j is held back: %s", async (value, held) => {
+])("an edit of a Compute with the annotation paused=%j is held back: %s", async (value, failedWrite) => {
   await using world = new SmallWorld([place.branchID], 1);
   world.declare(0, place);
   await world.settle(1);
   world.annotate(0, "paused", value);
   world.edit(0, { disabled: true });
   await world.clock.advance(60_000);
-  expect(world.writes.filter((write) => write.startsWith("PATCH")).length).toBe(held ? 0 : 1);
-  expect(world.compute(0).status.conditions?.[0]?.reason).toBe(held ? "Paused" : "Disabled");
+  expect(world.writes.filter((write) => write.startsWith("PATCH")).length).toBe(failedWrite ? 0 : 1);
+  expect(world.compute(0).status.conditions?.[0]?.reason).toBe(failedWrite ? "Paused" : "Disabled");
   world.remove(0);
   await world.clock.advance(60_000);
-  expect(world.isGone(0)).toBe(!held);
+  expect(world.isGone(0)).toBe(!failedWrite);
 });
 
 it("a copy that is paused shows nothing of the endpoint that is another's, and has its own once its link is removed", async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ClusterRequest } from "../../src/operator/cluster/transport.ts";
+import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
 import { asRecord } from "../../src/operator/resources/record.ts";
 import { type ClusterWeather, calm } from "../simulation/api-server/faults.ts";
 import { SmallWorld } from "./support/small-world.ts";

@@ -70,12 +70,12 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
   const replica = { ...place, type: "read_only" };
 
   /** Does something while the first POST is on its way. */
-  function duringPost(world: SmallWorld, act: () => void): void {
+  function duringPost(world: SmallWorld, execute: () => void): void {
     let done = false;
     world.host.instead = ({ method }) => {
       if (method === "POST" && !done) {
         done = true;
-        act();
+        execute();
       }
       return undefined;
     };
@@ -143,9 +143,9 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
         world.remove(0);
       },
     ],
-  ])("keeps the endpoint where it %s", async (_, act) => {
+  ])("keeps the endpoint where it %s", async (_, execute) => {
     await using world = new SmallWorld([place.branchID], 1);
-    duringPost(world, () => act(world));
+    duringPost(world, () => execute(world));
     world.declare(0, replica);
     await world.clock.advance(120_000);
     expect(world.isGone(0)).toBe(true);
@@ -155,7 +155,7 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
   it.each<[string, (world: SmallWorld) => void]>([
     ["replaced", (world) => world.replace(0, replica)],
     ["stripped of its finalizer by hand", (world) => world.dropFinalizers(0)],
-  ])("and whose deletion waited already when it was %s, tells that its endpoint may stand", async (_, act) => {
+  ])("and whose deletion waited already when it was %s, tells that its endpoint may stand", async (_, execute) => {
     await using world = new SmallWorld([place.branchID], 1);
     world.declare(0, replica);
     await world.settle(1);
@@ -163,7 +163,7 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
     world.host.service.setFaults([{ kind: "503", method: "DELETE", route: "*" }]);
     world.remove(0);
     await world.clock.advance(10_000);
-    act(world);
+    execute(world);
     await world.clock.advance(120_000);
     expect(world.isGone(0)).toBe(true);
     expect(world.events("Released")).toEqual([expect.stringContaining(`Endpoint ${endpointID} may stand`)]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NoAnswer } from "../../src/operator/client/transport.ts";
+import { NoResponseError } from "../../src/operator/service-client/transport.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const place = { projectID: "shop", branchID: "br-0-a", scaleToZero: { enabled: false } };
@@ -19,7 +19,7 @@ function holdUp(world: SmallWorld) {
   world.host.instead = ({ method, path, body }) => {
     if (method !== "PATCH" || !JSON.stringify(body).includes('"disabled":true')) return undefined;
     heldUp.push(() => world.console(method, path, body));
-    throw new NoAnswer("ECONNRESET: the connection was cut");
+    throw new NoResponseError("ECONNRESET: the connection was cut");
   };
   const release = () => {
     for (const carryOut of heldUp) carryOut();

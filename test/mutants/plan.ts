@@ -7,7 +7,7 @@ export const seedsFile = "seeds";
 
 /** What is mutated: the code that keeps the promises. */
 export function sourceFiles(): string[] {
-  const parts = ["src/operator/{compute,connection,client,runtime}/**/*.ts", "src/operator/cluster/lease*.ts"];
+  const parts = ["src/operator/{compute,connection,service-client,runtime}/**/*.ts", "src/operator/kube/lease*.ts"];
   return globSync(parts).toSorted();
 }
 

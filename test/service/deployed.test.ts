@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { parseSeed } from "../../src/service/seed/file.ts";
-import { plant } from "../../src/service/seed/plant.ts";
+import { applySeed } from "../../src/service/seed/seed.ts";
 import { Running } from "./support/running.ts";
 import { TestService } from "./support/service.ts";
 
@@ -14,7 +14,7 @@ describe("deploy/service", () => {
   it("has a seed that can be planted, with a key that works", () => {
     const service = new TestService();
     const seed = parseSeed(readFileSync(join(folder, "seed.yaml"), "utf8"), "seed.yaml");
-    service.core.change((world, at) => plant(world, seed, at));
+    service.core.change((context, at) => applySeed(context, seed, at));
     expect(service.send("ana-key", "GET /projects/shiny-wind-028834").status).toBe(200);
   });
 

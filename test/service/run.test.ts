@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { ProjectsAnswer } from "../../src/api/project.ts";
 import { parseSeed } from "../../src/service/seed/file.ts";
-import { plant } from "../../src/service/seed/plant.ts";
+import { applySeed } from "../../src/service/seed/seed.ts";
 import { Store } from "../../src/service/store/store.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { Running } from "./support/running.ts";
@@ -85,7 +85,7 @@ projects:
     const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "service.md"), "utf8");
     const [, yaml = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
     const service = new TestService();
-    service.core.change((world, at) => plant(world, parseSeed(yaml, "docs/service.md"), at));
+    service.core.change((context, at) => applySeed(context, parseSeed(yaml, "docs/service.md"), at));
     expect(service.send("scoped-key", "GET /projects/shiny-wind-028834/endpoints/ep-shop").status).toBe(200);
   });
 

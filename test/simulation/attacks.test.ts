@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "./api-server/objects.ts";
 import { conditionOf } from "./world/computes.ts";
-import { noFaults } from "./world/fates.ts";
+import { noFaults } from "./world/fault-plan.ts";
 import { World } from "./world/world.ts";
 
 const spec = (more: JsonObject = {}): JsonObject => ({
@@ -26,15 +26,15 @@ async function inAWorld(play: (world: World) => Promise<void>): Promise<void> {
 describe("a ComputePool", () => {
   it("makes its member as soon as a foreign Compute of that name is gone", async () => {
     await inAWorld(async (world) => {
-      world.people.apply("web-0", spec({ type: "read_only" }));
+      world.workload.apply("web-0", spec({ type: "read_only" }));
       await world.runUntil(10_000);
-      world.people.scalePool("web", 1, spec());
+      world.workload.scalePool("web", 1, spec());
       await world.runUntil(20_000);
-      const foreign = world.people.compute("web-0")?.metadata.uid;
-      world.people.delete("web-0");
+      const ownedByOther = world.workload.compute("web-0")?.metadata.uid;
+      world.workload.delete("web-0");
       await world.runUntil(60_000);
-      const member = world.people.compute("web-0");
-      expect(member?.metadata.uid).not.toBe(foreign);
+      const member = world.workload.compute("web-0");
+      expect(member?.metadata.uid).not.toBe(ownedByOther);
       expect(member && conditionOf(member, "Ready")?.reason).toBe("Active");
       expect(world.promises.violations).toEqual([]);
     });
@@ -44,7 +44,7 @@ describe("a ComputePool", () => {
 describe("deleting the CRD", () => {
   it("lets a Compute go also where its deletion waits for a key that the service refuses, and deletes nothing", async () => {
     await inAWorld(async (world) => {
-      world.people.apply("c0", spec());
+      world.workload.apply("c0", spec());
       await world.runUntil(10_000);
       const before = world.host.allEndpoints().length;
       world.host.revokeKeysBefore(undefined);
@@ -54,7 +54,7 @@ describe("deleting the CRD", () => {
         path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/computes.compute-operator.dev",
       });
       await world.runUntil(90_000);
-      expect(world.people.compute("c0")).toBeUndefined();
+      expect(world.workload.compute("c0")).toBeUndefined();
       expect(world.host.allEndpoints()).toHaveLength(before);
     });
   });

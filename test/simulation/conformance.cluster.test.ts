@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll } from "vitest";
-import { HttpTransport } from "../../src/operator/cluster/http-transport.ts";
-import { loadKubeConfig } from "../../src/operator/cluster/kubeconfig.ts";
+import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
+import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
 import { kubeconfig } from "../control-plane/cluster.ts";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { eventually } from "../support/eventually.ts";

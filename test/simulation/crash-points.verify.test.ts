@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Effect, gateAt, type Verdict } from "./world/gate.ts";
+import { crashPointAt, type Effect, type Verdict } from "./world/crash-point.ts";
 import { play } from "./world/run.ts";
 import { scenarios } from "./world/scenarios.ts";
 import type { Script } from "./world/script.ts";
@@ -20,17 +20,17 @@ describe.each(Object.entries(scenarios))("%s", (_, script) => {
 
 /** Plays the script once for each request that it takes, and lets it go wrong at that one. */
 async function failuresOf(script: Script, verdict: Verdict): Promise<string[]> {
-  const { gate, passed } = gateAt(0, "pass");
+  const { crashPoint, passed } = crashPointAt(0, "pass");
   let effects: readonly Effect[] = [];
   await play(script, {
-    gate,
+    crashPoint,
     onCalm: () => {
       effects = [...passed()];
     },
   });
   const failures: string[] = [];
   for (const [index, { port, what }] of effects.entries()) {
-    const { violations } = await play(script, { gate: gateAt(index + 1, verdict).gate });
+    const { violations } = await play(script, { crashPoint: crashPointAt(index + 1, verdict).crashPoint });
     for (const { promise, message } of violations) {
       failures.push(`${verdict} at request ${index + 1} (${port}: ${what}): ${promise}: ${message}`);
     }

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
-import { WorkQueue } from "../../src/operator/runtime/queue.ts";
+import { WorkQueue } from "../../src/operator/runtime/workqueue.ts";
 import { slopePerHour } from "../soak/figures.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { type DaySetting, HourSeen } from "./day/seen.ts";

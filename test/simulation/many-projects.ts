@@ -1,4 +1,4 @@
-import type { ServiceRequest, ServiceResponse } from "../../src/operator/client/transport.ts";
+import type { ServiceRequest, ServiceResponse } from "../../src/operator/service-client/transport.ts";
 import { json, refusal } from "../support/scripted-service.ts";
 import type { VirtualClock } from "../support/virtual-clock.ts";
 import type { Behaviour } from "./tenants.ts";

@@ -20,7 +20,7 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp }>> = {
     breaks: /never twice|finalizers|all is well/,
   },
   "a lease that counts from the answer to its renewal": {
-    file: "cluster/lease-claim.ts",
+    file: "kube/lease-claim.ts",
     line: "this.#renewed = began;",
     as: "this.#renewed = this.#times();",
     breaks: /one leader/,

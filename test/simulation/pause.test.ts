@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ServiceResponse } from "../../src/operator/client/transport.ts";
+import type { ServiceResponse } from "../../src/operator/service-client/transport.ts";
 import { isReady } from "../integration/support/scenario.ts";
 import { refusal } from "../support/scripted-service.ts";
 import { edit, group } from "./large-fleet.ts";

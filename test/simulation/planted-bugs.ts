@@ -1,13 +1,13 @@
+import type { ClusterResponse, ClusterTransport } from "../../src/operator/kube/transport.ts";
 import {
-  NoAnswer,
+  NoResponseError,
   type ServiceRequest,
   type ServiceResponse,
   type ServiceTransport,
-} from "../../src/operator/client/transport.ts";
-import type { ClusterResponse, ClusterTransport } from "../../src/operator/cluster/transport.ts";
+} from "../../src/operator/service-client/transport.ts";
 import { isJsonObject, type JsonObject } from "./api-server/objects.ts";
 import type { Timed } from "./world/actions.ts";
-import { noFaults } from "./world/fates.ts";
+import { noFaults } from "./world/fault-plan.ts";
 import type { SimProcess } from "./world/process.ts";
 import type { Script } from "./world/script.ts";
 import type { Plant } from "./world/world.ts";
@@ -106,7 +106,7 @@ function resending(inner: ServiceTransport): ServiceTransport {
     try {
       return await inner.send(request, options);
     } catch (error) {
-      if (!(error instanceof NoAnswer) || request.method !== "POST" || !request.path.endsWith("/endpoints"))
+      if (!(error instanceof NoResponseError) || request.method !== "POST" || !request.path.endsWith("/endpoints"))
         throw error;
       return inner.send(request, options);
     }
@@ -140,16 +140,16 @@ function deletesTakenForDone(inner: ServiceTransport): ServiceTransport {
 
 /** For two minutes after a write a project's list is the one from before it. */
 function listsRemembered(inner: ServiceTransport, { clock }: SimProcess): ServiceTransport {
-  const remembered = new Map<string, ServiceResponse>();
+  const memoize = new Map<string, ServiceResponse>();
   const wroteAt = new Map<string, number>();
   return sending(async (request, options) => {
     const project = request.path.split("/endpoints")[0] ?? "";
     if (request.method !== "GET") wroteAt.set(project, clock.monotonic());
-    const before = remembered.get(project);
+    const before = memoize.get(project);
     const fresh = clock.monotonic() - (wroteAt.get(project) ?? Number.NEGATIVE_INFINITY) > 120_000;
     if (isList(request) && before !== undefined && !fresh) return before;
     const response = await inner.send(request, options);
-    if (isList(request) && response.status === 200) remembered.set(project, response);
+    if (isList(request) && response.status === 200) memoize.set(project, response);
     return response;
   });
 }

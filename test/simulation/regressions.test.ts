@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { NoAnswer } from "../../src/operator/client/transport.ts";
+import { NoResponseError } from "../../src/operator/service-client/transport.ts";
 import type { JsonObject } from "./api-server/objects.ts";
 import type { Action, Timed } from "./world/actions.ts";
-import { noFaults } from "./world/fates.ts";
+import { noFaults } from "./world/fault-plan.ts";
 import type { Violation } from "./world/records.ts";
 import { play, type RunOptions } from "./world/run.ts";
 import { evenScriptOf, plainScriptOf, type Script } from "./world/script.ts";
@@ -58,7 +58,7 @@ describe("once broken", () => {
       { seed: 150, operators: 1, rates: noFaults, actions, calmAtMs: 6000 },
       {
         onCalm: () => made.push("calm"),
-        gate: ({ what }) => (what.startsWith("POST /projects") ? (made.push(what), "pass") : "pass"),
+        crashPoint: ({ what }) => (what.startsWith("POST /projects") ? (made.push(what), "pass") : "pass"),
       },
     );
     expect(made).toEqual([`POST /projects/${project}/endpoints`, "calm"]);
@@ -107,7 +107,7 @@ describe("once broken", () => {
       send: (request, options) => {
         if (!request.path.endsWith("/restart") || lost.has(request.path)) return inner.send(request, options);
         lost.add(request.path);
-        return Promise.reject(new NoAnswer("the connection was reset"));
+        return Promise.reject(new NoResponseError("the connection was reset"));
       },
     });
     const wanted = primary({ branchID: "br-main-1", adopt: { branchPrimary: true }, scaleToZero: { enabled: false } });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { accountThrough } from "../../src/operator/client/account.ts";
-import { ApiKey } from "../../src/operator/client/api-key.ts";
+import { accountFingerprint } from "../../src/operator/service-client/account.ts";
+import { ApiKey } from "../../src/operator/service-client/api-key.ts";
 import { isReady } from "../integration/support/scenario.ts";
 import { goodKey, project } from "../integration/support/seeded-service.ts";
 import { refusal } from "../support/scripted-service.ts";
@@ -11,7 +11,7 @@ import { Tenants } from "./tenants.ts";
 const group = "/apis/compute-operator.dev/v1alpha1/namespaces";
 const baseURL = "http://good.test/api/v2";
 const ownKey = `${goodKey}-1`;
-const fingerprintOf = (key: string) => accountThrough({ baseURL, key: new ApiKey(key) });
+const fingerprintOf = (key: string) => accountFingerprint({ baseURL, key: new ApiKey(key) });
 
 test.each([
   ["without any key, with no fingerprint", "nobody's", ""],

@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import {
-  NoAnswer,
-  type ServiceRequest,
-  type ServiceResponse,
-  type ServiceTransport,
-} from "../../src/operator/client/transport.ts";
 import { createOperator, type Operator } from "../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";
 import { sleep } from "../../src/operator/runtime/clock.ts";
 import { createLogger } from "../../src/operator/runtime/log.ts";
+import {
+  NoResponseError,
+  type ServiceRequest,
+  type ServiceResponse,
+  type ServiceTransport,
+} from "../../src/operator/service-client/transport.ts";
 import type { Service } from "../../src/service/service.ts";
 import { goodKey, newService } from "../integration/support/seeded-service.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
@@ -187,7 +187,7 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     const outcome = behaviour === undefined ? "silence" : behaviour(request);
     if (outcome === "silence" || outcome.afterMs > timeoutMs) {
       await sleep(this.clock, timeoutMs, signal);
-      throw new NoAnswer("no answer in time");
+      throw new NoResponseError("no answer in time");
     }
     await sleep(this.clock, outcome.afterMs, signal);
     return outcome.answer;

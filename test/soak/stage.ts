@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
-import { HttpTransport } from "../../src/operator/cluster/http-transport.ts";
-import { loadKubeConfig } from "../../src/operator/cluster/kubeconfig.ts";
+import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
+import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { Installation } from "../deploy/installation.ts";
 import { connection, goodKey, keySecret, type Project, seedOf } from "../e2e/manifests.ts";

@@ -1,10 +1,10 @@
 import type { Endpoint } from "../../src/api/endpoint.ts";
 import type { Operation } from "../../src/api/operation.ts";
-import { type Memory, newMemory } from "../../src/operator/compute/memory.ts";
 import { ClaimIndex } from "../../src/operator/compute/observe/claim-index.ts";
-import type { Rivals } from "../../src/operator/compute/observe/claims.ts";
-import { createdProof, EndpointIndex, linksOf } from "../../src/operator/compute/observe/link.ts";
-import type { List, Sight, View } from "../../src/operator/compute/observe/view.ts";
+import type { Claimants } from "../../src/operator/compute/observe/claims.ts";
+import { createdProof, EndpointIndex, ownershipOf } from "../../src/operator/compute/observe/ownership.ts";
+import type { EndpointSnapshot, Observation, PlanInput } from "../../src/operator/compute/observe/plan-input.ts";
+import { newReconcileState, type ReconcileState } from "../../src/operator/compute/state.ts";
 import { type Compute, type ComputeStatus, parseCompute } from "../../src/operator/resources/compute.ts";
 import { annotations, finalizers, markerOf } from "../../src/operator/resources/names.ts";
 
@@ -132,29 +132,33 @@ export interface ViewFields {
   others?: readonly Compute[];
   /** Connections by `namespace/name` that lead to another base URL than `https://service/api/v2`. */
   elsewhere?: Record<string, string>;
-  memory?: Partial<Memory>;
-  list?: Partial<Omit<List, "endpoints" | "links">>;
-  sight?: Exclude<Sight, { kind: "listed" }>;
+  memory?: Partial<ReconcileState>;
+  list?: Partial<Omit<EndpointSnapshot, "endpoints" | "links">>;
+  observation?: Exclude<Observation, { kind: "listed" }>;
   now?: number;
 }
 
 /** All that a plan is made from, where nothing is said: a list just begun, in which everything is in order. */
-export function view(fields: ViewFields = {}): View {
+export function view(fields: ViewFields = {}): PlanInput {
   const self = fields.compute ?? compute();
-  const sight = fields.sight ?? { kind: "listed", list: listOf(self, fields.endpoints ?? [], fields.list) };
-  const memory = { ...newMemory(0), ...fields.memory };
-  const rivals = rivalsAmong(self, fields.others ?? [], fields.elsewhere);
-  return { compute: self, sight, rivals, memory, now: fields.now ?? now, createSettleMs: 60_000 };
+  const observation = fields.observation ?? { kind: "listed", list: listOf(self, fields.endpoints ?? [], fields.list) };
+  const memory = { ...newReconcileState(0), ...fields.memory };
+  const claimants = rivalsAmong(self, fields.others ?? [], fields.elsewhere);
+  return { compute: self, observation, claimants, memory, now: fields.now ?? now, createSettleMs: 60_000 };
 }
 
-export function listOf(self: Compute, endpoints: readonly Endpoint[], fields: ViewFields["list"] = {}): List {
+export function listOf(
+  self: Compute,
+  endpoints: readonly Endpoint[],
+  fields: ViewFields["list"] = {},
+): EndpointSnapshot {
   const index = new EndpointIndex(endpoints);
   return {
     endpoints: index,
     startedAt: now - 100,
-    links: linksOf(self, index),
+    links: ownershipOf(self, index),
     operations: [],
-    vanished: { missing: 0, known: 0 },
+    notListed: { missing: 0, known: 0 },
     markers: "shown",
     through: "here",
     terminating: false,
@@ -162,12 +166,16 @@ export function listOf(self: Compute, endpoints: readonly Endpoint[], fields: Vi
   };
 }
 
-export function rivalsAmong(self: Compute, others: readonly Compute[], elsewhere: Record<string, string> = {}): Rivals {
+export function rivalsAmong(
+  self: Compute,
+  others: readonly Compute[],
+  elsewhere: Record<string, string> = {},
+): Claimants {
   const claims = new ClaimIndex(
     ({ metadata, spec }) => elsewhere[`${metadata.namespace}/${spec.connectionRef.name}`] ?? "https://service/api/v2",
     () => false,
     () => "here",
   );
   for (const one of [self, ...others]) claims.set(one);
-  return claims.rivalsOf(self);
+  return claims.claimantsOf(self);
 }

@@ -1,8 +1,8 @@
-import { ApiKey } from "../../src/operator/client/api-key.ts";
-import { type BudgetLimits, RequestBudget } from "../../src/operator/client/budget.ts";
-import { ServiceClient, type ServiceClientOptions } from "../../src/operator/client/client.ts";
-import type { ServiceRequest, ServiceResponse, ServiceTransport } from "../../src/operator/client/transport.ts";
 import type { Clock } from "../../src/operator/runtime/clock.ts";
+import { ApiKey } from "../../src/operator/service-client/api-key.ts";
+import { type BudgetLimits, RequestBudget } from "../../src/operator/service-client/budget.ts";
+import { ServiceClient, type ServiceClientOptions } from "../../src/operator/service-client/client.ts";
+import type { ServiceRequest, ServiceResponse, ServiceTransport } from "../../src/operator/service-client/transport.ts";
 
 /** What a request meets: an answer, none (throw `NoAnswer`), or one that comes later. */
 export type Script = (request: ServiceRequest) => ServiceResponse | Promise<ServiceResponse>;

@@ -2,10 +2,10 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Difference } from "./plan/fields.ts";
-import type { Reason } from "./reasons.ts";
+import type { Reason } from "./status/reasons.ts";
 
 /** An event to be shown with the Compute. */
-export interface Note {
+export interface EventRecord {
   type: "Normal" | "Warning";
   reason: string;
   message: string;
@@ -16,9 +16,9 @@ export interface Outcome {
   /** As it is after this pass's writes to the API server. */
   compute: Compute;
   /** `unchanged`: nothing new is known, and the conditions stay. */
-  verdict: { kind: "shown"; reason: Reason; message: string } | { kind: "unchanged" };
+  condition: { kind: "shown"; reason: Reason; message: string } | { kind: "unchanged" };
   /** Milliseconds until the next look, at a list from then, where it is not the reason's own to say. */
-  lookInMs?: number;
+  requeueAfterMs?: number;
   /** What it waits for wakes it: no look is due, and the list that it was planned from goes on counting. */
   isWoken?: true;
   /** The endpoint as an answer of this pass shows it, newer than any list. */
@@ -35,27 +35,27 @@ export interface Outcome {
   restarted?: string;
   drift?: readonly Difference[];
   /** The endpoint that is linked is another Compute's. */
-  foreign?: true;
+  ownedByOther?: true;
   /** The service shows what the spec asks for, whatever else the verdict is about. */
   asDeclared?: true;
   /** The connection Secret that stands could not be read anew just now: a fresh look is not over before that. */
   unread?: true;
-  notes: readonly Note[];
+  notes: readonly EventRecord[];
   /** The finalizer is off: the object is gone, or as good as. */
   released: boolean;
 }
 
-export function unchanged(compute: Compute, lookInMs?: number, notes: readonly Note[] = []): Outcome {
-  const look = lookInMs === undefined ? {} : { lookInMs };
-  return { compute, verdict: { kind: "unchanged" }, operations: [], notes, released: false, ...look };
+export function unchanged(compute: Compute, requeueAfterMs?: number, notes: readonly EventRecord[] = []): Outcome {
+  const look = requeueAfterMs === undefined ? {} : { requeueAfterMs };
+  return { compute, condition: { kind: "unchanged" }, operations: [], notes, released: false, ...look };
 }
 
 export function shown(
   compute: Compute,
   reason: Reason,
   message: string,
-  more: Partial<Omit<Outcome, "compute" | "verdict">> = {},
+  more: Partial<Omit<Outcome, "compute" | "condition">> = {},
 ): Outcome {
-  const verdict = { kind: "shown", reason, message } as const;
-  return { compute, verdict, operations: [], notes: [], released: false, ...more };
+  const condition = { kind: "shown", reason, message } as const;
+  return { compute, condition, operations: [], notes: [], released: false, ...more };
 }

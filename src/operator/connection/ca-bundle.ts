@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import type { ServiceConnection } from "../resources/service-connection.ts";
-import { remembered } from "../runtime/remembered.ts";
+import { memoize } from "../runtime/memoize.ts";
 
 /** What is wrong with the certificates in `spec.caBundle`, in a sentence. */
-export const caBundleProblem = remembered(({ spec: { caBundle } }: ServiceConnection) =>
+export const caBundleProblem = memoize(({ spec: { caBundle } }: ServiceConnection) =>
   caBundle === undefined ? undefined : problemIn(caBundle),
 );
 

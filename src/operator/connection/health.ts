@@ -1,4 +1,4 @@
-import type { Answer } from "../client/answer.ts";
+import type { Answer } from "../service-client/answer.ts";
 
 /** Whether the service lets us in. `unknown` until the first probe has an answer. */
 export type Health =

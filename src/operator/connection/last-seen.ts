@@ -1,4 +1,4 @@
-import type { Failure } from "../client/answer.ts";
+import type { Failure } from "../service-client/answer.ts";
 
 /** So many refresh intervals after the newest list nobody knows any more what the project's endpoints are. */
 const intervals = 3;

@@ -1,5 +1,5 @@
-import { type Priority, priorities } from "../client/priority-line.ts";
-import { ListPace } from "./list-pace.ts";
+import { type Priority, priorities } from "../service-client/priority-queue.ts";
+import { ListRateLimiter } from "./list-rate-limiter.ts";
 
 /** After a failed list the next is tried so many milliseconds later, doubling up to refresh interval or a minute. */
 const retryFirstMs = 1000;
@@ -7,7 +7,7 @@ const retryMostMs = 60_000;
 
 /** When a project's next list is to begin, and what it is for. Times on the monotonic clock, in milliseconds. */
 export class ListDemand {
-  readonly #pace = new ListPace();
+  readonly #pace = new ListRateLimiter();
   /** A list that begins after this is wanted. */
   #wantedAfter = Number.NEGATIVE_INFINITY;
   /** The most urgent that anybody waits for a list for. */

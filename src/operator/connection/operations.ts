@@ -1,8 +1,8 @@
 import { type Operation, operationOutcome } from "../../api/operation.ts";
-import type { Failure } from "../client/answer.ts";
-import { operationsListed, type ServiceClient } from "../client/client.ts";
-import type { Priority } from "../client/priority-line.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
+import type { Failure } from "../service-client/answer.ts";
+import { operationsListed, type ServiceClient } from "../service-client/client.ts";
+import type { Priority } from "../service-client/priority-queue.ts";
 
 /** What is known of an endpoint's latest operations; `untold`: the service does not show them. */
 export type Latest =

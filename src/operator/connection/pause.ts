@@ -1,5 +1,5 @@
-import type { RequestBudget } from "../client/budget.ts";
 import type { Cancel } from "../runtime/clock.ts";
+import type { RequestBudget } from "../service-client/budget.ts";
 
 /** A pause that is longer, in milliseconds, is worth a word. */
 export const longPauseMs = 5000;

@@ -1,4 +1,4 @@
-import type { ServiceClient } from "../client/client.ts";
+import type { ServiceClient } from "../service-client/client.ts";
 import type { KeyType } from "./health.ts";
 
 export interface Reach {

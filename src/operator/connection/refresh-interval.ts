@@ -1,4 +1,4 @@
-import type { RequestBudget } from "../client/budget.ts";
+import type { RequestBudget } from "../service-client/budget.ts";
 
 /** A refresh that comes late by more than this part of its interval is stretched, and no longer below the other. */
 const stretchedFrom = 0.5;

@@ -1,8 +1,8 @@
-import type { Account } from "../client/account.ts";
-import { ApiKey } from "../client/api-key.ts";
-import type { ResourceKind } from "../cluster/objects.ts";
+import type { ResourceKind } from "../kube/objects.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
+import type { Account } from "../service-client/account.ts";
+import { ApiKey } from "../service-client/api-key.ts";
 import { isAllowedBaseURL, normalisedBaseURL } from "./base-url.ts";
 import { caBundleProblem } from "./ca-bundle.ts";
 

@@ -1,20 +1,20 @@
 import { scopedProjectOf } from "../../api/error.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Project } from "../../api/project.ts";
-import { type Account, accountThrough } from "../client/account.ts";
-import type { InHand } from "../client/admission.ts";
-import type { Failure } from "../client/answer.ts";
-import type { BudgetLimits, RequestBudget } from "../client/budget.ts";
-import type { Budgets } from "../client/budgets.ts";
-import { ServiceClient } from "../client/client.ts";
-import type { RequestObserver } from "../client/exchange.ts";
-import type { ServiceTransport } from "../client/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { type Account, accountFingerprint } from "../service-client/account.ts";
+import type { InHand } from "../service-client/admission.ts";
+import type { Failure } from "../service-client/answer.ts";
+import type { BudgetLimits, RequestBudget } from "../service-client/budget.ts";
+import type { Budgets } from "../service-client/budgets.ts";
+import { ServiceClient } from "../service-client/client.ts";
+import type { RequestObserver } from "../service-client/exchange.ts";
+import type { ServiceTransport } from "../service-client/transport.ts";
+import { EndpointLister } from "./endpoint-lister.ts";
 import { type Health, healthShownBy, isKeyRefused, type KeyType, keyTypeShownBy, probeInterval } from "./health.ts";
 import type { Listing } from "./listing.ts";
 import { Pause } from "./pause.ts";
 import { projectIsGone } from "./project-gone.ts";
-import { ProjectWatcher } from "./project-watcher.ts";
 import { RefreshInterval } from "./refresh-interval.ts";
 import { Suspicion } from "./suspicion.ts";
 
@@ -25,7 +25,7 @@ export interface SessionOptions {
   clock: Clock;
   beforeWrite: () => void;
   /** Has these Computes looked at again. */
-  wake: (uids: Iterable<string>) => void;
+  enqueue: (uids: Iterable<string>) => void;
   /** Health or key type changed: the connections that use this session have news. */
   onChange: () => void;
   signal: AbortSignal;
@@ -39,7 +39,7 @@ export interface SessionOptions {
 }
 
 /** What one connection asks of a session that it may share with others. */
-export interface Terms {
+export interface SessionLimits {
   limits: BudgetLimits;
   refreshIntervalMs: number;
 }
@@ -64,8 +64,8 @@ export class Session {
   readonly signal: AbortSignal;
   readonly #options: SessionOptions;
   readonly #stop = new AbortController();
-  readonly #watchers = new Map<string, ProjectWatcher>();
-  readonly #terms = new Map<string, Terms>();
+  readonly #watchers = new Map<string, EndpointLister>();
+  readonly #terms = new Map<string, SessionLimits>();
   #health: Health = { kind: "unknown" };
   #keyType: KeyType = "unknown";
   #projects: readonly Project[] | undefined;
@@ -81,11 +81,11 @@ export class Session {
   readonly #suspicion: Suspicion;
 
   /** The first connection that uses it comes with it: there is no budget without. */
-  constructor(options: SessionOptions, connectionUID: string, terms: Terms) {
+  constructor(options: SessionOptions, connectionUID: string, terms: SessionLimits) {
     this.#options = options;
     this.signal = AbortSignal.any([options.signal, this.#stop.signal]);
     const { account, transport, clock, beforeWrite, observe, inHand } = options;
-    this.through = accountThrough(account);
+    this.through = accountFingerprint(account);
     this.#suspicion = new Suspicion(clock, () => options.onChange());
     this.#terms.set(connectionUID, terms);
     this.budget = options.budgets.join(this.through, connectionUID, terms.limits);
@@ -99,7 +99,7 @@ export class Session {
       onAccepted: () => this.#suspicion.clear("unauthorized"),
       ...(observe === undefined ? {} : { observe }),
     };
-    const guarded = { ...shared, heldBack: () => this.#heldBack(), retired: this.#stop.signal };
+    const guarded = { ...shared, circuitOpen: () => this.#circuitOpen(), retired: this.#stop.signal };
     this.client = new ServiceClient({ ...guarded, ...(inHand === undefined ? {} : { inHand }) });
     this.#background = new ServiceClient(guarded);
     this.#prober = new ServiceClient(shared);
@@ -125,12 +125,12 @@ export class Session {
     return this.#unlisted;
   }
 
-  get watchers(): ReadonlyMap<string, ProjectWatcher> {
+  get watchers(): ReadonlyMap<string, EndpointLister> {
     return this.#watchers;
   }
 
   /** A connection uses this session on these terms; the lowest figures of all win. */
-  join(connectionUID: string, terms: Terms): void {
+  join(connectionUID: string, terms: SessionLimits): void {
     const before = this.#refreshIntervalMs;
     this.#terms.set(connectionUID, terms);
     this.#options.budgets.join(this.through, connectionUID, terms.limits);
@@ -146,18 +146,18 @@ export class Session {
     return this.#terms.size > 0;
   }
 
-  project(projectID: string): ProjectWatcher {
+  project(projectID: string): EndpointLister {
     const known = this.#watchers.get(projectID);
     if (known !== undefined) return known;
-    const { clock, wake, onOperationEnded } = this.#options;
-    const watcher = new ProjectWatcher({
+    const { clock, enqueue, onOperationEnded } = this.#options;
+    const watcher = new EndpointLister({
       client: this.#background,
       passes: this.client,
       projectID,
       clock,
       refreshIntervalMs: () => this.#refreshIntervalMs,
       refreshes: this.refreshes,
-      wake,
+      enqueue,
       signal: this.signal,
       onListed: (id, listing) => this.#listed(id, listing),
       onOperationEnded,
@@ -249,7 +249,7 @@ export class Session {
       this.#probedAt = this.#options.clock.monotonic();
       this.#setHealth({ kind: "unauthorized", message: failure.message });
     }
-    if (failure.kind === "unavailable" || failure.kind === "ambiguous") this.#doubt();
+    if (failure.kind === "unavailable" || failure.kind === "ambiguous") this.#scheduleProbe();
     if (failure.kind === "forbidden" && scopedProjectOf(failure.message) !== undefined && this.#keyType !== "project") {
       this.#keyType = "project";
       this.#options.onChange();
@@ -258,7 +258,7 @@ export class Session {
   }
 
   /** A probe is brought forward, so that the connection need not be called good for ten minutes after its end. */
-  #doubt(): void {
+  #scheduleProbe(): void {
     const sinceProbe = this.#options.clock.monotonic() - this.#probedAt;
     if (this.#probing || this.#doubted || this.#health.kind !== "reachable" || sinceProbe < doubtMs) return;
     this.#doubted = true;
@@ -280,7 +280,7 @@ export class Session {
   }
 
   /** The last Compute left the project: whoever comes next begins with a list of its own. */
-  #forget(projectID: string, watcher: ProjectWatcher): void {
+  #forget(projectID: string, watcher: EndpointLister): void {
     watcher.stop();
     if (this.#watchers.get(projectID) === watcher) this.#watchers.delete(projectID);
     this.#options.onUnused?.(projectID);
@@ -293,7 +293,7 @@ export class Session {
   }
 
   /** A refused key stays at home, but for the probe. */
-  #heldBack(): Failure | undefined {
+  #circuitOpen(): Failure | undefined {
     if (this.#health.kind !== "unauthorized") return undefined;
     return { kind: "unauthorized", message: this.#health.message };
   }

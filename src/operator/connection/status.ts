@@ -1,9 +1,9 @@
 import { clippedMessage, conditionOf, datedConditions } from "../resources/conditions-of.ts";
 import type { ServiceConnection, ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
-import type { Leaving } from "./leaving.ts";
+import { verdictOn } from "./condition.ts";
 import type { Resolved } from "./resolve.ts";
 import type { Session } from "./session.ts";
-import { verdictOn } from "./verdict.ts";
+import type { Leaving } from "./terminating.ts";
 
 /** How many projects a status names. */
 const mostProjects = 100;
@@ -16,8 +16,8 @@ export function statusOf(
   leaving: Leaving | undefined,
   now: string,
 ): ServiceConnectionStatus {
-  const verdict = verdictOn(connection, resolved, session);
-  const { reason, message } = leaving === undefined ? verdict : whileLeaving(leaving, verdict);
+  const condition = verdictOn(connection, resolved, session);
+  const { reason, message } = leaving === undefined ? condition : whileLeaving(leaving, condition);
   const observedGeneration = connection.metadata.generation ?? 0;
   const ready = {
     type: "Ready",

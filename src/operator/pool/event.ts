@@ -1,4 +1,4 @@
-import type { EventInput } from "../cluster/event-record.ts";
+import type { EventInput } from "../kube/event-record.ts";
 import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
 import { conditionOf } from "../resources/conditions-of.ts";
 import type { PoolPlan } from "./plan.ts";

@@ -39,18 +39,18 @@ export function planPool(
   const { replicas } = pool.spec;
   const known = new Set(members.map(({ index }) => index));
   const missing = Array.from({ length: replicas }, (_, index) => index).filter((index) => !known.has(index));
-  const foreign = missing.filter((index) => byName(`${pool.metadata.name}-${index}`) !== undefined);
+  const ownedByOther = missing.filter((index) => byName(`${pool.metadata.name}-${index}`) !== undefined);
   const standing = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
   return {
-    create: missing.filter((index) => !foreign.includes(index)),
+    create: missing.filter((index) => !ownedByOther.includes(index)),
     update: standing.filter(
       (member) => member.index < replicas && !sameJSON(specOf(pool, member), member.compute.spec),
     ),
     remove: standing.filter(({ index }) => index >= replicas).toReversed(),
     blocked:
-      foreign.length === 0
+      ownedByOther.length === 0
         ? undefined
-        : `Compute ${pool.metadata.name}-${foreign[0]} exists and is not this pool's. Delete or rename it, or the pool.`,
+        : `Compute ${pool.metadata.name}-${ownedByOther[0]} exists and is not this pool's. Delete or rename it, or the pool.`,
   };
 }
 

@@ -45,7 +45,7 @@ const operation = z.object({
 /**
  * The status of an operation whose end the service does not tell, while the endpoint shows that nothing is under way.
  */
-export const untold = "unknown";
+export const unsupported = "unknown";
 
 const drift = z.object({
   field: z.string().describe("Field of the spec, for example computeUnits."),

@@ -50,7 +50,7 @@ export interface ResourceKind<T extends KubeObject = KubeObject> {
 }
 
 /** One field that does not fit, and why. */
-export interface Misfit {
+export interface ValidationIssue {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
@@ -58,7 +58,7 @@ export interface Misfit {
 /** The outcome of reading something whose shape others decide. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problem: string; readonly misfits: readonly Misfit[] };
+  | { readonly ok: false; readonly problem: string; readonly validationIssues: readonly ValidationIssue[] };
 
 const ownerReference = z.object({
   apiVersion: z.string(),
@@ -93,7 +93,7 @@ export const objectMeta = z.object({
  * wrote it, or a person), one that does not fit reads as absent, so that no status keeps an object from being
  * reconciled.
  */
-export function lenient<S extends z.ZodObject>(status: S) {
+export function tolerant<S extends z.ZodObject>(status: S) {
   return status.catch(({ value }) => status.parse(readable(status, value)));
 }
 
@@ -108,11 +108,11 @@ function readable(status: z.ZodObject, raw: unknown): object {
 export function parseWith<T>(schema: z.ZodType<T>, raw: unknown): Parsed<T> {
   const result = schema.safeParse(raw);
   if (result.success) return { ok: true, value: result.data };
-  const misfits = result.error.issues.map(({ path, message }) => ({ path: path.map(step), message }));
-  const problem = misfits
+  const validationIssues = result.error.issues.map(({ path, message }) => ({ path: path.map(step), message }));
+  const problem = validationIssues
     .map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message))
     .join("; ");
-  return { ok: false, problem, misfits };
+  return { ok: false, problem, validationIssues };
 }
 
 function step(key: PropertyKey): string | number {

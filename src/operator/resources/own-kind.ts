@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { GROUP, VERSION } from "./names.ts";
-import { type KubeObject, lenient, objectMeta, type ResourceKind } from "./object.ts";
+import { type KubeObject, objectMeta, type ResourceKind, tolerant } from "./object.ts";
 
 /** An object of a kind of ours: what it declares and what was reported of it. */
 export interface Declared<Spec, Status> extends KubeObject {
@@ -21,6 +21,6 @@ export function declared<Spec extends z.ZodObject, Status extends z.ZodObject>(s
     kind: z.string().optional(),
     metadata: objectMeta,
     spec,
-    status: lenient(status),
+    status: tolerant(status),
   });
 }

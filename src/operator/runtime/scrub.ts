@@ -1,4 +1,4 @@
-import { Expected } from "./expected.ts";
+import { OperationalError } from "./operational-error.ts";
 
 const hidden = "[redacted]";
 
@@ -62,7 +62,7 @@ function scrubText(text: string): string {
 }
 
 function scrubError(error: Error, depth: number, explained = false): Record<string, unknown> {
-  const expected = explained || error instanceof Expected;
+  const expected = explained || error instanceof OperationalError;
   const clean: Record<string, unknown> = { name: error.name, message: scrubText(error.message) };
   for (const name of ["status", "reason", "code"]) {
     const value: unknown = Reflect.get(error, name);

@@ -1,8 +1,8 @@
+import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { KeyScope } from "../store/keys.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
-import type { World } from "../world.ts";
 
 /** Whoever sends a request, as their key tells. */
 export interface Caller {
@@ -15,12 +15,17 @@ export interface Caller {
 const usePrecision = 60_000;
 
 /** The caller behind an Authorization header. Missing, malformed, unknown and revoked keys are all refused alike. */
-export function authenticate(world: World, authorization: string | undefined, remote: string, at: number): Caller {
+export function authenticate(
+  context: ServiceContext,
+  authorization: string | undefined,
+  remote: string,
+  at: number,
+): Caller {
   const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1];
-  const key = secret === undefined ? undefined : world.store.keys.bySecret(secret);
-  if (!key || !stillHolds(world.store, key.scope)) throw refusals.unauthorized();
+  const key = secret === undefined ? undefined : context.store.keys.bySecret(secret);
+  if (!key || !stillHolds(context.store, key.scope)) throw refusals.unauthorized();
   if (key.lastUsedAt === undefined || at - key.lastUsedAt >= usePrecision || key.lastUsedFrom !== remote) {
-    world.store.keys.used(key.id, at, remote);
+    context.store.keys.used(key.id, at, remote);
   }
   const { scope } = key;
   return { scope, limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId };

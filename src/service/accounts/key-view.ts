@@ -1,6 +1,6 @@
 import { timestamp } from "../clock.ts";
+import type { ServiceContext } from "../context.ts";
 import type { ApiKey } from "../store/keys.ts";
-import type { World } from "../world.ts";
 
 /** What every answer about a key holds. */
 function commonView(key: ApiKey) {
@@ -20,21 +20,21 @@ function useView(key: ApiKey) {
 }
 
 /** The one answer that holds the secret. */
-export function createdView(world: World, key: ApiKey, secret: string) {
-  return { ...commonView(key), key: secret, created_by: creatorId(world, key) };
+export function createdView(context: ServiceContext, key: ApiKey, secret: string) {
+  return { ...commonView(key), key: secret, created_by: creatorId(context, key) };
 }
 
 /** A key as it is listed. */
-export function listedView(world: World, key: ApiKey) {
-  const name = world.store.accounts.get(key.createdBy)?.name ?? "";
-  return { ...commonView(key), created_by: { id: creatorId(world, key), name, image: "" }, ...useView(key) };
+export function listedView(context: ServiceContext, key: ApiKey) {
+  const name = context.store.accounts.get(key.createdBy)?.name ?? "";
+  return { ...commonView(key), created_by: { id: creatorId(context, key), name, image: "" }, ...useView(key) };
 }
 
 /** A key that has just been revoked. */
-export function revokedView(world: World, key: ApiKey) {
-  return { ...commonView(key), created_by: creatorId(world, key), ...useView(key), revoked: true };
+export function revokedView(context: ServiceContext, key: ApiKey) {
+  return { ...commonView(key), created_by: creatorId(context, key), ...useView(key), revoked: true };
 }
 
-function creatorId(world: World, key: ApiKey): string {
-  return world.store.accounts.get(key.createdBy)?.uuid ?? key.createdBy;
+function creatorId(context: ServiceContext, key: ApiKey): string {
+  return context.store.accounts.get(key.createdBy)?.uuid ?? key.createdBy;
 }

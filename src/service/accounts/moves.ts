@@ -1,11 +1,11 @@
+import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { Role } from "../store/accounts.ts";
 import type { Owner } from "../store/projects.ts";
-import type { World } from "../world.ts";
 
 /** Gives a project to another account or organization. Keys scoped to it end with its organization, for good. */
-export function moveProject(world: World, projectId: string, owner: Owner, at: number): void {
-  const { projects, keys, accounts } = world.store;
+export function moveProject(context: ServiceContext, projectId: string, owner: Owner, at: number): void {
+  const { projects, keys, accounts } = context.store;
   const project = projects.get(projectId);
   if (!project) throw refusals.notFound(`project ${projectId}`);
   const exists = owner.kind === "account" ? accounts.get(owner.id) : accounts.organization(owner.id);
@@ -16,24 +16,30 @@ export function moveProject(world: World, projectId: string, owner: Owner, at: n
 }
 
 /** Makes an account a member of an organization, or changes its role. The last administrator stays one. */
-export function putMember(world: World, organizationId: string, accountId: string, role: Role, at: number): void {
-  const { accounts } = world.store;
+export function putMember(
+  context: ServiceContext,
+  organizationId: string,
+  accountId: string,
+  role: Role,
+  at: number,
+): void {
+  const { accounts } = context.store;
   if (!accounts.organization(organizationId)) throw refusals.notFound(`organization ${organizationId}`);
   if (!accounts.get(accountId)) throw refusals.notFound(`account ${accountId}`);
-  if (role !== "admin") refuseLastAdmin(world, organizationId, accountId);
+  if (role !== "admin") refuseLastAdmin(context, organizationId, accountId);
   accounts.putMember({ organizationId, accountId, role, joinedAt: at });
 }
 
 /** Takes an account out of an organization: its personal keys reach nothing of it any more. */
-export function removeMember(world: World, organizationId: string, accountId: string): void {
-  refuseLastAdmin(world, organizationId, accountId);
-  if (!world.store.accounts.removeMember(organizationId, accountId)) {
+export function removeMember(context: ServiceContext, organizationId: string, accountId: string): void {
+  refuseLastAdmin(context, organizationId, accountId);
+  if (!context.store.accounts.removeMember(organizationId, accountId)) {
     throw refusals.notFound(`member ${accountId} of organization ${organizationId}`);
   }
 }
 
-function refuseLastAdmin(world: World, organizationId: string, accountId: string): void {
-  const admins = world.store.accounts.members(organizationId).filter(({ role }) => role === "admin");
+function refuseLastAdmin(context: ServiceContext, organizationId: string, accountId: string): void {
+  const admins = context.store.accounts.members(organizationId).filter(({ role }) => role === "admin");
   if (admins.length === 1 && admins[0]?.accountId === accountId) {
     throw refusals.conflict(
       `${accountId} is the last administrator of organization ${organizationId}: make another member one first`,

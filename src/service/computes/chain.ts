@@ -1,7 +1,7 @@
 import type { EndpointState } from "../../api/endpoint.ts";
+import type { ServiceContext } from "../context.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Effect, StoredOperation } from "../store/operations.ts";
-import type { World } from "../world.ts";
 
 /** One operation to be scheduled; waking is a start that takes less long. */
 export interface Step {
@@ -14,19 +14,19 @@ export interface Step {
  * has finished. Writes the endpoint back with its pending state; no inactivity timer runs meanwhile.
  */
 export function schedule(
-  world: World,
+  context: ServiceContext,
   { endpoint, at, pendingState }: { endpoint: StoredEndpoint; at: number; pendingState: EndpointState },
   steps: readonly Step[],
 ): StoredOperation[] {
   const { projectId, branchId, id: endpointId } = endpoint;
-  let chain = world.store.operations.unfinishedOf(projectId, endpointId)[0]?.chain;
+  let chain = context.store.operations.unfinishedOf(projectId, endpointId)[0]?.chain;
   const running = chain === undefined;
   const scheduled: StoredOperation[] = [];
   for (const [index, { action, effect }] of steps.entries()) {
-    const durationMs = begin(world, endpoint, action);
+    const durationMs = begin(context, endpoint, action);
     const first = running && index === 0;
-    const operation = world.store.operations.insert({
-      id: world.ids.uuid(),
+    const operation = context.store.operations.insert({
+      id: context.ids.uuid(),
       projectId,
       branchId,
       endpointId,
@@ -43,12 +43,12 @@ export function schedule(
   }
   endpoint.pendingState = pendingState;
   endpoint.suspendDue = undefined;
-  world.store.endpoints.update(endpoint);
+  context.store.endpoints.update(endpoint);
   return scheduled;
 }
 
 /** How long the step will take, in milliseconds. */
-function begin({ backend }: World, endpoint: StoredEndpoint, action: Step["action"]): number {
+function begin({ backend }: ServiceContext, endpoint: StoredEndpoint, action: Step["action"]): number {
   switch (action) {
     case "start_compute":
       return backend.start(endpoint, "first");

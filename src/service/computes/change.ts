@@ -1,9 +1,9 @@
+import type { ServiceContext } from "../context.ts";
 import type { ChangedEndpoint } from "../domain/requests.ts";
 import { planOf } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import { type Step, schedule } from "./chain.ts";
 import type { Changed } from "./create.ts";
 import { checkLimits } from "./limits.ts";
@@ -26,17 +26,17 @@ type Consequence =
 
 /** Changes a compute. What is left out stays; a change that changes nothing sets nothing off. */
 export function changeEndpoint(
-  world: World,
+  context: ServiceContext,
   project: Project,
   before: StoredEndpoint,
   wanted: ChangedEndpoint,
   at: number,
 ): Changed {
-  const { branches, endpoints, operations } = world.store;
-  const after = merged(world, before, wanted);
+  const { branches, endpoints, operations } = context.store;
+  const after = merged(context, before, wanted);
   if (after.minCu !== before.minCu || after.maxCu !== before.maxCu || wanted.suspend_timeout_seconds !== undefined) {
     const sizes = { min: after.minCu, max: after.maxCu };
-    checkLimits(planOf(world.store, project.owner), sizes, after.suspendTimeoutSeconds);
+    checkLimits(planOf(context.store, project.owner), sizes, after.suspendTimeoutSeconds);
   }
   if (after.branchId !== before.branchId) {
     const target = branches.get(project.id, after.branchId);
@@ -46,20 +46,20 @@ export function changeEndpoint(
   }
   if (same(before, after)) return { endpoint: before, operations: [] };
 
-  meter(world, before, at);
+  meter(context, before, at);
   after.meteredAt = before.meteredAt;
   after.updatedAt = at;
   const consequence = consequenceOf(before, after);
   if (consequence.kind === "none") {
-    after.suspendDue = suspendDue(world, after, at);
+    after.suspendDue = suspendDue(context, after, at);
     endpoints.update(after);
     return { endpoint: after, operations: [] };
   }
   if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
   const { steps, pendingState, cut } = plans[consequence.kind];
-  if (cut && world.backend.disconnect(after)) after.lastActive = at;
+  if (cut && context.backend.disconnect(after)) after.lastActive = at;
   if (consequence.kind === "move") Object.assign(after, { currentState: "idle", meteredAt: undefined });
-  return { endpoint: after, operations: schedule(world, { endpoint: after, at, pendingState }, steps) };
+  return { endpoint: after, operations: schedule(context, { endpoint: after, at, pendingState }, steps) };
 }
 
 const plans: Record<
@@ -103,11 +103,11 @@ function consequenceOf(before: StoredEndpoint, after: StoredEndpoint): Consequen
   return { kind: running && tuned ? "apply" : "none" };
 }
 
-function merged(world: World, before: StoredEndpoint, wanted: ChangedEndpoint): StoredEndpoint {
+function merged(context: ServiceContext, before: StoredEndpoint, wanted: ChangedEndpoint): StoredEndpoint {
   return {
     ...before,
     branchId: wanted.branch_id ?? before.branchId,
-    name: world.options.strictSpec ? undefined : (wanted.name ?? before.name),
+    name: context.options.strictSpec ? undefined : (wanted.name ?? before.name),
     minCu: wanted.autoscaling_limit_min_cu ?? before.minCu,
     maxCu: wanted.autoscaling_limit_max_cu ?? before.maxCu,
     suspendTimeoutSeconds: wanted.suspend_timeout_seconds ?? before.suspendTimeoutSeconds,

@@ -1,8 +1,8 @@
 import { maxConnections, maxPooledConnections } from "../../api/compute-units.ts";
 import { timestamp } from "../clock.ts";
+import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import type { World } from "../world.ts";
 import { schedule } from "./chain.ts";
 import { meter } from "./meter.ts";
 
@@ -16,20 +16,25 @@ export interface ConnectionRequest {
  * Plays a client that connects to a compute and stays connected for some seconds. An idle compute wakes for it, and
  * its inactivity timer begins anew when the connection ends.
  */
-export function connect(world: World, endpointId: string, { seconds, pooled }: ConnectionRequest, at: number) {
-  const { endpoints } = world.store;
+export function connect(
+  context: ServiceContext,
+  endpointId: string,
+  { seconds, pooled }: ConnectionRequest,
+  at: number,
+) {
+  const { endpoints } = context.store;
   const endpoint = endpoints.byId(endpointId);
   if (!endpoint) throw refusals.notFound("endpoint");
   if (endpoint.disabled) throw refusals.disabled(`endpoint ${endpointId} is disabled: it takes no connections`);
   const limit = pooled ? maxPooledConnections : maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
-  const open = world.backend.connections(endpoint, pooled);
+  const open = context.backend.connections(endpoint, pooled);
   if (open >= limit) {
     throw refusals.tooManyRequests(`endpoint ${endpointId} already has its ${limit} connections`, 1);
   }
-  const connectedAt = wake(world, endpoint, at);
+  const connectedAt = wake(context, endpoint, at);
   const closesAt = connectedAt + Math.round(seconds * 1000);
-  meter(world, endpoint, at);
-  world.backend.connect(endpoint, { pooled, closesAt });
+  meter(context, endpoint, at);
+  context.backend.connect(endpoint, { pooled, closesAt });
   endpoint.lastActive = at;
   endpoint.suspendDue = undefined;
   endpoints.update(endpoint);
@@ -44,11 +49,11 @@ export function connect(world: World, endpointId: string, { seconds, pooled }: C
 }
 
 /** Sees to it that a compute comes up, and tells when it will be. */
-function wake(world: World, endpoint: StoredEndpoint, at: number): number {
-  const { operations } = world.store;
+function wake(context: ServiceContext, endpoint: StoredEndpoint, at: number): number {
+  const { operations } = context.store;
   if (endpoint.currentState === "active" && endpoint.pendingState === undefined) return at;
   if (endpoint.pendingState !== "active") {
-    schedule(world, { endpoint, at, pendingState: "active" }, [{ action: "wake_compute", effect: "start" }]);
+    schedule(context, { endpoint, at, pendingState: "active" }, [{ action: "wake_compute", effect: "start" }]);
   }
   const [running, ...waiting] = operations.unfinishedOf(endpoint.projectId, endpoint.id);
   return waiting.reduce((end, { durationMs }) => end + durationMs, running?.due ?? at);

@@ -1,4 +1,5 @@
 import type { ComputeUnitRange } from "../../api/compute-units.ts";
+import type { ServiceContext } from "../context.ts";
 import type { NewEndpoint } from "../domain/requests.ts";
 import { planOf } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
@@ -6,7 +7,6 @@ import type { DefaultEndpointSettings } from "../store/details.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import { schedule } from "./chain.ts";
 import { checkLimits, sizesOf } from "./limits.ts";
 
@@ -17,8 +17,8 @@ export interface Changed {
 }
 
 /** Creates a compute on a branch and starts it, unless it is disabled from the start. */
-export function createEndpoint(world: World, project: Project, wanted: NewEndpoint, at: number): Changed {
-  const { branches, endpoints, operations } = world.store;
+export function createEndpoint(context: ServiceContext, project: Project, wanted: NewEndpoint, at: number): Changed {
+  const { branches, endpoints, operations } = context.store;
   const branch = branches.get(project.id, wanted.branch_id);
   if (!branch) throw refusals.notFound("branch");
   if (wanted.region_id !== undefined && wanted.region_id !== project.regionId) {
@@ -26,14 +26,14 @@ export function createEndpoint(world: World, project: Project, wanted: NewEndpoi
   }
   if (wanted.type === "read_write" && endpoints.primaryOf(branch.id)) throw refusals.secondPrimary();
   if (branch.currentState !== "ready") throw refusals.notReady("branch");
-  const endpoint = newEndpoint(world, project, wanted, at);
+  const endpoint = newEndpoint(context, project, wanted, at);
   if (endpoint.disabled) {
     endpoints.insert({ ...endpoint, currentState: "idle" });
     return { endpoint: { ...endpoint, currentState: "idle" }, operations: [] };
   }
   if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
   endpoints.insert(endpoint);
-  const started = schedule(world, { endpoint, at, pendingState: "active" }, [
+  const started = schedule(context, { endpoint, at, pendingState: "active" }, [
     { action: "start_compute", effect: "start" },
   ]);
   return { endpoint, operations: started };
@@ -43,17 +43,22 @@ export function createEndpoint(world: World, project: Project, wanted: NewEndpoi
  * A compute as it comes into being: in state `init`, within the owner's limits. What the request leaves out is as the
  * project has it for its computes, or has a default.
  */
-export function newEndpoint(world: World, project: Project, wanted: NewEndpoint, at: number): StoredEndpoint {
+export function newEndpoint(
+  context: ServiceContext,
+  project: Project,
+  wanted: NewEndpoint,
+  at: number,
+): StoredEndpoint {
   const { pg_settings = {}, pgbouncer_settings, ...usual } = project.details.default_endpoint_settings ?? {};
   const sizes = usualSizes(usual, wanted);
   const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? usual.suspend_timeout_seconds ?? 0;
-  checkLimits(planOf(world.store, project.owner), sizes, suspendTimeoutSeconds);
+  checkLimits(planOf(context.store, project.owner), sizes, suspendTimeoutSeconds);
   return {
-    id: `ep-${world.ids.name()}`,
+    id: `ep-${context.ids.name()}`,
     projectId: project.id,
     branchId: wanted.branch_id,
     type: wanted.type,
-    name: world.options.strictSpec ? undefined : wanted.name,
+    name: context.options.strictSpec ? undefined : wanted.name,
     minCu: sizes.min,
     maxCu: sizes.max,
     suspendTimeoutSeconds,

@@ -1,4 +1,4 @@
-import type { World } from "../world.ts";
+import type { ServiceContext } from "../context.ts";
 
 /** How long each action takes at life's speed, in milliseconds: at least, and how much more at most. */
 const durations = {
@@ -13,12 +13,12 @@ const durations = {
 export type TimedAction = keyof typeof durations;
 
 /** The duration of one operation, in milliseconds of the service's scaled time. */
-export function durationOf(world: Pick<World, "random" | "options">, action: TimedAction): number {
+export function durationOf(context: Pick<ServiceContext, "random" | "options">, action: TimedAction): number {
   const [least, spread] = durations[action];
-  return scaled(world, least + spread * world.random());
+  return scaled(context, least + spread * context.random());
 }
 
 /** A span of life's milliseconds in the service's time, which `--time-scale` makes run faster; never less than 1. */
-export function scaled(world: Pick<World, "options">, ms: number): number {
-  return Math.max(1, Math.round(ms / world.options.timeScale));
+export function scaled(context: Pick<ServiceContext, "options">, ms: number): number {
+  return Math.max(1, Math.round(ms / context.options.timeScale));
 }

@@ -1,60 +1,60 @@
+import type { ServiceContext } from "../context.ts";
 import { refuseProtected } from "../domain/protection.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import type { World } from "../world.ts";
 import { type Step, schedule } from "./chain.ts";
 import type { Changed } from "./create.ts";
 import { meter } from "./meter.ts";
 
 /** Starts an idle compute; one that runs is left alone. */
-export function startEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
+export function startEndpoint(context: ServiceContext, endpoint: StoredEndpoint, at: number): Changed {
   refuseDisabled(endpoint, "start");
   if (endpoint.currentState === "active" && endpoint.pendingState === undefined) return { endpoint, operations: [] };
-  return setOff(world, endpoint, at, "active", [{ action: "wake_compute", effect: "start" }]);
+  return setOff(context, endpoint, at, "active", [{ action: "wake_compute", effect: "start" }]);
 }
 
 /** Suspends a running compute and cuts its connections; one that is idle is left alone. */
-export function suspendEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
+export function suspendEndpoint(context: ServiceContext, endpoint: StoredEndpoint, at: number): Changed {
   if (endpoint.pendingState !== undefined) throw refusals.inTransition("suspend");
   if (endpoint.currentState === "idle") return { endpoint, operations: [] };
-  return setOff(world, endpoint, at, "idle", [{ action: "suspend_compute", effect: "suspend" }]);
+  return setOff(context, endpoint, at, "idle", [{ action: "suspend_compute", effect: "suspend" }]);
 }
 
 /** Restarts a compute and cuts its connections; one that is idle has nothing to suspend and is only started. */
-export function restartEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
+export function restartEndpoint(context: ServiceContext, endpoint: StoredEndpoint, at: number): Changed {
   refuseDisabled(endpoint, "restart");
   const start: Step = { action: "start_compute", effect: "start" };
   const suspend: Step = { action: "suspend_compute", effect: "suspend" };
-  return setOff(world, endpoint, at, "active", endpoint.currentState === "idle" ? [start] : [suspend, start]);
+  return setOff(context, endpoint, at, "active", endpoint.currentState === "idle" ? [start] : [suspend, start]);
 }
 
 /**
  * Removes a compute at once: no operation is scheduled, so the project's lock does not stand in the way, but its own
  * running operations do.
  */
-export function deleteEndpoint(world: World, endpoint: StoredEndpoint, at: number): Changed {
-  const branch = world.store.branches.get(endpoint.projectId, endpoint.branchId);
+export function deleteEndpoint(context: ServiceContext, endpoint: StoredEndpoint, at: number): Changed {
+  const branch = context.store.branches.get(endpoint.projectId, endpoint.branchId);
   if (branch) refuseProtected(branch, "a compute of a protected branch cannot be deleted");
-  if (world.store.operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0) {
+  if (context.store.operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0) {
     throw refusals.projectBusy();
   }
-  meter(world, endpoint, at);
-  world.store.endpoints.delete(endpoint);
+  meter(context, endpoint, at);
+  context.store.endpoints.delete(endpoint);
   return { endpoint, operations: [] };
 }
 
 function setOff(
-  world: World,
+  context: ServiceContext,
   endpoint: StoredEndpoint,
   at: number,
   pendingState: "active" | "idle",
   steps: readonly Step[],
 ): Changed {
-  if (world.store.operations.anyUnfinished(endpoint.projectId)) throw refusals.projectBusy();
-  meter(world, endpoint, at);
-  if (world.backend.disconnect(endpoint)) endpoint.lastActive = at;
+  if (context.store.operations.anyUnfinished(endpoint.projectId)) throw refusals.projectBusy();
+  meter(context, endpoint, at);
+  if (context.backend.disconnect(endpoint)) endpoint.lastActive = at;
   endpoint.updatedAt = at;
-  return { endpoint, operations: schedule(world, { endpoint, at, pendingState }, steps) };
+  return { endpoint, operations: schedule(context, { endpoint, at, pendingState }, steps) };
 }
 
 function refuseDisabled(endpoint: StoredEndpoint, doing: string): void {

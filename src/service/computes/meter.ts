@@ -1,8 +1,8 @@
 import { computeUnitSizes, maxConnections } from "../../api/compute-units.ts";
+import type { ServiceContext } from "../context.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 
 /** What a project's computes have used. */
 export interface Usage {
@@ -16,49 +16,49 @@ export interface Usage {
  * Books what an active compute has used since it was last metered, by the size in use. To be called before it changes
  * size or state, before a client connects or leaves, and before it goes.
  */
-export function meter(world: World, endpoint: StoredEndpoint, at: number): void {
-  const { active, compute } = unbooked(world, endpoint, at);
+export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: number): void {
+  const { active, compute } = unbooked(context, endpoint, at);
   if (active > 0) {
-    world.store.projects.addUsage(endpoint.projectId, active, compute);
-    world.store.branches.addUsage(endpoint.branchId, active, compute);
+    context.store.projects.addUsage(endpoint.projectId, active, compute);
+    context.store.branches.addUsage(endpoint.branchId, active, compute);
   }
   endpoint.meteredAt = endpoint.currentState === "active" ? at : undefined;
 }
 
 /** Everything that a project's computes have used, those included that have gone. */
-export function usageOf(world: World, project: Project, at: number): Usage {
-  return usage(world, project, world.store.endpoints.metered(project.id), at);
+export function usageOf(context: ServiceContext, project: Project, at: number): Usage {
+  return usage(context, project, context.store.endpoints.metered(project.id), at);
 }
 
 /** Everything that computes have used on a branch. */
-export function usageOfBranch(world: World, branch: Branch, at: number): Usage {
-  return usage(world, branch, world.store.endpoints.meteredOn(branch.projectId, branch.id), at);
+export function usageOfBranch(context: ServiceContext, branch: Branch, at: number): Usage {
+  return usage(context, branch, context.store.endpoints.meteredOn(branch.projectId, branch.id), at);
 }
 
 function usage(
-  world: World,
+  context: ServiceContext,
   booked: { activeMs: number; computeMs: number },
   running: readonly StoredEndpoint[],
   at: number,
 ): Usage {
-  const more = running.map((endpoint) => unbooked(world, endpoint, at));
+  const more = running.map((endpoint) => unbooked(context, endpoint, at));
   const active = more.reduce((sum, one) => sum + one.active, booked.activeMs);
   const compute = more.reduce((sum, one) => sum + one.compute, booked.computeMs);
   return { activeSeconds: Math.floor(active / 1000), computeSeconds: Math.floor(compute / 1000) };
 }
 
 /** In milliseconds of the time that computes live in, which `--time-scale` makes run faster. */
-function unbooked(world: World, endpoint: StoredEndpoint, at: number) {
+function unbooked(context: ServiceContext, endpoint: StoredEndpoint, at: number) {
   const { meteredAt } = endpoint;
-  const active = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * world.options.timeScale);
-  return { active, compute: active === 0 ? 0 : Math.round(active * sizeInUse(world, endpoint)) };
+  const active = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * context.options.timeScale);
+  return { active, compute: active === 0 ? 0 : Math.round(active * sizeInUse(context, endpoint)) };
 }
 
 /**
  * The size that autoscaling has given a compute, in compute units: the smallest of its range whose connections are
  * enough for those that are open, the only load that the model knows.
  */
-function sizeInUse({ backend }: World, endpoint: StoredEndpoint): number {
+function sizeInUse({ backend }: ServiceContext, endpoint: StoredEndpoint): number {
   const { minCu, maxCu } = endpoint;
   if (minCu === maxCu) return minCu;
   const open = backend.connections(endpoint, false);

@@ -1,5 +1,5 @@
+import type { ServiceContext } from "../context.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import type { World } from "../world.ts";
 import type { Client, ComputeBackend } from "./backend.ts";
 import { durationOf } from "./durations.ts";
 
@@ -7,37 +7,37 @@ import { durationOf } from "./durations.ts";
  * A compute as far as its states need it: it takes as long as a real one, and remembers its connections in the store.
  */
 export class ModelBackend implements ComputeBackend {
-  readonly #world: Pick<World, "store" | "random" | "options">;
+  readonly #context: Pick<ServiceContext, "store" | "random" | "options">;
 
-  constructor(world: Pick<World, "store" | "random" | "options">) {
-    this.#world = world;
+  constructor(context: Pick<ServiceContext, "store" | "random" | "options">) {
+    this.#context = context;
   }
 
   start(_: StoredEndpoint, occasion: "first" | "wake"): number {
-    return durationOf(this.#world, occasion === "first" ? "start_compute" : "wake_compute");
+    return durationOf(this.#context, occasion === "first" ? "start_compute" : "wake_compute");
   }
 
   stop(): number {
-    return durationOf(this.#world, "suspend_compute");
+    return durationOf(this.#context, "suspend_compute");
   }
 
   resize(): number {
-    return durationOf(this.#world, "apply_config");
+    return durationOf(this.#context, "apply_config");
   }
 
   connect({ id: endpointId }: StoredEndpoint, { pooled, closesAt }: Client): void {
-    this.#world.store.connections.open({ endpointId, pooled, closesAt });
+    this.#context.store.connections.open({ endpointId, pooled, closesAt });
   }
 
   connections({ id }: StoredEndpoint, pooled: boolean): number {
-    return this.#world.store.connections.count(id, pooled);
+    return this.#context.store.connections.count(id, pooled);
   }
 
   serves({ id }: StoredEndpoint): boolean {
-    return this.#world.store.connections.any(id);
+    return this.#context.store.connections.any(id);
   }
 
   disconnect({ id }: StoredEndpoint): boolean {
-    return this.#world.store.connections.cut(id) > 0;
+    return this.#context.store.connections.cut(id) > 0;
   }
 }

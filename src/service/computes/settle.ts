@@ -1,16 +1,16 @@
 import type { EndpointState } from "../../api/endpoint.ts";
 import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import type { ServiceContext } from "../context.ts";
 import { removeBranch } from "../domain/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
-import type { World } from "../world.ts";
 import { schedule } from "./chain.ts";
 import { scaled } from "./durations.ts";
 import { meter } from "./meter.ts";
 
 /** When something next happens by itself, in milliseconds since the epoch; `undefined` where nothing will. */
-export function nextDue(world: World): number | undefined {
-  return nextEvent(world)?.at;
+export function nextDue(context: ServiceContext): number | undefined {
+  return nextEvent(context)?.at;
 }
 
 /**
@@ -18,8 +18,8 @@ export function nextDue(world: World): number | undefined {
  * connections close, computes suspend. Nothing else drives timers, so they survive a restart of the process.
  * To be called in a transaction.
  */
-export function settle(world: World, now: number): void {
-  for (let event = nextEvent(world); event && event.at <= now; event = nextEvent(world)) event.happen();
+export function settle(context: ServiceContext, now: number): void {
+  for (let event = nextEvent(context); event && event.at <= now; event = nextEvent(context)) event.happen();
 }
 
 interface DueEvent {
@@ -27,35 +27,35 @@ interface DueEvent {
   happen(): void;
 }
 
-function nextEvent(world: World): DueEvent | undefined {
-  const { operations, connections, endpoints, branches } = world.store;
+function nextEvent(context: ServiceContext): DueEvent | undefined {
+  const { operations, connections, endpoints, branches } = context.store;
   const events: DueEvent[] = [];
   const operation = operations.nextToFinish();
   if (operation?.due !== undefined) {
     const at = operation.due;
-    events.push({ at, happen: () => finish(world, operation, at) });
+    events.push({ at, happen: () => finish(context, operation, at) });
   }
   const connection = connections.nextToClose();
   if (connection) {
     const { id, endpointId, closesAt } = connection;
-    events.push({ at: closesAt, happen: () => closeConnection(world, id, endpointId, closesAt) });
+    events.push({ at: closesAt, happen: () => closeConnection(context, id, endpointId, closesAt) });
   }
   const idle = endpoints.nextToSuspend();
-  if (idle) events.push({ at: idle.due, happen: () => suspendIdle(world, idle.id, idle.due) });
+  if (idle) events.push({ at: idle.due, happen: () => suspendIdle(context, idle.id, idle.due) });
   const expiring = branches.nextToExpire();
-  if (expiring) events.push({ at: expiring.due, happen: () => removeBranch(world, expiring.branch, expiring.due) });
+  if (expiring) events.push({ at: expiring.due, happen: () => removeBranch(context, expiring.branch, expiring.due) });
   return events.reduce<DueEvent | undefined>(
     (first, event) => (first && first.at <= event.at ? first : event),
     undefined,
   );
 }
 
-function finish(world: World, operation: StoredOperation, at: number): void {
-  const { operations, endpoints } = world.store;
+function finish(context: ServiceContext, operation: StoredOperation, at: number): void {
+  const { operations, endpoints } = context.store;
   const endpoint = operation.endpointId === undefined ? undefined : endpoints.byId(operation.endpointId);
   if (operation.error === undefined) {
     operations.setStatus(operation.seq, "finished", at, undefined);
-    takeEffect(world, operation, endpoint, at);
+    takeEffect(context, operation, endpoint, at);
     const next = operations.nextInChain(operation);
     if (next) operations.setStatus(next.seq, "running", at, at + next.durationMs);
   } else {
@@ -66,20 +66,25 @@ function finish(world: World, operation: StoredOperation, at: number): void {
   if (!endpoint) return;
   if (operations.unfinishedOf(endpoint.projectId, endpoint.id).length === 0) endpoint.pendingState = undefined;
   endpoint.updatedAt = at;
-  endpoint.suspendDue = suspendDue(world, endpoint, at);
+  endpoint.suspendDue = suspendDue(context, endpoint, at);
   endpoints.update(endpoint);
 }
 
-function takeEffect(world: World, operation: StoredOperation, endpoint: StoredEndpoint | undefined, at: number): void {
+function takeEffect(
+  context: ServiceContext,
+  operation: StoredOperation,
+  endpoint: StoredEndpoint | undefined,
+  at: number,
+): void {
   switch (operation.effect) {
     case "start":
-      if (endpoint) become(world, endpoint, "active", { startedAt: at, lastActive: at }, at);
+      if (endpoint) become(context, endpoint, "active", { startedAt: at, lastActive: at }, at);
       break;
     case "suspend":
-      if (endpoint) become(world, endpoint, "idle", { suspendedAt: at }, at);
+      if (endpoint) become(context, endpoint, "idle", { suspendedAt: at }, at);
       break;
     case "branch-ready":
-      if (operation.branchId !== undefined) world.store.branches.setState(operation.branchId, "ready", at);
+      if (operation.branchId !== undefined) context.store.branches.setState(operation.branchId, "ready", at);
       break;
     case "none":
       break;
@@ -87,40 +92,40 @@ function takeEffect(world: World, operation: StoredOperation, endpoint: StoredEn
 }
 
 function become(
-  world: World,
+  context: ServiceContext,
   endpoint: StoredEndpoint,
   state: EndpointState,
   times: Partial<StoredEndpoint>,
   at: number,
 ): void {
   Object.assign(endpoint, { currentState: state }, times);
-  meter(world, endpoint, at);
+  meter(context, endpoint, at);
 }
 
-function closeConnection(world: World, id: number, endpointId: string, at: number): void {
-  const { connections, endpoints } = world.store;
+function closeConnection(context: ServiceContext, id: number, endpointId: string, at: number): void {
+  const { connections, endpoints } = context.store;
   const endpoint = endpoints.byId(endpointId);
-  if (endpoint) meter(world, endpoint, at);
+  if (endpoint) meter(context, endpoint, at);
   connections.close(id);
   if (!endpoint) return;
   endpoint.lastActive = at;
-  endpoint.suspendDue = suspendDue(world, endpoint, at);
+  endpoint.suspendDue = suspendDue(context, endpoint, at);
   endpoints.update(endpoint);
 }
 
-function suspendIdle(world: World, id: string, at: number): void {
-  const endpoint = world.store.endpoints.byId(id);
+function suspendIdle(context: ServiceContext, id: string, at: number): void {
+  const endpoint = context.store.endpoints.byId(id);
   if (!endpoint) return;
-  schedule(world, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
+  schedule(context, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
 }
 
 /**
  * When a compute suspends for want of activity: never while it changes, serves someone, or may not suspend at all; and
  * not before `at`, where it was long at rest already and only now may.
  */
-export function suspendDue(world: World, endpoint: StoredEndpoint, at: number): number | undefined {
+export function suspendDue(context: ServiceContext, endpoint: StoredEndpoint, at: number): number | undefined {
   if (endpoint.currentState !== "active" || endpoint.pendingState !== undefined) return undefined;
   const seconds = suspendAfterSeconds(endpoint.suspendTimeoutSeconds);
-  if (seconds === undefined || world.backend.serves(endpoint)) return undefined;
-  return Math.max(at, (endpoint.lastActive ?? endpoint.createdAt) + scaled(world, seconds * 1000));
+  if (seconds === undefined || context.backend.serves(endpoint)) return undefined;
+  return Math.max(at, (endpoint.lastActive ?? endpoint.createdAt) + scaled(context, seconds * 1000));
 }

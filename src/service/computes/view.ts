@@ -1,11 +1,11 @@
 import { timestamp } from "../clock.ts";
+import type { ServiceContext } from "../context.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
-import type { World } from "../world.ts";
 import { endpointHost, proxyHost } from "./hosts.ts";
 
 /** A compute as the API answers it; with `strictSpec` only what the specification shows. */
-export function endpointView(world: World, endpoint: StoredEndpoint, regionId: string) {
+export function endpointView(context: ServiceContext, endpoint: StoredEndpoint, regionId: string) {
   const shown = {
     id: endpoint.id,
     host: endpointHost(endpoint.id, regionId),
@@ -27,7 +27,7 @@ export function endpointView(world: World, endpoint: StoredEndpoint, regionId: s
     updated_at: timestamp(endpoint.updatedAt),
     proxy_host: proxyHost(regionId),
   };
-  if (world.options.strictSpec) return shown;
+  if (context.options.strictSpec) return shown;
   return {
     ...shown,
     ...(endpoint.name !== undefined && { name: endpoint.name }),
@@ -40,7 +40,7 @@ export function endpointView(world: World, endpoint: StoredEndpoint, regionId: s
 }
 
 /** An operation as the API answers it. */
-export function operationView(world: World, operation: StoredOperation) {
+export function operationView(context: ServiceContext, operation: StoredOperation) {
   const shown = {
     id: operation.id,
     project_id: operation.projectId,
@@ -52,7 +52,7 @@ export function operationView(world: World, operation: StoredOperation) {
     created_at: timestamp(operation.createdAt),
     updated_at: timestamp(operation.updatedAt),
   };
-  if (world.options.strictSpec) return shown;
+  if (context.options.strictSpec) return shown;
   return {
     ...shown,
     ...(operation.status === "failed" && { error: operation.error }),

@@ -8,7 +8,7 @@ import { sizeInWords, suspensionInWords } from "./words.ts";
 
 /** Changes what the person changed of a compute's size and scale to zero; answers where to see it. */
 export function changeCompute(visit: Visit): string {
-  const { world, form, session, query } = visit;
+  const { context, form, session, query } = visit;
   const [projectId, endpointId] = [param(visit, "project_id"), form["compute"] ?? ""];
   const [min, max, suspend] = (form["shown"] ?? "").split("/");
   const endpoint = {
@@ -17,7 +17,7 @@ export function changeCompute(visit: Visit): string {
     ...(form["suspend"] !== suspend && { suspend_timeout_seconds: numberIn(form["suspend"]) }),
   };
   visit.act("PATCH", pathOf("projects", projectId, "endpoints", endpointId), { endpoint });
-  const after = world.store.endpoints.get(projectId, endpointId);
+  const after = context.store.endpoints.get(projectId, endpointId);
   if (after) {
     const suspends = suspensionInWords(after.suspendTimeoutSeconds);
     session.notice = `${endpointId} has ${sizeInWords(after)}. Scale to zero: ${suspends}.`;

@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/caller.ts";
+import type { ServiceContext } from "../context.ts";
 import { isFromElsewhere } from "../http/loopback.ts";
 import type { ServiceCall, ServiceReply } from "../http/message.ts";
 import type { Handled } from "../http/route.ts";
@@ -6,11 +7,10 @@ import { Router } from "../http/router.ts";
 import { apiRoutes } from "../http/routes.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Account } from "../store/accounts.ts";
-import type { World } from "../world.ts";
-import { Entrance, withCookie } from "./entrance.ts";
 import { formOf } from "./form.ts";
-import { type Frame, type Problem, pageReply, redirect } from "./frame.ts";
 import { html } from "./html.ts";
+import { type Layout, type Problem, pageReply, redirect } from "./layout.ts";
+import { Login, withCookie } from "./login.ts";
 import { problemOf } from "./problem.ts";
 import { consoleRoutes } from "./routes.ts";
 import { cookieIn, type Session, Sessions, takeCookie } from "./sessions.ts";
@@ -25,19 +25,19 @@ type Change = <Result>(act: () => Result) => Result;
  * of the API, made in the name of the account that is signed in.
  */
 export class Console {
-  readonly #world: World;
+  readonly #context: ServiceContext;
   readonly #change: Change;
   readonly #sessions: Sessions;
-  readonly #entrance: Entrance;
+  readonly #login: Login;
   readonly #pages = new Router<ConsoleRoute>(consoleRoutes());
   /** All of the API, whatever `strictSpec` leaves of it for programs: the specification has a console too. */
   readonly #api = new Router(apiRoutes({ strictSpec: false }));
 
-  constructor(world: World, change: Change) {
-    this.#world = world;
+  constructor(context: ServiceContext, change: Change) {
+    this.#context = context;
     this.#change = change;
-    this.#sessions = new Sessions(world);
-    this.#entrance = new Entrance(world, this.#sessions);
+    this.#sessions = new Sessions(context);
+    this.#login = new Login(context, this.#sessions);
   }
 
   /** Whether a path is the console's to answer. */
@@ -49,17 +49,17 @@ export class Console {
     if (call.path === stylesheetPath) return stylesheet;
     const cookie = cookieIn(call.headers?.["cookie"]);
     const session = this.#sessions.find(cookie, at);
-    const account = session && this.#world.store.accounts.get(session.accountId);
+    const account = session && this.#context.store.accounts.get(session.accountId);
     const problem = call.method === "POST" ? this.#distrust(call, cookie) : undefined;
-    if (!problem && call.method === "POST" && call.path === "/app/sign-in") return this.#entrance.enter(call, at);
+    if (!problem && call.method === "POST" && call.path === "/app/sign-in") return this.#login.enter(call, at);
     if (cookie === undefined || !session || !account) return this.#turnAway(call, problem);
-    const frame: Frame = { account, token: this.#sessions.token(cookie), path: call.path };
-    if (problem) return pageReply(403, nothingHere, { ...frame, problem });
+    const layout: Layout = { account, token: this.#sessions.token(cookie), path: call.path };
+    if (problem) return pageReply(403, nothingHere, { ...layout, problem });
     if (call.method === "POST" && call.path === "/app/sign-out") {
       this.#sessions.close(cookie);
       return withCookie(redirect("/"), takeCookie());
     }
-    return this.#answerTo(call, at, { session, account, frame });
+    return this.#answerTo(call, at, { session, account, layout });
   }
 
   /** The page that tells of a mistake of our own, whoever is signed in. */
@@ -86,22 +86,22 @@ export class Console {
   }
 
   #turnAway(call: ServiceCall, problem: Problem | undefined): ServiceReply {
-    if (problem) return this.#entrance.show(call, 403, problem);
-    if (call.method !== "POST") return this.#entrance.show(call, call.path === "/" ? 200 : 401);
-    return this.#entrance.show(call, 401, { title: "Your session has ended", message: "Nothing was changed." });
+    if (problem) return this.#login.show(call, 403, problem);
+    if (call.method !== "POST") return this.#login.show(call, call.path === "/" ? 200 : 401);
+    return this.#login.show(call, 401, { title: "Your session has ended", message: "Nothing was changed." });
   }
 
-  #answerTo(call: ServiceCall, at: number, { session, account, frame }: SignedIn): ServiceReply {
+  #answerTo(call: ServiceCall, at: number, { session, account, layout }: SignedIn): ServiceReply {
     const match = this.#pages.match(call.method, call.path);
     const caller: Caller = { scope: { kind: "personal", accountId: account.id }, limitedAs: account.id };
     const visit: Visit = {
-      world: this.#world,
+      context: this.#context,
       at,
       account,
       caller,
       // Whoever wants only the headers is not told what is told once.
       session: call.head === true ? { ...session } : session,
-      token: frame.token,
+      token: layout.token,
       params: match?.params ?? {},
       query: call.query ?? {},
       form: call.method === "POST" ? formOf(call) : {},
@@ -110,14 +110,14 @@ export class Console {
     try {
       if (!match) throw refusals.notFound("page");
       const { route } = match;
-      if (route.method === "POST") return submitted(route, visit, frame);
+      if (route.method === "POST") return submitted(route, visit, layout);
       const page = route.show(visit);
       const { notice } = visit.session;
       visit.session.notice = undefined;
-      return pageReply(200, page, { ...frame, notice });
+      return pageReply(200, page, { ...layout, notice });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return pageReply(error.status, nothingHere, { ...frame, problem: problemOf(error) });
+      return pageReply(error.status, nothingHere, { ...layout, problem: problemOf(error) });
     }
   }
 
@@ -125,23 +125,23 @@ export class Console {
     const match = this.#api.match(method, path);
     if (!match) throw refusals.noSuchRoute();
     const { route, params } = match;
-    return this.#change(() => route.run({ world: this.#world, at, params, query: {}, body, caller }));
+    return this.#change(() => route.run({ context: this.#context, at, params, query: {}, body, caller }));
   }
 }
 
 interface SignedIn {
   session: Session;
   account: Account;
-  frame: Frame;
+  layout: Layout;
 }
 
 /** Carries a form out and sends the browser on; tells of a refusal on the page of the form. */
-function submitted(route: FormRoute, visit: Visit, frame: Frame): ServiceReply {
+function submitted(route: FormRoute, visit: Visit, layout: Layout): ServiceReply {
   try {
     return redirect(route.submit(visit));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return pageReply(error.status, route.again(visit), { ...frame, problem: problemOf(error) });
+    return pageReply(error.status, route.again(visit), { ...layout, problem: problemOf(error) });
   }
 }
 

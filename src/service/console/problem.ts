@@ -1,5 +1,5 @@
 import type { Refusal } from "../refusal.ts";
-import type { Problem } from "./frame.ts";
+import type { Problem } from "./layout.ts";
 
 /** A refusal of the API in words for a person: what happened, what is allowed, what to do. */
 export function problemOf({ status, message }: Refusal): Problem {

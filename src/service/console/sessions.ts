@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { World } from "../world.ts";
+import type { ServiceContext } from "../context.ts";
 
 /** Somebody who is signed in. Lives in memory: a restart of the service signs everyone out. */
 export interface Session {
@@ -24,18 +24,18 @@ const cookieName = "compute_console";
 
 /** Who is signed in, and the tokens that prove that a form came from a page of ours. */
 export class Sessions {
-  readonly #world: World;
+  readonly #context: ServiceContext;
   /** By the hash of the cookie, oldest first. */
   readonly #open = new Map<string, Session>();
   #secret: string | undefined;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(context: ServiceContext) {
+    this.#context = context;
   }
 
   /** A cookie value that cannot be guessed: it stands for nobody until somebody signs in, who is given another. */
   newCookie(): string {
-    return this.#world.ids.secret();
+    return this.#context.ids.secret();
   }
 
   /** Signs an account in; answers the value of its cookie. */
@@ -54,7 +54,7 @@ export class Sessions {
     if (cookie === undefined) return undefined;
     const session = this.#open.get(hashOf(cookie));
     if (!session) return undefined;
-    const revoked = session.keyId !== undefined && !this.#world.store.keys.get(session.keyId);
+    const revoked = session.keyId !== undefined && !this.#context.store.keys.get(session.keyId);
     if (session.expiresAt > at && !revoked) return session;
     this.close(cookie);
     return undefined;
@@ -66,7 +66,7 @@ export class Sessions {
 
   /** The token that every form on a page carries: of this cookie, and of no other process. */
   token(cookie: string): string {
-    this.#secret ??= this.#world.ids.secret();
+    this.#secret ??= this.#context.ids.secret();
     return createHmac("sha256", this.#secret).update(cookie).digest("base64url");
   }
 

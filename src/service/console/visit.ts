@@ -1,13 +1,13 @@
 import type { Caller } from "../accounts/caller.ts";
+import type { ServiceContext } from "../context.ts";
 import type { Handled } from "../http/route.ts";
 import type { Account } from "../store/accounts.ts";
-import type { World } from "../world.ts";
 import type { Html } from "./html.ts";
 import type { Session } from "./sessions.ts";
 
 /** One request by somebody who is signed in. */
 export interface Visit {
-  world: World;
+  context: ServiceContext;
   /** The time of the request, in milliseconds since the epoch. */
   at: number;
   account: Account;

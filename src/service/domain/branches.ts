@@ -1,26 +1,31 @@
 import { timestamp } from "../clock.ts";
 import { meter } from "../computes/meter.ts";
+import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
 import { checkPast } from "./history.ts";
 import { refuseProtected } from "./protection.ts";
 import type { ChangedBranch, NewBranchBody } from "./requests.ts";
 
 /** Creates a branch of another one, with its roles and databases, and with the computes asked for. */
-export function createBranch(world: World, project: Project, wanted: NewBranchBody, at: number): CreatedBranch {
-  const { branches, operations } = world.store;
+export function createBranch(
+  context: ServiceContext,
+  project: Project,
+  wanted: NewBranchBody,
+  at: number,
+): CreatedBranch {
+  const { branches, operations } = context.store;
   const { name, parent_id, parent_lsn, parent_timestamp, init_source = "parent-data" } = wanted.branch ?? {};
   const source = parent_id === undefined ? branches.default(project.id) : branches.get(project.id, parent_id);
   if (!source) throw refusals.notFound("parent branch");
-  refuseTaken(world, project, name);
+  refuseTaken(context, project, name);
   if (parent_lsn !== undefined && parent_timestamp !== undefined) {
     throw refusals.invalid("a branch begins at parent_lsn or at parent_timestamp, not at both");
   }
-  checkPast(world, project, { name: "parent_timestamp", time: parent_timestamp }, at);
+  checkPast(context, project, { name: "parent_timestamp", time: parent_timestamp }, at);
   if (source.expiresAt !== undefined) throw refusals.unprocessable("a branch that expires cannot have child branches");
   const isProtected = wanted.branch?.protected ?? false;
   const expiresAt = wanted.branch?.expires_at;
@@ -38,20 +43,20 @@ export function createBranch(world: World, project: Project, wanted: NewBranchBo
   // A branch with the schema alone is a root branch: only its beginning comes from the other one.
   const parentId = init_source === "schema-only" ? undefined : source.id;
   const branch = { name, parentId, isDefault: false, isProtected, details, expiresAt };
-  const created = insertBranch(world, project, branch, endpoints, at);
-  world.catalog.copy(source.id, created.branch.id, at);
+  const created = insertBranch(context, project, branch, endpoints, at);
+  context.catalog.copy(source.id, created.branch.id, at);
   return created;
 }
 
 /** Changes a branch; what is left out stays. */
 export function changeBranch(
-  world: World,
+  context: ServiceContext,
   project: Project,
   before: Branch,
   wanted: ChangedBranch,
   at: number,
 ): Branch {
-  if (wanted.name !== undefined && wanted.name !== before.name) refuseTaken(world, project, wanted.name);
+  if (wanted.name !== undefined && wanted.name !== before.name) refuseTaken(context, project, wanted.name);
   const { ttl_interval_seconds: _, ...others } = before.details;
   const expiresAt = wanted.expires_at === undefined ? before.expiresAt : (wanted.expires_at ?? undefined);
   const after = {
@@ -61,7 +66,7 @@ export function changeBranch(
     expiresAt,
   };
   if (expiresAt !== before.expiresAt) {
-    if (expiresAt !== undefined && world.store.branches.childrenOf(before).length > 0) {
+    if (expiresAt !== undefined && context.store.branches.childrenOf(before).length > 0) {
       throw refusals.unprocessable("a branch that has child branches cannot expire");
     }
     after.details =
@@ -70,51 +75,51 @@ export function changeBranch(
   refuseExpiry(after, expiresAt === before.expiresAt ? undefined : expiresAt, at);
   if (after.isProtected && expiresAt !== undefined) throw refusals.unprocessable("a protected branch cannot expire");
   if (JSON.stringify(after) === JSON.stringify(before)) return before;
-  world.store.branches.update(after, at);
-  return stored(world, after);
+  context.store.branches.update(after, at);
+  return stored(context, after);
 }
 
 /** Makes a branch the default one of its project. */
-export function makeDefault(world: World, branch: Branch, at: number): Branch {
+export function makeDefault(context: ServiceContext, branch: Branch, at: number): Branch {
   if (branch.isDefault) return branch;
   if (branch.expiresAt !== undefined)
     throw refusals.unprocessable("a branch that expires cannot be the default branch");
-  world.store.branches.setDefault(branch, at);
-  return stored(world, branch);
+  context.store.branches.setDefault(branch, at);
+  return stored(context, branch);
 }
 
 /** Deletes a branch with its computes. */
-export function deleteBranch(world: World, project: Project, branch: Branch, at: number): void {
+export function deleteBranch(context: ServiceContext, project: Project, branch: Branch, at: number): void {
   if (branch.isDefault) throw refusals.unprocessable("the default branch of a project cannot be deleted");
   refuseProtected(branch, "a protected branch cannot be deleted");
-  if (world.store.branches.childrenOf(branch).length > 0) {
+  if (context.store.branches.childrenOf(branch).length > 0) {
     throw refusals.unprocessable("a branch that has child branches cannot be deleted");
   }
-  if (world.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
-  removeBranch(world, branch, at);
+  if (context.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+  removeBranch(context, branch, at);
 }
 
 /** Takes a branch away with its computes, whatever is under way on them. */
-export function removeBranch(world: World, branch: Branch, at: number): StoredEndpoint[] {
-  const gone = world.store.endpoints.ofBranch(branch.id);
+export function removeBranch(context: ServiceContext, branch: Branch, at: number): StoredEndpoint[] {
+  const gone = context.store.endpoints.ofBranch(branch.id);
   for (const endpoint of gone) {
-    meter(world, endpoint, at);
-    world.store.endpoints.delete(endpoint);
+    meter(context, endpoint, at);
+    context.store.endpoints.delete(endpoint);
   }
-  world.store.branches.delete(branch.id);
+  context.store.branches.delete(branch.id);
   return gone;
 }
 
 /** The branch as the store has it now. */
-export function stored(world: World, { id, projectId }: Branch): Branch {
-  const branch = world.store.branches.get(projectId, id);
+export function stored(context: ServiceContext, { id, projectId }: Branch): Branch {
+  const branch = context.store.branches.get(projectId, id);
   if (!branch) throw new Error(`branch ${id} is not stored`);
   return branch;
 }
 
 /** Refuses a name that another branch of the project has. */
-export function refuseTaken(world: World, project: Project, name: string | undefined): void {
-  if (name !== undefined && world.store.branches.list(project.id).some((branch) => branch.name === name)) {
+export function refuseTaken(context: ServiceContext, project: Project, name: string | undefined): void {
+  if (name !== undefined && context.store.branches.list(project.id).some((branch) => branch.name === name)) {
     throw refusals.conflict(`branch with name ${JSON.stringify(name)} already exists`);
   }
 }

@@ -1,10 +1,10 @@
 import { newEndpoint } from "../computes/create.ts";
 import { durationOf } from "../computes/durations.ts";
+import type { ServiceContext } from "../context.ts";
 import type { Branch, NewBranch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { NewOperation, StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import type { NewBranchBody } from "./requests.ts";
 
 /** A branch with what came into being with it. */
@@ -19,14 +19,14 @@ export type NewEndpoints = NonNullable<NewBranchBody["endpoints"]>;
 
 /** Puts a branch into the store with its computes, and sets off what creates and starts them. */
 export function insertBranch(
-  world: World,
+  context: ServiceContext,
   project: Project,
   wanted: Omit<NewBranch, "id" | "projectId" | "name" | "currentState" | "createdAt"> & { name: string | undefined },
   endpoints: NewEndpoints,
   at: number,
 ): CreatedBranch {
-  const id = `br-${world.ids.name()}`;
-  world.store.branches.insert({
+  const id = `br-${context.ids.name()}`;
+  context.store.branches.insert({
     ...wanted,
     id,
     projectId: project.id,
@@ -34,17 +34,17 @@ export function insertBranch(
     currentState: "init",
     createdAt: at,
   });
-  const chain = new CreationChain(world, project.id, id, at);
+  const chain = new CreationChain(context, project.id, id, at);
   chain.add(wanted.parentId === undefined ? "create_timeline" : "create_branch", "branch-ready", undefined);
   const created = endpoints.map((endpoint) => {
-    const started = { ...newEndpoint(world, project, { ...endpoint, branch_id: id }, at) };
+    const started = { ...newEndpoint(context, project, { ...endpoint, branch_id: id }, at) };
     if (started.disabled) started.currentState = "idle";
     else started.pendingState = "active";
-    world.store.endpoints.insert(started);
+    context.store.endpoints.insert(started);
     if (!started.disabled) chain.add("start_compute", "start", started.id);
     return started;
   });
-  const branch = world.store.branches.get(project.id, id);
+  const branch = context.store.branches.get(project.id, id);
   if (!branch) throw new Error("the new branch was not stored");
   return { branch, endpoints: created, operations: chain.operations };
 }
@@ -52,11 +52,11 @@ export function insertBranch(
 /** The operations of a creation, each waiting for the one before. */
 class CreationChain {
   readonly operations: StoredOperation[] = [];
-  readonly #world: World;
+  readonly #context: ServiceContext;
   readonly #common: Pick<NewOperation, "projectId" | "branchId" | "createdAt">;
 
-  constructor(world: World, projectId: string, branchId: string, at: number) {
-    this.#world = world;
+  constructor(context: ServiceContext, projectId: string, branchId: string, at: number) {
+    this.#context = context;
     this.#common = { projectId, branchId, createdAt: at };
   }
 
@@ -66,10 +66,10 @@ class CreationChain {
     endpointId: string | undefined,
   ): void {
     const first = this.operations.at(0);
-    const durationMs = durationOf(this.#world, action);
-    const operation = this.#world.store.operations.insert({
+    const durationMs = durationOf(this.#context, action);
+    const operation = this.#context.store.operations.insert({
       ...this.#common,
-      id: this.#world.ids.uuid(),
+      id: this.#context.ids.uuid(),
       endpointId,
       chain: first?.chain,
       action,

@@ -1,11 +1,11 @@
 import { scaled } from "../computes/durations.ts";
+import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 
 /** Refuses a point in time that the history of a project's branches does not hold. */
 export function checkPast(
-  world: World,
+  context: ServiceContext,
   project: Project,
   { name, time }: { name: string; time: number | undefined },
   at: number,
@@ -13,7 +13,7 @@ export function checkPast(
   if (time === undefined) return;
   if (time > at) throw refusals.invalid(`${name} must not lie in the future`);
   const retention = project.details.history_retention_seconds;
-  if (time < Math.max(project.createdAt, at - scaled(world, retention * 1000))) {
+  if (time < Math.max(project.createdAt, at - scaled(context, retention * 1000))) {
     throw refusals.unprocessable(
       `${name} lies before the history of the project, which is kept for ${retention} seconds (history_retention_seconds)`,
     );

@@ -6,55 +6,55 @@ import type { Catalog } from "./catalog.ts";
 
 /** Roles and databases as rows of the store. No password is stored: each follows from a secret of the store. */
 export class ModelCatalog implements Catalog {
-  readonly #world: { store: Store; ids: Ids };
+  readonly #context: { store: Store; ids: Ids };
 
-  constructor(world: { store: Store; ids: Ids }) {
-    this.#world = world;
+  constructor(context: { store: Store; ids: Ids }) {
+    this.#context = context;
   }
 
   roles(branchId: string): Role[] {
-    return this.#world.store.catalogs.roles(branchId);
+    return this.#context.store.catalogs.roles(branchId);
   }
 
   role(branchId: string, name: string): Role | undefined {
-    return this.#world.store.catalogs.role(branchId, name);
+    return this.#context.store.catalogs.role(branchId, name);
   }
 
   createRole(branchId: string, { name, login }: { name: string; login: boolean }, at: number): Role {
     // A later role of the same name is another one, and so is its password.
     const first = this.roles(branchId).length === 0;
-    const passwordSource = first ? `${branchId}/${name}` : `${branchId}/${name}/${this.#world.ids.uuid()}`;
+    const passwordSource = first ? `${branchId}/${name}` : `${branchId}/${name}/${this.#context.ids.uuid()}`;
     const role = { branchId, name, login, passwordSource, createdAt: at, updatedAt: at };
-    this.#world.store.catalogs.putRole(role);
+    this.#context.store.catalogs.putRole(role);
     return role;
   }
 
   deleteRole({ branchId, name }: Role): void {
-    this.#world.store.catalogs.deleteRole(branchId, name);
+    this.#context.store.catalogs.deleteRole(branchId, name);
   }
 
   resetPassword(role: Role, at: number): Role {
-    const passwordSource = `${role.branchId}/${role.name}/${this.#world.ids.uuid()}`;
+    const passwordSource = `${role.branchId}/${role.name}/${this.#context.ids.uuid()}`;
     const changed = { ...role, passwordSource, updatedAt: at };
-    this.#world.store.catalogs.putRole(changed);
+    this.#context.store.catalogs.putRole(changed);
     return changed;
   }
 
   passwordOf({ passwordSource }: Role): string {
-    const secret = this.#world.store.constant("password-secret", () => this.#world.ids.secret());
+    const secret = this.#context.store.constant("password-secret", () => this.#context.ids.secret());
     return `npg_${createHmac("sha256", secret).update(passwordSource).digest("base64url").slice(0, 24)}`;
   }
 
   databases(branchId: string): BranchDatabase[] {
-    return this.#world.store.catalogs.databases(branchId);
+    return this.#context.store.catalogs.databases(branchId);
   }
 
   database(branchId: string, name: string): BranchDatabase | undefined {
-    return this.#world.store.catalogs.database(branchId, name);
+    return this.#context.store.catalogs.database(branchId, name);
   }
 
   createDatabase(branchId: string, wanted: { name: string; ownerName: string }, at: number): BranchDatabase {
-    const { catalogs } = this.#world.store;
+    const { catalogs } = this.#context.store;
     catalogs.insertDatabase({ branchId, ...wanted, createdAt: at, updatedAt: at });
     const made = catalogs.database(branchId, wanted.name);
     if (!made) throw new Error("the new database was not stored");
@@ -63,15 +63,15 @@ export class ModelCatalog implements Catalog {
 
   changeDatabase(database: BranchDatabase, wanted: { name: string; ownerName: string }, at: number): BranchDatabase {
     const changed = { ...database, ...wanted, updatedAt: at };
-    this.#world.store.catalogs.updateDatabase(changed);
+    this.#context.store.catalogs.updateDatabase(changed);
     return changed;
   }
 
   deleteDatabase({ branchId, name }: BranchDatabase): void {
-    this.#world.store.catalogs.deleteDatabase(branchId, name);
+    this.#context.store.catalogs.deleteDatabase(branchId, name);
   }
 
   copy(from: string, to: string, at: number): void {
-    this.#world.store.catalogs.copy(from, to, at);
+    this.#context.store.catalogs.copy(from, to, at);
   }
 }

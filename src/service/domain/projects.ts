@@ -1,9 +1,9 @@
 import { checkLimits, sizesOf } from "../computes/limits.ts";
+import type { ServiceContext } from "../context.ts";
 import { planOf } from "../projects/owner.ts";
 import type { DefaultEndpointSettings } from "../store/details.ts";
 import { ProjectDetails } from "../store/details.ts";
 import type { Owner, Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
 import type { ChangedProject, NewProject } from "./requests.ts";
 
@@ -13,16 +13,16 @@ const defaultDatabase = "neondb";
 
 /** Creates a project with its default branch and the primary compute of that, which is started. */
 export function createProject(
-  world: World,
+  context: ServiceContext,
   owner: Owner,
   wanted: NewProject,
   at: number,
 ): CreatedBranch & { project: Project } {
   const { store_passwords, history_retention_seconds, settings, provisioner } = wanted;
   const default_endpoint_settings = usualSettings(wanted);
-  refuseBeyondPlan(world, owner, default_endpoint_settings);
-  const id = world.ids.name();
-  world.store.projects.insert({
+  refuseBeyondPlan(context, owner, default_endpoint_settings);
+  const id = context.ids.name();
+  context.store.projects.insert({
     id,
     name: wanted.name ?? id,
     owner,
@@ -32,33 +32,33 @@ export function createProject(
     createdAt: at,
     updatedAt: at,
   });
-  const project = stored(world, id);
+  const project = stored(context, id);
   const { name = "main", role_name, database_name, annotations = {} } = wanted.branch ?? {};
   const details = { init_source: "parent-data" as const, annotations };
   const branch = { name, parentId: undefined, isDefault: true, isProtected: false, details, expiresAt: undefined };
   const primary = { type: "read_write" as const, provisioner };
-  const created = insertBranch(world, project, branch, [primary], at);
-  furnishBranch(world, created.branch.id, at, { role: role_name, database: database_name });
+  const created = insertBranch(context, project, branch, [primary], at);
+  seedBranch(context, created.branch.id, at, { role: role_name, database: database_name });
   return { project, ...created };
 }
 
 /** Gives a branch that has no parent its first role and database. */
-export function furnishBranch(
-  world: World,
+export function seedBranch(
+  context: ServiceContext,
   branchId: string,
   at: number,
   { role = defaultRole, database = defaultDatabase }: { role?: string | undefined; database?: string | undefined } = {},
 ): void {
-  world.catalog.createRole(branchId, { name: role, login: true }, at);
-  world.catalog.createDatabase(branchId, { name: database, ownerName: role }, at);
+  context.catalog.createRole(branchId, { name: role, login: true }, at);
+  context.catalog.createDatabase(branchId, { name: database, ownerName: role }, at);
 }
 
 /** Changes a project; settings that are left out stay. */
-export function changeProject(world: World, project: Project, wanted: ChangedProject, at: number): Project {
+export function changeProject(context: ServiceContext, project: Project, wanted: ChangedProject, at: number): Project {
   const { default_endpoint_settings, settings, history_retention_seconds, name } = wanted;
   const { details: before } = project;
   const usual = default_endpoint_settings && { ...before.default_endpoint_settings, ...default_endpoint_settings };
-  refuseBeyondPlan(world, project.owner, usual);
+  refuseBeyondPlan(context, project.owner, usual);
   const after = {
     name: name ?? project.name,
     details: {
@@ -69,8 +69,8 @@ export function changeProject(world: World, project: Project, wanted: ChangedPro
     },
   };
   if (JSON.stringify(after) === JSON.stringify({ name: project.name, details: before })) return project;
-  world.store.projects.change(project.id, after, at);
-  return stored(world, project.id);
+  context.store.projects.change(project.id, after, at);
+  return stored(context, project.id);
 }
 
 /** Sizes beside `default_endpoint_settings` mean the same, and come first. */
@@ -84,14 +84,14 @@ function usualSettings(wanted: NewProject): DefaultEndpointSettings | undefined 
   return Object.keys(all).length === 0 ? undefined : all;
 }
 
-function refuseBeyondPlan(world: World, owner: Owner, usual: DefaultEndpointSettings | undefined): void {
+function refuseBeyondPlan(context: ServiceContext, owner: Owner, usual: DefaultEndpointSettings | undefined): void {
   if (!usual) return;
   const sizes = sizesOf(usual.autoscaling_limit_min_cu, usual.autoscaling_limit_max_cu);
-  checkLimits(planOf(world.store, owner), sizes, usual.suspend_timeout_seconds ?? 0);
+  checkLimits(planOf(context.store, owner), sizes, usual.suspend_timeout_seconds ?? 0);
 }
 
-function stored(world: World, id: string): Project {
-  const project = world.store.projects.get(id);
+function stored(context: ServiceContext, id: string): Project {
+  const project = context.store.projects.get(id);
   if (!project) throw new Error(`project ${id} was not stored`);
   return project;
 }

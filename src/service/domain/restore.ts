@@ -1,11 +1,11 @@
 import { timestamp } from "../clock.ts";
 import { schedule } from "../computes/chain.ts";
 import { meter } from "../computes/meter.ts";
+import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import { refuseTaken, stored } from "./branches.ts";
 import { insertBranch } from "./creation.ts";
 import { checkPast } from "./history.ts";
@@ -18,26 +18,27 @@ import type { BranchRestore } from "./requests.ts";
  * gives back what there is now.
  */
 export function restoreBranch(
-  world: World,
+  context: ServiceContext,
   project: Project,
   branch: Branch,
   wanted: BranchRestore,
   at: number,
 ): { branch: Branch; operations: StoredOperation[] } {
-  const { branches, operations } = world.store;
+  const { branches, operations } = context.store;
   refuseProtected(branch, "a protected branch cannot be restored");
   const { source_branch_id, source_lsn, source_timestamp, preserve_under_name } = wanted;
   const source = branches.get(project.id, source_branch_id);
   if (!source) throw refusals.notFound("source branch");
   const children = branches.childrenOf(branch);
   refuseIncomplete(wanted, branch, children);
-  checkPast(world, project, { name: "source_timestamp", time: source_timestamp }, at);
-  refuseTaken(world, project, preserve_under_name);
+  checkPast(context, project, { name: "source_timestamp", time: source_timestamp }, at);
+  refuseTaken(context, project, preserve_under_name);
   if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
 
-  const backup = preserve_under_name === undefined ? undefined : keep(world, project, branch, preserve_under_name, at);
+  const backup =
+    preserve_under_name === undefined ? undefined : keep(context, project, branch, preserve_under_name, at);
   if (backup) for (const child of children) branches.update({ ...child, parentId: backup.branch.id }, at);
-  if (source.id !== branch.id) world.catalog.copy(source.id, branch.id, at);
+  if (source.id !== branch.id) context.catalog.copy(source.id, branch.id, at);
   const { parent_lsn: _, parent_timestamp: __, ...others } = branch.details;
   const details = {
     ...others,
@@ -48,8 +49,8 @@ export function restoreBranch(
   const parentId = source.id === branch.id ? backup?.branch.id : source.id;
   branches.update({ ...branch, parentId, details }, at);
   return {
-    branch: stored(world, branch),
-    operations: [...(backup?.operations ?? []), ...restarted(world, branch, at)],
+    branch: stored(context, branch),
+    operations: [...(backup?.operations ?? []), ...restarted(context, branch, at)],
   };
 }
 
@@ -69,23 +70,23 @@ function refuseIncomplete(wanted: BranchRestore, branch: Branch, children: reado
   }
 }
 
-function keep(world: World, project: Project, branch: Branch, name: string, at: number) {
+function keep(context: ServiceContext, project: Project, branch: Branch, name: string, at: number) {
   const { parentId, details } = branch;
   const kept = { name, parentId, isDefault: false, isProtected: false, details, expiresAt: undefined };
-  const made = insertBranch(world, project, kept, [], at);
-  world.catalog.copy(branch.id, made.branch.id, at);
+  const made = insertBranch(context, project, kept, [], at);
+  context.catalog.copy(branch.id, made.branch.id, at);
   return made;
 }
 
 /** Restarts what runs on a branch. */
-function restarted(world: World, branch: Branch, at: number): StoredOperation[] {
-  return world.store.endpoints
+function restarted(context: ServiceContext, branch: Branch, at: number): StoredOperation[] {
+  return context.store.endpoints
     .ofBranch(branch.id)
     .filter(({ currentState }) => currentState === "active")
     .flatMap((endpoint) => {
-      meter(world, endpoint, at);
-      if (world.backend.disconnect(endpoint)) endpoint.lastActive = at;
+      meter(context, endpoint, at);
+      if (context.backend.disconnect(endpoint)) endpoint.lastActive = at;
       endpoint.updatedAt = at;
-      return schedule(world, { endpoint, at, pendingState: "active" }, [{ action: "apply_config", effect: "start" }]);
+      return schedule(context, { endpoint, at, pendingState: "active" }, [{ action: "apply_config", effect: "start" }]);
     });
 }

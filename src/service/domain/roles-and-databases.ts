@@ -1,15 +1,15 @@
 import { type Step, schedule } from "../computes/chain.ts";
 import { meter } from "../computes/meter.ts";
+import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 
 /** Where roles and databases are changed. */
 export interface Place {
-  world: World;
+  context: ServiceContext;
   project: Project;
   branch: Branch;
   at: number;
@@ -26,44 +26,45 @@ export interface DatabaseChange {
 }
 
 export function createRole(place: Place, wanted: { name: string; login: boolean }): RoleChange {
-  const { world, branch, at } = place;
-  if (world.catalog.role(branch.id, wanted.name)) throw refusals.conflict(`role ${quoted(wanted.name)} already exists`);
+  const { context, branch, at } = place;
+  if (context.catalog.role(branch.id, wanted.name))
+    throw refusals.conflict(`role ${quoted(wanted.name)} already exists`);
   refuseBusy(place);
-  return { role: world.catalog.createRole(branch.id, wanted, at), operations: applied(place) };
+  return { role: context.catalog.createRole(branch.id, wanted, at), operations: applied(place) };
 }
 
 export function deleteRole(place: Place, role: Role): RoleChange {
-  const { world, branch } = place;
-  const owned = world.catalog.databases(branch.id).find(({ ownerName }) => ownerName === role.name);
+  const { context, branch } = place;
+  const owned = context.catalog.databases(branch.id).find(({ ownerName }) => ownerName === role.name);
   if (owned) {
     throw refusals.unprocessable(
       `role ${quoted(role.name)} owns database ${quoted(owned.name)}: delete that before, or give it another owner`,
     );
   }
   refuseBusy(place);
-  world.catalog.deleteRole(role);
+  context.catalog.deleteRole(role);
   return { role, operations: applied(place) };
 }
 
 export function resetPassword(place: Place, role: Role): RoleChange {
   if (!role.login) throw refusals.unprocessable(`role ${quoted(role.name)} cannot log in, and has no password`);
   refuseBusy(place);
-  return { role: place.world.catalog.resetPassword(role, place.at), operations: applied(place) };
+  return { role: place.context.catalog.resetPassword(role, place.at), operations: applied(place) };
 }
 
 /** The password of a role, where it has one that the project keeps. */
-export function revealedPassword({ world, project }: Place, role: Role): string {
+export function revealedPassword({ context, project }: Place, role: Role): string {
   if (!project.details.store_passwords) throw refusals.passwordsNotStored();
   if (!role.login) throw refusals.notFound(`password of role ${quoted(role.name)}`);
-  return world.catalog.passwordOf(role);
+  return context.catalog.passwordOf(role);
 }
 
 export function createDatabase(place: Place, wanted: { name: string; ownerName: string }): DatabaseChange {
-  const { world, branch, at } = place;
+  const { context, branch, at } = place;
   refuseTakenDatabase(place, wanted.name);
   refuseStranger(place, wanted.ownerName);
   refuseBusy(place);
-  return { database: world.catalog.createDatabase(branch.id, wanted, at), operations: applied(place) };
+  return { database: context.catalog.createDatabase(branch.id, wanted, at), operations: applied(place) };
 }
 
 /** Renames a database, or gives it another owner; what is left out stays. */
@@ -79,26 +80,26 @@ export function changeDatabase(
   if (name !== database.name) refuseTakenDatabase(place, name);
   refuseStranger(place, ownerName);
   refuseBusy(place);
-  const changed = place.world.catalog.changeDatabase(database, { name, ownerName }, place.at);
+  const changed = place.context.catalog.changeDatabase(database, { name, ownerName }, place.at);
   return { database: changed, operations: applied(place) };
 }
 
 export function deleteDatabase(place: Place, database: BranchDatabase): DatabaseChange {
   refuseBusy(place);
-  place.world.catalog.deleteDatabase(database);
+  place.context.catalog.deleteDatabase(database);
   return { database, operations: applied(place) };
 }
 
-function refuseTakenDatabase({ world, branch }: Place, name: string): void {
-  if (world.catalog.database(branch.id, name)) throw refusals.conflict(`database ${quoted(name)} already exists`);
+function refuseTakenDatabase({ context, branch }: Place, name: string): void {
+  if (context.catalog.database(branch.id, name)) throw refusals.conflict(`database ${quoted(name)} already exists`);
 }
 
-function refuseStranger({ world, branch }: Place, owner: string): void {
-  if (!world.catalog.role(branch.id, owner)) throw refusals.notFound(`role ${quoted(owner)}`);
+function refuseStranger({ context, branch }: Place, owner: string): void {
+  if (!context.catalog.role(branch.id, owner)) throw refusals.notFound(`role ${quoted(owner)}`);
 }
 
-function refuseBusy({ world, project, branch }: Place): void {
-  if (world.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+function refuseBusy({ context, project, branch }: Place): void {
+  if (context.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
   if (branch.currentState !== "ready") throw refusals.notReady("branch");
 }
 
@@ -106,17 +107,17 @@ function refuseBusy({ world, project, branch }: Place): void {
  * Has the branch's primary compute take the change over: it drops its connections, and one that is idle comes up for
  * the moment that it takes. Without a compute nothing has to be done.
  */
-function applied({ world, branch, at }: Place): StoredOperation[] {
-  const endpoint = world.store.endpoints.primaryOf(branch.id);
+function applied({ context, branch, at }: Place): StoredOperation[] {
+  const endpoint = context.store.endpoints.primaryOf(branch.id);
   if (!endpoint || endpoint.disabled) return [];
   const apply: Step = { action: "apply_config", effect: "none" };
   const suspend: Step = { action: "suspend_compute", effect: "suspend" };
   const running = endpoint.currentState === "active";
-  meter(world, endpoint, at);
-  if (world.backend.disconnect(endpoint)) endpoint.lastActive = at;
+  meter(context, endpoint, at);
+  if (context.backend.disconnect(endpoint)) endpoint.lastActive = at;
   endpoint.updatedAt = at;
   const pendingState = running ? "active" : "idle";
-  return schedule(world, { endpoint, at, pendingState }, running ? [apply] : [apply, suspend]);
+  return schedule(context, { endpoint, at, pendingState }, running ? [apply] : [apply, suspend]);
 }
 
 function quoted(name: string): string {

@@ -44,8 +44,8 @@ export const accountRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: z.looseObject({ id: z.string(), email: z.string(), plan: z.enum(plans).or(z.string()) }) },
     },
-    ({ world, accountId, at }) => {
-      const account = world.store.accounts.get(accountId);
+    ({ context, accountId, at }) => {
+      const account = context.store.accounts.get(accountId);
       if (!account) throw refusals.notFound("user");
       return {
         status: 200,
@@ -76,8 +76,8 @@ export const accountRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: z.looseObject({ organizations: z.array(z.looseObject({ id: z.string() })) }) },
     },
-    ({ world, caller: { scope } }) => {
-      const { accounts } = world.store;
+    ({ context, caller: { scope } }) => {
+      const { accounts } = context.store;
       const organizations =
         scope.kind === "personal"
           ? accounts.organizationsOf(scope.accountId)
@@ -119,8 +119,8 @@ export const accountRoutes: readonly Route[] = [
       query: nothing,
       answers: { 200: Empty },
     },
-    ({ world, organization, caller, body, at }) => {
-      const { store } = world;
+    ({ context, organization, caller, body, at }) => {
+      const { store } = context;
       const destination = store.accounts.organization(body.destination_org_id);
       if (!destination || !rightIn(store, caller, { kind: "organization", id: destination.id })) {
         throw refusals.notFound("destination organization");
@@ -128,7 +128,7 @@ export const accountRoutes: readonly Route[] = [
       for (const id of body.project_ids) {
         const owner = store.projects.get(id)?.owner;
         if (owner?.kind !== "organization" || owner.id !== organization.id) throw refusals.notFound(`project ${id}`);
-        moveProject(world, id, { kind: "organization", id: destination.id }, at);
+        moveProject(context, id, { kind: "organization", id: destination.id }, at);
       }
       return { status: 200, body: {} };
     },
@@ -143,15 +143,15 @@ export const accountRoutes: readonly Route[] = [
       query: nothing,
       answers: { 200: Empty },
     },
-    ({ world, accountId, body, at }) => {
-      const destination = world.store.accounts.organization(body.destination_org_id);
-      if (!destination || !world.store.accounts.member(destination.id, accountId)) {
+    ({ context, accountId, body, at }) => {
+      const destination = context.store.accounts.organization(body.destination_org_id);
+      if (!destination || !context.store.accounts.member(destination.id, accountId)) {
         throw refusals.notFound("destination organization");
       }
       for (const id of body.project_ids) {
-        const owner = world.store.projects.get(id)?.owner;
+        const owner = context.store.projects.get(id)?.owner;
         if (owner?.kind !== "account" || owner.id !== accountId) throw refusals.notFound(`project ${id}`);
-        moveProject(world, id, { kind: "organization", id: destination.id }, at);
+        moveProject(context, id, { kind: "organization", id: destination.id }, at);
       }
       return { status: 200, body: {} };
     },

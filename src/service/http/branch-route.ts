@@ -18,7 +18,7 @@ export function branchRoute<Body, Query>(
   handle: (request: Request<Body, Query> & OnBranch) => Handled,
 ): Route {
   return projectRoute("member", shape, (request) => {
-    const branch = request.world.store.branches.get(request.project.id, param(request, "branch_id"));
+    const branch = request.context.store.branches.get(request.project.id, param(request, "branch_id"));
     if (!branch) throw refusals.notFound("branch");
     return handle({ ...request, branch });
   });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { endpointView, operationView } from "../computes/view.ts";
+import type { ServiceContext } from "../context.ts";
 import { changeBranch, createBranch, deleteBranch, makeDefault } from "../domain/branches.ts";
 import type { CreatedBranch } from "../domain/creation.ts";
 import { BranchCreateBody, BranchPatchBody, BranchRestoreBody } from "../domain/requests.ts";
@@ -9,7 +10,6 @@ import { annotationView, branchView } from "../projects/view.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, projectRoute, type Route } from "./route.ts";
@@ -36,16 +36,16 @@ export const branchRoutes: readonly Route[] = [
       }),
       answers: { 200: BranchPage },
     },
-    ({ world, project, query, at }) => {
+    ({ context, project, query, at }) => {
       const { search, cursor = 0, limit, sort_by, sort_order } = query;
-      const found = matching(world, project, search).toSorted(orders[sort_by]);
+      const found = matching(context, project, search).toSorted(orders[sort_by]);
       if (sort_order === "desc") found.reverse();
       const page = found.slice(cursor, cursor + limit);
       const next = cursor + page.length;
       return {
         status: 200,
         body: {
-          branches: page.map((branch) => branchView(world, branch, at)),
+          branches: page.map((branch) => branchView(context, branch, at)),
           annotations: Object.fromEntries(page.map((branch) => [branch.id, annotationView(branch)])),
           pagination: { ...(next < found.length && { next: String(next) }), sort_by, sort_order },
         },
@@ -63,7 +63,10 @@ export const branchRoutes: readonly Route[] = [
       query: z.object({ search: z.string().max(256).optional() }),
       answers: { 200: z.looseObject({ count: z.int() }) },
     },
-    ({ world, project, query }) => ({ status: 200, body: { count: matching(world, project, query.search).length } }),
+    ({ context, project, query }) => ({
+      status: 200,
+      body: { count: matching(context, project, query.search).length },
+    }),
   ),
   projectRoute(
     "member",
@@ -76,10 +79,10 @@ export const branchRoutes: readonly Route[] = [
       query: nothing,
       answers: { 201: BranchAndOperations },
     },
-    ({ world, project, body, at }) => {
-      const created = createBranch(world, project, body, at);
-      const connections = connectionViews(world, project, created.branch, created.endpoints);
-      return { status: 201, body: { ...createdAnswer(world, project, created, at), ...connections } };
+    ({ context, project, body, at }) => {
+      const created = createBranch(context, project, body, at);
+      const connections = connectionViews(context, project, created.branch, created.endpoints);
+      return { status: 201, body: { ...createdAnswer(context, project, created, at), ...connections } };
     },
   ),
   branchRoute(
@@ -91,9 +94,9 @@ export const branchRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: BranchOnly },
     },
-    ({ world, branch, at }) => ({
+    ({ context, branch, at }) => ({
       status: 200,
-      body: { branch: branchView(world, branch, at), annotation: annotationView(branch) },
+      body: { branch: branchView(context, branch, at), annotation: annotationView(branch) },
     }),
   ),
   branchRoute(
@@ -106,8 +109,8 @@ export const branchRoutes: readonly Route[] = [
       query: nothing,
       answers: { 200: BranchAndOperations },
     },
-    ({ world, project, branch, body, at }) =>
-      answer(world, changeBranch(world, project, branch, body.branch, at), [], at),
+    ({ context, project, branch, body, at }) =>
+      answer(context, changeBranch(context, project, branch, body.branch, at), [], at),
   ),
   branchRoute(
     {
@@ -118,9 +121,9 @@ export const branchRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: BranchAndOperations },
     },
-    ({ world, project, branch, at }) => {
-      const reply = answer(world, branch, [], at);
-      deleteBranch(world, project, branch, at);
+    ({ context, project, branch, at }) => {
+      const reply = answer(context, branch, [], at);
+      deleteBranch(context, project, branch, at);
       return reply;
     },
   ),
@@ -133,7 +136,7 @@ export const branchRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: BranchAndOperations },
     },
-    ({ world, branch, at }) => answer(world, makeDefault(world, branch, at), [], at),
+    ({ context, branch, at }) => answer(context, makeDefault(context, branch, at), [], at),
   ),
   branchRoute(
     {
@@ -145,9 +148,9 @@ export const branchRoutes: readonly Route[] = [
       query: nothing,
       answers: { 200: BranchAndOperations },
     },
-    ({ world, project, branch, body, at }) => {
-      const restored = restoreBranch(world, project, branch, body, at);
-      return answer(world, restored.branch, restored.operations, at);
+    ({ context, project, branch, body, at }) => {
+      const restored = restoreBranch(context, project, branch, body, at);
+      return answer(context, restored.branch, restored.operations, at);
     },
   ),
 ];
@@ -158,32 +161,32 @@ const orders = {
   updated_at: (one: Branch, other: Branch) => one.updatedAt - other.updatedAt || one.seq - other.seq,
 } as const;
 
-function matching(world: World, project: Project, search = ""): Branch[] {
-  return world.store.branches
+function matching(context: ServiceContext, project: Project, search = ""): Branch[] {
+  return context.store.branches
     .list(project.id)
     .filter(({ id, name }) => name.toLowerCase().includes(search.toLowerCase()) || id.includes(search));
 }
 
-function answer(world: World, branch: Branch, operations: readonly StoredOperation[], at: number): Handled {
+function answer(context: ServiceContext, branch: Branch, operations: readonly StoredOperation[], at: number): Handled {
   return {
     status: 200,
     body: {
-      branch: branchView(world, branch, at),
-      operations: operations.map((operation) => operationView(world, operation)),
+      branch: branchView(context, branch, at),
+      operations: operations.map((operation) => operationView(context, operation)),
     },
   };
 }
 
 /** A new branch with its computes and operations. */
 export function createdAnswer(
-  world: World,
+  context: ServiceContext,
   project: Project,
   { branch, endpoints, operations }: CreatedBranch,
   at: number,
 ) {
   return {
-    branch: branchView(world, branch, at),
-    endpoints: endpoints.map((endpoint) => endpointView(world, endpoint, project.regionId)),
-    operations: operations.map((operation) => operationView(world, operation)),
+    branch: branchView(context, branch, at),
+    endpoints: endpoints.map((endpoint) => endpointView(context, endpoint, project.regionId)),
+    operations: operations.map((operation) => operationView(context, operation)),
   };
 }

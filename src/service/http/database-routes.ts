@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { operationView } from "../computes/view.ts";
+import type { ServiceContext } from "../context.ts";
 import { DatabaseCreateBody, DatabasePatchBody } from "../domain/requests.ts";
 import { changeDatabase, createDatabase, type DatabaseChange, deleteDatabase } from "../domain/roles-and-databases.ts";
 import { databaseView } from "../projects/roles.ts";
 import { refusals } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { BranchDatabase } from "../store/catalog.ts";
-import type { World } from "../world.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, type Route } from "./route.ts";
@@ -26,9 +26,9 @@ export const databaseRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: z.looseObject({ databases: z.array(DatabaseOnly.shape.database) }) },
     },
-    ({ world, branch }) => ({
+    ({ context, branch }) => ({
       status: 200,
-      body: { databases: world.catalog.databases(branch.id).map(databaseView) },
+      body: { databases: context.catalog.databases(branch.id).map(databaseView) },
     }),
   ),
   branchRoute(
@@ -43,7 +43,7 @@ export const databaseRoutes: readonly Route[] = [
     },
     (request) => {
       const { name, owner_name: ownerName } = request.body.database;
-      return answer(request.world, createDatabase(request, { name, ownerName }), 201);
+      return answer(request.context, createDatabase(request, { name, ownerName }), 201);
     },
   ),
   branchRoute(
@@ -69,7 +69,7 @@ export const databaseRoutes: readonly Route[] = [
     },
     (request) => {
       const { name, owner_name: ownerName } = request.body.database;
-      return answer(request.world, changeDatabase(request, databaseOf(request), { name, ownerName }), 200);
+      return answer(request.context, changeDatabase(request, databaseOf(request), { name, ownerName }), 200);
     },
   ),
   branchRoute(
@@ -83,20 +83,20 @@ export const databaseRoutes: readonly Route[] = [
     },
     (request) => {
       const found = find(request);
-      return found ? answer(request.world, deleteDatabase(request, found), 200) : { status: 204 };
+      return found ? answer(request.context, deleteDatabase(request, found), 200) : { status: 204 };
     },
   ),
 ];
 
 /** A call whose path names a database. */
 interface OnDatabase {
-  world: World;
+  context: ServiceContext;
   branch: Branch;
   params: Readonly<Record<string, string>>;
 }
 
 function find(request: OnDatabase): BranchDatabase | undefined {
-  return request.world.catalog.database(request.branch.id, param(request, "database_name"));
+  return request.context.catalog.database(request.branch.id, param(request, "database_name"));
 }
 
 function databaseOf(request: OnDatabase): BranchDatabase {
@@ -105,12 +105,12 @@ function databaseOf(request: OnDatabase): BranchDatabase {
   return found;
 }
 
-function answer(world: World, { database: changed, operations }: DatabaseChange, status: number): Handled {
+function answer(context: ServiceContext, { database: changed, operations }: DatabaseChange, status: number): Handled {
   return {
     status,
     body: {
       database: databaseView(changed),
-      operations: operations.map((operation) => operationView(world, operation)),
+      operations: operations.map((operation) => operationView(context, operation)),
     },
   };
 }

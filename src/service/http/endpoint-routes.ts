@@ -2,11 +2,11 @@ import { changeEndpoint } from "../computes/change.ts";
 import { type Changed, createEndpoint } from "../computes/create.ts";
 import { deleteEndpoint, restartEndpoint, startEndpoint, suspendEndpoint } from "../computes/lifecycle.ts";
 import { endpointView, operationView } from "../computes/view.ts";
+import type { ServiceContext } from "../context.ts";
 import { EndpointCreateBody, EndpointPatchBody } from "../domain/requests.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, projectRoute, type Route } from "./route.ts";
@@ -25,9 +25,11 @@ export const endpointRoutes: readonly Route[] = [
       answers: { 200: EndpointList },
       specified: true,
     },
-    ({ world, project }) => ({
+    ({ context, project }) => ({
       status: 200,
-      json: world.store.endpointList(project.id, () => listOf(world, project, world.store.endpoints.list(project.id))),
+      json: context.store.endpointList(project.id, () =>
+        listOf(context, project, context.store.endpoints.list(project.id)),
+      ),
     }),
   ),
   projectRoute(
@@ -42,8 +44,8 @@ export const endpointRoutes: readonly Route[] = [
       answers: { 201: EndpointAndOperations },
       specified: true,
     },
-    ({ world, project, body, at }) =>
-      changedAnswer(world, project, createEndpoint(world, project, body.endpoint, at), 201),
+    ({ context, project, body, at }) =>
+      changedAnswer(context, project, createEndpoint(context, project, body.endpoint, at), 201),
   ),
   branchRoute(
     {
@@ -54,9 +56,9 @@ export const endpointRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: EndpointList },
     },
-    ({ world, project, branch }) => ({
+    ({ context, project, branch }) => ({
       status: 200,
-      json: listOf(world, project, world.store.endpoints.ofBranch(branch.id)),
+      json: listOf(context, project, context.store.endpoints.ofBranch(branch.id)),
     }),
   ),
   projectRoute(
@@ -70,8 +72,8 @@ export const endpointRoutes: readonly Route[] = [
       answers: { 200: EndpointOnly },
     },
     (request) => {
-      const { world, project } = request;
-      return { status: 200, body: { endpoint: endpointView(world, endpointOf(request), project.regionId) } };
+      const { context, project } = request;
+      return { status: 200, body: { endpoint: endpointView(context, endpointOf(request), project.regionId) } };
     },
   ),
   projectRoute(
@@ -87,9 +89,9 @@ export const endpointRoutes: readonly Route[] = [
       specified: true,
     },
     (request) => {
-      const { world, project, body, at } = request;
-      const changed = changeEndpoint(world, project, endpointOf(request), body.endpoint, at);
-      return changedAnswer(world, project, changed, 200);
+      const { context, project, body, at } = request;
+      const changed = changeEndpoint(context, project, endpointOf(request), body.endpoint, at);
+      return changedAnswer(context, project, changed, 200);
     },
   ),
   projectRoute(
@@ -104,10 +106,10 @@ export const endpointRoutes: readonly Route[] = [
       specified: true,
     },
     (request) => {
-      const { world, project, at } = request;
-      const endpoint = world.store.endpoints.get(project.id, param(request, "endpoint_id"));
+      const { context, project, at } = request;
+      const endpoint = context.store.endpoints.get(project.id, param(request, "endpoint_id"));
       if (!endpoint) return { status: 204 };
-      return changedAnswer(world, project, deleteEndpoint(world, endpoint, at), 200);
+      return changedAnswer(context, project, deleteEndpoint(context, endpoint, at), 200);
     },
   ),
   lifecycleRoute("start", "startProjectEndpoint", "Starts an idle compute.", startEndpoint),
@@ -119,7 +121,7 @@ function lifecycleRoute(
   verb: "start" | "suspend" | "restart",
   operationId: string,
   summary: string,
-  act: (world: World, endpoint: StoredEndpoint, at: number) => Changed,
+  act: (context: ServiceContext, endpoint: StoredEndpoint, at: number) => Changed,
 ): Route {
   return projectRoute(
     "member",
@@ -133,32 +135,37 @@ function lifecycleRoute(
       specified: verb === "restart",
     },
     (request) => {
-      const { world, project, at } = request;
-      return changedAnswer(world, project, act(world, endpointOf(request), at), 200);
+      const { context, project, at } = request;
+      return changedAnswer(context, project, act(context, endpointOf(request), at), 200);
     },
   );
 }
 
 function endpointOf(request: {
-  world: World;
+  context: ServiceContext;
   project: Project;
   params: Readonly<Record<string, string>>;
 }): StoredEndpoint {
-  const endpoint = request.world.store.endpoints.get(request.project.id, param(request, "endpoint_id"));
+  const endpoint = request.context.store.endpoints.get(request.project.id, param(request, "endpoint_id"));
   if (!endpoint) throw refusals.notFound("endpoint");
   return endpoint;
 }
 
-function listOf(world: World, project: Project, endpoints: readonly StoredEndpoint[]): string {
-  return JSON.stringify({ endpoints: endpoints.map((endpoint) => endpointView(world, endpoint, project.regionId)) });
+function listOf(context: ServiceContext, project: Project, endpoints: readonly StoredEndpoint[]): string {
+  return JSON.stringify({ endpoints: endpoints.map((endpoint) => endpointView(context, endpoint, project.regionId)) });
 }
 
-function changedAnswer(world: World, project: Project, { endpoint, operations }: Changed, status: number): Handled {
+function changedAnswer(
+  context: ServiceContext,
+  project: Project,
+  { endpoint, operations }: Changed,
+  status: number,
+): Handled {
   return {
     status,
     body: {
-      endpoint: endpointView(world, endpoint, project.regionId),
-      operations: operations.map((operation) => operationView(world, operation)),
+      endpoint: endpointView(context, endpoint, project.regionId),
+      operations: operations.map((operation) => operationView(context, operation)),
     },
   };
 }

@@ -1,8 +1,8 @@
 import { ApiKeyCreate, OrganizationApiKeyCreate } from "../../api/api-keys.ts";
 import { createdView, listedView, revokedView } from "../accounts/key-view.ts";
+import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { ApiKey, KeyScope } from "../store/keys.ts";
-import type { World } from "../world.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, organizationRoute, param, personalRoute, type Route } from "./route.ts";
 import { Created, KeyList, Revoked } from "./shapes.ts";
@@ -18,7 +18,7 @@ export const keyRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: KeyList },
     },
-    ({ world, accountId }) => listed(world, world.store.keys.ofAccount(accountId)),
+    ({ context, accountId }) => listed(context, context.store.keys.ofAccount(accountId)),
   ),
   personalRoute(
     {
@@ -30,8 +30,8 @@ export const keyRoutes: readonly Route[] = [
       query: nothing,
       answers: { 200: Created },
     },
-    ({ world, accountId, body, at }) =>
-      createKey(world, { name: body.key_name, scope: { kind: "personal", accountId }, createdBy: accountId, at }),
+    ({ context, accountId, body, at }) =>
+      createKey(context, { name: body.key_name, scope: { kind: "personal", accountId }, createdBy: accountId, at }),
   ),
   personalRoute(
     {
@@ -43,10 +43,10 @@ export const keyRoutes: readonly Route[] = [
       answers: { 200: Revoked },
     },
     (request) => {
-      const { world, accountId, at } = request;
+      const { context, accountId, at } = request;
       const key = keyOf(request);
       if (key?.scope.kind !== "personal" || key.scope.accountId !== accountId) throw refusals.notFound("API key");
-      return revoke(world, key, at);
+      return revoke(context, key, at);
     },
   ),
   organizationRoute(
@@ -59,7 +59,7 @@ export const keyRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: KeyList },
     },
-    ({ world, organization }) => listed(world, world.store.keys.ofOrganization(organization.id)),
+    ({ context, organization }) => listed(context, context.store.keys.ofOrganization(organization.id)),
   ),
   organizationRoute(
     { right: "member", personalKey: true },
@@ -72,15 +72,15 @@ export const keyRoutes: readonly Route[] = [
       query: nothing,
       answers: { 200: Created },
     },
-    ({ world, organization, right, caller, body, at }) => {
+    ({ context, organization, right, caller, body, at }) => {
       if (caller.scope.kind !== "personal") throw refusals.notForOrganizationKeys();
       if (body.project_id === undefined && right !== "admin") {
         throw refusals.forbidden(
           `only administrators of organization ${organization.id} can create keys for all of it; with project_id any member can`,
         );
       }
-      const scope = scopeOf(world, organization.id, body.project_id);
-      return createKey(world, { name: body.key_name, scope, createdBy: caller.scope.accountId, at });
+      const scope = scopeOf(context, organization.id, body.project_id);
+      return createKey(context, { name: body.key_name, scope, createdBy: caller.scope.accountId, at });
     },
   ),
   organizationRoute(
@@ -94,42 +94,42 @@ export const keyRoutes: readonly Route[] = [
       answers: { 200: Revoked },
     },
     (request) => {
-      const { world, organization, at } = request;
+      const { context, organization, at } = request;
       const key = keyOf(request);
       if (!key || key.scope.kind === "personal" || key.scope.organizationId !== organization.id) {
         throw refusals.notFound("API key");
       }
-      return revoke(world, key, at);
+      return revoke(context, key, at);
     },
   ),
 ];
 
-function scopeOf(world: World, organizationId: string, projectId: string | undefined): KeyScope {
+function scopeOf(context: ServiceContext, organizationId: string, projectId: string | undefined): KeyScope {
   if (projectId === undefined) return { kind: "organization", organizationId };
-  const owner = world.store.projects.get(projectId)?.owner;
+  const owner = context.store.projects.get(projectId)?.owner;
   if (owner?.kind !== "organization" || owner.id !== organizationId) throw refusals.notFound("project");
   return { kind: "project", organizationId, projectId };
 }
 
 function createKey(
-  world: World,
+  context: ServiceContext,
   { name, scope, createdBy, at }: { name: string; scope: KeyScope; createdBy: string; at: number },
 ): Handled {
-  const secret = world.ids.secret();
-  const key = world.store.keys.insert(secret, { name, scope, createdBy, createdAt: at });
-  return { status: 200, body: createdView(world, key, secret) };
+  const secret = context.ids.secret();
+  const key = context.store.keys.insert(secret, { name, scope, createdBy, createdAt: at });
+  return { status: 200, body: createdView(context, key, secret) };
 }
 
-function listed(world: World, keys: readonly ApiKey[]): Handled {
-  return { status: 200, body: keys.map((key) => listedView(world, key)) };
+function listed(context: ServiceContext, keys: readonly ApiKey[]): Handled {
+  return { status: 200, body: keys.map((key) => listedView(context, key)) };
 }
 
-function revoke(world: World, key: ApiKey, at: number): Handled {
-  world.store.keys.revoke(key.id, at);
-  return { status: 200, body: revokedView(world, key) };
+function revoke(context: ServiceContext, key: ApiKey, at: number): Handled {
+  context.store.keys.revoke(key.id, at);
+  return { status: 200, body: revokedView(context, key) };
 }
 
-function keyOf(request: { world: World; params: Readonly<Record<string, string>> }): ApiKey | undefined {
+function keyOf(request: { context: ServiceContext; params: Readonly<Record<string, string>> }): ApiKey | undefined {
   const id = param(request, "key_id");
-  return /^[0-9]{1,15}$/.test(id) ? request.world.store.keys.get(Number(id)) : undefined;
+  return /^[0-9]{1,15}$/.test(id) ? request.context.store.keys.get(Number(id)) : undefined;
 }

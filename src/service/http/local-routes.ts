@@ -27,8 +27,8 @@ export const localRoutes: readonly Route[] = [
       answers: { 200: Empty },
     },
     (request) => {
-      const { world, query, at } = request;
-      return { status: 200, body: connect(world, param(request, "endpoint_id"), query, at) };
+      const { context, query, at } = request;
+      return { status: 200, body: connect(context, param(request, "endpoint_id"), query, at) };
     },
   ),
   openRoute(
@@ -42,9 +42,9 @@ export const localRoutes: readonly Route[] = [
       answers: { 200: Empty },
     },
     (request) => {
-      const { world, body, at } = request;
+      const { context, body, at } = request;
       const [organizationId, accountId] = [param(request, "org_id"), param(request, "account_id")];
-      putMember(world, organizationId, accountId, body.role, at);
+      putMember(context, organizationId, accountId, body.role, at);
       return { status: 200, body: { organization: organizationId, account: accountId, role: body.role } };
     },
   ),
@@ -58,7 +58,7 @@ export const localRoutes: readonly Route[] = [
       answers: { 204: undefined },
     },
     (request) => {
-      removeMember(request.world, param(request, "org_id"), param(request, "account_id"));
+      removeMember(request.context, param(request, "org_id"), param(request, "account_id"));
       return { status: 204 };
     },
   ),
@@ -73,9 +73,9 @@ export const localRoutes: readonly Route[] = [
       answers: { 200: Empty },
     },
     (request) => {
-      const { world, body, at } = request;
+      const { context, body, at } = request;
       const projectId = param(request, "project_id");
-      moveProject(world, projectId, ownerNamed(world.store, body.owner), at);
+      moveProject(context, projectId, ownerNamed(context.store, body.owner), at);
       return { status: 200, body: { project: projectId, owner: body.owner } };
     },
   ),

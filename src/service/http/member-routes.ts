@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { putMember, removeMember } from "../accounts/moves.ts";
 import { timestamp } from "../clock.ts";
+import type { ServiceContext } from "../context.ts";
 import { uuidOf } from "../ids.ts";
 import { refusals } from "../refusal.ts";
 import type { Member } from "../store/accounts.ts";
-import type { World } from "../world.ts";
 import { nothing } from "./check.ts";
 import { noInput, organizationRoute, param, type Route } from "./route.ts";
 import { Cursor, Empty, wholeNumber } from "./shapes.ts";
@@ -35,13 +35,13 @@ export const memberRoutes: readonly Route[] = [
       }),
       answers: { 200: z.looseObject({ members: z.array(z.looseObject({ member: MemberShape })) }) },
     },
-    ({ world, organization, query: { sort_by, sort_order, cursor = 0, limit } }) => {
+    ({ context, organization, query: { sort_by, sort_order, cursor = 0, limit } }) => {
       const sign = sort_order === "asc" ? 1 : -1;
-      const all = world.store.accounts
+      const all = context.store.accounts
         .members(organization.id)
         .map((member) => ({
-          member: memberView(world, member),
-          user: { email: world.store.accounts.get(member.accountId)?.email ?? "" },
+          member: memberView(context, member),
+          user: { email: context.store.accounts.get(member.accountId)?.email ?? "" },
         }))
         .toSorted((one, other) => sign * sortKey(one, sort_by).localeCompare(sortKey(other, sort_by)));
       const members = all.slice(cursor, cursor + limit);
@@ -61,10 +61,10 @@ export const memberRoutes: readonly Route[] = [
       answers: { 200: MemberShape },
     },
     (request) => {
-      const { world, organization } = request;
+      const { context, organization } = request;
       return {
         status: 200,
-        body: memberView(world, memberOf(world, organization.id, param(request, "member_id"))),
+        body: memberView(context, memberOf(context, organization.id, param(request, "member_id"))),
       };
     },
   ),
@@ -92,10 +92,10 @@ export const memberRoutes: readonly Route[] = [
       answers: { 200: MemberShape },
     },
     (request) => {
-      const { world, organization, body, at } = request;
-      const member = memberOf(world, organization.id, param(request, "member_id"));
-      putMember(world, organization.id, member.accountId, body.role, at);
-      return { status: 200, body: memberView(world, { ...member, role: body.role }) };
+      const { context, organization, body, at } = request;
+      const member = memberOf(context, organization.id, param(request, "member_id"));
+      putMember(context, organization.id, member.accountId, body.role, at);
+      return { status: 200, body: memberView(context, { ...member, role: body.role }) };
     },
   ),
   organizationRoute(
@@ -109,8 +109,8 @@ export const memberRoutes: readonly Route[] = [
       answers: { 200: Empty },
     },
     (request) => {
-      const { world, organization } = request;
-      removeMember(world, organization.id, memberOf(world, organization.id, param(request, "member_id")).accountId);
+      const { context, organization } = request;
+      removeMember(context, organization.id, memberOf(context, organization.id, param(request, "member_id")).accountId);
       return { status: 200, body: {} };
     },
   ),
@@ -123,16 +123,16 @@ function sortKey(
   return by === "email" ? user.email : member[by];
 }
 
-function memberOf(world: World, organizationId: string, memberId: string): Member {
-  const member = world.store.accounts.members(organizationId).find((candidate) => idOf(candidate) === memberId);
+function memberOf(context: ServiceContext, organizationId: string, memberId: string): Member {
+  const member = context.store.accounts.members(organizationId).find((candidate) => idOf(candidate) === memberId);
   if (!member) throw refusals.notFound("member");
   return member;
 }
 
-function memberView(world: World, member: Member) {
+function memberView(context: ServiceContext, member: Member) {
   return {
     id: idOf(member),
-    user_id: world.store.accounts.get(member.accountId)?.uuid ?? "",
+    user_id: context.store.accounts.get(member.accountId)?.uuid ?? "",
     org_id: member.organizationId,
     role: member.role,
     joined_at: timestamp(member.joinedAt),

@@ -18,13 +18,13 @@ export const operationRoutes: readonly Route[] = [
       query: z.object({ cursor: Cursor.optional(), limit: wholeNumber(1, 1000, 1000) }),
       answers: { 200: OperationPage },
     },
-    ({ world, project, query: { cursor, limit } }) => {
-      const operations = world.store.operations.page(project.id, { beforeSeq: cursor, limit });
+    ({ context, project, query: { cursor, limit } }) => {
+      const operations = context.store.operations.page(project.id, { beforeSeq: cursor, limit });
       const last = operations.at(-1);
       return {
         status: 200,
         body: {
-          operations: operations.map((operation) => operationView(world, operation)),
+          operations: operations.map((operation) => operationView(context, operation)),
           ...(last && { pagination: { cursor: String(last.seq) } }),
         },
       };
@@ -41,10 +41,10 @@ export const operationRoutes: readonly Route[] = [
       answers: { 200: OperationOnly },
     },
     (request) => {
-      const { world, project } = request;
-      const operation = world.store.operations.get(project.id, param(request, "operation_id"));
+      const { context, project } = request;
+      const operation = context.store.operations.get(project.id, param(request, "operation_id"));
       if (!operation) throw refusals.notFound("operation");
-      return { status: 200, body: { operation: operationView(world, operation) } };
+      return { status: 200, body: { operation: operationView(context, operation) } };
     },
   ),
 ];

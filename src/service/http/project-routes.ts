@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Id } from "../../api/ids.ts";
 import { projectsPerPage } from "../../api/project.ts";
 import { type Caller, rightIn, visibleOwners } from "../accounts/caller.ts";
+import type { ServiceContext } from "../context.ts";
 import { changeProject, createProject } from "../domain/projects.ts";
 import { refuseProtected } from "../domain/protection.ts";
 import { ProjectCreateBody, ProjectPatchBody } from "../domain/requests.ts";
@@ -9,7 +10,6 @@ import { connectionUri, connectionViews } from "../projects/roles.ts";
 import { projectListView, projectView } from "../projects/view.ts";
 import { refusals } from "../refusal.ts";
 import type { Owner } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import { createdAnswer } from "./branch-routes.ts";
 import { nothing } from "./check.ts";
 import { anyKeyRoute, noInput, projectRoute, type Route } from "./route.ts";
@@ -33,7 +33,7 @@ export const projectRoutes: readonly Route[] = [
       answers: { 200: ProjectPage },
       specified: true,
     },
-    ({ world, caller, query, at }) => ({ status: 200, body: projectPage(world, caller, query, at) }),
+    ({ context, caller, query, at }) => ({ status: 200, body: projectPage(context, caller, query, at) }),
   ),
   anyKeyRoute(
     {
@@ -45,11 +45,11 @@ export const projectRoutes: readonly Route[] = [
       query: nothing,
       answers: { 201: ProjectOnly },
     },
-    ({ world, caller, body: { project: wanted }, at }) => {
-      const owner = newOwner(world, caller, wanted.org_id);
-      const { project, ...created } = createProject(world, owner, wanted, at);
-      const connections = connectionViews(world, project, created.branch, created.endpoints);
-      const body = { project: projectView(world, project, at), ...createdAnswer(world, project, created, at) };
+    ({ context, caller, body: { project: wanted }, at }) => {
+      const owner = newOwner(context, caller, wanted.org_id);
+      const { project, ...created } = createProject(context, owner, wanted, at);
+      const connections = connectionViews(context, project, created.branch, created.endpoints);
+      const body = { project: projectView(context, project, at), ...createdAnswer(context, project, created, at) };
       return { status: 201, body: { ...body, ...connections } };
     },
   ),
@@ -74,7 +74,7 @@ export const projectRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: ProjectOnly },
     },
-    ({ world, project, at }) => ({ status: 200, body: { project: projectView(world, project, at) } }),
+    ({ context, project, at }) => ({ status: 200, body: { project: projectView(context, project, at) } }),
   ),
   projectRoute(
     "member",
@@ -87,9 +87,9 @@ export const projectRoutes: readonly Route[] = [
       query: nothing,
       answers: { 200: ProjectOnly },
     },
-    ({ world, project, body, at }) => {
-      const changed = changeProject(world, project, body.project, at);
-      return { status: 200, body: { project: projectView(world, changed, at), operations: [] } };
+    ({ context, project, body, at }) => {
+      const changed = changeProject(context, project, body.project, at);
+      return { status: 200, body: { project: projectView(context, changed, at), operations: [] } };
     },
   ),
   projectRoute(
@@ -102,14 +102,14 @@ export const projectRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: ProjectOnly },
     },
-    ({ world, project, at }) => {
-      for (const branch of world.store.branches.list(project.id)) {
+    ({ context, project, at }) => {
+      for (const branch of context.store.branches.list(project.id)) {
         refuseProtected(branch, "a project with a protected branch cannot be deleted");
       }
-      if (world.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
-      const body = { project: projectView(world, project, at) };
-      world.store.keys.revokeScopedTo(project.id, at);
-      world.store.deleteProject(project.id);
+      if (context.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+      const body = { project: projectView(context, project, at) };
+      context.store.keys.revokeScopedTo(project.id, at);
+      context.store.deleteProject(project.id);
       return { status: 200, body };
     },
   ),
@@ -142,8 +142,8 @@ export const projectRoutes: readonly Route[] = [
       }),
       answers: { 200: Uri },
     },
-    ({ world, project, query }) => {
-      const { branches, endpoints } = world.store;
+    ({ context, project, query }) => {
+      const { branches, endpoints } = context.store;
       const branch =
         query.branch_id === undefined ? branches.default(project.id) : branches.get(project.id, query.branch_id);
       if (!branch) throw refusals.notFound("branch");
@@ -151,24 +151,24 @@ export const projectRoutes: readonly Route[] = [
         query.endpoint_id === undefined ? endpoints.primaryOf(branch.id) : endpoints.get(project.id, query.endpoint_id);
       if (!endpoint) throw refusals.notFound("endpoint");
       const { database_name: database, pooled } = query;
-      const role = world.catalog.role(endpoint.branchId, query.role_name);
+      const role = context.catalog.role(endpoint.branchId, query.role_name);
       if (!role) throw refusals.notFound("role");
-      if (!world.catalog.database(endpoint.branchId, database)) throw refusals.notFound("database");
+      if (!context.catalog.database(endpoint.branchId, database)) throw refusals.notFound("database");
       return {
         status: 200,
-        body: { uri: connectionUri(world, project, endpoint, { database, role, pooled }) },
+        body: { uri: connectionUri(context, project, endpoint, { database, role, pooled }) },
       };
     },
   ),
 ];
 
 function projectPage(
-  world: World,
+  context: ServiceContext,
   caller: Caller,
   query: { cursor?: number | undefined; limit: number; search?: string | undefined; org_id?: string | undefined },
   at: number,
 ) {
-  const { store, options } = world;
+  const { store, options } = context;
   if (query.org_id !== undefined && !options.strictSpec) {
     const owner: Owner = { kind: "organization", id: query.org_id };
     if (!rightIn(store, caller, owner)) throw refusals.notFound("organization");
@@ -189,18 +189,21 @@ function projectPage(
     .filter(({ id }) => scope.kind !== "project" || id === scope.projectId);
   const last = page.at(-1);
   return {
-    projects: page.map((project) => projectListView(world, project, at)),
+    projects: page.map((project) => projectListView(context, project, at)),
     ...(!options.strictSpec && { applications: {}, integrations: {} }),
     ...(last && !options.strictSpec && { pagination: { cursor: String(last.seq) } }),
   };
 }
 
 /** Whom a new project belongs to. */
-function newOwner(world: World, caller: Caller, organizationId: string | undefined): Owner {
+function newOwner(context: ServiceContext, caller: Caller, organizationId: string | undefined): Owner {
   const { scope } = caller;
   if (scope.kind === "project") throw refusals.outsideScope(scope.projectId);
   if (scope.kind === "personal" && organizationId === undefined) return { kind: "account", id: scope.accountId };
-  const owner: Owner = { kind: "organization", id: organizationId ?? visibleOwners(world.store, caller)[0]?.id ?? "" };
-  if (!rightIn(world.store, caller, owner)) throw refusals.notFound("organization");
+  const owner: Owner = {
+    kind: "organization",
+    id: organizationId ?? visibleOwners(context.store, caller)[0]?.id ?? "",
+  };
+  if (!rightIn(context.store, caller, owner)) throw refusals.notFound("organization");
   return owner;
 }

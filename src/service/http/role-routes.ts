@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { operationView } from "../computes/view.ts";
+import type { ServiceContext } from "../context.ts";
 import { RoleCreateBody } from "../domain/requests.ts";
 import {
   createRole,
@@ -12,7 +13,6 @@ import { roleView, roleWithPasswordView } from "../projects/roles.ts";
 import { refusals } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Role } from "../store/catalog.ts";
-import type { World } from "../world.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, type Route } from "./route.ts";
@@ -32,7 +32,7 @@ export const roleRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: z.looseObject({ roles: z.array(RoleOnly.shape.role) }) },
     },
-    ({ world, branch }) => ({ status: 200, body: { roles: world.catalog.roles(branch.id).map(roleView) } }),
+    ({ context, branch }) => ({ status: 200, body: { roles: context.catalog.roles(branch.id).map(roleView) } }),
   ),
   branchRoute(
     {
@@ -46,7 +46,7 @@ export const roleRoutes: readonly Route[] = [
     },
     (request) => {
       const { name, no_login = false } = request.body.role;
-      return answerWithPassword(request.world, createRole(request, { name, login: !no_login }), 201);
+      return answerWithPassword(request.context, createRole(request, { name, login: !no_login }), 201);
     },
   ),
   branchRoute(
@@ -73,7 +73,7 @@ export const roleRoutes: readonly Route[] = [
       const found = find(request);
       if (!found) return { status: 204 };
       const changed = deleteRole(request, found);
-      return { status: 200, body: { role: roleView(found), operations: operationsOf(request.world, changed) } };
+      return { status: 200, body: { role: roleView(found), operations: operationsOf(request.context, changed) } };
     },
   ),
   branchRoute(
@@ -96,19 +96,19 @@ export const roleRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: RoleAndOperations },
     },
-    (request) => answerWithPassword(request.world, resetPassword(request, roleOf(request)), 200),
+    (request) => answerWithPassword(request.context, resetPassword(request, roleOf(request)), 200),
   ),
 ];
 
 /** A call whose path names a role. */
 interface OnRole {
-  world: World;
+  context: ServiceContext;
   branch: Branch;
   params: Readonly<Record<string, string>>;
 }
 
 function find(request: OnRole): Role | undefined {
-  return request.world.catalog.role(request.branch.id, param(request, "role_name"));
+  return request.context.catalog.role(request.branch.id, param(request, "role_name"));
 }
 
 function roleOf(request: OnRole): Role {
@@ -117,11 +117,11 @@ function roleOf(request: OnRole): Role {
   return found;
 }
 
-function answerWithPassword(world: World, changed: RoleChange, status: number): Handled {
-  const shown = roleWithPasswordView(world, changed.role);
-  return { status, body: { role: shown, operations: operationsOf(world, changed) } };
+function answerWithPassword(context: ServiceContext, changed: RoleChange, status: number): Handled {
+  const shown = roleWithPasswordView(context, changed.role);
+  return { status, body: { role: shown, operations: operationsOf(context, changed) } };
 }
 
-function operationsOf(world: World, { operations }: RoleChange) {
-  return operations.map((operation) => operationView(world, operation));
+function operationsOf(context: ServiceContext, { operations }: RoleChange) {
+  return operations.map((operation) => operationView(context, operation));
 }

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import { type Caller, personalAccount, type Right, reachOrganization, reachProject } from "../accounts/caller.ts";
+import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { Organization } from "../store/accounts.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import { check, checkKnown, nothing } from "./check.ts";
 import type { PublicOperation } from "./public-api.ts";
 
@@ -22,7 +22,7 @@ export type Access =
 
 /** What every handler is given. */
 export interface Request<Body, Query> {
-  world: World;
+  context: ServiceContext;
   /** The time of the call, in milliseconds since the epoch. */
   at: number;
   params: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ export interface Route extends Omit<Shape<unknown, unknown>, "body" | "query"> {
 
 /** A request whose body and query are yet to be checked. */
 export interface Incoming {
-  world: World;
+  context: ServiceContext;
   at: number;
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, string>>;
@@ -93,13 +93,13 @@ function define<Body, Query, Reached>(
     access,
     run(incoming) {
       const reached = reach(incoming);
-      const { world, at, params } = incoming;
+      const { context, at, params } = incoming;
       const checked = {
         body: check(body, incoming.body, "body"),
         query: check(query, given(incoming.query), "query"),
       };
       if (body !== nothing) checkKnown(shape.operationId, incoming.body);
-      return handle({ world, at, params, ...checked, ...reached });
+      return handle({ context, at, params, ...checked, ...reached });
     },
   };
 }
@@ -132,7 +132,7 @@ export function projectRoute<Body, Query>(
 ): Route {
   const reach = (incoming: Incoming) => {
     const caller = callerOf(incoming);
-    return { caller, project: reachProject(incoming.world.store, caller, param(incoming, "project_id"), right) };
+    return { caller, project: reachProject(incoming.context.store, caller, param(incoming, "project_id"), right) };
   };
   return define(shape, { kind: "project", right }, reach, handle);
 }
@@ -145,7 +145,7 @@ export function organizationRoute<Body, Query>(
   const reach = (incoming: Incoming) => {
     const caller = callerOf(incoming);
     if (personalKey) personalAccount(caller);
-    const reached = reachOrganization(incoming.world.store, caller, param(incoming, "org_id"), right);
+    const reached = reachOrganization(incoming.context.store, caller, param(incoming, "org_id"), right);
     return { caller, ...reached };
   };
   return define(shape, { kind: "organization", right, personalKey }, reach, handle);

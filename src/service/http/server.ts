@@ -140,7 +140,7 @@ function cut(context: Context<Env>, { status, headers, body = "" }: ServiceReply
 
 function elapsed(service: Service, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    service.world.clock.after(ms, resolve);
+    service.context.clock.after(ms, resolve);
   });
 }
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { World } from "../world.ts";
+import type { ServiceContext } from "../context.ts";
 
 /** What `--test-controls` lets a client's tests do with a running service. */
 export interface TestControls {
   /** Puts what the store held at first into it again; it is empty. To be called in a transaction. */
-  plant(world: World, at: number): void;
+  applySeed(context: ServiceContext, at: number): void;
   /** Puts the clock forward. */
   advance(ms: number): void;
 }

@@ -1,43 +1,48 @@
 import { timestamp } from "../clock.ts";
 import { endpointHost, poolerHost } from "../computes/hosts.ts";
+import type { ServiceContext } from "../context.ts";
 import type { Branch } from "../store/branches.ts";
 import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 
 /** What a client connects with. A role that cannot log in has no password to name. */
 export function connectionUri(
-  world: World,
+  context: ServiceContext,
   project: Project,
   endpoint: StoredEndpoint,
   { database, role, pooled }: { database: string; role: Role; pooled: boolean },
 ): string {
   const host = (pooled ? poolerHost : endpointHost)(endpoint.id, project.regionId);
-  const password = role.login ? `:${world.catalog.passwordOf(role)}` : "";
+  const password = role.login ? `:${context.catalog.passwordOf(role)}` : "";
   return `postgresql://${encodeURIComponent(role.name)}${password}@${host}/${encodeURIComponent(database)}?sslmode=require`;
 }
 
 /** What connects to a new branch, as the answer to its creation shows it: whole, passwords included. */
-export function connectionViews(world: World, project: Project, branch: Branch, endpoints: readonly StoredEndpoint[]) {
-  const [databases, roles] = [world.catalog.databases(branch.id), world.catalog.roles(branch.id)];
+export function connectionViews(
+  context: ServiceContext,
+  project: Project,
+  branch: Branch,
+  endpoints: readonly StoredEndpoint[],
+) {
+  const [databases, roles] = [context.catalog.databases(branch.id), context.catalog.roles(branch.id)];
   const [database] = databases;
   const role = roles.find(({ name }) => name === database?.ownerName);
   return {
     connection_uris:
       database && role
         ? endpoints.map((endpoint) => ({
-            connection_uri: connectionUri(world, project, endpoint, { database: database.name, role, pooled: false }),
+            connection_uri: connectionUri(context, project, endpoint, { database: database.name, role, pooled: false }),
             connection_parameters: {
               database: database.name,
               role: role.name,
-              password: role.login ? world.catalog.passwordOf(role) : "",
+              password: role.login ? context.catalog.passwordOf(role) : "",
               host: endpointHost(endpoint.id, project.regionId),
               pooler_host: poolerHost(endpoint.id, project.regionId),
             },
           }))
         : [],
-    roles: roles.map((one) => roleWithPasswordView(world, one)),
+    roles: roles.map((one) => roleWithPasswordView(context, one)),
     databases: databases.map(databaseView),
   };
 }
@@ -55,8 +60,8 @@ export function roleView(role: Role) {
 }
 
 /** A role as the call shows it that gave it its password. */
-export function roleWithPasswordView(world: World, role: Role) {
-  return { ...roleView(role), ...(role.login && { password: world.catalog.passwordOf(role) }) };
+export function roleWithPasswordView(context: ServiceContext, role: Role) {
+  return { ...roleView(role), ...(role.login && { password: context.catalog.passwordOf(role) }) };
 }
 
 export function databaseView(database: BranchDatabase) {

@@ -1,10 +1,10 @@
 import { timestamp } from "../clock.ts";
 import { proxyHost } from "../computes/hosts.ts";
 import { usageOf, usageOfBranch } from "../computes/meter.ts";
+import type { ServiceContext } from "../context.ts";
 import { restrictedActions } from "../domain/protection.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
-import type { World } from "../world.ts";
 import { planOf } from "./owner.ts";
 
 const mebibyte = 1024 ** 2;
@@ -15,9 +15,9 @@ function branchSizeLimit(plan: string): number {
 }
 
 /** A project as the list shows it. */
-export function projectListView(world: World, project: Project, at: number) {
-  const usage = usageOf(world, project, at);
-  const limit = branchSizeLimit(planOf(world.store, project.owner));
+export function projectListView(context: ServiceContext, project: Project, at: number) {
+  const usage = usageOf(context, project, at);
+  const limit = branchSizeLimit(planOf(context.store, project.owner));
   const shown = {
     id: project.id,
     name: project.name,
@@ -32,9 +32,9 @@ export function projectListView(world: World, project: Project, at: number) {
     created_at: timestamp(project.createdAt),
     updated_at: timestamp(project.updatedAt),
   };
-  if (world.options.strictSpec) return shown;
+  if (context.options.strictSpec) return shown;
   const organization =
-    project.owner.kind === "organization" ? world.store.accounts.organization(project.owner.id) : undefined;
+    project.owner.kind === "organization" ? context.store.accounts.organization(project.owner.id) : undefined;
   return {
     ...shown,
     branch_logical_size_limit_bytes: limit * mebibyte,
@@ -47,11 +47,11 @@ export function projectListView(world: World, project: Project, at: number) {
 }
 
 /** A project as its own call shows it. */
-export function projectView(world: World, project: Project, at: number) {
-  const usage = usageOf(world, project, at);
+export function projectView(context: ServiceContext, project: Project, at: number) {
+  const usage = usageOf(context, project, at);
   return {
-    ...projectListView(world, project, at),
-    ...lastActive(world, project),
+    ...projectListView(context, project, at),
+    ...lastActive(context, project),
     data_storage_bytes_hour: 0,
     data_transfer_bytes: 0,
     written_data_bytes: 0,
@@ -61,8 +61,8 @@ export function projectView(world: World, project: Project, at: number) {
   };
 }
 
-function lastActive(world: World, { id }: Project): { compute_last_active_at?: string } {
-  const at = world.store.endpoints.lastActive(id);
+function lastActive(context: ServiceContext, { id }: Project): { compute_last_active_at?: string } {
+  const at = context.store.endpoints.lastActive(id);
   return at === undefined ? {} : { compute_last_active_at: timestamp(at) };
 }
 
@@ -75,9 +75,9 @@ function consumptionPeriod(at: number) {
 }
 
 /** A branch as the API shows it. */
-export function branchView(world: World, branch: Branch, at: number) {
+export function branchView(context: ServiceContext, branch: Branch, at: number) {
   const { annotations: _, ...details } = branch.details;
-  const usage = usageOfBranch(world, branch, at);
+  const usage = usageOfBranch(context, branch, at);
   return {
     id: branch.id,
     project_id: branch.projectId,

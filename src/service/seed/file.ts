@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { Seed } from "./document.ts";
 import { doublesIn } from "./doubles.ts";
-import { BadSeed } from "./plant.ts";
+import { BadSeed } from "./seed.ts";
 
 /** Reads a seed from YAML. Throws `BadSeed` with every field that is wrong and what it allows, a line each. */
 export function parseSeed(yaml: string, name: string): Seed {

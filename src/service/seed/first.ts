@@ -1,12 +1,12 @@
+import type { ServiceContext } from "../context.ts";
 import { uuidOf } from "../ids.ts";
-import type { World } from "../world.ts";
 import type { Seed } from "./document.ts";
 
 /**
  * What a service without a seed begins with: one account on a paid plan, with one project that has the branch `main`
  * and its primary compute; and the secret of the account's first key.
  */
-export function firstSeed({ ids }: World): { seed: Seed; secret: string } {
+export function firstSeed({ ids }: ServiceContext): { seed: Seed; secret: string } {
   const owner = uuidOf(ids.uuid());
   const secret = ids.secret();
   const project = ids.name();

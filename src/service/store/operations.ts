@@ -85,7 +85,7 @@ export class Operations {
   }
 
   /** Sees to it that an operation under way fails when its time is up. */
-  doom(id: string, error: string): void {
+  forceFailure(id: string, error: string): void {
     this.#db.run(`UPDATE operations SET error = ? WHERE id = ? AND ${unfinished}`, error, id);
   }
 

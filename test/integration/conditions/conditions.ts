@@ -10,7 +10,7 @@ export function conditions({ status }: Compute): Record<string, string> {
   const [message, same, ...short] = shown.map((one) => one.message);
   if (reasons.size !== 1 || message !== same || short.includes(message ?? ""))
     throw new Error(`reasons or messages are not as they should be: ${JSON.stringify(shown)}`);
-  const verdicts = shown.map(({ type, status: verdict }) => [type, verdict] as const);
+  const verdicts = shown.map(({ type, status: condition }) => [type, condition] as const);
   return { ...Object.fromEntries(verdicts), reason: [...reasons][0] ?? "" };
 }
 

@@ -1,5 +1,5 @@
-import type { HttpTransport } from "../../../src/operator/cluster/http-transport.ts";
-import type { ClusterRequest } from "../../../src/operator/cluster/transport.ts";
+import type { HttpTransport } from "../../../src/operator/kube/http-transport.ts";
+import type { ClusterRequest } from "../../../src/operator/kube/transport.ts";
 import { eventually } from "../../support/eventually.ts";
 
 /** Any object, read as loosely as a test wants to look into it. */

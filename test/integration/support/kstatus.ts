@@ -21,8 +21,8 @@ function countsAsReady({ metadata, status }: Compute): boolean {
   const current = (generation: number | undefined) =>
     generation === undefined || generation >= (metadata.generation ?? 0);
   const byKubectl = current(ready.observedGeneration ?? status.observedGeneration);
-  const held = [is("Reconciling"), is("Stalled")].some((condition) => condition?.status === "True");
-  const byKstatus = current(status.observedGeneration) && !held && metadata.deletionTimestamp === undefined;
+  const failedWrite = [is("Reconciling"), is("Stalled")].some((condition) => condition?.status === "True");
+  const byKstatus = current(status.observedGeneration) && !failedWrite && metadata.deletionTimestamp === undefined;
   return byKubectl || byKstatus;
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
-  NoAnswer,
+  NoResponseError,
   type ServiceRequest,
   type ServiceResponse,
   type ServiceTransport,
-} from "../../../src/operator/client/transport.ts";
+} from "../../../src/operator/service-client/transport.ts";
 import type { ServiceReply } from "../../../src/service/http/message.ts";
 import type { Service } from "../../../src/service/service.ts";
 
@@ -44,7 +44,7 @@ export class Network implements ServiceTransport {
   async send(request: ServiceRequest, { timeoutMs }: { signal: AbortSignal; timeoutMs: number }) {
     const { method, path, query, body, key } = request;
     const host = this.#hosts.get(new URL(request.baseURL).host);
-    if (host === undefined) throw new NoAnswer("ENOTFOUND: there is no such host");
+    if (host === undefined) throw new NoResponseError("ENOTFOUND: there is no such host");
     const authorization = key.authorization();
     const call: Call = { method, path, authorization, at: performance.now(), ...(body !== undefined && { body }) };
     host.calls.push(call);
@@ -61,8 +61,8 @@ export class Network implements ServiceTransport {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     if (exchange.delayMs > 0) await sleep(Math.min(exchange.delayMs, timeoutMs));
-    if (exchange.delayMs > timeoutMs) throw new NoAnswer("no answer in time");
-    if (exchange.kind !== "answer") throw new NoAnswer("ECONNRESET: the connection was cut");
+    if (exchange.delayMs > timeoutMs) throw new NoResponseError("no answer in time");
+    if (exchange.kind !== "answer") throw new NoResponseError("ECONNRESET: the connection was cut");
     call.status = exchange.reply.status;
     return responseOf(exchange.reply);
   }

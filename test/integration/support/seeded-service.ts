@@ -2,7 +2,7 @@ import type { ServiceClock } from "../../../src/service/clock.ts";
 import { cryptoIds } from "../../../src/service/ids.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
-import { plant } from "../../../src/service/seed/plant.ts";
+import { applySeed } from "../../../src/service/seed/seed.ts";
 import { createService, type Service } from "../../../src/service/service.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { realClock } from "../../support/real-clock.ts";
@@ -71,6 +71,6 @@ export function newService({
       },
     ],
   };
-  made.change((world, at) => plant(world, Seed.parse(seed), at));
+  made.change((world, at) => applySeed(world, Seed.parse(seed), at));
   return made;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { HttpTransport } from "../../../src/operator/cluster/http-transport.ts";
-import { loadKubeConfig } from "../../../src/operator/cluster/kubeconfig.ts";
+import { HttpTransport } from "../../../src/operator/kube/http-transport.ts";
+import { loadKubeConfig } from "../../../src/operator/kube/kubeconfig.ts";
 import { createOperator, type Operator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { kubeconfig } from "../../control-plane/cluster.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import type { HttpTransport } from "../../../src/operator/cluster/http-transport.ts";
+import type { HttpTransport } from "../../../src/operator/kube/http-transport.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 
 /** How long is waited for what a test expects, in milliseconds. */
@@ -101,10 +101,10 @@ async function now(transport: HttpTransport, path: string, signal: AbortSignal):
     { method: "GET", path },
     { signal, timeoutMs: 10_000 },
   );
-  if (status === 200) return List.parse(body).metadata.resourceVersion;
+  if (status === 200) return EndpointSnapshot.parse(body).metadata.resourceVersion;
   if (status !== 429) throw new Error(`GET ${path}: ${status}`);
   await sleep(retryAfterMs ?? 200);
   return now(transport, path, signal);
 }
 
-const List = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+const EndpointSnapshot = z.object({ metadata: z.object({ resourceVersion: z.string() }) });

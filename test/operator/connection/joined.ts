@@ -1,8 +1,8 @@
-import { Budgets } from "../../../src/operator/client/budgets.ts";
-import type { ServiceRequest, ServiceResponse } from "../../../src/operator/client/transport.ts";
-import { Connections } from "../../../src/operator/connection/connections.ts";
+import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import type { ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
+import { Budgets } from "../../../src/operator/service-client/budgets.ts";
+import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { apiKeySecret, connection } from "../../support/connections.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -19,7 +19,7 @@ export function setUp(options: { connections?: ServiceConnection[]; secrets?: Se
   service.script = (request) => answers[request.path]?.(request) ?? json(200, { endpoints: [] });
   const woken: string[] = [];
   const unused: string[] = [];
-  const connections = new Connections({
+  const connections = new SessionRegistry({
     cache: {
       connection: (_, name) => cached.find(({ metadata }) => metadata.name === name),
       secret: (_, name) => secrets.find(({ metadata }) => metadata.name === name),
@@ -31,8 +31,8 @@ export function setUp(options: { connections?: ServiceConnection[]; secrets?: Se
     clock,
     beforeWrite: () => {},
     signal: new AbortController().signal,
-    wake: () => {},
-    wakeConnections: (uids) => woken.push(...uids),
+    enqueue: () => {},
+    enqueueConnections: (uids) => woken.push(...uids),
     onUnused: (project) => unused.push(project),
   });
   const join = (one: ServiceConnection) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ServiceRequest, ServiceResponse } from "../../../src/operator/client/transport.ts";
+import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { setUp } from "./joined.ts";
 

@@ -1,8 +1,12 @@
 import { beforeEach, expect, it } from "vitest";
-import { ApiKey } from "../../../src/operator/client/api-key.ts";
-import { Budgets } from "../../../src/operator/client/budgets.ts";
-import { NoAnswer, type ServiceResponse, type ServiceTransport } from "../../../src/operator/client/transport.ts";
 import { Session } from "../../../src/operator/connection/session.ts";
+import { ApiKey } from "../../../src/operator/service-client/api-key.ts";
+import { Budgets } from "../../../src/operator/service-client/budgets.ts";
+import {
+  NoResponseError,
+  type ServiceResponse,
+  type ServiceTransport,
+} from "../../../src/operator/service-client/transport.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 let clock: VirtualClock;
@@ -21,7 +25,7 @@ const transport: ServiceTransport = {
   send({ path }): Promise<ServiceResponse> {
     sent.push(path);
     const body = answer(path);
-    if (body === undefined) return Promise.reject(new NoAnswer("connection refused"));
+    if (body === undefined) return Promise.reject(new NoResponseError("connection refused"));
     return Promise.resolve({ status: 200, body, json: true });
   },
 };
@@ -37,7 +41,7 @@ beforeEach(async () => {
     transport,
     clock,
     beforeWrite: () => undefined,
-    wake: () => undefined,
+    enqueue: () => undefined,
     // As the connection's reconciler does with the news.
     onChange: () => session.probe(),
     onListed: () => undefined,

@@ -1,15 +1,15 @@
-import { Budgets } from "../../../src/operator/client/budgets.ts";
-import { Connections } from "../../../src/operator/connection/connections.ts";
-import { ConnectionReconciler } from "../../../src/operator/connection/reconcile.ts";
+import { ConnectionReconciler } from "../../../src/operator/connection/reconciler.ts";
+import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
+import { crdIsGoing } from "../../../src/operator/kube/uninstalling.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import type { KubeObject } from "../../../src/operator/resources/object.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
-import { crdIsGoing } from "../../../src/operator/uninstalling.ts";
+import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
-import { MemoryCluster } from "../cluster/memory-cluster.ts";
+import { MemoryCluster } from "../kube/memory-cluster.ts";
 
 export const ours = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
 export const secrets = "/api/v1/namespaces/default/secrets";
@@ -48,7 +48,7 @@ export function setUp(more: Record<string, unknown> = {}) {
       ? json(200, { account_id: "acc", auth_method: "api_key_user" })
       : json(200, { projects: [{ id: "shop", name: "shop" }, { id: "aaa" }] }),
   );
-  const connections = new Connections({
+  const connections = new SessionRegistry({
     cache: {
       connection: (_, name) => connectionsNow().find(({ metadata }) => metadata.name === name),
       secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
@@ -60,8 +60,8 @@ export function setUp(more: Record<string, unknown> = {}) {
     clock,
     beforeWrite: () => {},
     signal: new AbortController().signal,
-    wake: () => {},
-    wakeConnections: () => {},
+    enqueue: () => {},
+    enqueueConnections: () => {},
   });
   /** Computes that are gone and left something behind. */
   const departed: Compute[] = [];
@@ -94,7 +94,7 @@ export function setUp(more: Record<string, unknown> = {}) {
           ),
       },
       uninstalling: () => crdIsGoing(cluster.client()),
-      wakeUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
+      enqueueUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
       event: ({ kind }, { metadata }, { reason, message }) =>
         told.push(`${kind} ${metadata.name} ${reason}: ${message}`),
       log,

@@ -77,8 +77,8 @@ describe("a pool", () => {
     ["another pool's", member("readers-0", { owner: uidOf("q") })],
     ["a pool's of the same name that is gone", member("readers-0", { owner: uidOf("r") })],
     ["nobody's", compute({ name: "readers-0" })],
-  ])("leaves a Compute alone that has its name and is %s, and says so", (_, foreign) => {
-    expect(planned(pool(2), [foreign])).toEqual({
+  ])("leaves a Compute alone that has its name and is %s, and says so", (_, ownedByOther) => {
+    expect(planned(pool(2), [ownedByOther])).toEqual({
       ...nothing,
       create: [1],
       blocked: expect.stringContaining("Compute readers-0 exists and is not this pool's"),

@@ -1,11 +1,11 @@
-import { ClusterClient } from "../../../src/operator/cluster/client.ts";
-import type { ClusterRequest, ClusterTransport } from "../../../src/operator/cluster/transport.ts";
-import { PoolReconciler } from "../../../src/operator/pool/reconcile.ts";
+import { ClusterClient } from "../../../src/operator/kube/client.ts";
+import type { ClusterRequest, ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import { PoolReconciler } from "../../../src/operator/pool/reconciler.ts";
 import { type Compute, computeKind, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { type ComputePool, parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import type { Parsed } from "../../../src/operator/resources/object.ts";
-import { MemoryCluster } from "../cluster/memory-cluster.ts";
+import { MemoryCluster } from "../kube/memory-cluster.ts";
 
 const forever = new AbortController().signal;
 export const root = "/apis/compute-operator.dev/v1alpha1/namespaces/default";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { ApiKey } from "../../../src/operator/client/api-key.ts";
-import { ClusterError, ClusterUnreachable } from "../../../src/operator/cluster/errors.ts";
+import { ClusterError, ClusterUnreachable } from "../../../src/operator/kube/errors.ts";
 import { createLogger, type LogLevel } from "../../../src/operator/runtime/log.ts";
 import { readableLines } from "../../../src/operator/runtime/readable-lines.ts";
+import { ApiKey } from "../../../src/operator/service-client/api-key.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const secret = "s3cr3t-key";

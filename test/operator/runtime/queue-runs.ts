@@ -1,5 +1,5 @@
 import { sleep } from "../../../src/operator/runtime/clock.ts";
-import { WorkQueue, type WorkQueueOptions } from "../../../src/operator/runtime/queue.ts";
+import { WorkQueue, type WorkQueueOptions } from "../../../src/operator/runtime/workqueue.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const forever = new AbortController().signal;
@@ -35,7 +35,7 @@ export function setUp(options: Partial<WorkQueueOptions> & { workers?: number; t
 }
 
 /** The tenant is the key's first letter. */
-export function laneOf(key: string): string {
+export function flowOf(key: string): string {
   return key.slice(0, 1);
 }
 

@@ -123,7 +123,9 @@ describe("requests", () => {
 
   it("of one account count together, whatever its keys; an organization's count for the organization", () => {
     const shop = new Shop();
-    shop.plant({ accounts: [{ id: "acc-ana", email: "ana@example.com", apiKeys: [{ name: "two", key: "ana-two" }] }] });
+    shop.applySeed({
+      accounts: [{ id: "acc-ana", email: "ana@example.com", apiKeys: [{ name: "two", key: "ana-two" }] }],
+    });
     for (let request = 0; request < 20; request++) shop.ana("GET /projects");
     const statuses = Array.from({ length: 21 }, () => shop.send("ana-two", "GET /projects").status);
     expect(statuses.at(-2)).toBe(200);

@@ -25,7 +25,7 @@ describe("the console", () => {
 
   it("lists long lists of projects page by page", () => {
     const projects = Array.from({ length: 60 }, (_, index) => ({ id: `many-${index}`, owner: "acc-ana" }));
-    shop.plant({ projects });
+    shop.applySeed({ projects });
     const first = ana.get("/");
     const next = /href="(\/\?after=[^"]+)"/.exec(first.html)?.[1] ?? "";
     expect([rowsIn(first).length, rowsIn(ana.get(next)).length]).toEqual([50, 13]);
@@ -68,7 +68,7 @@ describe("the console", () => {
   });
 
   it("shows the computes of a branch page by page", () => {
-    shop.plant({
+    shop.applySeed({
       projects: [
         {
           id: "wide",
@@ -182,6 +182,6 @@ describe("a compute changed in place", () => {
     const visitor = new Visitor(strict.core).signIn("acc-ana");
     visitor.get(page);
     visitor.post(page, { ...shown, max: "2", suspend: "-1" });
-    expect(strict.core.world.store.endpoints.byId(primary)).toMatchObject({ maxCu: 2, suspendTimeoutSeconds: -1 });
+    expect(strict.core.context.store.endpoints.byId(primary)).toMatchObject({ maxCu: 2, suspendTimeoutSeconds: -1 });
   });
 });

@@ -42,7 +42,7 @@ describe("a personal key", () => {
   });
 
   it("makes further keys through the API", () => {
-    shop.plant({ accounts: [{ id: "acc-new", email: "new@example.com" }] });
+    shop.applySeed({ accounts: [{ id: "acc-new", email: "new@example.com" }] });
     const first = secretIn(new Visitor(shop.core).signIn("acc-new").post("/app/keys", { name: "first" })) ?? "";
     expect(shop.send(first, "POST /api_keys", { key_name: "second" }).status).toBe(200);
   });
@@ -75,7 +75,7 @@ describe("a personal key", () => {
   });
 
   it("is its owner's alone to see and to revoke", () => {
-    const [first] = shop.core.world.store.keys.ofAccount("acc-ana");
+    const [first] = shop.core.context.store.keys.ofAccount("acc-ana");
     const seen = bob.post(`/app/keys/${first?.id}/revoke`);
     expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("API key not found.")]);
     expect(answers(keys.ana, "GET /auth")).toBe(200);
@@ -113,7 +113,7 @@ describe("the keys of an organization", () => {
 
   it("are not revoked by a member, who is not offered it", () => {
     expect(revokeIn(bob.get("/app/keys"), "ci")).toBe("");
-    const [first] = shop.core.world.store.keys.ofOrganization("org-shop");
+    const [first] = shop.core.context.store.keys.ofOrganization("org-shop");
     expect(bob.post(`${path}/${first?.id}/revoke`).status).toBe(403);
     expect(answers(keys.shop, "GET /auth")).toBe(200);
   });

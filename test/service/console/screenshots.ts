@@ -8,7 +8,7 @@ const images = join(import.meta.dirname, "..", "..", "..", "docs", "images");
 const branch = "/app/projects/shiny-wind-028834/branches/br-aged-salad-637688";
 const primary = "ep-quiet-river-a1b2c3d4";
 
-const service = new TestService().plant({
+const service = new TestService().applySeed({
   accounts: [{ id: "acc-ana", email: "ana@example.com", name: "Ana", plan: "scale" }],
   organizations: [{ id: "org-shop", name: "Shop", plan: "scale", members: [{ account: "acc-ana", role: "admin" }] }],
   projects: [

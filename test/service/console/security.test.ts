@@ -22,7 +22,7 @@ describe("a mistake of our own", () => {
     const broken = (): never => {
       throw new Error("the inner workings");
     };
-    shop.core.world.ids = { ...shop.core.world.ids, secret: broken };
+    shop.core.context.ids = { ...shop.core.context.ids, secret: broken };
     const seen = ana.post("/app/keys", { name: "desk" });
     expect([seen.status, seen.headers["content-type"]]).toEqual([500, "text/html; charset=utf-8"]);
     expect(textOf(seen)).toContain("Something went wrong here");
@@ -55,7 +55,7 @@ describe("signing in", () => {
     visitor.get("/");
     expect(textOf(visitor.post("/app/sign-in", { key: ` ${keys.bob} ` }))).toContain("Projects");
     expect(textOf(visitor.get("/app/keys"))).toContain("laptop");
-    const [key] = shop.core.world.store.keys.ofAccount("acc-bob");
+    const [key] = shop.core.context.store.keys.ofAccount("acc-bob");
     shop.send(keys.bob, `DELETE /api_keys/${key?.id}`);
     expect(visitor.get("/app/keys").status).toBe(401);
   });
@@ -169,7 +169,7 @@ describe("a form that the person did not send from a page of theirs", () => {
 
 describe("what people wrote", () => {
   it("stands on every page as text", () => {
-    shop.plant({
+    shop.applySeed({
       accounts: [{ id: "acc-mal", email: "mal@example.com", name: attack }],
       organizations: [{ id: "org-mal", name: attack, members: [{ account: "acc-mal", role: "admin" }] }],
       projects: [{ id: "mal", name: attack, owner: "org-mal", branches: [{ id: "br-mal", name: attack }] }],

@@ -37,7 +37,7 @@ describe.each(calls)("$method $path", (call) => {
     const reply = shop.core.call({ ...call, ...from });
     expect([reply.status, reply.body]).toEqual([403, expect.stringContaining("to this machine alone")]);
     expect(shop.get(primary)).toEqual(before);
-    expect(shop.core.world.store.accounts.members("org-shop")).toHaveLength(2);
+    expect(shop.core.context.store.accounts.members("org-shop")).toHaveLength(2);
     const probe = { method: "GET", path: "/api/v2/auth", headers: { authorization: `Bearer ${keys.ana}` } };
     expect(shop.core.exchange(probe)).toMatchObject({ reply: { status: 200 } });
   });

@@ -62,15 +62,15 @@ describe("a refusal", () => {
 describe("a mistake of our own", () => {
   it("answers 500, is reported, and leaves nothing half done", () => {
     const shop = new Shop();
-    const { ids } = shop.core.world;
-    shop.core.world.ids = { ...ids, uuid: () => "00000000-0000-4000-8000-000000000000" };
+    const { ids } = shop.core.context;
+    shop.core.context.ids = { ...ids, uuid: () => "00000000-0000-4000-8000-000000000000" };
     shop.create({ branch_id: preview, type: "read_write" });
     shop.finishOperations();
     const answer = shop.ana(`POST /projects/${project}/endpoints/${primary}/start`);
     expect(answer.status).toBe(500);
     expect(answer.body["message"]).toBe("internal error");
     expect(shop.errors).toHaveLength(1);
-    shop.core.world.ids = ids;
+    shop.core.context.ids = ids;
     expect(shop.get(primary)).toMatchObject({ current_state: "idle" });
     expect(shop.get(primary).pending_state).toBeUndefined();
   });

@@ -29,7 +29,7 @@ async function faults(...list: Partial<Fault>[]): Promise<void> {
 }
 
 const rename = (name: string) => send("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: { name } });
-const nameNow = () => shop.core.world.store.endpoints.byId(primary)?.name;
+const nameNow = () => shop.core.context.store.endpoints.byId(primary)?.name;
 
 describe("HTTP", () => {
   it("carries requests with and without a body, and answers without one", async () => {

@@ -47,13 +47,13 @@ describe("with --strict-spec", () => {
     expect(Object.keys(operations?.[0] ?? {})).not.toContain("total_duration_ms");
     const listed = EndpointsAnswer.parse(shop.ana(`GET /projects/${project}/endpoints`).body).endpoints;
     expect(JSON.stringify(listed)).not.toContain("k8s-1");
-    expect(shop.core.world.store.endpoints.byId(endpoint.id)?.name).toBeUndefined();
+    expect(shop.core.context.store.endpoints.byId(endpoint.id)?.name).toBeUndefined();
   });
 
   it("scale to zero can be set all the same", () => {
     const shop = new Shop({ strictSpec: true });
     shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { suspend_timeout_seconds: 60 } });
-    expect(shop.core.world.store.endpoints.byId(primary)?.suspendTimeoutSeconds).toBe(60);
+    expect(shop.core.context.store.endpoints.byId(primary)?.suspendTimeoutSeconds).toBe(60);
   });
 
   it("a single compute cannot be looked at, and projects come in one list", () => {

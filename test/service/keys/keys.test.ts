@@ -205,10 +205,10 @@ describe("a project-scoped key", () => {
 describe("an account", () => {
   it("may have ten thousand keys", () => {
     const shop = new Shop();
-    shop.core.change((world, at) => {
+    shop.core.change((context, at) => {
       for (let index = 0; index < 10_000; index++) {
         const scope = { kind: "personal", accountId: "acc-eve" } as const;
-        world.store.keys.insert(`key-${index}`, { name: `${index}`, scope, createdBy: "acc-eve", createdAt: at });
+        context.store.keys.insert(`key-${index}`, { name: `${index}`, scope, createdBy: "acc-eve", createdAt: at });
       }
     });
     expect(created(shop, keys.eve, "/api_keys", { key_name: "one more" }).id).toBeGreaterThan(10_000);

@@ -21,7 +21,7 @@ afterEach(() => directory.remove());
 describe("the operations of a project", () => {
   it("are kept, the newest ten thousand and all that run, so that the store ends growing", () => {
     const shop = new Shop();
-    const { ids, store } = shop.core.world;
+    const { ids, store } = shop.core.context;
     const insert = (n: number, status: "finished" | "running") => {
       const made = { projectId: project, branchId: undefined, endpointId: undefined, action: "apply_config" };
       const rest = { effect: "none", chain: undefined, durationMs: 0, due: undefined, createdAt: n } as const;

@@ -187,7 +187,7 @@ describe("restoring a branch", () => {
     expect(answer.body["operations"]).toMatchObject([{ action: "apply_config", endpoint_id: endpoint.id }]);
     shop.finishOperations();
     expect(shop.get(endpoint.id).current_state).toBe("active");
-    expect(shop.core.world.store.connections.any(endpoint.id)).toBe(false);
+    expect(shop.core.context.store.connections.any(endpoint.id)).toBe(false);
     expect(shop.ana(`GET ${base}/${preview}/databases`).body["databases"]).toHaveLength(2);
   });
 

@@ -50,7 +50,7 @@ describe("the list of projects", () => {
   it("comes in pages of ten unless told, up to 400", () => {
     const shop = new Shop();
     const names = Array.from({ length: 25 }, (_, index) => `many-${index}`);
-    shop.plant({ projects: names.map((id) => ({ id, owner: "acc-eve", endpoints: [] })) });
+    shop.applySeed({ projects: names.map((id) => ({ id, owner: "acc-eve", endpoints: [] })) });
     const pages: string[][] = [];
     let cursor: string | undefined = "";
     while (cursor !== undefined) {

@@ -119,7 +119,7 @@ describe("a change of roles or databases", () => {
     expect(answer.body["operations"]).toMatchObject([
       { action: "apply_config", status: "running", endpoint_id: primary },
     ]);
-    expect(shop.core.world.store.connections.any(primary)).toBe(false);
+    expect(shop.core.context.store.connections.any(primary)).toBe(false);
     expect(shop.finishOperations().get(primary).current_state).toBe("active");
   });
 

@@ -4,7 +4,7 @@ import { createApp, type ListenOptions, listen } from "../../../src/service/http
 import { cryptoIds } from "../../../src/service/ids.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
-import { plant } from "../../../src/service/seed/plant.ts";
+import { applySeed } from "../../../src/service/seed/seed.ts";
 import { createService, type Service } from "../../../src/service/service.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { realClock } from "../../support/real-clock.ts";
@@ -36,7 +36,7 @@ export class ListeningShop implements AsyncDisposable {
       store: Store.open(":memory:"),
       options,
     });
-    core.change((world, at) => plant(world, Seed.parse(shopSeed), at));
+    core.change((context, at) => applySeed(context, Seed.parse(shopSeed), at));
     const sent: Sent[] = [];
     const recorder = new Hono<{ Bindings: HttpBindings }>();
     recorder.use(async (context, next) => {

@@ -2,7 +2,7 @@ import type { ServiceCall, ServiceReply } from "../../../src/service/http/messag
 import { seededIds } from "../../../src/service/ids.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { type Seed, Seed as SeedSchema } from "../../../src/service/seed/document.ts";
-import { plant } from "../../../src/service/seed/plant.ts";
+import { applySeed } from "../../../src/service/seed/seed.ts";
 import { createService, type Service } from "../../../src/service/service.ts";
 import { Database } from "../../../src/service/store/database.ts";
 import { Store } from "../../../src/service/store/store.ts";
@@ -59,9 +59,9 @@ export class TestService {
     });
   }
 
-  plant(seed: SeedInput): this {
+  applySeed(seed: SeedInput): this {
     const document: Seed = SeedSchema.parse(seed);
-    this.core.change((world, at) => plant(world, document, at));
+    this.core.change((context, at) => applySeed(context, document, at));
     return this;
   }
 

@@ -75,7 +75,7 @@ export const shopSeed = {
 export class Shop extends TestService {
   constructor(options: TestServiceOptions = {}) {
     super(options);
-    this.plant(shopSeed);
+    this.applySeed(shopSeed);
   }
 
   /** Sends a request as Ana. */

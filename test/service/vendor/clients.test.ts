@@ -15,7 +15,7 @@ afterAll(async () => {
 
 /** Asks again until the project's operations are finished. */
 async function settled(): Promise<void> {
-  while (shop.core.world.store.operations.anyUnfinished(project)) {
+  while (shop.core.context.store.operations.anyUnfinished(project)) {
     await new Promise((resolve) => setTimeout(resolve, 5));
     shop.core.settle();
   }

@@ -107,7 +107,7 @@ describe("neonctl", () => {
 
 /** Lets the operations of the command before end. */
 async function finished(): Promise<void> {
-  while (shop.core.world.store.operations.anyUnfinished(project)) {
+  while (shop.core.context.store.operations.anyUnfinished(project)) {
     await new Promise((resolve) => setTimeout(resolve, 1));
     shop.core.settle();
   }

@@ -1,4 +1,4 @@
-import type { ClusterRequest } from "../../../src/operator/cluster/transport.ts";
+import type { ClusterRequest } from "../../../src/operator/kube/transport.ts";
 
 /** What becomes of one request on its way to the API server and back. Times in milliseconds. */
 export type RequestFate =

@@ -1,4 +1,4 @@
-import type { ClusterResponse } from "../../../src/operator/cluster/transport.ts";
+import type { ClusterResponse } from "../../../src/operator/kube/transport.ts";
 import type { JsonObject } from "./objects.ts";
 import type { Resource } from "./resources.ts";
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import type { ClusterRequest } from "../../../src/operator/cluster/transport.ts";
+import type { ClusterRequest } from "../../../src/operator/kube/transport.ts";
 import { Refusal } from "./refusal.ts";
 import { partsOf } from "./route.ts";
 import type { ApiFront } from "./transport.ts";

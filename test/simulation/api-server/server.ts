@@ -1,4 +1,4 @@
-import type { ClusterRequest, ClusterResponse } from "../../../src/operator/cluster/transport.ts";
+import type { ClusterRequest, ClusterResponse } from "../../../src/operator/kube/transport.ts";
 import type { Cancel, Clock, Random } from "../../../src/operator/runtime/clock.ts";
 import { runDefinitionCleanup, runGarbageCollector, runNamespaceController } from "./controllers.ts";
 import { type CreateContext, create } from "./create.ts";

@@ -1,10 +1,10 @@
-import { errorOf } from "../../../src/operator/cluster/errors.ts";
+import { errorOf } from "../../../src/operator/kube/errors.ts";
 import type {
   ClusterRequest,
   ClusterResponse,
   ClusterTransport,
   WatchLine,
-} from "../../../src/operator/cluster/transport.ts";
+} from "../../../src/operator/kube/transport.ts";
 import { type Cancel, type Clock, sleep } from "../../../src/operator/runtime/clock.ts";
 import { type ClusterWeather, calm, type RefusedWith } from "./faults.ts";
 import { copyJson, isStringMap } from "./objects.ts";

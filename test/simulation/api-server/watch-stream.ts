@@ -1,4 +1,4 @@
-import type { WatchLine } from "../../../src/operator/cluster/transport.ts";
+import type { WatchLine } from "../../../src/operator/kube/transport.ts";
 import type { Cancel, Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject } from "./objects.ts";
 

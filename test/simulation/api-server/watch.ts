@@ -1,4 +1,4 @@
-import type { WatchLine } from "../../../src/operator/cluster/transport.ts";
+import type { WatchLine } from "../../../src/operator/kube/transport.ts";
 import type { Cancel, Clock, Random } from "../../../src/operator/runtime/clock.ts";
 import { refuse } from "./refusal.ts";
 import { apiVersionOf, type Resource, resourceKey } from "./resources.ts";

@@ -1,4 +1,4 @@
-import type { ClusterRequest, ClusterTransport, WatchLine } from "../../../src/operator/cluster/transport.ts";
+import type { ClusterRequest, ClusterTransport, WatchLine } from "../../../src/operator/kube/transport.ts";
 import { isJsonObject, type JsonObject } from "../api-server/objects.ts";
 
 /** A cluster that the suite runs on: the one in memory, or a real one. */

@@ -1,7 +1,7 @@
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action } from "../world/actions.ts";
-import { noFaults, type Rates } from "../world/fates.ts";
+import { noFaults, type Rates } from "../world/fault-plan.ts";
 import { perform } from "../world/perform.ts";
 import type { Violation } from "../world/records.ts";
 import { comeToRest } from "../world/run.ts";
@@ -42,17 +42,17 @@ export async function playDay({ seed, hours, onHour }: DayOptions): Promise<Viol
   const world = new World({ seed, operators: 2, rates: mildFaults });
   try {
     const dice = new Dice(seededRandom(seed ^ 0x0da7));
-    const people = new Churn(world, dice);
+    const workload = new Churn(world, dice);
     keepHouse(world);
     world.start();
     for (let number = 1; number <= hours; number++) {
       world.weather.rates = mildFaults;
-      await people.churn((number - 1) * hour + churnMs, number);
+      await workload.churn((number - 1) * hour + churnMs, number);
       await comeToRest(world);
       await world.runUntil(number * hour);
       const [broken] = world.promises.violations;
       if (broken !== undefined) return broken;
-      world.witness.forget();
+      world.invariants.forget();
       await onHour(number, world);
     }
     return undefined;
@@ -102,10 +102,10 @@ class Churn {
 
   /** Somebody names a project that does not exist, and takes it back. */
   #mistype(what: string): void {
-    const { people, clock } = this.#world;
+    const { workload, clock } = this.#world;
     const name = `mistyped-${what}`;
-    people.apply(name, { projectID: `no-such-project-${what}`, branchID: "br-none", type: "read_only" });
-    clock.after(5 * minute, () => people.delete(name));
+    workload.apply(name, { projectID: `no-such-project-${what}`, branchID: "br-none", type: "read_only" });
+    clock.after(5 * minute, () => workload.delete(name));
   }
 
   #next(): Action {

@@ -25,13 +25,13 @@ const broken = await playDay({
   seed,
   hours,
   onHour: async (hour, world) => {
-    await letGo();
+    await removeFinalizer();
     tell({
       hour,
       heapMB: getHeapStatistics().used_heap_size / 1024 / 1024,
       timers: world.clock.pending,
-      computes: world.people.computes().length,
-      requests: world.witness.steps,
+      computes: world.workload.computes().length,
+      requests: world.invariants.steps,
       rejections,
       sizes: hour % sizesEvery === 0 ? [...sizes()] : [],
     });
@@ -41,7 +41,7 @@ if (broken !== undefined)
   throw new Error(`${broken.promise}: ${broken.message}, after ${broken.atMs / 3_600_000} hours`);
 
 /** What registries of finalization hold goes only after a collection, in turns of the event loop. */
-async function letGo(): Promise<void> {
+async function removeFinalizer(): Promise<void> {
   for (let times = 0; times < 3; times++) {
     if (typeof collectGarbage === "function") collectGarbage();
     await new Promise((resolve) => setTimeout(resolve, 1));

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
-import type { ServiceRequest, ServiceTransport } from "../../../src/operator/client/transport.ts";
-import type { ClusterRequest, ClusterTransport } from "../../../src/operator/cluster/transport.ts";
+import type { ClusterRequest, ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import type { ServiceRequest, ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import type { SimProcess } from "../world/process.ts";
 import { play } from "../world/run.ts";
 import { scriptOf } from "../world/script.ts";

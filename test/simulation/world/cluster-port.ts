@@ -3,9 +3,9 @@ import type {
   ClusterResponse,
   ClusterTransport,
   WatchLine,
-} from "../../../src/operator/cluster/transport.ts";
+} from "../../../src/operator/kube/transport.ts";
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
-import type { Gate } from "./gate.ts";
+import type { CrashPoint } from "./crash-point.ts";
 import type { SimProcess } from "./process.ts";
 
 export interface ClusterPortOptions {
@@ -14,10 +14,10 @@ export interface ClusterPortOptions {
   inner: ClusterTransport;
   /** The same without weather, for requests whose fate the gate decides. */
   calm: ClusterTransport;
-  gate: Gate;
+  crashPoint: CrashPoint;
   /** The world's, which goes on when the process does not. */
   clock: Clock;
-  witness: {
+  invariants: {
     clusterRequested(process: string, request: ClusterRequest): void;
     clusterAnswered(process: string, request: ClusterRequest, status: number, sentAt: number): void;
   };
@@ -33,15 +33,15 @@ export class SimClusterTransport implements ClusterTransport {
   }
 
   request(request: ClusterRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<ClusterResponse> {
-    const { process, witness, gate, clock } = this.#options;
+    const { process, invariants, crashPoint, clock } = this.#options;
     if (process.state === "dead") return new Promise(() => {});
-    witness.clusterRequested(process.name, request);
-    const verdict = gate({ process: process.name, port: "cluster", what: `${request.method} ${request.path}` });
+    invariants.clusterRequested(process.name, request);
+    const verdict = crashPoint({ process: process.name, port: "cluster", what: `${request.method} ${request.path}` });
     switch (verdict) {
       case "pass": {
         const sentAt = clock.monotonic();
         return process.wait(this.#options.inner.request(request, options)).then((response) => {
-          witness.clusterAnswered(process.name, request, response.status, sentAt);
+          invariants.clusterAnswered(process.name, request, response.status, sentAt);
           return response;
         });
       }

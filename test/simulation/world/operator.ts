@@ -1,9 +1,9 @@
-import type { ServiceTransport } from "../../../src/operator/client/transport.ts";
-import type { ClusterTransport } from "../../../src/operator/cluster/transport.ts";
+import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { createOperator } from "../../../src/operator/operator.ts";
+import { labelSelector } from "../../../src/operator/resources/selector.ts";
 import type { Random } from "../../../src/operator/runtime/clock.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
-import { labelSelector } from "../../../src/operator/selector.ts";
+import type { ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import type { SimProcess } from "./process.ts";
 
 export interface OperatorHandle {

@@ -3,34 +3,34 @@ import type { World } from "./world.ts";
 
 /** Does what an action says, now. */
 export function perform(world: World, action: Action): void {
-  const { people, host, clock, weather } = world;
+  const { workload, host, clock, weather } = world;
   const nthEndpoint = (nth: number) => {
     const endpoints = host.allEndpoints();
     return endpoints[nth % Math.max(1, endpoints.length)];
   };
   switch (action.do) {
     case "apply":
-      return people.apply(action.name, action.spec);
+      return workload.apply(action.name, action.spec);
     case "replace":
-      return people.replace(action.name);
+      return workload.replace(action.name);
     case "delete":
-      return people.delete(action.name);
+      return workload.delete(action.name);
     case "scale pool":
-      return people.scalePool(action.name, action.replicas, action.template);
+      return workload.scalePool(action.name, action.replicas, action.template);
     case "delete pool":
-      return people.deletePool(action.name);
+      return workload.deletePool(action.name);
     case "edit replica":
-      return people.editReplica(action.name);
+      return workload.editReplica(action.name);
     case "label":
-      return people.label(action.name, action.shard);
+      return workload.label(action.name, action.shard);
     case "drop finalizers":
-      return people.dropFinalizers(action.name);
+      return workload.dropFinalizers(action.name);
     case "annotate":
-      return people.annotate(action.name, action.key, action.value);
+      return workload.annotate(action.name, action.key, action.value);
     case "wipe status":
-      return people.wipeStatus(action.name);
+      return workload.wipeStatus(action.name);
     case "copy":
-      return people.copy(action.from, action.to);
+      return workload.copy(action.from, action.to);
     case "rotate key": {
       const name = world.giveNewKey();
       clock.after(weather.lasting(action.revokeAfterMs), () => host.revokeKeysBefore(name));
@@ -49,7 +49,7 @@ export function perform(world: World, action: Action): void {
       clock.after(weather.lasting(action.backAfterMs), () => world.pointBack());
       return;
     case "delete namespace":
-      people.deleteNamespace();
+      workload.deleteNamespace();
       return world.comeBack();
     case "delete CRDs":
       world.uninstall(action.all);

@@ -3,15 +3,15 @@ import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import { adopts, annotationOf, createMarkOf, isOurs, linkedID, markerOf, specOf, uidOfMarker } from "./computes.ts";
 import { DeletionGuard } from "./deletion-guard.ts";
-import { DisableLedger } from "./disable-ledger.ts";
+import { DisableHistory } from "./disable-history.ts";
 import { ListGuard } from "./list-guard.ts";
+import { ObservationGuard } from "./observation-guard.ts";
 import { PoolGuard } from "./pool-guard.ts";
 import { type ClusterWrite, markOf, type ServiceWrite, type Violation } from "./records.ts";
 import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
 import { ShardGuard } from "./shard-guard.ts";
-import { SightGuard } from "./sight-guard.ts";
 
 /** How long before a Compute's end its operator last looked for its endpoints, at most: a refresh, if it was paused. */
 const lastLookMs = 35_000;
@@ -31,7 +31,7 @@ export class Promises {
   readonly violations: Violation[] = [];
   readonly register: Register;
   readonly shards: ShardGuard;
-  readonly disabled = new DisableLedger();
+  readonly disabled = new DisableHistory();
   readonly #clock: Clock;
   readonly #services: Services;
   readonly #namesShown: boolean;
@@ -43,7 +43,7 @@ export class Promises {
   readonly #restarts: RestartGuard;
   readonly #lists: ListGuard;
   readonly #deletions: DeletionGuard;
-  readonly #sights: SightGuard;
+  readonly #sights: ObservationGuard;
   readonly #pools: PoolGuard;
 
   constructor({ clock, services, namesShown, refreshMs, poolStands }: PromisesOptions) {
@@ -59,7 +59,7 @@ export class Promises {
     );
     this.#lists = new ListGuard(report);
     this.#pools = new PoolGuard(poolStands, report);
-    this.#sights = new SightGuard({ allShown: namesShown, refreshMs }, report);
+    this.#sights = new ObservationGuard({ allShown: namesShown, refreshMs }, report);
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) ||
       (!this.#namesShown && (this.register.unmarked.has(uid) || this.register.unproved.has(uid)));

@@ -1,13 +1,13 @@
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
 import { annotationOf, conditionOf, createMarkOf, markerOf, specOf } from "./computes.ts";
-import { noFaults } from "./fates.ts";
-import type { Gate } from "./gate.ts";
+import type { CrashPoint } from "./crash-point.ts";
+import { noFaults } from "./fault-plan.ts";
 import { complaints, isUndecidable, type Scene } from "./judge.ts";
 import { perform } from "./perform.ts";
 import { markOf, type Violation } from "./records.ts";
 import type { Script } from "./script.ts";
-import { untrueConnections, untruths } from "./truth.ts";
+import { untrueConnections, untruths } from "./status-checker.ts";
 import { type Plant, World } from "./world.ts";
 
 /** How a run went. */
@@ -21,7 +21,7 @@ export interface RunResult {
 }
 
 export interface RunOptions {
-  gate?: Gate;
+  crashPoint?: CrashPoint;
   plant?: Plant;
   /** Called when the script is over and everything is to come to rest. */
   onCalm?: () => void;
@@ -49,7 +49,7 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
       const putOffMs = world.weather.edges.delay(0, mostPutOffMs);
       if (putOffMs !== undefined) await world.runUntil(world.clock.monotonic() + putOffMs);
       if (world.promises.violations.length > 0) break;
-      world.witness.note(() => `--- ${inWords({ atMs, action }).slice(11)}`);
+      world.invariants.note(() => `--- ${inWords({ atMs, action }).slice(11)}`);
       perform(world, action);
     }
     await world.runUntil(script.calmAtMs);
@@ -59,9 +59,9 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
     options.onEnd?.(world);
     return {
       violations: [...violations],
-      steps: world.witness.steps,
+      steps: world.invariants.steps,
       faults: world.weather.tally,
-      history: () => world.witness.history(),
+      history: () => world.invariants.history(),
     };
   } finally {
     world.close();
@@ -73,39 +73,39 @@ export async function comeToRest(world: World): Promise<void> {
   const { promises, clock, weather } = world;
   weather.rates = noFaults;
   const calmAt = Math.max(clock.monotonic(), await passOutages(world));
-  for (const compute of world.people.computes()) {
-    if (annotationOf(compute, "paused") !== undefined) world.people.annotate(compute.metadata.name, "paused", null);
+  for (const compute of world.workload.computes()) {
+    if (annotationOf(compute, "paused") !== undefined) world.workload.annotate(compute.metadata.name, "paused", null);
   }
   let wrong: string[] = [];
   let serviceRestsFrom = calmAt;
   while (clock.monotonic() < calmAt + restWithinMs) {
     await world.runUntil(clock.monotonic() + lookEveryMs);
     if (promises.violations.length > 0) return;
-    wrong = [...complaintsOf(world), ...untruths(sceneOf(world)), ...untrueConnections(world.people.connections())];
+    wrong = [...complaintsOf(world), ...untruths(sceneOf(world)), ...untrueConnections(world.workload.connections())];
     if (world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();
-    const restedSince = Math.max(world.witness.lastWrite.at, serviceRestsFrom);
+    const restedSince = Math.max(world.invariants.lastWrite.at, serviceRestsFrom);
     if (wrong.length === 0 && clock.monotonic() - restedSince > seenWithinMs) break;
     lendAHand(world, calmAt);
   }
   for (const complaint of wrong) promises.report("all is well afterwards", complaint);
   const restedAt = clock.monotonic();
-  world.witness.atRest();
+  world.invariants.atRest();
   await world.runUntil(restedAt + quietForMs);
-  const { at, what } = world.witness.lastWrite;
+  const { at, what } = world.invariants.lastWrite;
   if (at > restedAt) {
     promises.report("quiet when settled", `${Math.round(at - restedAt)} ms after all was well: ${what()}`);
   }
   for (const complaint of complaintsOf(world)) promises.report("all stays well", complaint);
 }
 
-function sceneOf({ people, host, promises, services, strictSpec }: World): Scene {
+function sceneOf({ workload, host, promises, services, strictSpec }: World): Scene {
   const { register } = promises;
   const unproved = [...register.replaced, ...register.unmarked, ...register.unproved];
   const forgotten = strictSpec ? new Set(unproved) : new Set<string>();
   return {
-    computes: people.computes(),
+    computes: workload.computes(),
     endpoints: host.allEndpoints(),
-    pools: people.pools(),
+    pools: workload.pools(),
     namesShown: !strictSpec,
     forgotten,
     disabledFor: (endpointID) => promises.disabled.uidOf(endpointID),
@@ -121,7 +121,7 @@ function sceneOf({ people, host, promises, services, strictSpec }: World): Scene
 }
 
 function complaintsOf(world: World): string[] {
-  const { awaited } = world.people;
+  const { awaited } = world.workload;
   const ending = awaited === undefined ? [] : [`${awaited} is still being deleted`];
   return [...ending, ...complaints(sceneOf(world))];
 }
@@ -134,13 +134,13 @@ async function passOutages(world: World): Promise<number> {
 
 /** Does what the conditions ask a person to do, where only a person can tell: now and then. */
 function lendAHand(world: World, calmAt: number): void {
-  const { people, clock } = world;
+  const { workload, clock } = world;
   const minutes = Math.floor((clock.monotonic() - calmAt) / 60_000);
   const scene = sceneOf(world);
   for (const compute of scene.computes) {
     const { name, uid } = compute.metadata;
     const reason = conditionOf(compute, "Ready")?.reason;
-    if (reason === "MassLoss") people.annotate(name, "confirmLoss", `calm-${minutes}`);
+    if (reason === "MassLoss") workload.annotate(name, "confirmLoss", `calm-${minutes}`);
     if (reason !== "CreateUnknown") continue;
     // What Computes that are gone had, an operator knows that was there, and a new leader does not.
     const undecidable = [true, false].some((gone) => {
@@ -161,12 +161,12 @@ function sentElsewhere({ promises, services, keyChangedAt }: World, uid: string)
 }
 
 /** A person who finds the endpoint at the service names it; else takes the mark away. */
-function tellOutcome({ people, host }: World, compute: KubeObject): void {
+function tellOutcome({ workload, host }: World, compute: KubeObject): void {
   const { metadata } = compute;
   const own = host.allEndpoints().filter(({ name }) => name === markerOf(metadata.uid));
   // Where the Compute is to be, or else where the create was sent: none elsewhere can be named.
   const places = [specOf(compute)["branchID"], createMarkOf(compute)?.branchID];
   const [made] = places.flatMap((place) => own.filter(({ branchId }) => branchId === place));
-  if (made === undefined) people.annotate(metadata.name, "pending-create", null);
-  else people.adopt(metadata.name, made.id);
+  if (made === undefined) workload.annotate(metadata.name, "pending-create", null);
+  else workload.adopt(metadata.name, made.id);
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../api-server/objects.ts";
 import type { Action, Timed } from "./actions.ts";
-import { noFaults } from "./fates.ts";
+import { noFaults } from "./fault-plan.ts";
 import type { Script } from "./script.ts";
 
 const project = "shiny-wind-000001";

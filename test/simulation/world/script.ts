@@ -2,8 +2,8 @@ import type { JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
-import { noFaults, type Rates } from "./fates.ts";
-import { withEdges, withMore } from "./seldom.ts";
+import { noFaults, type Rates } from "./fault-plan.ts";
+import { withEdges, withMore } from "./rare-scenarios.ts";
 import { branchesOf, projects } from "./service-host.ts";
 
 /** All that one seed decides about a run; the weather's own dice come from the same seed. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Clock, Random } from "../../../src/operator/runtime/clock.ts";
 import { seededIds } from "../../../src/service/ids.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
-import { plant } from "../../../src/service/seed/plant.ts";
+import { applySeed } from "../../../src/service/seed/seed.ts";
 import { createService, type Service } from "../../../src/service/service.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { Store } from "../../../src/service/store/store.ts";
@@ -63,7 +63,7 @@ export class ServiceHost {
     this.#console = strictSpec ? createService(ports) : this.service;
     this.service.onChange(() => this.#standing.clear());
     this.service.change((world, at) =>
-      plant(world, empty ? withoutEndpoints(seedWith(firstKey)) : seedWith(firstKey), at),
+      applySeed(world, empty ? withoutEndpoints(seedWith(firstKey)) : seedWith(firstKey), at),
     );
   }
 
@@ -130,7 +130,7 @@ export class ServiceHost {
     this.service.settle();
     const known = this.#standing.get(project);
     if (known !== undefined) return known;
-    const endpoints = this.service.world.store.endpoints.list(project).map((endpoint) => this.#named(endpoint));
+    const endpoints = this.service.context.store.endpoints.list(project).map((endpoint) => this.#named(endpoint));
     this.#standing.set(project, endpoints);
     return endpoints;
   }
@@ -140,13 +140,13 @@ export class ServiceHost {
   }
 
   endpoint(id: string): StoredEndpoint | undefined {
-    const endpoint = this.service.world.store.endpoints.byId(id);
+    const endpoint = this.service.context.store.endpoints.byId(id);
     return endpoint && this.#named(endpoint);
   }
 
   /** Whether a start of an endpoint was set off in these last milliseconds, or is yet to come. */
   startsAfresh(id: string, withinMs: number): boolean {
-    const { store, clock } = this.service.world;
+    const { store, clock } = this.service.context;
     const endpoint = store.endpoints.byId(id);
     if (endpoint === undefined) return false;
     if (endpoint.disabled || (endpoint.currentState === "idle" && endpoint.pendingState === undefined)) return true;

@@ -1,12 +1,12 @@
+import { type Clock, sleep } from "../../../src/operator/runtime/clock.ts";
 import {
-  NoAnswer,
+  NoResponseError,
   type ServiceRequest,
   type ServiceResponse,
   type ServiceTransport,
-} from "../../../src/operator/client/transport.ts";
-import { type Clock, sleep } from "../../../src/operator/runtime/clock.ts";
-import type { ServiceFate, Weather } from "./fates.ts";
-import type { Gate } from "./gate.ts";
+} from "../../../src/operator/service-client/transport.ts";
+import type { CrashPoint } from "./crash-point.ts";
+import type { ServiceFate, Weather } from "./fault-plan.ts";
 import type { SimProcess } from "./process.ts";
 import type { ServiceWrite } from "./records.ts";
 import type { Reply } from "./service-host.ts";
@@ -36,8 +36,8 @@ export interface ServicePortOptions {
   /** The world's, which goes on when the process does not. */
   clock: Clock;
   weather: Weather;
-  gate: Gate;
-  witness: ServiceWitness;
+  crashPoint: CrashPoint;
+  invariants: ServiceWitness;
   crash: () => void;
   createSettleMs: number;
 }
@@ -53,8 +53,8 @@ export class SimServiceTransport implements ServiceTransport {
   send(request: ServiceRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<ServiceResponse> {
     const { process } = this.#options;
     if (process.state === "dead") return new Promise(() => {});
-    const write = options.signal.aborted ? undefined : this.#options.witness.sent(process.name, request);
-    const { clock, witness } = this.#options;
+    const write = options.signal.aborted ? undefined : this.#options.invariants.sent(process.name, request);
+    const { clock, invariants } = this.#options;
     const sentAt = clock.monotonic();
     const ended = () => {
       if (write !== undefined) write.endedAt = clock.monotonic();
@@ -65,7 +65,7 @@ export class SimServiceTransport implements ServiceTransport {
         // What the process has really been told: it may have died, or slept, since the answer came.
         if (write !== undefined) write.heard = own;
         const { status, retryAfterMs } = response;
-        witness.heard(process.name, request, { status, retryAfterMs, sentAt, own });
+        invariants.heard(process.name, request, { status, retryAfterMs, sentAt, own });
         return response;
       },
       (error: unknown) => {
@@ -80,9 +80,9 @@ export class SimServiceTransport implements ServiceTransport {
     write: ServiceWrite | undefined,
     { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
   ): Promise<Heard> {
-    const { process, gate, weather, clock, createSettleMs } = this.#options;
-    if (signal.aborted) throw new NoAnswer("called off");
-    const verdict = gate({ process: process.name, port: "service", what: `${request.method} ${request.path}` });
+    const { process, crashPoint, weather, clock, createSettleMs } = this.#options;
+    if (signal.aborted) throw new NoResponseError("called off");
+    const verdict = crashPoint({ process: process.name, port: "service", what: `${request.method} ${request.path}` });
     const fate: ServiceFate =
       verdict === "pass"
         ? weather.service(write !== undefined, request.path, timeoutMs)
@@ -93,9 +93,9 @@ export class SimServiceTransport implements ServiceTransport {
     const pass = async (ms: number) => {
       const left = deadline - clock.monotonic();
       await sleep(clock, Math.min(ms, left), signal).catch(() => {
-        throw new NoAnswer("called off");
+        throw new NoResponseError("called off");
       });
-      if (ms >= left) throw new NoAnswer("no answer in time");
+      if (ms >= left) throw new NoResponseError("no answer in time");
     };
     const arrival = (ms: number): Promise<Reply> =>
       new Promise((resolve) => {
@@ -113,15 +113,15 @@ export class SimServiceTransport implements ServiceTransport {
       }
       case "refused":
         await pass(fate.afterMs);
-        throw new NoAnswer("ECONNREFUSED: connection refused");
+        throw new NoResponseError("ECONNREFUSED: connection refused");
       case "lost":
         void arrival(fate.arriveMs);
         await pass(fate.afterMs);
-        throw new NoAnswer("ECONNRESET: connection reset");
+        throw new NoResponseError("ECONNRESET: connection reset");
       case "late":
         void arrival(fate.arriveMs);
         await pass(fate.resetMs ?? timeoutMs);
-        throw new NoAnswer("ECONNRESET: connection reset");
+        throw new NoResponseError("ECONNRESET: connection reset");
       case "status":
         await pass(fate.afterMs);
         return ownAnswer(refusal(fate.status, fate.retryAfterMs));
@@ -139,7 +139,7 @@ export class SimServiceTransport implements ServiceTransport {
   }
 
   #carryOut(request: ServiceRequest, write: ServiceWrite | undefined, fate: ServiceFate): Reply {
-    const { services, witness, clock } = this.#options;
+    const { services, invariants, clock } = this.#options;
     const host = services.at(request.baseURL);
     const key = request.key.authorization().replace(/^Bearer /, "");
     const query = new URLSearchParams(request.query).toString();
@@ -152,7 +152,7 @@ export class SimServiceTransport implements ServiceTransport {
         write.endpointID = createdID(reply);
         host.made(write.endpointID ?? "", services.nameFor(write));
       }
-      witness.carriedOut(write);
+      invariants.carriedOut(write);
     }
     return reply;
   }

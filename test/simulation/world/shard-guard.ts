@@ -1,5 +1,5 @@
+import { labelSelector } from "../../../src/operator/resources/selector.ts";
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
-import { labelSelector } from "../../../src/operator/selector.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import type { ClusterWrite, ServiceWrite } from "./records.ts";
 import { goodFaithMs, type Register } from "./register.ts";

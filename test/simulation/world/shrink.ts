@@ -1,4 +1,4 @@
-import { noFaults, type Rates } from "./fates.ts";
+import { noFaults, type Rates } from "./fault-plan.ts";
 import { play, type RunOptions, type RunResult } from "./run.ts";
 import type { Script } from "./script.ts";
 

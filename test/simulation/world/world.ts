@@ -1,22 +1,22 @@
-import type { ServiceTransport } from "../../../src/operator/client/transport.ts";
-import type { ClusterRequest, ClusterTransport } from "../../../src/operator/cluster/transport.ts";
+import type { ClusterRequest, ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import type { ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { underShippedRights } from "../api-server/rights.ts";
 import { ApiServer } from "../api-server/server.ts";
 import { InMemoryClusterTransport } from "../api-server/transport.ts";
 import { seededRandom } from "../random.ts";
 import { SimClusterTransport } from "./cluster-port.ts";
+import { type CrashPoint, noCrash } from "./crash-point.ts";
 import { Edges } from "./edges.ts";
-import { type Rates, Weather } from "./fates.ts";
-import { type Gate, openGate } from "./gate.ts";
+import { type Rates, Weather } from "./fault-plan.ts";
+import { Invariants } from "./invariants.ts";
 import { type OperatorHandle, startOperator } from "./operator.ts";
-import { otherServiceURL, People, serviceURL } from "./people.ts";
 import { SimProcess } from "./process.ts";
 import { Promises } from "./promises.ts";
 import { ServiceHost, strangersKey } from "./service-host.ts";
 import { SimServiceTransport } from "./service-port.ts";
 import { Services } from "./services.ts";
-import { Witness } from "./witness.ts";
+import { otherServiceURL, serviceURL, Workload } from "./workload.ts";
 
 /** Changes to the ports of an operator, by which a test plants a bug in it from outside. */
 export interface Plant {
@@ -34,7 +34,7 @@ export interface WorldOptions {
   /** How often each project is listed, where it is not the default. */
   refreshMs?: number;
   rates: Rates;
-  gate?: Gate;
+  crashPoint?: CrashPoint;
   plant?: Plant;
 }
 
@@ -58,9 +58,9 @@ export class World {
   readonly host: ServiceHost;
   readonly services = new Services(this.clock);
   readonly weather: Weather;
-  readonly people: People;
+  readonly workload: Workload;
   readonly promises: Promises;
-  readonly witness: Witness;
+  readonly invariants: Invariants;
   readonly #options: WorldOptions;
   readonly #running = new Map<
     string,
@@ -85,19 +85,19 @@ export class World {
     // A shard may yet send what the other has taken for sent: that much less is left for a create to arrive.
     const latestShare = options.shards === true ? 0.9 : 1;
     this.weather = new Weather({ random: seededRandom(seed ^ 0x7a3d), rates, createSettleMs, edges, latestShare });
-    this.people = new People(this.server, options.refreshMs);
+    this.workload = new Workload(this.server, options.refreshMs);
     this.services.add(serviceURL, this.host);
-    const { server, services, people } = this;
-    const poolStands = (uid: string) => this.people.poolStands(uid);
+    const { server, services, workload } = this;
+    const poolStands = (uid: string) => this.workload.poolStands(uid);
     this.promises = new Promises({ clock, services, namesShown: !this.strictSpec, refreshMs, poolStands });
     const { promises } = this;
-    const computes = () => people.computes();
+    const computes = () => workload.computes();
     const maxDeletesPerMinute = this.#maxDeletesPerMinute;
-    this.witness = new Witness({ clock, server, services, promises, computes, maxDeletesPerMinute });
-    this.witness.keys.add(firstKey);
-    this.witness.keys.add(strangersKey);
-    this.server.store.subscribe((change) => this.witness.clusterChanged(change, this.#actor));
-    this.people.settle(firstKey);
+    this.invariants = new Invariants({ clock, server, services, promises, computes, maxDeletesPerMinute });
+    this.invariants.keys.add(firstKey);
+    this.invariants.keys.add(strangersKey);
+    this.server.store.subscribe((change) => this.invariants.clusterChanged(change, this.#actor));
+    this.workload.settle(firstKey);
   }
 
   get strictSpec(): boolean {
@@ -131,7 +131,7 @@ export class World {
   kill(downMs: number, name = this.leader()): void {
     const running = name === undefined ? undefined : this.#running.get(name);
     if (name === undefined || running === undefined) return;
-    this.witness.note(() => `${name} dies`);
+    this.invariants.note(() => `${name} dies`);
     running.process.kill();
     running.cut();
     this.#running.delete(name);
@@ -154,7 +154,7 @@ export class World {
   }
 
   leader(): string | undefined {
-    const holder = this.witness.leaders.holder();
+    const holder = this.invariants.leaders.holder();
     if (holder !== undefined && this.#running.has(holder)) return holder;
     return [...this.#running.keys()][0];
   }
@@ -163,7 +163,7 @@ export class World {
   giveNewKey(): string {
     const name = `key-${++this.#keysMade}`;
     const key = this.host.newKey(name);
-    this.witness.keys.add(key);
+    this.invariants.keys.add(key);
     this.#setKey(key);
     return name;
   }
@@ -174,7 +174,7 @@ export class World {
 
   #setKey(key: string): void {
     this.#key = key;
-    this.people.setKey(key);
+    this.workload.setKey(key);
     this.keyChangedAt = this.clock.monotonic();
   }
 
@@ -192,24 +192,24 @@ export class World {
 
   #point(baseURL: string): void {
     this.services.lead(baseURL);
-    this.people.setBaseURL(baseURL);
+    this.workload.setBaseURL(baseURL);
   }
 
   uninstall(all: boolean): void {
     this.promises.register.uninstallingSince ??= this.clock.monotonic();
-    this.people.deleteCRDs(all);
+    this.workload.deleteCRDs(all);
   }
 
   /** As soon as what is being deleted is gone, people make everything anew. */
   comeBack(): void {
-    if (this.people.awaited !== undefined) {
+    if (this.workload.awaited !== undefined) {
       this.clock.after(lookForEndMs, () => this.comeBack());
       return;
     }
     this.promises.register.uninstallingSince = undefined;
     this.cutWatches();
-    this.people.settle(this.#key);
-    this.people.setBaseURL(this.services.baseURL);
+    this.workload.settle(this.#key);
+    this.workload.setBaseURL(this.services.baseURL);
   }
 
   close(): void {
@@ -240,7 +240,7 @@ export class World {
       selector: shard === undefined ? undefined : shards[shard],
       createSettleMs,
       maxDeletesPerMinute: this.#maxDeletesPerMinute,
-      line: (line) => this.witness.logged(process.name, line),
+      line: (line) => this.invariants.logged(process.name, line),
       onEnd: (error) => {
         if (error === undefined) return;
         this.promises.report("the operator keeps running", `${process.name} ended: ${inWords(error)}`);
@@ -251,8 +251,8 @@ export class World {
   }
 
   #portsOf(process: SimProcess): { cluster: ClusterTransport; service: ServiceTransport; cut: () => void } {
-    const { clock, weather, witness, server, services } = this;
-    const { gate = openGate } = this.#options;
+    const { clock, weather, invariants, server, services } = this;
+    const { crashPoint = noCrash } = this.#options;
     const front = underShippedRights({
       store: server.store,
       handle: (request: ClusterRequest, asOf?: number) => this.#as(process.name, () => server.handle(request, asOf)),
@@ -261,9 +261,10 @@ export class World {
     const crash = () => this.kill(500, process.name);
     const inner = new InMemoryClusterTransport(front, clock, weather);
     const calm = new InMemoryClusterTransport(front, clock);
+    const shared = { process, clock, crashPoint, crash, invariants };
     return {
-      cluster: new SimClusterTransport({ process, inner, calm, gate, clock, crash, witness }),
-      service: new SimServiceTransport({ process, services, clock, weather, gate, crash, createSettleMs, witness }),
+      cluster: new SimClusterTransport({ ...shared, inner, calm }),
+      service: new SimServiceTransport({ ...shared, services, weather, createSettleMs }),
       cut: () => inner.cutWatches(),
     };
   }
@@ -276,7 +277,7 @@ export class World {
       [false, 400, 20],
     ] as const) {
       this.clock.after(inMs - edges.between(latest, earliest), () => {
-        if (edges.share > 0) this.people.askForAll({ pending }, `before-${this.clock.monotonic()}`);
+        if (edges.share > 0) this.workload.askForAll({ pending }, `before-${this.clock.monotonic()}`);
       });
     }
   }

@@ -1,8 +1,8 @@
-import type { Change } from "../../cluster/store.ts";
+import type { Change } from "../../kube/store.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { claimsByMark, hadNothing, isOutsider, type ReachedThrough, type Rivals } from "./claims.ts";
-import { endpointNamedBy, recordedID } from "./link.ts";
-import { branchOfCreate } from "./marks.ts";
+import { type Claimants, claimsByMark, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
+import { endpointNamedBy, recordedID } from "./ownership.ts";
+import { branchOfCreate } from "./pending-operations.ts";
 
 /** Which service a Compute's connection leads to; undefined: none. */
 export type ServiceOf = (compute: Compute) => string | undefined;
@@ -38,7 +38,7 @@ export class ClaimIndex {
   }
 
   /** The Computes that could lay claim to endpoints of the same project of the same service. */
-  rivalsOf(compute: Compute): Rivals {
+  claimantsOf(compute: Compute): Claimants {
     const { metadata, spec } = compute;
     // Who goes through the same connection reaches what we reach, whatever its status still says.
     const sameConnection = (other: Compute) =>
@@ -94,11 +94,11 @@ export class ClaimIndex {
     const woken = new Set([object.metadata.uid]);
     const claimOf = (version: Compute) => claimIn(version, this.#isOutsider(version));
     const touched = type === "deleted" || previous === undefined || claimOf(object) !== claimOf(previous);
-    const wake = (version: Compute | undefined) => {
+    const enqueue = (version: Compute | undefined) => {
       if (version !== undefined && touched) for (const other of this.neighboursOf(version)) woken.add(other);
     };
-    wake(previous);
-    wake(object);
+    enqueue(previous);
+    enqueue(object);
     if (type === "deleted") this.delete(object.metadata.uid);
     else this.set(object);
     return woken;

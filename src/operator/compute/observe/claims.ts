@@ -2,11 +2,11 @@ import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { uidOfMarker } from "../../resources/names.ts";
-import { type EndpointIndex, linksOf, proofOf } from "./link.ts";
-import { createMarkOf } from "./marks.ts";
+import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
+import { pendingCreateOf } from "./pending-operations.ts";
 
 /** The Computes that could lay claim to the same things: those of one project of one service, in the whole cluster. */
-export interface Rivals {
+export interface Claimants {
   byUID(uid: string): Compute | undefined;
   onBranch(branchID: string): readonly Compute[];
   onEndpoint(endpointID: string): readonly Compute[];
@@ -49,7 +49,7 @@ export function hadNothing(compute: Compute, reached: string | undefined): boole
  * status shows: it counts only with that of the Compute's own session, and where that session has shown the project.
  */
 export function claimsByMark(compute: Compute, reached: string | undefined): boolean {
-  const mark = createMarkOf(compute);
+  const mark = pendingCreateOf(compute);
   return mark !== undefined && mark.through === reached;
 }
 
@@ -69,25 +69,30 @@ export type Claim =
  * Whether `self` may have this endpoint. First comes who made it, then who adopted it, who is linked, who wants it;
  * among these the older, then the lesser uid.
  */
-export function claimOnEndpoint(self: Compute, endpoint: Endpoint, rivals: Rivals, endpoints: EndpointIndex): Claim {
-  const owner = ownerOf(endpoint, rivals, endpoints, self);
+export function claimOnEndpoint(
+  self: Compute,
+  endpoint: Endpoint,
+  claimants: Claimants,
+  endpoints: EndpointIndex,
+): Claim {
+  const owner = ownerOf(endpoint, claimants, endpoints, self);
   if (owner === undefined || owner.metadata.uid === self.metadata.uid) return { kind: "free" };
   return { kind: "taken", by: owner, marked: isMarkedBy(owner, endpoint) };
 }
 
 /** Whether `self`, of type read_write, may be the primary of the branch that its spec names. */
-export function claimOnBranch(self: Compute, rivals: Rivals, endpoints: EndpointIndex): Claim {
+export function claimOnBranch(self: Compute, claimants: Claimants, endpoints: EndpointIndex): Claim {
   const { branchID } = self.spec;
-  const mine = linksOf(self, endpoints).link?.endpoint;
+  const mine = ownershipOf(self, endpoints).link?.endpoint;
   if (mine?.branch_id === branchID && mine.type === "read_write") return { kind: "free" };
   for (const endpoint of endpoints.primariesOf(branchID)) {
-    const owner = ownerOf(endpoint, rivals, endpoints);
+    const owner = ownerOf(endpoint, claimants, endpoints);
     if (owner?.metadata.uid === self.metadata.uid) continue;
     if (owner === undefined) return { kind: "unowned", endpoint };
     if (!isLeaving(owner, branchID)) return { kind: "taken", by: owner, marked: isMarkedBy(owner, endpoint) };
-    return endsAt(self, owner, rivals, endpoints) ? { kind: "swap", by: owner } : { kind: "leaving", by: owner };
+    return endsAt(self, owner, claimants, endpoints) ? { kind: "swap", by: owner } : { kind: "leaving", by: owner };
   }
-  const best = rivals
+  const best = claimants
     .onBranch(branchID)
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined || metadata.uid === self.metadata.uid)
     .reduce<Compute | undefined>(
@@ -101,28 +106,28 @@ export function claimOnBranch(self: Compute, rivals: Rivals, endpoints: Endpoint
 /** The Compute that an endpoint belongs to; `candidate` counts as one that wants it. */
 export function ownerOf(
   endpoint: Endpoint,
-  rivals: Rivals,
+  claimants: Claimants,
   endpoints: EndpointIndex,
   candidate?: Compute,
 ): Compute | undefined {
-  const marked = rivals.byUID(uidOfMarker(endpoint.name ?? "") ?? "");
+  const marked = claimants.byUID(uidOfMarker(endpoint.name ?? "") ?? "");
   if (marked !== undefined) return marked;
-  const adopters = rivals.onBranch(endpoint.branch_id).filter((other) => adoptsPrimary(other, endpoint));
-  const claimants = [...new Set([...rivals.onEndpoint(endpoint.id), ...adopters])].filter((other) => {
-    const { link, missing } = linksOf(other, endpoints);
+  const adopters = claimants.onBranch(endpoint.branch_id).filter((other) => adoptsPrimary(other, endpoint));
+  const contenders = [...new Set([...claimants.onEndpoint(endpoint.id), ...adopters])].filter((other) => {
+    const { link, missing } = ownershipOf(other, endpoints);
     if (link !== undefined) return link.endpoint.id === endpoint.id && other.spec.type === endpoint.type;
     return missing === undefined && mayAdopt(other, endpoint);
   });
-  if (candidate !== undefined && !claimants.some(({ metadata }) => metadata.uid === candidate.metadata.uid)) {
-    claimants.push(candidate);
+  if (candidate !== undefined && !contenders.some(({ metadata }) => metadata.uid === candidate.metadata.uid)) {
+    contenders.push(candidate);
   }
   const strength = (compute: Compute) => (isLinkedTo(compute, endpoint, endpoints) ? proofRank(compute, endpoint) : 3);
-  return claimants.toSorted((a, b) => strength(a) - strength(b) || olderFirst(a, b))[0];
+  return contenders.toSorted((a, b) => strength(a) - strength(b) || olderFirst(a, b))[0];
 }
 
 /** The Compute that has an endpoint, by its name or a link: who only wants it does not. */
-export function holderOf(endpoint: Endpoint, rivals: Rivals, endpoints: EndpointIndex): Compute | undefined {
-  const owner = ownerOf(endpoint, rivals, endpoints);
+export function holderOf(endpoint: Endpoint, claimants: Claimants, endpoints: EndpointIndex): Compute | undefined {
+  const owner = ownerOf(endpoint, claimants, endpoints);
   if (owner === undefined) return undefined;
   return isMarkedBy(owner, endpoint) || isLinkedTo(owner, endpoint, endpoints) ? owner : undefined;
 }
@@ -138,7 +143,7 @@ function mayAdopt({ spec }: Compute, { branch_id, type }: Endpoint): boolean {
 }
 
 function isLinkedTo(compute: Compute, endpoint: Endpoint, endpoints: EndpointIndex): boolean {
-  return linksOf(compute, endpoints).link?.endpoint.id === endpoint.id;
+  return ownershipOf(compute, endpoints).link?.endpoint.id === endpoint.id;
 }
 
 /** Who made it comes first, also where only a note tells; then who was told to take it over. */
@@ -162,14 +167,14 @@ function isLeaving({ metadata, spec, status }: Compute, branchID: string): boole
 }
 
 /** Whether the chain of "waits for the branch of" that begins at `holder` leads back to `self`. */
-function endsAt(self: Compute, holder: Compute, rivals: Rivals, endpoints: EndpointIndex): boolean {
+function endsAt(self: Compute, holder: Compute, claimants: Claimants, endpoints: EndpointIndex): boolean {
   const seen = new Set<string>();
   let next: Compute | undefined = holder;
   while (next !== undefined && next.metadata.deletionTimestamp === undefined && !seen.has(next.metadata.uid)) {
     if (next.metadata.uid === self.metadata.uid) return true;
     seen.add(next.metadata.uid);
     const [occupant] = endpoints.primariesOf(next.spec.branchID);
-    next = occupant === undefined ? undefined : ownerOf(occupant, rivals, endpoints);
+    next = occupant === undefined ? undefined : ownerOf(occupant, claimants, endpoints);
   }
   return false;
 }

@@ -18,7 +18,7 @@ export interface Difference {
 export interface Comparison {
   differences: readonly (Difference & { send: Attributes })[];
   /** Fields that the user set and the service does not show: nothing can be told of them. */
-  unechoed: readonly { field: string; ours: string; send: Attributes }[];
+  notReturned: readonly { field: string; ours: string; send: Attributes }[];
   /** Fields that the user set and the service shows in a form that cannot be read: whether they differ is not known. */
   unreadable: readonly { field: string; ours: string; send: Attributes | undefined }[];
 }
@@ -41,7 +41,7 @@ export function compare(spec: ComputeSpec, endpoint: Endpoint): Comparison {
     differences: fields.flatMap(({ field, ours, theirs, equal, send, unreadable }) =>
       theirs === undefined || equal || unreadable === "unsendable" ? [] : [{ field, ours, theirs, send }],
     ),
-    unechoed: fields.flatMap(({ field, ours, theirs, send, unreadable }) =>
+    notReturned: fields.flatMap(({ field, ours, theirs, send, unreadable }) =>
       theirs === undefined && unreadable === undefined ? [{ field, ours, send }] : [],
     ),
     unreadable: fields.flatMap(({ field, ours, send, unreadable }) =>

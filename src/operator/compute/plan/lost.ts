@@ -1,8 +1,8 @@
-import { endpointNamedBy, proofOf } from "../observe/link.ts";
-import { createMarkOf } from "../observe/marks.ts";
-import { type List, lossConfirmed, shownReason, type View } from "../observe/view.ts";
-import { nextLook } from "../reasons.ts";
-import type { Step } from "../step.ts";
+import { endpointNamedBy, proofOf } from "../observe/ownership.ts";
+import { pendingCreateOf } from "../observe/pending-operations.ts";
+import { type EndpointSnapshot, lossConfirmed, type PlanInput, shownReason } from "../observe/plan-input.ts";
+import { requeueDelay } from "../status/reasons.ts";
+import type { Action } from "./action.ts";
 import { markToKeep } from "./pending.ts";
 import type { Rule } from "./rule.ts";
 
@@ -13,12 +13,12 @@ export const goneAfterMs = 10_000;
 const mostLost = 3;
 
 /** The linked endpoint is not listed and another with our marker is: it takes its place once the loss is proved. */
-export const heir: Rule = (view, list) => {
-  const { heirs, missing } = list.links;
-  const [next] = heirs;
+export const adoptReplacement: Rule = (view, list) => {
+  const { replacements, missing } = list.links;
+  const [next] = replacements;
   if (next === undefined || missing === undefined) return undefined;
   const proof = proofOf(view.compute, next);
-  const link = { step: "link", endpointID: next.id, proof, news: "created" } as const;
+  const link = { kind: "link", endpointID: next.id, proof, news: "created" } as const;
   return stepOfProof(view, list, missing) ?? { ...link, ...markToKeep(view, proof) };
 };
 
@@ -32,17 +32,17 @@ export const lostEndpoint: Rule = (view, list) => {
   if (links.link !== undefined || endpointID === undefined) return undefined;
   const { compute } = view;
   // A create is pending in its place: the loss was proved before that was sent.
-  if (createMarkOf(compute) !== undefined) return undefined;
+  if (pendingCreateOf(compute) !== undefined) return undefined;
   const mass = massLoss(view, list, endpointID);
   if (mass !== undefined && !lossConfirmed(compute)) {
-    return tooNew(view, list, endpointID) ?? { step: "refuse", reason: "MassLoss", message: mass };
+    return tooNew(view, list, endpointID) ?? { kind: "blocked", reason: "MassLoss", message: mass };
   }
   const unproved = stepOfProof(view, list, endpointID);
   if (unproved !== undefined) return unproved;
   const named = endpointNamedBy(compute);
   if (named === endpointID) {
     return {
-      step: "refuse",
+      kind: "blocked",
       reason: "AdoptionRefused",
       message: `Endpoint ${endpointID}, which spec.adopt names, was deleted at the service. None is made in its place: name another, or remove spec.adopt and the annotation compute-operator.dev/endpoint-id.`,
     };
@@ -50,41 +50,45 @@ export const lostEndpoint: Rule = (view, list) => {
   // Another one that a person names is taken over in its place, and not made.
   if (compute.spec.driftPolicy === "Report" && named === undefined) {
     return {
-      step: "wait",
+      kind: "wait",
       reason: "EndpointLost",
       message: `Endpoint ${endpointID} was deleted behind our back. driftPolicy is Report, so none is made in its place: set it to Correct to have one made, or delete this Compute.`,
-      lookInMs: nextLook("slow", 0) ?? 0,
+      requeueAfterMs: requeueDelay("slow", 0) ?? 0,
     };
   }
   // Told once: whatever became of the create since, it is gone on with.
   if (compute.status.state === "Lost" && shownReason(compute) !== "MassLoss") return undefined;
   return {
-    step: "wait",
+    kind: "wait",
     reason: "EndpointLost",
     message: `Endpoint ${endpointID} was deleted behind our back. Another is being created, with new connection details.`,
-    lookInMs: 1,
+    requeueAfterMs: 1,
   };
 };
 
 /** What is still to be done to prove that an endpoint is gone. */
-export function stepOfProof({ memory, now }: View, { startedAt }: List, endpointID: string): Step | undefined {
+export function stepOfProof(
+  { memory, now }: PlanInput,
+  { startedAt }: EndpointSnapshot,
+  endpointID: string,
+): Action | undefined {
   if (memory.missing?.proved === true) return undefined;
   const since = memory.missing?.firstListWithout ?? startedAt;
-  if (startedAt - since >= goneAfterMs) return { step: "confirmGone", endpointID, after: "lost" };
-  return { step: "hold", lookInMs: since + goneAfterMs - now };
+  if (startedAt - since >= goneAfterMs) return { kind: "confirmDeletion", endpointID, after: "lost" };
+  return { kind: "noop", requeueAfterMs: since + goneAfterMs - now };
 }
 
 /**
  * What a POST made that no status tells of yet may be newer than lists show: it is looked for before it is called lost.
  */
-export function tooNew(view: View, list: List, endpointID: string): Step | undefined {
+export function tooNew(view: PlanInput, list: EndpointSnapshot, endpointID: string): Action | undefined {
   const { compute, memory } = view;
   const isMade = compute.status.observedThrough === undefined && memory.proved?.endpointID === endpointID;
   return isMade ? stepOfProof(view, list, endpointID) : undefined;
 }
 
-export function massLoss({ compute }: View, list: List, endpointID: string): string | undefined {
-  const { missing, known } = list.vanished;
+export function massLoss({ compute }: PlanInput, list: EndpointSnapshot, endpointID: string): string | undefined {
+  const { missing, known } = list.notListed;
   const cure = "Nothing is created again until you set the annotation compute-operator.dev/confirmLoss to a new value";
   // Once too much was gone it stays so until a person acts, though others were made anew or deleted meanwhile, and
   // whatever else was to be told since.

@@ -1,10 +1,10 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { holderOf, olderFirst } from "../observe/claims.ts";
-import { endpointNamedBy, hasArrived, linksOf, type Proof, recordedID } from "../observe/link.ts";
-import { type CreateMark, createMarkOf } from "../observe/marks.ts";
-import { isGuarded, isPaused, type List, type View, who } from "../observe/view.ts";
-import type { Step } from "../step.ts";
+import { endpointNamedBy, hasArrived, ownershipOf, type Proof, recordedID } from "../observe/ownership.ts";
+import { type PendingCreate, pendingCreateOf } from "../observe/pending-operations.ts";
+import { type EndpointSnapshot, hasFinalizer, isPaused, type PlanInput, who } from "../observe/plan-input.ts";
+import type { Action } from "./action.ts";
 import type { Rule } from "./rule.ts";
 
 /**
@@ -17,29 +17,29 @@ export const pendingCreate: Rule = (view, list) => {
   if (list.links.link !== undefined) return undefined;
   const mark = pendingMark(view);
   if (mark === undefined) return undefined;
-  if (!isGuarded(view.compute)) return { step: "remark", mark };
+  if (!hasFinalizer(view.compute)) return { kind: "restorePending", mark };
   const outcome = outcomeOfCreate(view, list);
   return outcome === "absent" ? undefined : outcome;
 };
 
 /** The mark of a create that is not settled, also where kubectl replace dropped it together with our finalizer. */
-export function pendingMark({ compute, memory }: View): CreateMark | undefined {
-  return createMarkOf(compute) ?? (isGuarded(compute) ? undefined : memory.pendingCreate?.mark);
+export function pendingMark({ compute, memory }: PlanInput): PendingCreate | undefined {
+  return pendingCreateOf(compute) ?? (hasFinalizer(compute) ? undefined : memory.pendingCreate?.mark);
 }
 
 /** The mark that stays although the Compute has its endpoint. */
-export function markToKeep(view: View, proof: Proof): { keepsMark?: CreateMark } {
+export function markToKeep(view: PlanInput, proof: Proof): { keepsMark?: PendingCreate } {
   const mark = anotherMayArrive(view, proof) ? pendingMark(view) : undefined;
   return mark === undefined ? {} : { keepsMark: mark };
 }
 
 /** Whether the Compute has its endpoint, and another may yet arrive from a POST that was given up. */
-export function anotherMayArrive(view: View, proof: Proof): boolean {
+export function anotherMayArrive(view: PlanInput, proof: Proof): boolean {
   return mayArriveForMs(view, proof) > 0;
 }
 
 /** For how many milliseconds another may yet arrive; 0 where none can. */
-export function mayArriveForMs(view: View, proof: Proof): number {
+export function mayArriveForMs(view: PlanInput, proof: Proof): number {
   const { memory, now, createSettleMs } = view;
   const mark = pendingMark(view);
   if (mark === undefined || hasArrived(mark, proof)) return 0;
@@ -47,7 +47,7 @@ export function mayArriveForMs(view: View, proof: Proof): number {
 }
 
 /** Finds out what became of a POST: a step that says so, or `absent` where it is proved to have made nothing. */
-export function outcomeOfCreate(view: View, list: List): Step | "absent" {
+export function outcomeOfCreate(view: PlanInput, list: EndpointSnapshot): Action | "absent" {
   const mark = pendingMark(view);
   if (mark === undefined) return "absent";
   const candidates = candidatesFor(view, list, mark);
@@ -55,7 +55,7 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
   const unnamed = list.markers === "shown" ? unreadable : candidates;
   const named = unnamed.find(({ id }) => id === endpointNamedBy(view.compute));
   // A person who names one knows what the lists do not tell.
-  if (named !== undefined) return { step: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
+  if (named !== undefined) return { kind: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
   if (!showsPlaceOf(mark, view.compute, list)) return unknown(sentElsewhere(view.compute));
   if (unreadable.length > 0) return unknown(unreadableName(unreadable, view.compute));
   if (list.markers === "shown") return outcomeByLists(view, list, mark);
@@ -69,13 +69,13 @@ export function outcomeOfCreate(view: View, list: List): Step | "absent" {
  * Whether the lists show the place where the create was sent: they come through the same base URL and key, or through
  * those that have shown what the Compute was linked to since.
  */
-function showsPlaceOf(mark: CreateMark, compute: Compute, { through }: List): boolean {
+function showsPlaceOf(mark: PendingCreate, compute: Compute, { through }: EndpointSnapshot): boolean {
   if (mark.through === through) return true;
   return isRecordedSince(mark, compute) && compute.status.observedThrough === through;
 }
 
 /** Whether an endpoint is recorded in the Compute that is not the one which the create replaces. */
-function isRecordedSince(mark: CreateMark, compute: Compute): boolean {
+function isRecordedSince(mark: PendingCreate, compute: Compute): boolean {
   const recorded = recordedID(compute);
   return recorded !== undefined && recorded !== mark.replaces;
 }
@@ -84,7 +84,12 @@ function isRecordedSince(mark: CreateMark, compute: Compute): boolean {
  * Where names do not tell, the one primary that has appeared on the branch is taken, without proof: it is let go when
  * the Compute is deleted. While it stands, the service refuses whatever may yet arrive.
  */
-function outcomeOfPrimary(view: View, list: List, mark: CreateMark, candidates: readonly Endpoint[]): Step | "absent" {
+function outcomeOfPrimary(
+  view: PlanInput,
+  list: EndpointSnapshot,
+  mark: PendingCreate,
+  candidates: readonly Endpoint[],
+): Action | "absent" {
   // An endpoint that is recorded settled the create. A primary that appears after the loss of that one is another's.
   if (isRecordedSince(mark, view.compute)) return outcomeByLists(view, list, mark);
   const appeared = candidates.filter(({ branch_id }) => branch_id === branchOf(mark, view.compute));
@@ -93,8 +98,8 @@ function outcomeOfPrimary(view: View, list: List, mark: CreateMark, candidates: 
   if (appeared.length > 1) return unknown(undecidable(appeared, view.compute));
   if (list.links.link?.endpoint.id === only.id) return "absent";
   const first = firstToTake(only, view, list);
-  if (first !== undefined) return { ...unknown(anothersToTake(only, first)), lookInMs: anothersLinkMs };
-  return { step: "link", endpointID: only.id, proof: "none", news: "created", ...markToKeep(view, "none") };
+  if (first !== undefined) return { ...unknown(anothersToTake(only, first)), requeueAfterMs: anothersLinkMs };
+  return { kind: "link", endpointID: only.id, proof: "none", news: "created", ...markToKeep(view, "none") };
 }
 
 /** How soon it is checked again whether another Compute took the primary, in milliseconds. */
@@ -104,21 +109,25 @@ const anothersLinkMs = 5_000;
  * The other Compute that is to take a primary which its own pending create may have made as well. Both see the same
  * order, so only one of them takes it: one that stays before one that is being deleted, then the older.
  */
-function firstToTake({ branch_id, type }: Endpoint, { compute, rivals }: View, list: List): Compute | undefined {
+function firstToTake(
+  { branch_id, type }: Endpoint,
+  { compute, claimants }: PlanInput,
+  list: EndpointSnapshot,
+): Compute | undefined {
   const mayTake = (other: Compute) => {
-    const mark = createMarkOf(other);
+    const mark = pendingCreateOf(other);
     if (mark === undefined || isPaused(other) || isRecordedSince(mark, other)) return false;
-    return linksOf(other, list.endpoints).link === undefined;
+    return ownershipOf(other, list.endpoints).link === undefined;
   };
   const isDeleted = ({ metadata }: Compute) => (metadata.deletionTimestamp === undefined ? 0 : 1);
-  const [first] = [compute, ...rivals.creatingOn(branch_id, type).filter(mayTake)].toSorted(
+  const [first] = [compute, ...claimants.creatingOn(branch_id, type).filter(mayTake)].toSorted(
     (a, b) => isDeleted(a) - isDeleted(b) || olderFirst(a, b),
   );
   return first?.metadata.uid === compute.metadata.uid ? undefined : first;
 }
 
 /** No list shows the endpoint: after a while, by two of them, the POST is proved to have made nothing. */
-function outcomeByLists(view: View, list: List, mark: CreateMark): Step | "absent" {
+function outcomeByLists(view: PlanInput, list: EndpointSnapshot, mark: PendingCreate): Action | "absent" {
   const { compute, memory, createSettleMs, now } = view;
   const deleting = compute.metadata.deletionTimestamp !== undefined;
   // Only on the branch of that POST a second primary is refused.
@@ -129,10 +138,10 @@ function outcomeByLists(view: View, list: List, mark: CreateMark): Step | "absen
   const before = pending?.firstListWithout;
   if (before !== undefined && before < list.startedAt && list.startedAt >= settlesAt) return "absent";
   return {
-    step: "wait",
+    kind: "wait",
     reason: "CreateUnknown",
     message: `A create was sent and its outcome is not known. Lists are looked through for the endpoint named k8s-${compute.metadata.uid} for ${createSettleMs / 1000} s (--create-settle); only then ${deleting ? "is the Compute let go" : "another create is sent"}.`,
-    lookInMs: Math.max(1000, settlesAt - now),
+    requeueAfterMs: Math.max(1000, settlesAt - now),
   };
 }
 
@@ -140,22 +149,26 @@ function outcomeByLists(view: View, list: List, mark: CreateMark): Step | "absen
  * Endpoints that the POST may have made, by all but their names: no other Compute's, of this type, on the branch of the
  * create or of the spec, and without a name that could be read.
  */
-function candidatesFor({ compute, rivals }: View, { endpoints }: List, mark: CreateMark): Endpoint[] {
+function candidatesFor(
+  { compute, claimants }: PlanInput,
+  { endpoints }: EndpointSnapshot,
+  mark: PendingCreate,
+): Endpoint[] {
   const branches = [branchOf(mark, compute), compute.spec.branchID];
   return endpoints.all.filter((endpoint) => {
     const placed = branches.includes(endpoint.branch_id) && endpoint.type === compute.spec.type;
     if (!placed || endpoint.name !== undefined) return false;
-    const holder = holderOf(endpoint, rivals, endpoints);
+    const holder = holderOf(endpoint, claimants, endpoints);
     return holder === undefined || holder.metadata.uid === compute.metadata.uid;
   });
 }
 
-function branchOf({ branchID }: CreateMark, { spec }: Compute): string {
+function branchOf({ branchID }: PendingCreate, { spec }: Compute): string {
   return branchID === "" ? spec.branchID : branchID;
 }
 
-function unknown(message: string): Extract<Step, { step: "wait" }> {
-  return { step: "wait", reason: "CreateUnknown", message };
+function unknown(message: string): Extract<Action, { kind: "wait" }> {
+  return { kind: "wait", reason: "CreateUnknown", message };
 }
 
 function anothersToTake({ id }: Endpoint, other: Compute): string {

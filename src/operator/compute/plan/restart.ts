@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Operation } from "../../../api/operation.ts";
-import { type RestartMark, restartMarkOf } from "../observe/marks.ts";
-import { annotation } from "../observe/view.ts";
+import { type PendingRestart, pendingRestartOf } from "../observe/pending-operations.ts";
+import { annotation } from "../observe/plan-input.ts";
 import type { Rule } from "./rule.ts";
 
 /** Any new value of the annotation `restartedAt` asks for one restart; a mark stands while its outcome is not known. */
@@ -9,20 +9,20 @@ export const restart: Rule = ({ compute, memory }, list) => {
   if (list.links.link === undefined) return undefined;
   const { endpoint } = list.links.link;
   const asked = annotation(compute, "restartedAt");
-  const mark = restartMarkOf(compute);
+  const mark = pendingRestartOf(compute);
   const known = (compute.status.observedGeneration ?? -1) >= 0;
   if (asked === undefined || asked === compute.status.restartedAt || !known) {
-    return mark === undefined ? undefined : { step: "unmark", mark: "pendingRestart" };
+    return mark === undefined ? undefined : { kind: "clearPending", mark: "pendingRestart" };
   }
   if (memory.restarted === asked || (mark?.value === asked && wasRestarted(mark, endpoint, list.lookedUp ?? []))) {
-    return { step: "restarted", endpointID: endpoint.id, value: asked };
+    return { kind: "restarted", endpointID: endpoint.id, value: asked };
   }
-  return { step: "restart", endpointID: endpoint.id, value: asked };
+  return { kind: "restart", endpointID: endpoint.id, value: asked };
 };
 
 /** Whether a marked restart shows: a suspend and a start created since, or the compute started anew since. */
 export function wasRestarted(
-  mark: RestartMark,
+  mark: PendingRestart,
   endpoint: Pick<Endpoint, "started_at">,
   operations: readonly Operation[],
 ): boolean {
@@ -39,7 +39,7 @@ export function wasRestarted(
  * Another start may have been under way at the mark, or over and not yet listed: only what came after all that counts.
  */
 function hasStartedSince(
-  { startedAt, restedSince }: RestartMark,
+  { startedAt, restedSince }: PendingRestart,
   { started_at }: Pick<Endpoint, "started_at">,
 ): boolean {
   if (started_at === undefined || started_at === startedAt || restedSince === undefined) return false;

@@ -1,5 +1,5 @@
-import type { List, View } from "../observe/view.ts";
-import type { Step } from "../step.ts";
+import type { EndpointSnapshot, PlanInput } from "../observe/plan-input.ts";
+import type { Action } from "./action.ts";
 
 /** One rule of the plan: a step where it has something to say, else the next rule is asked. */
-export type Rule = (view: View, list: List) => Step | undefined;
+export type Rule = (view: PlanInput, list: EndpointSnapshot) => Action | undefined;

@@ -1,54 +1,57 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../../api/operation.ts";
-import type { List, View } from "../observe/view.ts";
-import type { Step } from "../step.ts";
-import { deleteDueInMs } from "./deletes.ts";
+import type { EndpointSnapshot, PlanInput } from "../observe/plan-input.ts";
+import type { Action } from "./action.ts";
+import { deleteDueInMs } from "./delete-backoff.ts";
+import { desiredSpec } from "./desired-spec.ts";
 import { compare } from "./fields.ts";
 import { mayArriveForMs } from "./pending.ts";
-import { wantedSpec } from "./wanted.ts";
 
 /** Nothing is left to do: what the service shows is what was asked for, or all that may be done about it. */
-export function settle(view: View, list: List): Step {
+export function settle(view: PlanInput, list: EndpointSnapshot): Action {
   const { compute } = view;
-  if (list.links.link === undefined) return { step: "hold" };
+  if (list.links.link === undefined) return { kind: "noop" };
   const { endpoint, proof } = list.links.link;
   const failed = currentFailure(endpoint, list.operations, list.lookedUp ?? []);
   if (failed !== undefined) {
     const failures = failed.failures_count ?? 0;
     return {
-      step: "wait",
+      kind: "wait",
       reason: "OperationFailed",
       message: `Operation ${failed.action} (${failed.id}) of endpoint ${endpoint.id} ended as ${failed.status} after ${failures} failed attempts${failed.error === undefined ? "" : `: ${failed.error}`}. Restart the compute or change its spec to try again, or ask the service's support.`,
     };
   }
   // Nothing but the time tells that a mark has done its work, or that a surplus endpoint is to be deleted once more, or
   // that no write that disables can take effect any more.
-  const surplus = list.links.surplus.map(({ id }) => deleteDueInMs(view, id));
+  const duplicates = list.links.duplicates.map(({ id }) => deleteDueInMs(view, id));
   const disableInMs = disableMayArriveForMs(view, list);
-  const times = [mayArriveForMs(view, proof), ...surplus, disableInMs].filter((ms) => ms > 0);
-  const look = times.length > 0 ? { lookInMs: Math.min(...times) } : {};
+  const times = [mayArriveForMs(view, proof), ...duplicates, disableInMs].filter((ms) => ms > 0);
+  const look = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
   const over = disableInMs === 0 && compute.status.unansweredDisables !== undefined;
   const disables = over ? { disablesOver: true as const } : {};
-  const { differences, unreadable } = compare(wantedSpec(compute), endpoint);
+  const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
   const drift = differences.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
   if (drift.length > 0) {
     const what = drift.map(({ field, ours, theirs }) => `${field}: theirs ${theirs}, ours ${ours}`).join("; ");
     const message = `The service differs from the spec (${what}). driftPolicy is Report, so it is left: change the spec, or set driftPolicy to Correct.`;
-    return { step: "settled", reason: "Drifted", message, drift, ...look, ...disables };
+    return { kind: "settled", reason: "Drifted", message, drift, ...look, ...disables };
   }
   if (unreadable.length > 0) {
     const which = unreadable.map(({ field }) => field).join(", ");
     const message = `The service shows ${which} in a form that cannot be read, so whether it is as declared is not known. Take it out of the spec, or ask the service's support about endpoint ${endpoint.id}.`;
-    return { step: "wait", reason: "ServiceUnavailable", message, ...look };
+    return { kind: "wait", reason: "ServiceUnavailable", message, ...look };
   }
-  return { step: "settled", ...restingState(endpoint), drift: [], ...look, ...disables };
+  return { kind: "settled", ...restingState(endpoint), drift: [], ...look, ...disables };
 }
 
 /**
  * For how many milliseconds a PATCH that disables the endpoint, and got no answer, may still take effect unseen; 0: the
  * list was begun after that.
  */
-function disableMayArriveForMs({ compute, memory, now, createSettleMs }: View, { startedAt }: List): number {
+function disableMayArriveForMs(
+  { compute, memory, now, createSettleMs }: PlanInput,
+  { startedAt }: EndpointSnapshot,
+): number {
   if ((compute.status.unansweredDisables ?? 0) === 0) return 0;
   const overAt = (memory.unansweredDisableSince ?? now) + createSettleMs;
   return startedAt >= overAt ? 0 : Math.max(1, overAt - now);

@@ -1,6 +1,6 @@
 import type { Compute, Condition } from "../../resources/compute.ts";
 import { clippedMessage, conditionOf, datedConditions, timestamp } from "../../resources/conditions-of.ts";
-import { type Reason, reasons } from "../reasons.ts";
+import { type Reason, reasons } from "./reasons.ts";
 
 const shortMessages = {
   Reconciling: "In progress: the condition Ready says what happens.",

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { ComputeStatus } from "../../resources/compute-status.ts";
 import type { Outcome } from "../outcome.ts";
-import { reasons } from "../reasons.ts";
+import { reasons } from "./reasons.ts";
 
 /** What the status says, after a reconcile, of this operator having disabled the endpoint. */
 export function disablingAfter(
@@ -31,7 +31,7 @@ function unansweredAfter(endpoint: Endpoint, { compute, unansweredDisables }: Ou
  */
 function isDisabledByUs(
   endpoint: Endpoint,
-  { compute, verdict, disabledByUs }: Outcome,
+  { compute, condition, disabledByUs }: Outcome,
   made: boolean,
   unanswered: number,
 ): boolean {
@@ -42,6 +42,6 @@ function isDisabledByUs(
     return isFirstSeen && made && spec.disabled === true && endpoint.disabled === true;
   }
   // While a change is under way, lists may lag behind it.
-  const settled = verdict.kind === "shown" && reasons[verdict.reason].ready === "True";
+  const settled = condition.kind === "shown" && reasons[condition.reason].ready === "True";
   return !(settled && endpoint.disabled === false && unanswered === 0);
 }

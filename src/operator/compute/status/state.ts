@@ -1,10 +1,10 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { ComputeState } from "../../resources/compute.ts";
-import { recordedID } from "../observe/link.ts";
-import { createMarkOf } from "../observe/marks.ts";
-import { shownReason } from "../observe/view.ts";
+import { recordedID } from "../observe/ownership.ts";
+import { pendingCreateOf } from "../observe/pending-operations.ts";
+import { shownReason } from "../observe/plan-input.ts";
 import type { Outcome } from "../outcome.ts";
-import { isProgress } from "../reasons.ts";
+import { isProgress } from "./reasons.ts";
 
 /** The printable state of an endpoint that is seen. Suspending by the service itself shows as what it still is. */
 export function stateSeen(endpoint: Endpoint, outcome: Outcome): ComputeState {
@@ -30,19 +30,19 @@ export function stateSeen(endpoint: Endpoint, outcome: Outcome): ComputeState {
  * list says that there is none.
  */
 export function stateUnseen(outcome: Outcome, absent: boolean): string {
-  const { compute, foreign } = outcome;
+  const { compute, ownedByOther } = outcome;
   if (isDeleting(outcome)) return "Deleting";
-  if (absent && foreign !== true && isLost(outcome)) return "Lost";
+  if (absent && ownedByOther !== true && isLost(outcome)) return "Lost";
   // A create was sent, and may have made one.
-  if (foreign !== true && createMarkOf(compute) !== undefined) return "Creating";
+  if (ownedByOther !== true && pendingCreateOf(compute) !== undefined) return "Creating";
   if (isUnmade(outcome)) return "NotCreated";
   const { state } = compute.status;
   return state === undefined || state === "NotCreated" ? "Unknown" : state;
 }
 
 /** Whether the Compute has no endpoint that anybody knows of. */
-export function isUnmade({ compute, foreign }: Outcome): boolean {
-  return foreign === true || recordedID(compute) === undefined;
+export function isUnmade({ compute, ownedByOther }: Outcome): boolean {
+  return ownedByOther === true || recordedID(compute) === undefined;
 }
 
 /** Whether the endpoint that the Compute had is proved gone, or doubted. */
@@ -59,6 +59,6 @@ function isDeleting({ compute }: Outcome): boolean {
   return compute.metadata.deletionTimestamp !== undefined;
 }
 
-function reasonAfter({ compute, verdict }: Outcome): string | undefined {
-  return verdict.kind === "shown" ? verdict.reason : shownReason(compute);
+function reasonAfter({ compute, condition }: Outcome): string | undefined {
+  return condition.kind === "shown" ? condition.reason : shownReason(compute);
 }

@@ -6,8 +6,8 @@ import { planOf } from "../../projects/owner.ts";
 import { refusals } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
-import { tokenField } from "../frame.ts";
 import { type Html, html } from "../html.ts";
+import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import {
   memoryInWords,
@@ -26,13 +26,13 @@ const perPage = 50;
 
 /** The computes of a branch, each with its size and scale to zero to be changed in place. */
 export function branchPage(visit: Visit): Page {
-  const { world, caller } = visit;
-  const project = reachProject(world.store, caller, param(visit, "project_id"), "member");
-  const branch = world.store.branches.get(project.id, param(visit, "branch_id"));
+  const { context, caller } = visit;
+  const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
+  const branch = context.store.branches.get(project.id, param(visit, "branch_id"));
   if (!branch) throw refusals.notFound("branch");
   // The primary first; replicas in the order of their creation.
-  const computes = world.store.endpoints.ofBranch(branch.id).toSorted((one, other) => rank(one) - rank(other));
-  const free = planOf(world.store, project.owner) === "free";
+  const computes = context.store.endpoints.ofBranch(branch.id).toSorted((one, other) => rank(one) - rank(other));
+  const free = planOf(context.store, project.owner) === "free";
   const page = pageOf(visit.query);
   const shown = computes.slice((page - 1) * perPage, page * perPage);
   return {
@@ -40,7 +40,7 @@ export function branchPage(visit: Visit): Page {
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
 <h1>${branch.name}</h1>
-<p class="about"><code>${branch.id}</code> · used ${usageInWords(usageOfBranch(world, branch, visit.at))}</p>
+<p class="about"><code>${branch.id}</code> · used ${usageInWords(usageOfBranch(context, branch, visit.at))}</p>
 ${computes.length === 0 ? none : table(visit, shown, free)}
 ${pages(page, Math.ceil(computes.length / perPage))}
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.

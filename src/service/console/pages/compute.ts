@@ -6,8 +6,8 @@ import { refusals } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
-import { tokenField } from "../frame.ts";
 import { type Html, html } from "../html.ts";
+import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../words.ts";
 import { operationTable } from "./operations.ts";
@@ -25,7 +25,7 @@ export function computePage(visit: Visit): Page {
   const { project, branch, compute } = subject;
   const [role, access] = typeInWords(compute);
   const progress = progressInWords(compute);
-  const operations = visit.world.store.operations.ofEndpoint(project.id, compute.id, 20);
+  const operations = visit.context.store.operations.ofEndpoint(project.id, compute.id, 20);
   return {
     title: compute.id,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
@@ -43,11 +43,11 @@ ${managed(compute)}
 
 /** The compute that a path names, on the branch that it names. */
 function subjectOf(visit: Visit): Subject {
-  const { world, caller } = visit;
-  const project = reachProject(world.store, caller, param(visit, "project_id"), "member");
-  const branch = world.store.branches.get(project.id, param(visit, "branch_id"));
+  const { context, caller } = visit;
+  const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
+  const branch = context.store.branches.get(project.id, param(visit, "branch_id"));
   if (!branch) throw refusals.notFound("branch");
-  const compute = world.store.endpoints.get(project.id, param(visit, "endpoint_id"));
+  const compute = context.store.endpoints.get(project.id, param(visit, "endpoint_id"));
   if (compute?.branchId !== branch.id) throw refusals.notFound("compute");
   return { project, branch, compute };
 }
@@ -63,14 +63,14 @@ It puts back what is changed here, and makes a new compute where this one is del
 }
 
 /** The connection string for the database and role chosen, by default the first database and its owner. */
-function connectPanel({ world, query }: Visit, { project, branch, compute }: Subject): Html {
-  const [databases, roles] = [world.catalog.databases(branch.id), world.catalog.roles(branch.id)];
+function connectPanel({ context, query }: Visit, { project, branch, compute }: Subject): Html {
+  const [databases, roles] = [context.catalog.databases(branch.id), context.catalog.roles(branch.id)];
   const database = databases.find(({ name }) => name === query["database"]) ?? databases[0];
   const wanted = query["role"] ?? database?.ownerName;
   const role = roles.find(({ name }) => name === wanted) ?? roles[0];
   if (!database || !role) return html`<p>This branch has no role or no database to connect with.</p>`;
   const pooled = query["pooled"] === "true";
-  const uri = connectionUri(world, project, compute, { database: database.name, role, pooled });
+  const uri = connectionUri(context, project, compute, { database: database.name, role, pooled });
   const option = (name: string, chosen: string) => html`<option${name === chosen && html` selected`}>${name}</option>`;
   return html`<form class="search" method="get" action="" aria-label="What to connect with">
 <label>Database <select name="database">${databases.map(({ name }) => option(name, database.name))}</select></label>
@@ -84,7 +84,7 @@ function connectPanel({ world, query }: Visit, { project, branch, compute }: Sub
 function actions(visit: Visit, { project, branch, compute }: Subject): Html {
   const { id, currentState, pendingState, disabled } = compute;
   const running = currentState === "active" && pendingState !== "idle";
-  const others = visit.world.store.branches.list(project.id).filter(({ id: other }) => other !== branch.id);
+  const others = visit.context.store.branches.list(project.id).filter(({ id: other }) => other !== branch.id);
   const form = (verb: string, content: Html) =>
     html`<form class="create" method="post" action="${computePath(project.id, branch.id, id)}/${verb}"
 aria-label="${verb} ${id}">${tokenField(visit.token)}${content}</form>`;

@@ -1,14 +1,14 @@
 import type { Organization, Role } from "../../store/accounts.ts";
 import type { ApiKey } from "../../store/keys.ts";
-import { tokenField } from "../frame.ts";
 import { type Html, html } from "../html.ts";
+import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { moment } from "../words.ts";
 
 /** The account's personal keys, and those of its organizations as far as it may see to them. */
 export function keysPage(visit: Visit): Page {
-  const { world, account } = visit;
-  const { accounts, keys } = world.store;
+  const { context, account } = visit;
+  const { accounts, keys } = context.store;
   return {
     title: "API keys",
     main: html`<h1>API keys</h1>
@@ -32,12 +32,12 @@ now, it is not shown again.</label>
 }
 
 function organizationSection(visit: Visit, { id, name }: Organization): Html {
-  const { world, account } = visit;
-  const role = world.store.accounts.member(id, account.id)?.role ?? "member";
+  const { context, account } = visit;
+  const role = context.store.accounts.member(id, account.id)?.role ?? "member";
   const path = `app/organizations/${id}/keys`;
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>
 <p class="about">${rightsInWords[role]}</p>
-${keyTable(visit, world.store.keys.ofOrganization(id), path, role === "admin")}
+${keyTable(visit, context.store.keys.ofOrganization(id), path, role === "admin")}
 ${createForm(visit, { action: `/${path}`, name: `New key of ${name}`, scopes: scopes(visit, id, role) })}</section>`;
 }
 
@@ -47,9 +47,9 @@ const rightsInWords: Record<Role, string> = {
     "You are a member: you create keys for one project. Keys for all of it, and revoking, are for administrators.",
 };
 
-function scopes({ world }: Visit, organizationId: string, role: Role): Html {
+function scopes({ context }: Visit, organizationId: string, role: Role): Html {
   const owners = [{ kind: "organization" as const, id: organizationId }];
-  const projects = world.store.projects.list({ owners, limit: maxScopes });
+  const projects = context.store.projects.list({ owners, limit: maxScopes });
   return html`<label>for <select name="project">${role === "admin" && html`<option value="">all of it</option>`}
 ${projects.map(({ id, name }) => html`<option value="${id}">project ${name} (${id})</option>`)}</select></label>`;
 }
@@ -72,9 +72,9 @@ function keyTable(visit: Visit, keys: readonly ApiKey[], path: string, revocable
 }
 
 function keyRow(visit: Visit, key: ApiKey, path: string, revocable: boolean): Html {
-  const { world, account, at } = visit;
+  const { context, account, at } = visit;
   const creator =
-    key.createdBy === account.id ? "You" : (world.store.accounts.get(key.createdBy)?.name ?? key.createdBy);
+    key.createdBy === account.id ? "You" : (context.store.accounts.get(key.createdBy)?.name ?? key.createdBy);
   const from = key.lastUsedFrom !== undefined && html`<small>from ${key.lastUsedFrom}</small>`;
   return html`<tr><th scope="row">${key.name}</th><td>${scopeInWords(visit, key)}</td><td>${creator}</td>
 <td>${moment(key.createdAt, at)}</td><td>${moment(key.lastUsedAt, at)} ${from}</td>
@@ -82,14 +82,14 @@ ${revocable && html`<td>${revokeForm(visit, key, path)}</td>`}</tr>
 `;
 }
 
-function scopeInWords({ world }: Visit, { scope }: ApiKey): string {
+function scopeInWords({ context }: Visit, { scope }: ApiKey): string {
   switch (scope.kind) {
     case "personal":
       return "You";
     case "organization":
       return "All projects";
     case "project":
-      return `Project ${world.store.projects.get(scope.projectId)?.name ?? scope.projectId}`;
+      return `Project ${context.store.projects.get(scope.projectId)?.name ?? scope.projectId}`;
   }
 }
 

@@ -7,9 +7,9 @@ import { counted, moment } from "../words.ts";
 
 /** The newest operations of a project. */
 export function operationsPage(visit: Visit): Page {
-  const { world, caller } = visit;
-  const project = reachProject(world.store, caller, param(visit, "project_id"), "member");
-  const operations = world.store.operations.page(project.id, { beforeSeq: undefined, limit: 100 });
+  const { context, caller } = visit;
+  const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
+  const operations = context.store.operations.page(project.id, { beforeSeq: undefined, limit: 100 });
   return {
     title: `Operations of ${project.name}`,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>

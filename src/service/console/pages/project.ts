@@ -4,23 +4,23 @@ import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { Project } from "../../store/projects.ts";
-import { tokenField } from "../frame.ts";
 import { type Html, html } from "../html.ts";
+import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { counted, usageInWords } from "../words.ts";
 
 /** The branches of a project. */
 export function projectPage(visit: Visit): Page {
-  const { world, caller } = visit;
-  const project = reachProject(world.store, caller, param(visit, "project_id"), "member");
-  const branches = world.store.branches.list(project.id);
-  const computes = Map.groupBy(world.store.endpoints.list(project.id), ({ branchId }) => branchId);
+  const { context, caller } = visit;
+  const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
+  const branches = context.store.branches.list(project.id);
+  const computes = Map.groupBy(context.store.endpoints.list(project.id), ({ branchId }) => branchId);
   return {
     title: project.name,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a></nav>
 <h1>${project.name}</h1>
 <p class="about"><code>${project.id}</code> · ${project.regionId} · Postgres ${project.pgVersion} ·
-${planOf(world.store, project.owner)} plan · used ${usageInWords(usageOf(world, project, visit.at))} ·
+${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(context, project, visit.at))} ·
 <a href="${pathOf("app", "projects", project.id, "operations")}">Operations</a></p>
 <div class="scroll"><table><caption>${counted(branches.length, "branch", "branches")}</caption>
 <thead><tr><th scope="col">Branch</th><th scope="col">Id</th><th scope="col">Computes</th></tr></thead>

@@ -8,11 +8,11 @@ const perPage = 50;
 
 /** The projects that the account reaches: its own, and those of its organizations. */
 export function projectsPage(visit: Visit): Page {
-  const { world, caller, query } = visit;
+  const { context, caller, query } = visit;
   const search = (query["search"] ?? "").slice(0, 256);
   const afterSeq = /^[0-9]{1,15}$/.test(query["after"] ?? "") ? Number(query["after"]) : undefined;
-  const filter = { owners: visibleOwners(world.store, caller), search, afterSeq };
-  const found = world.store.projects.list({ ...filter, limit: perPage + 1 });
+  const filter = { owners: visibleOwners(context.store, caller), search, afterSeq };
+  const found = context.store.projects.list({ ...filter, limit: perPage + 1 });
   const shown = found.slice(0, perPage);
   const last = shown.at(-1);
   return {
@@ -46,8 +46,8 @@ function row(visit: Visit, { id, name, owner, regionId, pgVersion }: Project): H
 `;
 }
 
-function ownerName({ world, account }: Visit, { kind, id }: Owner): string {
-  if (kind === "organization") return world.store.accounts.organization(id)?.name ?? id;
+function ownerName({ context, account }: Visit, { kind, id }: Owner): string {
+  if (kind === "organization") return context.store.accounts.organization(id)?.name ?? id;
   return id === account.id ? "You" : id;
 }
 

@@ -1,6 +1,6 @@
 import type { Account } from "../../store/accounts.ts";
-import { tokenField } from "../frame.ts";
 import { type Html, html } from "../html.ts";
+import { tokenField } from "../layout.ts";
 import type { Page } from "../visit.ts";
 
 /** What somebody who is not signed in is shown. */

@@ -1,0 +1,130 @@
+import { nameOf } from "../../operator/compute/observe/plan-input.ts";
+import { givenAccount } from "../manifests/accounts.ts";
+import { dryRun } from "../plan/dry-run.ts";
+import { clientFor } from "../plan/inventory.ts";
+import { hasChanges, hasProblems, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
+import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
+import { renderPlan } from "../plan/render.ts";
+import { Application } from "./apply.ts";
+import { exportProject } from "./export.ts";
+import {
+  type ApplyFlags,
+  applyUsage,
+  exportUsage,
+  parseApplyFlags,
+  parseExportFlags,
+  parsePlanFlags,
+  planUsage,
+} from "./flags.ts";
+import type { CliPorts } from "./ports.ts";
+import { CommandProblem } from "./problem.ts";
+import { readLine } from "./prompt.ts";
+
+/** `compute-operator plan`: answers the exit status, 0 for nothing to do, 2 for changes, 1 for an error. */
+export function planCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  return reporting("plan", planUsage, ports, async () => {
+    const flags = parsePlanFlags(args);
+    if (flags.help) return help(planUsage, ports);
+    return withTransport(ports, async (transport) => {
+      const prepared = await prepare({ ...flags, createSettleMs: 60_000 }, ports, transport);
+      const forecasts = await forecast(prepared);
+      ports.stdout(renderPlan(forecasts, flags.output, inColour(ports)));
+      if (hasProblems(forecasts)) return 1;
+      return hasChanges(forecasts) ? 2 : 0;
+    });
+  });
+}
+
+/** `compute-operator apply`: answers the exit status, 0 where everything is as declared. */
+export function applyCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  return reporting("apply", applyUsage, ports, async () => {
+    const flags = parseApplyFlags(args);
+    if (flags.help) return help(applyUsage, ports);
+    return withTransport(ports, async (transport) => apply(flags, await prepare(flags, ports, transport), ports));
+  });
+}
+
+async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Promise<number> {
+  const leaving = prepared.tracked.filter(({ compute }) => compute.metadata.deletionTimestamp !== undefined);
+  if (leaving.length > 0) {
+    const why = "is being deleted in its cluster, which is the operator's to carry out: leave it out";
+    throw new CommandProblem(leaving.map(({ compute }) => `Compute ${nameOf(compute)} ${why}`));
+  }
+  const shown = await forecast(prepared);
+  ports.stdout(renderPlan(shown, "text", inColour(ports)));
+  if (!hasChanges(shown)) return hasProblems(shown) ? 1 : 0;
+  if (!flags.yes) {
+    await confirm(ports);
+    const now = await forecast(prepared);
+    if (renderPlan(now, "json", false) !== renderPlan(shown, "json", false)) {
+      throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
+    }
+  }
+  ports.stdout("");
+  const { clock, signal } = ports;
+  const application = new Application({ ...prepared, clock, signal, timeoutMs: flags.timeoutMs, say: ports.stdout });
+  const { done, failed } = await application.run();
+  ports.stdout(`\nApplied: ${done} as declared${failed === 0 ? "" : `, ${failed} not`}.`);
+  return failed === 0 ? 0 : 1;
+}
+
+async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
+  if (stdin.isTTY !== true) {
+    throw new CommandProblem(["standard input is no terminal, so nobody can be asked: pass --yes to carry this out"]);
+  }
+  stdout('\nCarry this out? Type "yes": ');
+  if ((await readLine(stdin, signal)) !== "yes") throw new CommandProblem(["nothing was sent"]);
+}
+
+/** Looks at the service and plans each Compute. */
+async function forecast({ survey, tracked }: Prepared): Promise<PlanEntry[]> {
+  await survey.look();
+  return tracked.map((each) => planEntryOf(dryRun(survey, each), each));
+}
+
+function inColour({ stdoutTerminal, env }: CliPorts): boolean {
+  return stdoutTerminal && (env.NO_COLOR ?? "") === "";
+}
+
+/** `compute-operator export`: answers the exit status. */
+export function exportCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  return reporting("export", exportUsage, ports, async () => {
+    const flags = parseExportFlags(args);
+    if (flags.help) return help(exportUsage, ports);
+    return withTransport(ports, async (transport) => {
+      const account = givenAccount({ baseURL: flags.baseURL, env: ports.env });
+      const client = clientFor(account, { transport, clock: ports.clock });
+      const { yaml, notes } = await exportProject(flags, client, ports.signal);
+      if (yaml !== "") ports.stdout(yaml);
+      for (const line of notes) ports.stderr(`compute-operator export: ${line}`);
+      return 0;
+    });
+  });
+}
+
+/** Prints usage on request. */
+function help(usage: string, ports: CliPorts): number {
+  ports.stdout(usage);
+  return 0;
+}
+
+/** Turns what keeps a command from its work into lines on standard error and exit status 1. */
+async function reporting(
+  name: string,
+  usage: string,
+  ports: CliPorts,
+  command: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await command();
+  } catch (error) {
+    if (ports.signal.aborted) {
+      ports.stderr(`compute-operator ${name}: called off`);
+      return 1;
+    }
+    if (!(error instanceof CommandProblem)) throw error;
+    for (const line of error.lines) ports.stderr(`compute-operator ${name}: ${line}`);
+    if (error.aboutFlags) ports.stderr(`\n${usage}`);
+    return 1;
+  }
+}

@@ -1,0 +1,62 @@
+import { stringify } from "yaml";
+import type { Endpoint } from "../../api/endpoint.ts";
+import { meaningOf } from "../../operator/compute/execute/failures.ts";
+import { objectName } from "../../operator/resources/fields.ts";
+import type { ServiceClient } from "../../operator/service-client/client.ts";
+import { type Exported, manifestOf } from "../manifests/manifest-of.ts";
+import { saidOnce } from "../plan/messages.ts";
+import type { ExportFlags } from "./flags.ts";
+import { CommandProblem } from "./problem.ts";
+
+/**
+ * The manifests of a project's computes as one YAML stream, and what is to be said besides: which of them cannot be
+ * declared, or that there is none.
+ */
+export async function exportProject(
+  { project, namespace, connection }: ExportFlags,
+  client: ServiceClient,
+  signal: AbortSignal,
+): Promise<{ yaml: string; notes: string[] }> {
+  requireName("--connection", connection);
+  if (namespace !== undefined) requireName("--namespace", namespace);
+  const answer = await client.listEndpoints(project, signal);
+  if (answer.kind !== "ok") {
+    const meaning = meaningOf(answer, `list the endpoints of project ${project}`);
+    throw new CommandProblem([saidOnce(meaning, client.account.baseURL)]);
+  }
+  const documents: string[] = [];
+  const notes = answer.value.length === 0 ? [`project ${project} has no computes`] : [];
+  for (const endpoint of answer.value.toSorted(inOrder)) {
+    const exported = manifestOf(endpoint, { namespace, connection });
+    if ("problem" in exported) notes.push(`endpoint ${endpoint.id} cannot be declared: ${exported.problem}`);
+    else documents.push(written(endpoint, exported));
+  }
+  return { yaml: documents.join("---\n").trimEnd(), notes };
+}
+
+function written(endpoint: Endpoint, { manifest, leftOut }: Exported): string {
+  const kind = endpoint.type === "read_only" ? "Read replica" : "Primary";
+  const notes = leftOut.map((problem) => ` Left out, for a manifest cannot say it: ${oneLine(problem)}`);
+  const comments = [` ${kind} of branch ${endpoint.branch_id}.`, ...notes].map((line) => `#${line}\n`);
+  return comments.join("") + stringify(manifest, { lineWidth: 0 });
+}
+
+/** By branch, its primary first, then by id. */
+function inOrder(a: Endpoint, b: Endpoint): number {
+  return compare(a.branch_id, b.branch_id) || compare(b.type, a.type) || compare(a.id, b.id);
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ");
+}
+
+function requireName(flag: string, name: string): void {
+  if (objectName.safeParse(name).success) return;
+  throw new CommandProblem([
+    `${flag} must be a name of a Kubernetes object, for example default, not ${JSON.stringify(name)}`,
+  ]);
+}

@@ -1,0 +1,44 @@
+import { computePoolSpec } from "../../operator/resources/compute-pool.ts";
+import { computeSpec } from "../../operator/resources/compute-spec.ts";
+import type { ValidationIssue } from "../../operator/resources/object.ts";
+import { isRecord } from "../../operator/resources/record.ts";
+import { serviceConnectionSpec } from "../../operator/resources/service-connection.ts";
+import { type StructuralSchema, structuralSchema } from "../../operator/resources/structural-schema.ts";
+
+const specs = { Compute: computeSpec, ComputePool: computePoolSpec, ServiceConnection: serviceConnectionSpec };
+
+export type OurKind = keyof typeof specs;
+
+export const ourKinds: readonly OurKind[] = ["Compute", "ComputePool", "ServiceConnection"];
+
+/** Fields that the kind does not have: `kubectl apply` refuses them too. */
+export function unknownFields(kind: OurKind, raw: Record<string, unknown>): ValidationIssue[] {
+  const top = ["apiVersion", "kind", "metadata", "spec", "status"];
+  const misplaced = Object.keys(raw)
+    .filter((field) => !top.includes(field))
+    .map((field) => ({ path: [field], message: unknown(top) }));
+  return [...misplaced, ...unknownIn(structuralSchema(specs[kind], "spec"), raw.spec, ["spec"])];
+}
+
+/** What `adopt` and its like allow, where zod says no more than that the value does not fit. */
+export function allowedAt(kind: OurKind, path: readonly (string | number)[]): string | undefined {
+  let schema: StructuralSchema | undefined = structuralSchema(specs[kind], "spec");
+  for (const step of path.slice(1)) schema = schema?.properties?.[String(step)];
+  const rules = schema?.["x-kubernetes-validations"];
+  const first: unknown = Array.isArray(rules) ? rules[0] : undefined;
+  return isRecord(first) && typeof first.message === "string" ? first.message : undefined;
+}
+
+function unknownIn(schema: StructuralSchema, raw: unknown, path: readonly (string | number)[]): ValidationIssue[] {
+  const { properties } = schema;
+  if (properties === undefined || !isRecord(raw)) return [];
+  return Object.entries(raw).flatMap(([field, value]) => {
+    const known = Object.hasOwn(properties, field) ? properties[field] : undefined;
+    if (known === undefined) return [{ path: [...path, field], message: unknown(Object.keys(properties)) }];
+    return unknownIn(known, value, [...path, field]);
+  });
+}
+
+function unknown(allowed: readonly string[]): string {
+  return `unknown field: allowed here are ${allowed.toSorted().join(", ")}`;
+}

@@ -1,0 +1,71 @@
+import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
+import { isRecord } from "../../operator/resources/record.ts";
+
+/** One object of a manifest file, as it was written. */
+export interface ManifestObject {
+  /** The file as it was named, `standard input` for `-`. */
+  file: string;
+  /** Whether the file was found in a directory rather than named. */
+  found: boolean;
+  raw: unknown;
+  /** `file:line` of a field, or of the nearest that is written around it. */
+  where: (path?: readonly (string | number)[]) => string;
+}
+
+export interface ManifestText {
+  file: string;
+  found: boolean;
+  text: string;
+}
+
+/** The objects of a file, the items of Lists among them, or what keeps it from being read. */
+export function objectsIn({ file, found, text }: ManifestText): { objects: ManifestObject[]; problems: string[] } {
+  const lines = new LineCounter();
+  const documents = [...parseAllDocuments(text, { lineCounter: lines })];
+  // What follows a document's first mistake of syntax is its echo; a key that stands twice is a mistake of its own.
+  const problems = documents
+    .flatMap(({ errors }) => errors.filter(({ code }, index) => index === 0 || code === "DUPLICATE_KEY"))
+    .map((error) => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${firstLine(error.message)}`);
+  if (problems.length > 0) return { objects: [], problems };
+  const objects: ManifestObject[] = [];
+  for (const document of documents) {
+    const locate = locator(file, document, lines);
+    try {
+      objects.push(...unpacked(document.toJS(), file, found, locate));
+    } catch (error) {
+      problems.push(`${locate([])}: not YAML: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return { objects, problems };
+}
+
+type Path = readonly (string | number)[];
+
+/** An empty document is nothing; a List is its items. */
+function unpacked(raw: unknown, file: string, found: boolean, locate: (path: Path) => string): ManifestObject[] {
+  if (raw === null || raw === undefined) return [];
+  if (isRecord(raw) && typeof raw.kind === "string" && raw.kind.endsWith("List") && Array.isArray(raw.items)) {
+    const items: unknown[] = raw.items;
+    return items.map((item, index) => ({
+      file,
+      found,
+      raw: item,
+      where: (path = []) => locate(["items", index, ...path]),
+    }));
+  }
+  return [{ file, found, raw, where: (path = []) => locate(path) }];
+}
+
+function locator(file: string, document: Document, lines: LineCounter): (path: Path) => string {
+  return (path) => {
+    for (let length = path.length; length >= 0; length -= 1) {
+      const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+      if (isNode(node) && node.range) return `${file}:${lines.linePos(node.range[0]).line}`;
+    }
+    return file;
+  };
+}
+
+function firstLine(text: string): string {
+  return (text.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
+}

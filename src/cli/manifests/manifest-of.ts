@@ -1,0 +1,85 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import { parseCompute } from "../../operator/resources/compute.ts";
+import { durationOf } from "../../operator/resources/duration.ts";
+import { API_VERSION } from "../../operator/resources/names.ts";
+
+export interface ExportNames {
+  namespace: string | undefined;
+  connection: string;
+}
+
+/** A manifest as it is written, and what of the endpoint it cannot say. */
+export interface Exported {
+  manifest: { apiVersion: string; kind: string; metadata: object; spec: object };
+  leftOut: readonly string[];
+}
+
+/** Why an endpoint cannot be declared at all. */
+export interface Undeclarable {
+  problem: string;
+}
+
+/**
+ * The Compute that adopts an endpoint as it stands. Fields whose values the CRD does not take (a service may know more
+ * than we do) are left out, and so left to the service.
+ */
+export function manifestOf(endpoint: Endpoint, names: ExportNames): Exported | Undeclarable {
+  const kept: Record<string, unknown> = {};
+  const leftOut: string[] = [];
+  const bare = manifest(endpoint, names, {});
+  const read = parseCompute(bare);
+  if (!read.ok) return { problem: read.problem };
+  for (const [field, value] of Object.entries(fieldsOf(endpoint))) {
+    const fits = parseCompute(manifest(endpoint, names, { [field]: value }));
+    if (fits.ok) kept[field] = value;
+    else leftOut.push(fits.problem);
+  }
+  return { manifest: manifest(endpoint, names, kept), leftOut };
+}
+
+function manifest(endpoint: Endpoint, { namespace, connection }: ExportNames, fields: object): Exported["manifest"] {
+  const { id, project_id, branch_id, type } = endpoint;
+  return {
+    apiVersion: API_VERSION,
+    kind: "Compute",
+    metadata: { name: nameOf(id), ...(namespace === undefined ? {} : { namespace }) },
+    spec: {
+      connectionRef: { name: connection },
+      projectID: project_id,
+      branchID: branch_id,
+      type,
+      ...fields,
+      adopt: { endpointID: id },
+      deletionPolicy: "Retain",
+    },
+  };
+}
+
+/** The fields that the service shows, in the order of the documentation; what it does not show is left to it. */
+function fieldsOf(endpoint: Endpoint): Record<string, unknown> {
+  const { autoscaling_limit_min_cu: min, autoscaling_limit_max_cu: max, suspend_timeout_seconds: suspend } = endpoint;
+  const { pooler_enabled: enabled, pooler_mode: mode, disabled, passwordless_access: passwordlessAccess } = endpoint;
+  const settings = endpoint.settings?.pg_settings ?? {};
+  const sorted = Object.entries(settings).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const pooler = { ...(enabled === undefined ? {} : { enabled }), ...(mode === undefined ? {} : { mode }) };
+  const fields = {
+    computeUnits: min === undefined || max === undefined ? undefined : { min, max },
+    scaleToZero: suspend === undefined ? undefined : scaleToZero(suspend),
+    pooler: Object.keys(pooler).length === 0 ? undefined : pooler,
+    disabled,
+    passwordlessAccess,
+    postgresSettings: sorted.length === 0 ? undefined : Object.fromEntries(sorted),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function scaleToZero(seconds: number): { enabled: boolean; after?: string } {
+  const after = suspendAfterSeconds(seconds);
+  return after === undefined ? { enabled: false } : { enabled: true, after: durationOf(after) };
+}
+
+/** The id of an endpoint is a name of a Kubernetes object, but for hyphens at its end. */
+function nameOf(id: string): string {
+  return id.endsWith("-") ? `${id}0` : id;
+}

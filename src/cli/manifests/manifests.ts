@@ -1,0 +1,150 @@
+import type { Secret } from "../../operator/connection/resolve.ts";
+import { type Compute, parseCompute } from "../../operator/resources/compute.ts";
+import { type ComputePool, parseComputePool } from "../../operator/resources/compute-pool.ts";
+import { objectName } from "../../operator/resources/fields.ts";
+import { API_KEY_SECRET_TYPE, API_VERSION, GROUP } from "../../operator/resources/names.ts";
+import type { Parsed } from "../../operator/resources/object.ts";
+import { isRecord } from "../../operator/resources/record.ts";
+import { parseServiceConnection, type ServiceConnection } from "../../operator/resources/service-connection.ts";
+import { allowedAt, type OurKind, ourKinds, unknownFields } from "./check-fields.ts";
+import type { ManifestObject } from "./documents.ts";
+import { secretOf } from "./secret.ts";
+
+/** An object of a manifest and the place where it stands. */
+export interface Declared<T> {
+  object: T;
+  /** `file:line`. */
+  where: string;
+}
+
+/** All that the manifests declare, as far as it concerns the service. */
+export interface Manifests {
+  computes: Declared<Compute>[];
+  pools: Declared<ComputePool>[];
+  connections: Declared<ServiceConnection>[];
+  secrets: Declared<Secret>[];
+  /** One line for each thing that is wrong. */
+  problems: string[];
+}
+
+/** Sorts objects by kind and reads ours with the rules of the CRDs; what concerns others is passed over. */
+export function sortManifests(objects: readonly ManifestObject[], namespace: string): Manifests {
+  const all: Manifests = { computes: [], pools: [], connections: [], secrets: [], problems: [] };
+  for (const object of objects) sort(object, namespace, all);
+  for (const list of [all.computes, all.pools, all.connections, all.secrets]) {
+    all.problems.push(...doubles<Compute | ComputePool | ServiceConnection | Secret>(list));
+  }
+  return all;
+}
+
+function sort(object: ManifestObject, namespace: string, all: Manifests): void {
+  const { raw, found } = object;
+  if (!isRecord(raw) || typeof raw.kind !== "string" || typeof raw.apiVersion !== "string") {
+    // A directory may hold other files as well; one that was named is meant.
+    if (!found) all.problems.push(`${object.where()}: not a Kubernetes object: it needs apiVersion, kind and metadata`);
+    return;
+  }
+  const { kind, apiVersion } = raw;
+  const ours = ourKinds.find((known) => known === kind);
+  if (apiVersion === "v1" && kind === "Secret") {
+    if (raw.type === API_KEY_SECRET_TYPE) readSecret(object, raw, namespace, all);
+    return;
+  }
+  const group = apiVersion.split("/")[0] ?? "";
+  if (ours === undefined && group !== GROUP) return;
+  if (ours === undefined || apiVersion !== API_VERSION) {
+    const allowed = `${ourKinds.join(", ")} of ${API_VERSION}`;
+    all.problems.push(`${object.where(["kind"])}: unknown kind ${kind} of ${apiVersion}: allowed are ${allowed}`);
+    return;
+  }
+  switch (ours) {
+    case "Compute":
+      keep(all.computes, read(object, raw, ours, namespace, parseCompute, all.problems));
+      break;
+    case "ComputePool":
+      keep(all.pools, read(object, raw, ours, namespace, parseComputePool, all.problems));
+      break;
+    case "ServiceConnection":
+      keep(all.connections, read(object, raw, ours, namespace, parseServiceConnection, all.problems));
+      break;
+  }
+}
+
+function keep<T>(list: Declared<T>[], declared: Declared<T> | undefined): void {
+  if (declared !== undefined) list.push(declared);
+}
+
+function read<T extends Compute | ComputePool | ServiceConnection>(
+  { where }: ManifestObject,
+  raw: Record<string, unknown>,
+  kind: OurKind,
+  namespace: string,
+  parse: (raw: unknown) => Parsed<T>,
+  problems: string[],
+): Declared<T> | undefined {
+  const placed = inNamespace(raw, namespace);
+  const label = `${kind} ${nameIn(placed)}`;
+  const parsed = parse({ ...placed, spec: withoutNulls(placed.spec) });
+  const validationIssues = [...unknownFields(kind, raw), ...(parsed.ok ? namesIn(placed) : parsed.validationIssues)];
+  for (const { path, message } of validationIssues) {
+    const vague = message === "Invalid input" ? allowedAt(kind, path) : undefined;
+    problems.push(`${where(path)}: ${label}: ${path.join(".") || "object"}: ${vague ?? inPlainWords(message)}`);
+  }
+  return parsed.ok && validationIssues.length === 0 ? { object: parsed.value, where: where() } : undefined;
+}
+
+/** A field that is missing is said to be so. */
+function inPlainWords(message: string): string {
+  const missing = /^Invalid input: expected (\w+), received undefined$/.exec(message);
+  return missing?.[1] === undefined ? message : `is needed: ${missing[1]}`;
+}
+
+function readSecret(object: ManifestObject, raw: Record<string, unknown>, namespace: string, all: Manifests): void {
+  const secret = secretOf(inNamespace(raw, namespace));
+  if (secret.ok) all.secrets.push({ object: secret.value, where: object.where() });
+  else all.problems.push(`${object.where()}: Secret ${nameIn(inNamespace(raw, namespace))}: ${secret.problem}`);
+}
+
+function inNamespace(raw: Record<string, unknown>, namespace: string): Record<string, unknown> {
+  if (!isRecord(raw.metadata)) return raw;
+  return { ...raw, metadata: { ...raw.metadata, namespace: raw.metadata.namespace ?? namespace } };
+}
+
+/** To the API server a field of null, as of a key with all below it commented out, is a field left out. */
+function withoutNulls(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const given = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(given.map(([key, inner]) => [key, withoutNulls(inner)]));
+}
+
+/** What the API server would say of the names. */
+function namesIn({ metadata }: Record<string, unknown>): { path: string[]; message: string }[] {
+  const { name, namespace } = isRecord(metadata) ? metadata : {};
+  const bad = (field: string, value: unknown) =>
+    objectName.safeParse(value).success
+      ? []
+      : [
+          {
+            path: ["metadata", field],
+            message: "must be lower-case letters, digits, - and ., for example shop-primary",
+          },
+        ];
+  return [...bad("name", name), ...bad("namespace", namespace)];
+}
+
+function nameIn({ metadata }: Record<string, unknown>): string {
+  const { name, namespace } = isRecord(metadata) ? metadata : {};
+  return `${typeof namespace === "string" ? namespace : ""}/${typeof name === "string" ? name : "(no name)"}`;
+}
+
+function doubles<T extends { kind?: string | undefined; metadata: { name: string; namespace?: string | undefined } }>(
+  list: readonly Declared<T>[],
+): string[] {
+  const first = new Map<string, string>();
+  return list.flatMap(({ object: { kind, metadata }, where }) => {
+    const name = `${kind ?? "Secret"} ${metadata.namespace}/${metadata.name}`;
+    const before = first.get(name);
+    first.set(name, before ?? where);
+    return before === undefined ? [] : [`${where}: ${name} is declared twice: it stands at ${before} too`];
+  });
+}

@@ -1,0 +1,157 @@
+import { ownershipOf } from "../../operator/compute/observe/ownership.ts";
+import { nameOf, shownReason } from "../../operator/compute/observe/plan-input.ts";
+import type { Action } from "../../operator/compute/plan/action.ts";
+import { desiredSpec } from "../../operator/compute/plan/desired-spec.ts";
+import { compare } from "../../operator/compute/plan/fields.ts";
+import type { Reason } from "../../operator/compute/status/reasons.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
+import type { DryRun } from "./dry-run.ts";
+import type { Tracked } from "./inventory.ts";
+
+/** A field in which service and manifest differ; `theirs` is missing where the service shows none. */
+export interface FieldChange {
+  field: string;
+  theirs?: string;
+  ours: string;
+}
+
+export type ForecastStep = "create" | "patch" | "restart" | "delete" | "none" | "wait" | "refuse" | "error";
+
+/** What a plan says of one Compute: a line of the text, a row of the table, an item of the JSON. */
+export interface PlanEntry {
+  compute: string;
+  project: string;
+  branch: string;
+  type: string;
+  step: ForecastStep;
+  endpoint?: string;
+  /** An existing endpoint is taken over. */
+  adopts?: true;
+  fields: readonly FieldChange[];
+  /** One of the condition reasons of the Compute. */
+  reason?: string;
+  message?: string;
+}
+
+export interface Summary {
+  create: number;
+  patch: number;
+  restart: number;
+  delete: number;
+  none: number;
+  wait: number;
+  refuse: number;
+  error: number;
+}
+
+/** Reasons for which nothing of the project can be seen. */
+const unseen: ReadonlySet<Reason> = new Set<Reason>([
+  "Unauthorized",
+  "Forbidden",
+  "ProjectNotFound",
+  "ServiceUnavailable",
+  "RateLimited",
+  "ConnectionNotFound",
+  "ConnectionNotReady",
+  "OperationFailed",
+]);
+
+export function planEntryOf({ action, adopted }: DryRun, tracked: Tracked): PlanEntry {
+  const { compute, project } = tracked;
+  const { listing } = project;
+  const linked = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link?.endpoint : undefined;
+  const { projectID, branchID, type } = compute.spec;
+  return {
+    compute: nameOf(compute),
+    project: projectID,
+    branch: branchID,
+    type,
+    ...(linked === undefined ? {} : { endpoint: linked.id }),
+    ...(adopted ? { adopts: true as const } : {}),
+    ...whatOf(action, compute, linked),
+  };
+}
+
+type Endpoint = NonNullable<ReturnType<typeof ownershipOf>["link"]>["endpoint"];
+type What = Pick<PlanEntry, "step" | "endpoint" | "fields" | "reason" | "message">;
+
+function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | undefined): What {
+  switch (action.kind) {
+    case "create":
+      return { step: "create", fields: changes(compute, undefined) };
+    case "patch": {
+      const sent = changes(compute, linked).filter(({ field }) => action.fields.includes(field));
+      return { step: "patch", endpoint: action.endpointID, fields: sent };
+    }
+    case "restart":
+      return { step: "restart", endpoint: action.endpointID, fields: [] };
+    case "delete":
+      return { step: "delete", endpoint: action.endpointID, fields: [], message: deletion(action) };
+    case "wait": {
+      const what = unseen.has(action.reason) ? "error" : "wait";
+      const fields = linked === undefined ? [] : compared(compute, linked);
+      return { step: what, fields, reason: action.reason, message: action.message };
+    }
+    case "blocked":
+      return { step: "refuse", fields: [], reason: action.reason, message: action.message };
+    case "settled": {
+      const drift = action.drift.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
+      return { step: "none", fields: drift, reason: action.reason, message: action.message };
+    }
+    case "release":
+      return { step: "none", fields: [], message: action.message };
+    case "confirmDeletion":
+    case "noop":
+      return { step: "wait", fields: [], ...absence(compute) };
+  }
+}
+
+function deletion({ why }: Extract<Action, { kind: "delete" }>): string {
+  return why === "surplus"
+    ? "A create of this Compute took effect twice: one of the two goes."
+    : "The Compute is being deleted in its cluster.";
+}
+
+function absence(compute: Compute): { reason: string; message: string } {
+  return {
+    reason: shownReason(compute) ?? "EndpointLost",
+    message: "The endpoint that this Compute is linked to is not listed. It is asked for again before another is made.",
+  };
+}
+
+function compared(compute: Compute, endpoint: Endpoint): FieldChange[] {
+  return compare(desiredSpec(compute), endpoint).differences.map(({ field, ours, theirs }) => ({
+    field,
+    theirs,
+    ours,
+  }));
+}
+
+/** Each field that the user set and that the service does not have so; all of them for a new endpoint. */
+function changes(compute: Compute, endpoint: Endpoint | undefined): FieldChange[] {
+  const { projectID, branchID, type } = compute.spec;
+  const none = { id: "new", project_id: projectID, branch_id: branchID, type, current_state: "init" };
+  const { notReturned } = compare(desiredSpec(compute), endpoint ?? none);
+  const unseenFields = notReturned.map(({ field, ours }) => ({ field, ours }));
+  return endpoint === undefined ? unseenFields : [...compared(compute, endpoint), ...unseenFields];
+}
+
+export function summaryOf(forecasts: readonly PlanEntry[]): Summary {
+  const summary: Summary = { create: 0, patch: 0, restart: 0, delete: 0, none: 0, wait: 0, refuse: 0, error: 0 };
+  for (const { step } of forecasts) summary[step] += 1;
+  return summary;
+}
+
+/** Whether `run` would change something at the service, now or when what it waits for is over. */
+export function hasChanges(forecasts: readonly PlanEntry[]): boolean {
+  return forecasts.some(
+    ({ step, reason, fields }) =>
+      ["create", "patch", "restart", "delete"].includes(step) ||
+      (step === "wait" && reason !== "Paused" && (fields.length > 0 || reason === "EndpointLost")),
+  );
+}
+
+/** Whether a person has to help before all can be as declared. */
+export function hasProblems(forecasts: readonly PlanEntry[]): boolean {
+  return forecasts.some(({ step }) => step === "refuse" || step === "error");
+}

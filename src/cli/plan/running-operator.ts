@@ -1,0 +1,69 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { PlanInput } from "../../operator/compute/observe/plan-input.ts";
+import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
+import { uidOfMarker } from "../../operator/resources/names.ts";
+import { isDerivedUID } from "../manifests/identity.ts";
+
+// An operator in a cluster names its endpoints after uids that a manifest from Git does not hold. Without the cluster's
+// objects nobody can tell which Compute such an endpoint belongs to, so a create could make a second one.
+
+/** The most endpoint ids in a message. */
+const mostNamed = 5;
+
+const cure =
+  "Leave this to that operator, or pass the cluster's own objects (kubectl get computes,computepools,serviceconnections,secrets -A -o yaml | compute-operator plan -f -); what an operator that is gone has left is taken over with spec.adopt.endpointID (export writes the manifests)";
+
+/** Refuses a step that would double, or change, what an operator made for a Compute that no manifest holds. */
+export function leftToOperator<T extends Action>(action: T, view: PlanInput): T | Extract<Action, { kind: "blocked" }> {
+  const kept = keptEndpoints(view);
+  if (kept.length === 0) return action;
+  const { projectID, branchID } = view.compute.spec;
+  if (action.kind === "create") {
+    const unplaced = kept.filter(({ id }) => !isAdoptedByID(view, id));
+    if (unplaced.length === 0) return action;
+    return refused(
+      "Conflict",
+      `A running operator keeps computes of project ${projectID} for Computes that these manifests do not hold, and one of them may be this one, so nothing is created. ${cure}: ${namesOf(unplaced)}.`,
+    );
+  }
+  if (isWrite(action) && kept.some(({ id }) => id === action.endpointID)) {
+    return refused(
+      "Conflict",
+      `A running operator keeps this endpoint for a Compute that these manifests do not hold, so nothing is written to it. Change that Compute in its cluster; where the operator is gone, give the endpoint another name at the service first: ${action.endpointID}.`,
+    );
+  }
+  if (action.kind === "blocked" && action.reason === "PrimaryExists") {
+    const primary = kept.find((endpoint) => endpoint.branch_id === branchID && endpoint.type === "read_write");
+    if (primary === undefined) return action;
+    return refused(
+      "PrimaryExists",
+      `A running operator keeps the primary of branch ${branchID} for a Compute that these manifests do not hold. ${cure}: ${primary.id}.`,
+    );
+  }
+  return action;
+}
+
+function refused(reason: "Conflict" | "PrimaryExists", message: string): Extract<Action, { kind: "blocked" }> {
+  return { kind: "blocked", reason, message };
+}
+
+/** The endpoints that bear the marker of a uid which neither a manifest holds nor this command derives. */
+function keptEndpoints({ observation, claimants }: PlanInput): Endpoint[] {
+  if (observation.kind !== "listed") return [];
+  return observation.list.endpoints.all.filter(({ name = "" }) => {
+    const uid = uidOfMarker(name);
+    return uid !== undefined && !isDerivedUID(uid) && claimants.byUID(uid) === undefined;
+  });
+}
+
+function isAdoptedByID({ claimants }: PlanInput, endpointID: string): boolean {
+  return claimants
+    .inProject()
+    .some(({ spec: { adopt } }) => adopt !== undefined && "endpointID" in adopt && adopt.endpointID === endpointID);
+}
+
+function namesOf(endpoints: readonly Endpoint[]): string {
+  const ids = endpoints.map(({ id }) => id).toSorted();
+  const more = ids.length - mostNamed;
+  return ids.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

@@ -1,0 +1,125 @@
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { guardedPatch } from "../../kube/json-patch.ts";
+import { type Compute, computeKind } from "../../resources/compute.ts";
+import { timestamp } from "../../resources/conditions-of.ts";
+import { annotations, finalizers, uidOfMarker } from "../../resources/names.ts";
+import type { Failure } from "../../service-client/answer.ts";
+import type { Written } from "../../service-client/client.ts";
+import { createdProof } from "../observe/ownership.ts";
+import { type PendingCreate, pendingCreateOf } from "../observe/pending-operations.ts";
+import { generationOf } from "../observe/plan-input.ts";
+import { type Outcome, shown } from "../outcome.ts";
+import type { Action } from "../plan/action.ts";
+import { progressMessage } from "../plan/progress.ts";
+import { recordFailedWrite } from "./failed-write.ts";
+import { type ExecuteContext, noteDisabling, patched } from "./hands.ts";
+
+type Create = Extract<Action, { kind: "create" }>;
+
+/** Mark, POST, link: in this order, so that whoever comes after a crash knows that a POST may have been sent. */
+export async function createEndpoint(action: Create, compute: Compute, hands: ExecuteContext): Promise<Outcome> {
+  const { client, memory, clock, signal, watcher } = hands;
+  const marked = await mark(action, await noteDisabling(action.attributes, compute, hands), hands);
+  const { listing: listed } = watcher;
+  const answer = await client.createEndpoint(compute.spec.projectID, { endpoint: action.attributes }, signal);
+  memory.listsCountAfter = clock.monotonic();
+  // One that the list showed already was not made by this.
+  const stoodBefore = ({ id }: Endpoint) => listed?.endpoints.some((one) => one.id === id) === true;
+  const endpoint = answer.kind === "ok" ? answer.value.endpoint : undefined;
+  if (answer.kind === "ok" && endpoint !== undefined && isOfThis(action, endpoint) && !stoodBefore(endpoint)) {
+    delete memory.failedWrite;
+    memory.proved = { endpointID: endpoint.id, proof: endpoint.name === action.attributes.name ? "marker" : "created" };
+    memory.applied = { generation: generationOf(compute), drift: [] };
+    if (pendingCreateOf(marked)?.resent !== true) delete memory.pendingCreate;
+    return created(action, marked, endpoint, answer.value.operations, hands);
+  }
+  const failure: Failure =
+    answer.kind === "ok" ? { kind: "ambiguous", message: "an answer to something else" } : answer;
+  if (failure.kind === "ambiguous") return unknown(marked, hands);
+  return recordFailedWrite(
+    action,
+    failure,
+    `create the endpoint on branch ${compute.spec.branchID}`,
+    await clearPending(compute, marked, hands),
+    hands,
+  );
+}
+
+/**
+ * Whether an answer tells of what this POST made, and not of what stood before or was made for another: a link to that
+ * would one day delete it.
+ */
+function isOfThis({ attributes }: Create, { branch_id, type, name }: Endpoint): boolean {
+  if (branch_id !== attributes.branch_id || type !== attributes.type) return false;
+  return name === attributes.name || uidOfMarker(name ?? "") === undefined;
+}
+
+/** This POST did nothing. An earlier one may still be under way: then only the lists can tell, and its mark stays. */
+function clearPending(before: Compute, marked: Compute, { cluster }: ExecuteContext): Promise<Compute> {
+  const earlier = pendingCreateOf(before);
+  const patch = guardedPatch(marked);
+  if (earlier === undefined) patch.removeAnnotation(annotations.pendingCreate);
+  else patch.setAnnotation(annotations.pendingCreate, JSON.stringify(earlier));
+  return patched(cluster, patch, marked);
+}
+
+async function mark(action: Create, compute: Compute, { cluster, clock }: ExecuteContext): Promise<Compute> {
+  const { uid } = compute.metadata;
+  const note: PendingCreate = { uid, since: timestamp(clock.now()), ...action.mark };
+  const patch = guardedPatch(compute, { resourceVersion: true }).addFinalizer(finalizers.endpoint);
+  const known = pendingCreateOf(compute);
+  // A primary is sent again at once, and the first may yet arrive.
+  const resent = known !== undefined && compute.spec.type === "read_write" ? { resent: true } : {};
+  if (known?.branchID !== action.mark.branchID) {
+    patch.setAnnotation(annotations.pendingCreate, JSON.stringify({ ...note, ...resent }));
+  } else if (known.resent === undefined && "resent" in resent) {
+    patch.setAnnotation(annotations.pendingCreate, JSON.stringify({ ...known, ...resent }));
+  }
+  // A mark that stands already is proved to stand still, or a Compute that is long gone would get another endpoint.
+  if (patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
+  return patched(cluster, patch, compute);
+}
+
+async function created(
+  action: Create,
+  compute: Compute,
+  endpoint: Endpoint,
+  operations: Written["operations"],
+  { cluster, watcher }: ExecuteContext,
+): Promise<Outcome> {
+  const patch = guardedPatch(compute).setAnnotation(annotations.endpointID, endpoint.id);
+  if (pendingCreateOf(compute)?.resent !== true) patch.removeAnnotation(annotations.pendingCreate);
+  // A service that does not answer with the name we gave shows no names: then our own note is the proof.
+  if (endpoint.name !== action.attributes.name) {
+    patch.setAnnotation(annotations.createdEndpoint, createdProof(compute.metadata.uid, endpoint.id));
+  }
+  watcher.operations.follow(operations);
+  const linked = await patched(cluster, patch, compute);
+  return shown(linked, "Creating", progressMessage("Creating", endpoint.id), {
+    endpoint,
+    operations,
+    // A change of the spec while the POST was under way is still to be sent.
+    applied: generationOf(compute),
+    disabledByUs: action.attributes.disabled === true,
+    notes: [
+      {
+        type: "Normal",
+        reason: "Created",
+        message: action.lost
+          ? `Created endpoint ${endpoint.id} in place of the one that was lost.`
+          : `Created endpoint ${endpoint.id}.`,
+      },
+    ],
+  });
+}
+
+/** The outcome can only be seen in lists from now on; the time until another POST runs from here. */
+function unknown(compute: Compute, { memory, clock }: ExecuteContext): Outcome {
+  const pending = pendingCreateOf(compute);
+  if (pending !== undefined) memory.pendingCreate = { since: pending.since, seenAt: clock.monotonic(), mark: pending };
+  return shown(
+    compute,
+    "CreateUnknown",
+    "A create was sent and no usable answer came. The lists are looked through for the endpoint before another is sent.",
+  );
+}

@@ -1,0 +1,34 @@
+import type { Compute } from "../../resources/compute.ts";
+import type { Failure } from "../../service-client/answer.ts";
+import { generationOf } from "../observe/plan-input.ts";
+import { type Outcome, shown, unchanged } from "../outcome.ts";
+import { identityOf, type WriteAction } from "../plan/action.ts";
+import { reasons, requeueDelay } from "../status/reasons.ts";
+import { meaningOf } from "./failures.ts";
+import type { ExecuteContext } from "./hands.ts";
+
+/**
+ * A write that failed: says why, and where it lasts the way out, and remembers not to try the very same again too soon.
+ */
+export function recordFailedWrite(
+  write: WriteAction,
+  failure: Failure,
+  doing: string,
+  compute: Compute,
+  { memory, clock, watcher }: ExecuteContext,
+  wayOut?: string,
+): Outcome {
+  // It was not sent, and is planned anew for the key and the address that there are now.
+  if (failure.kind === "superseded") return unchanged(compute, 1);
+  const { reason, message: meaning } = meaningOf(failure, doing);
+  // What passes by itself needs no way out.
+  const message = wayOut === undefined || reasons[reason].look === "backoff" ? meaning : `${meaning} ${wayOut}`;
+  const identity = identityOf(write, generationOf(compute));
+  const { through } = watcher.client;
+  const again = memory.failedWrite?.write === identity && memory.failedWrite.through === through;
+  const failures = again ? (memory.failedWrite?.failures ?? 0) + 1 : 0;
+  const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
+  const wait = Math.max(asked, requeueDelay(reasons[reason].look, failures) ?? 1000);
+  memory.failedWrite = { write: identity, through, reason, message, until: clock.monotonic() + wait, failures };
+  return shown(compute, reason, message, { requeueAfterMs: wait });
+}

@@ -1,0 +1,141 @@
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { couldBeEndpointId } from "../../../api/ids.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { annotations, markerOf } from "../../resources/names.ts";
+import { type PendingCreate, pendingCreateOf } from "./pending-operations.ts";
+
+/**
+ * What makes an endpoint ours. `marker`: it carries our name. `created`: this very object made it, where the service
+ * shows no names. `adopted`: `spec.adopt` names it. `none`: only an annotation links it, which may have been copied,
+ * restored or typed; it is looked after, and never deleted.
+ */
+export type Proof = "marker" | "created" | "adopted" | "none";
+
+export interface Link {
+  endpoint: Endpoint;
+  proof: Proof;
+}
+
+/** What a list says of the endpoint of one Compute. */
+export interface Ownership {
+  link: Link | undefined;
+  /** The endpoint that we are linked to and that the list lacks. */
+  missing: string | undefined;
+  /** More endpoints that this object made: ours, and too many. */
+  duplicates: readonly Endpoint[];
+  /** Endpoints that this object made while the linked one is missing: the first takes its place if that is gone. */
+  replacements: readonly Endpoint[];
+}
+
+/** A list of endpoints, to be asked by id, by name and by branch. */
+export class EndpointIndex {
+  readonly all: readonly Endpoint[];
+  readonly #byID: ReadonlyMap<string, Endpoint>;
+  readonly #byName: ReadonlyMap<string, readonly Endpoint[]>;
+  readonly #primaries: ReadonlyMap<string, readonly Endpoint[]>;
+
+  constructor(endpoints: readonly Endpoint[]) {
+    this.all = endpoints;
+    this.#byID = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+    this.#byName = Map.groupBy(endpoints, ({ name }) => name ?? "");
+    this.#primaries = Map.groupBy(
+      endpoints.filter(({ type }) => type === "read_write"),
+      ({ branch_id }) => branch_id,
+    );
+  }
+
+  byID(id: string): Endpoint | undefined {
+    return this.#byID.get(id);
+  }
+
+  named(name: string): readonly Endpoint[] {
+    return name === "" ? [] : (this.#byName.get(name) ?? []);
+  }
+
+  primariesOf(branchID: string): readonly Endpoint[] {
+    return this.#primaries.get(branchID) ?? [];
+  }
+}
+
+/**
+ * The endpoint that a Compute is recorded to be linked to, in its annotation or, where that was dropped, its status. An
+ * annotation can be typed by anybody: what can be no id is asked for nowhere.
+ */
+export function recordedID({ metadata, status }: Compute): string | undefined {
+  const id = metadata.annotations?.[annotations.endpointID] ?? status.endpointID;
+  return id !== undefined && couldBeEndpointId(id) ? id : undefined;
+}
+
+/** The endpoint that `spec.adopt` names by its id. */
+export function endpointNamedBy({ spec: { adopt } }: Compute): string | undefined {
+  return adopt !== undefined && "endpointID" in adopt ? adopt.endpointID : undefined;
+}
+
+/** The note, bound to one object and so of no use to a copy, that proves an endpoint its own. */
+export function createdProof(uid: string, endpointID: string): string {
+  return `${uid}/${endpointID}`;
+}
+
+/** Whether the endpoint that a Compute is linked to is what the only POST made: nothing more can come of it. */
+export function hasArrived(mark: PendingCreate, proof: Proof): boolean {
+  return mark.resent !== true && (proof === "marker" || proof === "created");
+}
+
+export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownership {
+  const recorded = recordedID(compute);
+  const marked = ownAmong(endpoints, compute);
+  const known = recorded === undefined ? undefined : endpoints.byID(recorded);
+  if (recorded !== undefined && known === undefined && !isProvedGone(recorded, compute, marked)) {
+    return { link: undefined, missing: recorded, duplicates: [], replacements: marked };
+  }
+  const proof = known === undefined ? "none" : proofOf(compute, known);
+  const kept = known !== undefined && (proof !== "none" || marked.length === 0) ? known : firstOf(marked, compute);
+  return {
+    link: kept === undefined ? undefined : { endpoint: kept, proof: proofOf(compute, kept) },
+    missing: kept === undefined ? recorded : undefined,
+    duplicates: marked.filter(({ id }) => id !== kept?.id),
+    replacements: [],
+  };
+}
+
+/** The endpoints that this very object made: by their name or, where that is not shown, by its note. Oldest first. */
+function ownAmong(endpoints: EndpointIndex, { metadata }: Compute): readonly Endpoint[] {
+  const named = endpoints.named(markerOf(metadata.uid));
+  const note = metadata.annotations?.[annotations.createdEndpoint] ?? "";
+  const prefix = createdProof(metadata.uid, "");
+  const noted = note.startsWith(prefix) ? endpoints.byID(note.slice(prefix.length)) : undefined;
+  const own = noted === undefined || named.includes(noted) ? named : [...named, noted];
+  return own.toSorted(oldestFirst);
+}
+
+/** A list that lacks the recorded endpoint may lag: without a proof that it is gone no other takes its place. */
+function isProvedGone(recorded: string, compute: Compute, marked: readonly Endpoint[]): boolean {
+  // Proved before another was made in its place; or the annotation was written by hand over what the status has.
+  if (pendingCreateOf(compute)?.replaces === recorded) return true;
+  const first = firstOf(marked, compute);
+  return first !== undefined && first.id === compute.status.endpointID;
+}
+
+/** Of several that are ours the one that the status knows, else the oldest. */
+function firstOf(marked: readonly Endpoint[], { status }: Compute): Endpoint | undefined {
+  return marked.find(({ id }) => id === status.endpointID) ?? marked[0];
+}
+
+export function proofOf({ metadata, spec }: Compute, endpoint: Endpoint): Proof {
+  if (endpoint.name === markerOf(metadata.uid)) return "marker";
+  const note = createdProof(metadata.uid, endpoint.id);
+  if (metadata.annotations?.[annotations.createdEndpoint] === note) return "created";
+  const wasAdopted = metadata.annotations?.[annotations.adoptedEndpoint] === note;
+  return isNamedBy(spec, endpoint, wasAdopted) ? "adopted" : "none";
+}
+
+/** The branch's primary is named once, when it is taken over: moving it to another branch undoes nothing. */
+function isNamedBy({ adopt, branchID, type }: Compute["spec"], endpoint: Endpoint, wasAdopted: boolean): boolean {
+  if (adopt === undefined || endpoint.type !== type) return false;
+  if ("endpointID" in adopt) return adopt.endpointID === endpoint.id;
+  return type === "read_write" && (wasAdopted || endpoint.branch_id === branchID);
+}
+
+function oldestFirst(a: Endpoint, b: Endpoint): number {
+  return (a.created_at ?? "").localeCompare(b.created_at ?? "") || a.id.localeCompare(b.id);
+}

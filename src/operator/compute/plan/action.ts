@@ -1,0 +1,82 @@
+import type { Proof } from "../observe/ownership.ts";
+import type { PendingCreate } from "../observe/pending-operations.ts";
+import type { Progress, Reason } from "../status/reasons.ts";
+import type { Attributes, Difference } from "./fields.ts";
+
+/** The one thing to do next for a Compute. */
+export type Action =
+  | {
+      kind: "create";
+      attributes: Attributes & { type: string };
+      mark: Omit<PendingCreate, "uid" | "since">;
+      lost: boolean;
+    }
+  | {
+      kind: "patch";
+      endpointID: string;
+      attributes: Attributes;
+      fields: readonly string[];
+      progress: Progress;
+      /** What the service had changed on its own, where that is why. */
+      corrects: readonly Difference[];
+    }
+  | { kind: "restart"; endpointID: string; value: string }
+  /** A marked restart shows at the service: it counts as carried out. */
+  | { kind: "restarted"; endpointID: string; value: string }
+  | { kind: "delete"; endpointID: string; why: "deleted" | "surplus" }
+  /** Writes into the Compute which endpoint is its own. */
+  | { kind: "link"; endpointID: string; proof: Proof; news: "none" | "adopted" | "created"; keepsMark?: PendingCreate }
+  /** Puts a mark back that was dropped together with our finalizer. */
+  | { kind: "restorePending"; mark: PendingCreate }
+  /** Takes a mark away that has done its work. */
+  | { kind: "clearPending"; mark: "pendingCreate" | "pendingRestart" }
+  /** Asks the service for the one endpoint that lists lack. */
+  | { kind: "confirmDeletion"; endpointID: string; after: "lost" | "deleted" }
+  /** Lets the Compute go without, or after, deleting. */
+  | { kind: "release"; event: "Deleted" | "Released"; message: string }
+  /** Nothing to do but to wait for the service, or to try again later. `foreign` as below. */
+  | { kind: "wait"; reason: Reason; message: string; requeueAfterMs?: number; ownedByOther?: true }
+  /** What is known is too old to say anything: the status stays as it is. */
+  | { kind: "noop"; requeueAfterMs?: number }
+  /** Only a person can help. `foreign`: the endpoint that is linked is another Compute's, and not to be shown here. */
+  | { kind: "blocked"; reason: Reason; message: string; requeueAfterMs?: number; ownedByOther?: true }
+  | {
+      kind: "settled";
+      reason: "Active" | "Idle" | "Disabled" | "Drifted";
+      message: string;
+      drift: readonly Difference[];
+      requeueAfterMs?: number;
+      /** No write that disables the endpoint can take effect any more. */
+      disablesOver?: true;
+    };
+
+/** The steps that send a write to the service. */
+export type WriteAction = Extract<Action, { kind: "create" | "patch" | "restart" | "delete" }>;
+
+export function isWrite(action: Action): action is WriteAction {
+  return action.kind === "create" || action.kind === "patch" || action.kind === "restart" || action.kind === "delete";
+}
+
+/** Whether a step would bring the service to what the spec says. */
+export function sendsSpec(action: Action): boolean {
+  return action.kind === "create" || action.kind === "patch";
+}
+
+/** Names a write, so that one that failed is not tried again too soon, and another is tried at once. */
+export function identityOf(write: WriteAction, generation: number): string {
+  switch (write.kind) {
+    case "create":
+      return JSON.stringify(["create", generation, write.attributes]);
+    case "patch":
+      return JSON.stringify(["patch", generation, write.attributes]);
+    case "restart":
+      return JSON.stringify(["restart", generation, write.value]);
+    case "delete":
+      return JSON.stringify(["delete", generation, write.endpointID]);
+  }
+}
+
+/** Leaves everything as it is until there is news, or until then. */
+export function noop(requeueAfterMs: number | undefined): Action {
+  return requeueAfterMs === undefined ? { kind: "noop" } : { kind: "noop", requeueAfterMs };
+}

@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import type { Compute } from "../../resources/compute.ts";
+import type { Failure } from "../../service-client/answer.ts";
+import type { ServiceClient } from "../../service-client/client.ts";
+import type { ReconcileState } from "../state.ts";
+import { poolerHost } from "../status/status.ts";
+
+const port = "5432";
+
+/** What the service answered: the data of a Secret, or that the URI which the Secret holds is still the right one. */
+export type Details =
+  | { kind: "read"; data: Record<string, string> }
+  | { kind: "same" }
+  | { kind: "failed"; failure: Failure };
+
+/** Reads what an application connects with. `held` is the URI of a Secret that stands and is as it was written. */
+export async function connectionDetails(
+  { spec }: Compute,
+  endpoint: Endpoint,
+  failedWrite: string | undefined,
+  { client, signal }: { client: ServiceClient; signal: AbortSignal },
+): Promise<Details> {
+  const { database, role } = spec.connectionSecret ?? {};
+  const pooledHost = poolerHost(endpoint);
+  const data: Record<string, string> = {
+    type: "postgresql",
+    host: endpoint.host ?? "",
+    ...(pooledHost === undefined ? {} : { "pooled-host": pooledHost }),
+    port,
+    "endpoint-id": endpoint.id,
+  };
+  if (database === undefined || role === undefined) return { kind: "read", data };
+  const query = { database_name: database, role_name: role, endpoint_id: endpoint.id };
+  const direct = await client.connectionURI(spec.projectID, { ...query, pooled: "false" }, signal);
+  if (direct.kind !== "ok") return { kind: "failed", failure: direct };
+  // The pooled one has the same role and password.
+  if (direct.value === failedWrite) return { kind: "same" };
+  const pooled = await client.connectionURI(spec.projectID, { ...query, pooled: "true" }, signal);
+  if (pooled.kind !== "ok") return { kind: "failed", failure: pooled };
+  if (!URL.canParse(direct.value)) {
+    const failure: Failure = { kind: "unavailable", message: "a connection URI that cannot be read" };
+    return { kind: "failed", failure };
+  }
+  const { username, password } = new URL(direct.value);
+  const credentials = { username: decoded(username), password: decoded(password) };
+  return { kind: "read", data: { ...data, ...credentials, database, uri: direct.value, "pooled-uri": pooled.value } };
+}
+
+/** As a client would read it: what is no percent-encoding stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** How often the service is asked whether a Secret's password still holds, and when a failed question is repeated. */
+const readEveryMs = 3_600_000;
+const readAgainMs = 300_000;
+
+/**
+ * When a Secret is read again: hourly. The first time comes within the second half of the first hour, by the uid, so
+ * that a fleet that was made, or taken over, at once does not ask at once.
+ */
+export class HourlyReading {
+  readonly #uid: string;
+  readonly #memory: ReconcileState;
+  readonly #now: number;
+
+  constructor({ metadata }: Compute, memory: ReconcileState, now: number) {
+    this.#uid = metadata.uid;
+    this.#memory = memory;
+    this.#now = now;
+  }
+
+  /** Whether the time has come; the first question of this process sets it. */
+  get isDue(): boolean {
+    const dueAt = (this.#memory.secretDueAt ??= this.#now + readEveryMs * (0.5 + shareOf(this.#uid) / 2));
+    return this.#now >= dueAt;
+  }
+
+  succeeded(): void {
+    this.#memory.secretDueAt = this.#now + readEveryMs;
+  }
+
+  failed(): void {
+    this.#memory.secretDueAt = this.#now + readAgainMs;
+  }
+
+  /** There is nothing that could change. */
+  stop(): void {
+    delete this.#memory.secretDueAt;
+  }
+}
+
+/** A number in [0, 1) that a uid always has. */
+function shareOf(uid: string): number {
+  return createHash("sha256").update(uid).digest().readUInt32BE(0) / 2 ** 32;
+}

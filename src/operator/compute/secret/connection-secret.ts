@@ -1,0 +1,226 @@
+import { createHash } from "node:crypto";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { type Secret, secretKind } from "../../connection/resolve.ts";
+import type { ClusterClient } from "../../kube/client.ts";
+import { isAlreadyExists, isRefusal } from "../../kube/errors.ts";
+import { guardedPatch } from "../../kube/json-patch.ts";
+import { isObjectOf } from "../../kube/objects.ts";
+import { type Compute, computeKind } from "../../resources/compute.ts";
+import { API_VERSION, CONNECTION_SECRET_TYPE, GROUP, labels, OPERATOR_NAME } from "../../resources/names.ts";
+import type { Failure } from "../../service-client/answer.ts";
+import type { ServiceClient } from "../../service-client/client.ts";
+import { meaningOf } from "../execute/failures.ts";
+import { reconcileRequested } from "../observe/plan-input.ts";
+import type { EventRecord } from "../outcome.ts";
+import type { Reason } from "../status/reasons.ts";
+import { connectionDetails, type HourlyReading } from "./connection-details.ts";
+
+/** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
+const builtFrom = `${GROUP}/built-from`;
+const digestOfData = `${GROUP}/data-sha256`;
+
+export interface SecretTools {
+  cluster: ClusterClient;
+  client: ServiceClient;
+  signal: AbortSignal;
+  /** Whether the service may be asked now; else whoever asks is woken. */
+  affordable: () => boolean;
+  reading: HourlyReading;
+  /** Whether the status shows that the Secret was refused: that stands until the service gives details again. */
+  refused: boolean;
+  /** Our connection Secrets as the watch has delivered them. */
+  ours: (namespace: string) => readonly Secret[];
+}
+
+/** What became of the connection Secret. */
+export type Binding =
+  | { kind: "none" }
+  /** `note` where a Secret that stood was written again. */
+  | { kind: "bound"; name: string; note?: EventRecord }
+  /** What it is made from is asked of the service when the budget allows. */
+  | { kind: "later" }
+  | { kind: "failed"; reason: Reason; message: string };
+
+/** Keeps the Secret that `spec.connectionSecret` names: made, repaired, moved to a new host; others of ours removed. */
+export async function keepConnectionSecret(compute: Compute, endpoint: Endpoint, tools: SecretTools): Promise<Binding> {
+  try {
+    return await keep(compute, endpoint, tools);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    if (error.status === 403) {
+      const message = `The operator may not write Secrets in namespace "${compute.metadata.namespace ?? ""}" (spec.connectionSecret): bind its Role for Secrets there.`;
+      return { kind: "failed", reason: "Forbidden", message };
+    }
+    const message = `The API server refuses what Secret "${compute.spec.connectionSecret?.name ?? ""}" is to hold: ${error.message}. If it exists, delete it: it is made anew.`;
+    return { kind: "failed", reason: "Rejected", message };
+  }
+}
+
+async function keep(compute: Compute, endpoint: Endpoint, tools: SecretTools): Promise<Binding> {
+  const { namespace = "", uid } = compute.metadata;
+  const wanted = compute.spec.connectionSecret;
+  const mine = tools.ours(namespace).filter((secret) => isOwnedBy(secret, uid));
+  const binding = wanted === undefined ? none : await keepNamed(compute, wanted, endpoint, mine, tools);
+  // Not before the one that takes their place is there.
+  if (wanted !== undefined && binding.kind !== "bound") return binding;
+  for (const { metadata } of mine) {
+    if (metadata.name !== wanted?.name) await tools.cluster.delete(secretKind, metadata, { uid: metadata.uid });
+  }
+  return binding;
+}
+
+const none: Binding = { kind: "none" };
+
+async function keepNamed(
+  compute: Compute,
+  wanted: NonNullable<Compute["spec"]["connectionSecret"]>,
+  endpoint: Endpoint,
+  mine: readonly Secret[],
+  tools: SecretTools,
+): Promise<Binding> {
+  const { reading } = tools;
+  if (wanted.database === undefined) reading.stop();
+  if (endpoint.host === undefined) return none;
+  const existing = mine.find(({ metadata }) => metadata.name === wanted.name);
+  // The branch too: a role may have another password on each.
+  const { id, host, branch_id } = endpoint;
+  const source = JSON.stringify([id, host, branch_id, wanted.database, wanted.role]);
+  const intact = existing !== undefined && isIntact(existing, source);
+  const bound: Binding = { kind: "bound", name: wanted.name };
+  if (intact && wanted.database === undefined) return bound;
+  const asked = reconcileRequested(compute);
+  const { refused } = tools;
+  const due = wanted.database !== undefined && reading.isDue;
+  if (intact && !due && !asked && !refused) return bound;
+  // Whoever only checks keeps the Secret as it stands where the service cannot be asked.
+  const unread: Binding = intact && !asked && !refused ? bound : { kind: "later" };
+  if (wanted.database !== undefined && !tools.affordable()) {
+    if (due) reading.failed();
+    return unread;
+  }
+  const details = await connectionDetails(compute, endpoint, intact ? uriIn(existing) : undefined, tools);
+  if (details.kind === "failed") {
+    reading.failed();
+    const isUnknown = details.failure.kind === "notFound";
+    return isUnknown || asked || !intact ? failedBinding(details.failure, wanted.name) : unread;
+  }
+  // Other readings leave the hour as it is: it is what spreads a fleet.
+  if (due) reading.succeeded();
+  if (details.kind === "same") return bound;
+  if (existing === undefined) return create(compute, wanted.name, source, details.data, tools.cluster);
+  const note = rewritten(existing, source, wanted.role);
+  if (intact && isDigestOf(existing, encoded(details.data))) return bound;
+  return repair(existing, source, details.data, note, tools.cluster);
+}
+
+/** Why a Secret that stands is written again, where somebody should know; that it follows its endpoint is no news. */
+function rewritten(secret: Secret, source: string, role: string | undefined): EventRecord | undefined {
+  const { name, annotations } = secret.metadata;
+  if (isIntact(secret, source)) {
+    const message = `The service has another password for role "${role ?? ""}" now, and Secret "${name}" holds it. Applications that have read the Secret before must read it again.`;
+    return { type: "Normal", reason: "SecretUpdated", message };
+  }
+  if (annotations?.[builtFrom] !== source) return undefined;
+  const message = `Secret "${name}" was changed outside the operator and is written again. Change spec.connectionSecret instead.`;
+  return { type: "Warning", reason: "SecretUpdated", message };
+}
+
+function uriIn({ data }: Secret): string | undefined {
+  const encodedURI = data?.["uri"];
+  return encodedURI === undefined ? undefined : Buffer.from(encodedURI, "base64").toString();
+}
+
+async function create(
+  { metadata, status }: Compute,
+  name: string,
+  source: string,
+  data: Record<string, string>,
+  cluster: ClusterClient,
+): Promise<Binding> {
+  const owner = { apiVersion: API_VERSION, kind: computeKind.kind, name: metadata.name, uid: metadata.uid };
+  try {
+    await cluster.create(secretKind, {
+      apiVersion: "v1",
+      kind: "Secret",
+      type: CONNECTION_SECRET_TYPE,
+      metadata: {
+        name,
+        namespace: metadata.namespace,
+        labels: { [labels.compute]: metadata.uid, "app.kubernetes.io/managed-by": OPERATOR_NAME },
+        annotations: { [builtFrom]: source, [digestOfData]: digest(encoded(data)) },
+        ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: false }],
+      },
+      data: encoded(data),
+    });
+    if (status.binding?.name !== name) return { kind: "bound", name };
+    const message = `Secret "${name}" was deleted outside the operator and is made again. To do without it, take spec.connectionSecret out.`;
+    return { kind: "bound", name, note: { type: "Warning", reason: "SecretUpdated", message } };
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    if (await isOurs(name, metadata, cluster)) return { kind: "bound", name };
+    const message = `Secret "${name}" exists and is not this Compute's: it is never written over. Delete it, or name another in spec.connectionSecret.`;
+    return { kind: "failed", reason: "Conflict", message };
+  }
+}
+
+/** The watch may not have delivered yet what an earlier pass made. */
+async function isOurs(name: string, { namespace, uid }: Compute["metadata"], cluster: ClusterClient): Promise<boolean> {
+  const { items } = await cluster.listPage(secretKind, { namespace, labelSelector: `${labels.compute}=${uid}` });
+  return items.some((item) => isObjectOf(secretKind, item) && item.metadata.name === name && isOwnedBy(item, uid));
+}
+
+async function repair(
+  secret: Secret,
+  source: string,
+  data: Record<string, string>,
+  note: EventRecord | undefined,
+  cluster: ClusterClient,
+): Promise<Binding> {
+  const patch = guardedPatch(secret, { resourceVersion: true })
+    .setAnnotation(builtFrom, source)
+    .setAnnotation(digestOfData, digest(encoded(data)))
+    .set(["data"], encoded(data));
+  await cluster.patch(secretKind, secret.metadata, patch.ops());
+  return { kind: "bound", name: secret.metadata.name, ...(note === undefined ? {} : { note }) };
+}
+
+/** Whether the Secret that a Compute names stands, as it was last made. */
+export function stands({ metadata, spec }: Compute, ours: SecretTools["ours"]): boolean {
+  const named = ours(metadata.namespace ?? "").filter((secret) => secret.metadata.name === spec.connectionSecret?.name);
+  return named.some((secret) => isOwnedBy(secret, metadata.uid));
+}
+
+/** Ours by label and by owner, both. */
+function isOwnedBy({ metadata, type }: Secret, uid: string): boolean {
+  const labelled = metadata.labels?.[labels.compute] === uid;
+  return (
+    labelled && type === CONNECTION_SECRET_TYPE && metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
+  );
+}
+
+function isIntact(secret: Secret, source: string): boolean {
+  return secret.metadata.annotations?.[builtFrom] === source && isDigestOf(secret, secret.data ?? {});
+}
+
+function isDigestOf({ metadata }: Secret, data: Record<string, string>): boolean {
+  return metadata.annotations?.[digestOfData] === digest(data);
+}
+
+function digest(data: Record<string, string>): string {
+  const members = Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return createHash("sha256").update(JSON.stringify(members)).digest("hex");
+}
+
+function encoded(data: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
+}
+
+function failedBinding(failure: Failure, name: string): Binding {
+  const doing = `tell the connection details for Secret "${name}"`;
+  if (failure.kind === "notFound") {
+    // What is not found here is the database or the role, or the very call, which not every service has.
+    const message = `The service could not ${doing}: ${failure.message}. Check database and role in spec.connectionSecret, or leave both out: it then holds host and port alone.`;
+    return { kind: "failed", reason: "Rejected", message };
+  }
+  return { kind: "failed", ...meaningOf(failure, doing) };
+}

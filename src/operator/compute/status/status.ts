@@ -1,0 +1,258 @@
+import {
+  type ComputeUnitRange,
+  localFileCacheGB,
+  maxConnections,
+  maxPooledConnections,
+  memoryGB,
+  temporaryDiskGiB,
+  vCPU,
+} from "../../../api/compute-units.ts";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { type Operation, operationOutcome } from "../../../api/operation.ts";
+import type { Capacity, Compute, ComputeStatus, StatusOperation } from "../../resources/compute.ts";
+import { unsupported } from "../../resources/compute-status.ts";
+import { sameJSON } from "../../resources/equal.ts";
+import {
+  annotation,
+  generationOf,
+  lossConfirmed,
+  reconcileRequested,
+  unhandledConsent,
+} from "../observe/plan-input.ts";
+import type { Outcome } from "../outcome.ts";
+import { conditionsOf } from "./conditions.ts";
+import { disablingAfter } from "./disabled.ts";
+import { type Reason, reasons } from "./reasons.ts";
+import { isUnmade, stateSeen, stateUnseen } from "./state.ts";
+
+/** How often at most `lastActive` alone is written, in milliseconds. */
+const lastActiveEveryMs = 15 * 60_000;
+
+/** How many operations a status holds. */
+const mostOperations = 10;
+
+export interface Seen {
+  /** The linked endpoint as newest known; `undefined` where none is, or it cannot be seen. */
+  endpoint: Endpoint | undefined;
+  /** Whether a list says that there is no such endpoint. */
+  absent: boolean;
+  /** Whether there is no loss that a person could confirm. */
+  lossOver: boolean;
+  /** Whether a fresh look that a person asked for is answered by this pass. */
+  answers: boolean;
+  /** Whether the endpoint is as the spec says; `undefined`: that was not seen. */
+  compared: boolean | undefined;
+  /** Whether the endpoint was made for this very Compute. */
+  made: boolean;
+  operations: readonly Operation[];
+  /** Names the base URL and key through which the endpoint was seen. */
+  through: string | undefined;
+  /** Name of the connection Secret, where it stands. */
+  binding: string | undefined;
+  /** Wall time, milliseconds since the epoch. */
+  now: number;
+}
+
+/** The status after a pass; `undefined` where it is as it was, but for a time that is not worth a write. */
+export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefined {
+  const { compute } = outcome;
+  const before = compute.status;
+  const after = {
+    ...before,
+    ...observed(before, outcome, seen),
+    ...concluded(compute, outcome, seen),
+    ...requests(compute, outcome, seen),
+    binding: seen.binding === undefined ? undefined : { name: seen.binding },
+  };
+  const isSame = sameJSON({ ...after, lastActive: before.lastActive }, before);
+  return isSame && !isDue(before.lastActive, after.lastActive) ? undefined : compacted(after);
+}
+
+function isDue(before: string | undefined, after: string | undefined): boolean {
+  if (before === undefined || after === undefined) return before !== after;
+  return Math.abs(Date.parse(after) - Date.parse(before)) >= lastActiveEveryMs;
+}
+
+/** Of an endpoint that is another's the status keeps nothing: a link would outlive the annotation in it. */
+const nothingShown = {
+  endpointID: undefined,
+  host: undefined,
+  poolerHost: undefined,
+  regionID: undefined,
+  type: undefined,
+  branchID: undefined,
+  computeUnits: undefined,
+  disabled: undefined,
+  disabledByUs: undefined,
+  unansweredDisables: undefined,
+  lastActive: undefined,
+  createdAt: undefined,
+  size: undefined,
+  capacity: undefined,
+  operations: undefined,
+} satisfies Partial<ComputeStatus>;
+
+/** What the service shows of the endpoint. */
+function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeStatus {
+  const { endpoint, absent } = seen;
+  const declared = outcome.compute.spec.computeUnits;
+  if (endpoint === undefined) {
+    // What was not looked at is not known to have changed.
+    if (outcome.condition.kind === "unchanged" && !absent) return {};
+    const size = declared === undefined ? undefined : sizeInWords(declared);
+    return {
+      ...(outcome.ownedByOther === true ? nothingShown : {}),
+      state: stateUnseen(outcome, absent),
+      ...(absent ? { currentState: undefined, pendingState: undefined } : {}),
+      size: isUnmade(outcome) ? size : (before.size ?? size),
+    };
+  }
+  const range = rangeOf(endpoint);
+  const size = range ?? declared;
+  return {
+    state: stateSeen(endpoint, outcome),
+    endpointID: endpoint.id,
+    host: endpoint.host,
+    poolerHost: poolerHost(endpoint),
+    regionID: endpoint.region_id,
+    currentState: endpoint.current_state,
+    pendingState: endpoint.pending_state,
+    type: endpoint.type,
+    branchID: endpoint.branch_id,
+    computeUnits: range,
+    disabled: endpoint.disabled,
+    ...disablingAfter(endpoint, outcome, seen.made),
+    lastActive: endpoint.last_active,
+    createdAt: endpoint.created_at,
+    size: size === undefined ? undefined : sizeInWords(size),
+    capacity: range === undefined ? undefined : capacityOf(range),
+    operations: operationsAfter(before, outcome, seen, endpoint.id),
+    observedThrough: seen.through,
+  };
+}
+
+/** What was concluded: conditions, generations, drift. */
+function concluded(compute: Compute, { condition, applied, drift, asDeclared }: Outcome, seen: Seen): ComputeStatus {
+  if (condition.kind === "unchanged") return {};
+  const generation = generationOf(compute);
+  const paused = condition.reason === "Paused";
+  const settled = asDeclared === true || reasons[condition.reason].ready === "True";
+  return {
+    ...(paused ? {} : { observedGeneration: generation }),
+    conditions: conditionsOf(compute, condition.reason, condition.message, seen),
+    ...(applied === undefined ? {} : { appliedGeneration: applied }),
+    ...(settled ? { appliedGeneration: generation } : {}),
+    lossDoubted: isLossDoubted(compute, condition.reason, seen) ? true : undefined,
+    drift: drift === undefined ? compute.status.drift : nonEmpty(drift),
+  };
+}
+
+/**
+ * Told of once, a loss stays in doubt until a list shows the endpoint, or a plan goes on without it: a person said so.
+ */
+function isLossDoubted(compute: Compute, reason: Reason, { endpoint, absent }: Seen): boolean {
+  const { status } = compute;
+  if (reason === "MassLoss" || (endpoint === undefined && lossConfirmed(compute))) return true;
+  const settled = endpoint !== undefined || (absent && reason !== "Paused");
+  return status.lossDoubted === true && !settled;
+}
+
+/** The annotations that ask for something once: which values are done. */
+function requests(compute: Compute, { restarted, condition }: Outcome, seen: Seen): ComputeStatus {
+  const first =
+    (compute.status.observedGeneration ?? -1) < 0 && condition.kind === "shown" && condition.reason !== "Paused";
+  const asked = annotation(compute, "reconcileRequestedAt");
+  const isLost = condition.kind === "shown" && condition.reason === "MassLoss";
+  const answered = reconcileRequested(compute) && (seen.answers || isLost);
+  // A value from before a loss is shown is no consent to it, and one that has served confirms no other loss.
+  const consent = unhandledConsent(compute);
+  const served = consent !== undefined && (seen.lossOver || isLost);
+  return {
+    // What is asked for before the first look was asked of nobody: it counts as done.
+    ...(first ? { restartedAt: annotation(compute, "restartedAt") } : {}),
+    ...(restarted === undefined ? {} : { restartedAt: restarted }),
+    ...(answered ? { lastHandledReconcileAt: asked } : {}),
+    ...(served ? { lastHandledConfirmLoss: consent } : {}),
+  };
+}
+
+function rangeOf({
+  autoscaling_limit_min_cu: min,
+  autoscaling_limit_max_cu: max,
+}: Endpoint): ComputeUnitRange | undefined {
+  return min === undefined || max === undefined ? undefined : { min, max };
+}
+
+export function sizeInWords({ min, max }: ComputeUnitRange): string {
+  return min === max ? `${max} CU` : `${min}–${max} CU`;
+}
+
+function capacityOf(range: ComputeUnitRange): Capacity {
+  const figure = (of: (cu: number) => number) =>
+    range.min === range.max ? of(range.max) : { min: of(range.min), max: of(range.max) };
+  return {
+    vCPU: figure(vCPU),
+    memoryGB: figure(memoryGB),
+    localFileCacheGB: figure(localFileCacheGB),
+    maxConnections: maxConnections(range),
+    pooledConnections: maxPooledConnections,
+    temporaryDiskGiB: temporaryDiskGiB(range),
+  };
+}
+
+/** The pooled host is the host with `-pooler` after the endpoint's id. */
+export function poolerHost({ id, host }: Endpoint): string | undefined {
+  if (host === undefined || !host.startsWith(`${id}.`)) return undefined;
+  return `${id}-pooler${host.slice(id.length)}`;
+}
+
+function operationsAfter(
+  before: ComputeStatus,
+  outcome: Outcome,
+  seen: Seen,
+  id: string,
+): StatusOperation[] | undefined {
+  const known = new Map<string, StatusOperation>();
+  const memoize = before.endpointID === id ? (before.operations ?? []) : [];
+  for (const operation of memoize) known.set(operation.id, isAtRest(outcome) ? ended(operation) : operation);
+  for (const operation of [...outcome.operations, ...seen.operations]) {
+    known.set(operation.id, statusOperation(operation, known.get(operation.id)));
+  }
+  const newestFirst = [...known.values()].toSorted(
+    (a, b) => (b.createdAt ?? "").localeCompare(a.createdAt ?? "") || a.id.localeCompare(b.id),
+  );
+  return nonEmpty(newestFirst.slice(0, mostOperations));
+}
+
+/** Whether nothing is under way: what the service told of last as running it has said no more of. */
+function isAtRest({ condition }: Outcome): boolean {
+  return condition.kind === "shown" && reasons[condition.reason].ready === "True";
+}
+
+function ended(operation: StatusOperation): StatusOperation {
+  return operationOutcome(operation.status) === "in-progress" ? { ...operation, status: unsupported } : operation;
+}
+
+/** What the service no longer says of an operation stays as it was. */
+function statusOperation(operation: Operation, known: StatusOperation | undefined): StatusOperation {
+  const { id, action, status, failures_count, created_at, updated_at } = operation;
+  return {
+    id,
+    action,
+    status,
+    failuresCount: failures_count ?? known?.failuresCount,
+    createdAt: created_at ?? known?.createdAt,
+    updatedAt: updated_at ?? known?.updatedAt,
+  };
+}
+
+function nonEmpty<T>(items: readonly T[]): T[] | undefined {
+  return items.length === 0 ? undefined : [...items];
+}
+
+/** Without members that are undefined. */
+function compacted<T extends object>(value: T): T {
+  const copy = { ...value };
+  for (const [name, member] of Object.entries(copy)) if (member === undefined) Reflect.deleteProperty(copy, name);
+  return copy;
+}

@@ -1,0 +1,63 @@
+import type { Compute } from "../resources/compute.ts";
+import { owningPool } from "../resources/compute-pool.ts";
+import type { KubeObject } from "../resources/object.ts";
+import type { ServiceConnection } from "../resources/service-connection.ts";
+import { hasFinalizer } from "./finalizers.ts";
+import type { Secret } from "./resolve.ts";
+
+/** What is being deleted and may not go yet. */
+export interface Leaving {
+  what: "ServiceConnection" | "Secret";
+  /** What it waits for and what to do, in stable words. */
+  message: string;
+  /** Whether it ends by itself, since all that it waits for is being deleted too. */
+  endsByItself: boolean;
+}
+
+/** The most characters that the names of Computes take up in a message. */
+const mostOfNames = 400;
+
+/** Why a connection, or else its Secret, that is being deleted does not go; `undefined` where neither is. */
+export function leavingOf(
+  { metadata }: ServiceConnection,
+  secret: Secret | undefined,
+  users: readonly Compute[],
+): Leaving | undefined {
+  if (users.length === 0) return undefined;
+  const standing = users.filter((user) => user.metadata.deletionTimestamp === undefined);
+  const endsByItself = standing.length === 0;
+  const pools = standing.some(owningPool);
+  const those = endsByItself
+    ? "the Computes that use this connection, which are being deleted and need it for that"
+    : `the Computes${pools ? " and ComputePools" : ""} that use this connection: ${namesOf(standing)}`;
+  if (isLeaving({ metadata })) {
+    const ofPools = pools ? ", a ComputePool's in its spec.template.connectionRef" : "";
+    const cure = `Delete those too, or name another connection in their spec.connectionRef${ofPools}.`;
+    const message = `Deletion waits for ${those}.${endsByItself ? "" : ` ${cure}`}`;
+    return { what: "ServiceConnection", message, endsByItself };
+  }
+  if (secret === undefined || !isLeaving(secret)) return undefined;
+  const cure = "Name another Secret in spec.apiKeySecretRef; or delete those, or name another connection in theirs.";
+  const message = `Secret "${secret.metadata.name}" is being deleted, which waits for ${those}.${endsByItself ? "" : ` ${cure}`}`;
+  return { what: "Secret", message, endsByItself };
+}
+
+function isLeaving(object: Pick<KubeObject, "metadata">): boolean {
+  return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object);
+}
+
+/** Sorted, as many as there is room for; the members of a pool by the pool, for only there can they be changed. */
+function namesOf(computes: readonly Compute[]): string {
+  const users = computes.map((compute) => {
+    const pool = owningPool(compute);
+    return pool === undefined ? compute.metadata.name : `ComputePool ${pool.name}`;
+  });
+  const names = [...new Set(users)].toSorted();
+  const [first = "", ...rest] = names;
+  let text = first;
+  for (const name of rest) {
+    if (text.length + name.length + 2 > mostOfNames) return `${text} and others`;
+    text += `, ${name}`;
+  }
+  return text;
+}

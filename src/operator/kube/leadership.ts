@@ -1,0 +1,50 @@
+import { OperationalError } from "../runtime/operational-error.ts";
+
+/** Who may write. Asked right before each write, to the API server and to the service. */
+export interface Leadership {
+  mayWrite(): boolean;
+  /** Leads again and again, while the signal lets it; resolves once all that was begun has ended. */
+  run(term: LeadershipTerm): Promise<void>;
+}
+
+export interface LeadershipTerm {
+  signal: AbortSignal;
+  /**
+   * The work of a leader. Its signal aborts when leadership is lost, and at shutdown, when what is in flight may still
+   * be finished: the lease is kept until the promise has settled. Where it rejects, so does `run`.
+   */
+  onStarted: (leadSignal: AbortSignal) => Promise<void> | void;
+  /** The work has ended and leadership is over, given up or lost. */
+  onStopped?: () => void;
+}
+
+/** Nothing was sent, because this process does not lead, or no longer. */
+export class NotLeader extends OperationalError {
+  override name = "NotLeader";
+}
+
+/** For `ClusterClientOptions.beforeSend`: throws `NotLeader` unless this process leads at this very moment. */
+export function requireLeader(leadership: Pick<Leadership, "mayWrite">): () => void {
+  return () => {
+    if (!leadership.mayWrite()) throw new NotLeader("not sent: this process does not hold the lease (any longer)");
+  };
+}
+
+/** For a single operator without a lease. */
+export const alwaysLeader: Leadership = {
+  mayWrite: () => true,
+  async run({ signal, onStarted, onStopped }) {
+    if (signal.aborted) return;
+    await onStarted(signal);
+    await aborted(signal);
+    onStopped?.();
+  },
+};
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

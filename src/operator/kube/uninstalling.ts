@@ -1,0 +1,92 @@
+import { type Compute, computeKind } from "../resources/compute.ts";
+import { computePoolKind } from "../resources/compute-pool.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { ClusterClient } from "./client.ts";
+import type { ResourceKind } from "./objects.ts";
+
+const crdKind: ResourceKind = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+};
+
+/**
+ * Whether a CRD, that of Computes if none is named, is being deleted, or gone. The API server marks it before it marks
+ * the first of its objects, so an answer that begins after a Compute's deletion was seen is proof. Throws where there
+ * is no answer: then nothing is deleted.
+ */
+export async function crdIsGoing(
+  cluster: ClusterClient,
+  { plural, group }: ResourceKind = computeKind,
+): Promise<boolean> {
+  const crd = await cluster.get(crdKind, { name: `${plural}.${group}` });
+  return crd === undefined || crd.metadata.deletionTimestamp !== undefined;
+}
+
+/** How long a "no" counts for deletions that wait, in milliseconds. */
+const noCountsForMs = 10_000;
+
+/** Whether Computes are deleted only because a CRD is: with their own, or with that of the pool which owns them. */
+export class Uninstalling {
+  readonly #cluster: ClusterClient;
+  readonly #clock: Clock;
+  readonly #onFound: () => void;
+  /** The last answers about each kind: when the request began, and what came of it. */
+  readonly #answers = new Map<string, { askedAt: number; going: Promise<boolean> }>();
+  /** The kinds whose CRDs were going when last asked. */
+  readonly #found = new Set<string>();
+
+  /** `onFound`: a CRD is found to be going, so that every deletion which waits may ask. */
+  constructor(cluster: ClusterClient, clock: Clock, onFound: () => void) {
+    this.#cluster = cluster;
+    this.#clock = clock;
+    this.#onFound = onFound;
+  }
+
+  /** Asked for each deletion before it is sent. */
+  async now(compute: Compute): Promise<boolean> {
+    for (const kind of kindsOf(compute)) if (await this.#ask(kind)) return true;
+    return false;
+  }
+
+  /** Asked for deletions that wait, of which there may be thousands: they share one request. */
+  async lately(compute: Compute): Promise<boolean> {
+    for (const kind of kindsOf(compute)) {
+      const last = this.#answers.get(kind.plural);
+      const counts = last !== undefined && this.#clock.monotonic() - last.askedAt < noCountsForMs;
+      if (await (counts ? last.going : this.#ask(kind))) return true;
+    }
+    return false;
+  }
+
+  #ask(kind: ResourceKind): Promise<boolean> {
+    const going = crdIsGoing(this.#cluster, kind).then(
+      (answer) => {
+        // It may be made anew: only a "no" is remembered.
+        if (answer) this.#answers.delete(kind.plural);
+        this.#note(kind, answer);
+        return answer;
+      },
+      (error: unknown) => {
+        this.#answers.delete(kind.plural);
+        throw error;
+      },
+    );
+    this.#answers.set(kind.plural, { askedAt: this.#clock.monotonic(), going });
+    return going;
+  }
+
+  #note({ plural }: ResourceKind, going: boolean): void {
+    const isNews = going && !this.#found.has(plural);
+    if (going) this.#found.add(plural);
+    else this.#found.delete(plural);
+    if (isNews) this.#onFound();
+  }
+}
+
+function kindsOf({ metadata }: Compute): ResourceKind[] {
+  const inPool = metadata.ownerReferences?.some(({ kind }) => kind === computePoolKind.kind) === true;
+  return inPool ? [computeKind, computePoolKind] : [computeKind];
+}

@@ -1,0 +1,216 @@
+import { operationOutcome } from "../../api/operation.ts";
+import type { DeletionBrake } from "../compute/execute/deletion-brake.ts";
+import { ClaimIndex } from "../compute/observe/claim-index.ts";
+import { recordedID } from "../compute/observe/ownership.ts";
+import type { EventRecord } from "../compute/outcome.ts";
+import { ComputeReconciler } from "../compute/reconciler.ts";
+import { ConnectionReconciler } from "../connection/reconciler.ts";
+import { SessionRegistry } from "../connection/registry.ts";
+import type { ClusterClient } from "../kube/client.ts";
+import type { RecordEvent } from "../kube/event-record.ts";
+import { crdIsGoing, Uninstalling } from "../kube/uninstalling.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { OperatorOptions } from "../options.ts";
+import { awaitsTemplate } from "../pool/plan.ts";
+import { PoolReconciler } from "../pool/reconciler.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
+import { owningPool } from "../resources/compute-pool.ts";
+import type { Clock, Random } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { QueueProgress } from "../runtime/workqueue.ts";
+import type { Budgets } from "../service-client/budgets.ts";
+import type { ServiceTransport } from "../service-client/transport.ts";
+import { Controller } from "./controller.ts";
+import { EventHandlers } from "./event-handlers.ts";
+import { flowOf, type Kind } from "./flow-of.ts";
+import type { Informers } from "./informers.ts";
+import { UsageMeter } from "./usage-meter.ts";
+
+export interface ManagerOptions {
+  cluster: ClusterClient;
+  serviceTransport: ServiceTransport;
+  /** Of the process, not of the term: what was sent in the last one counts in this. */
+  budgets: Budgets;
+  /** Of the process too. */
+  brake: DeletionBrake;
+  beforeWrite: () => void;
+  caches: Informers;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  metrics: Metrics;
+  options: OperatorOptions;
+  event: RecordEvent;
+}
+
+/** Everything that one term of leadership knows and does. It begins empty: no plan is acted on from before it. */
+export class Manager {
+  readonly #options: ManagerOptions;
+  /** Ends requests in flight, some time after the term has ended. */
+  readonly #stop = new AbortController();
+  readonly #claims: ClaimIndex;
+  readonly #connections: SessionRegistry;
+  readonly #queues: Record<Kind, Controller>;
+  readonly #computes: ComputeReconciler;
+  readonly #connectionReconciler: ConnectionReconciler;
+  readonly #pools: PoolReconciler;
+  /** For what the watches bring meanwhile. */
+  readonly news: EventHandlers;
+
+  constructor(term: ManagerOptions) {
+    this.#options = term;
+    const { cluster, caches, clock, options, metrics } = term;
+    const signal = this.#stop.signal;
+    const few = Math.max(2, Math.ceil(options.workers / 4));
+    this.#queues = {
+      compute: this.#queue("compute", (uid) => this.#computes.reconcile(uid), options.workers),
+      connection: this.#queue("connection", (uid) => this.#connectionReconciler.reconcile(uid), few),
+      pool: this.#queue("pool", (uid) => this.#pools.reconcile(uid), few),
+    };
+    const usage = new UsageMeter(metrics);
+    this.#connections = new SessionRegistry({
+      cache: {
+        connection: (namespace, name) => caches.connections.get(namespace, name),
+        secret: (namespace, name) => caches.apiKeys.get(namespace, name),
+      },
+      allowedBaseURLs: options.allowedBaseURLs,
+      budgetShare: options.budgetShare,
+      transport: term.serviceTransport,
+      budgets: term.budgets,
+      clock,
+      beforeWrite: term.beforeWrite,
+      signal,
+      enqueue: (uids) => this.#enqueue("compute", uids),
+      enqueueConnections: (uids) => this.#enqueue("connection", uids),
+      observe: ({ method, route, code, seconds }) => {
+        metrics.serviceRequests.add({ method, route, code });
+        metrics.serviceSeconds.observe({ method, route }, seconds);
+      },
+      inHand: (more) => this.#queues.compute.waits(more),
+      onListed: (project, listing) => usage.listed(project, listing),
+      onUnused: (project) => usage.forget(project),
+      onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
+    });
+    this.#claims = new ClaimIndex(
+      ({ metadata, spec }) => this.#connections.baseURLOf(metadata.namespace ?? "", spec.connectionRef.name),
+      ({ metadata, spec }) => this.#connections.isUnreachable(metadata.namespace ?? "", spec.connectionRef.name),
+      ({ metadata, spec }) =>
+        this.#connections.reachedThrough(metadata.namespace ?? "", spec.connectionRef.name, spec.projectID),
+    );
+    this.#connectionReconciler = new ConnectionReconciler({
+      cluster,
+      clock,
+      connections: this.#connections,
+      cache: {
+        connectionByUID: (uid) => caches.connections.byUid(uid),
+        connectionsOf: (namespace) => caches.connections.within(namespace),
+        secret: (namespace, name) => caches.apiKeys.get(namespace, name),
+        secretsOf: (namespace) => caches.apiKeys.within(namespace),
+        usersOf: (namespace, name) => caches.users.of(namespace, name),
+        departedFrom: (namespace, name) => this.#computes.departed.filter((compute) => names(compute, namespace, name)),
+      },
+      uninstalling: () => crdIsGoing(cluster),
+      enqueueUsers: (namespace, name) => this.news.usersOf(namespace, name),
+      event: term.event,
+      log: this.#options.log,
+    });
+    this.#computes = new ComputeReconciler({
+      cluster,
+      clock,
+      connections: this.#connections,
+      claims: this.#claims,
+      cache: {
+        computeByUID: (uid) => caches.computes.byUid(uid),
+        connectionSecrets: (namespace) => caches.connectionSecrets.within(namespace),
+      },
+      selects: (compute) => options.selects(compute.metadata.labels),
+      awaitsPool: (compute) => {
+        const pool = caches.pools.byUid(owningPool(compute)?.uid ?? "");
+        return pool !== undefined && awaitsTemplate(pool, compute);
+      },
+      event: (compute, note) => term.event(computeKind, compute, note),
+      brake: term.brake,
+      uninstalling: new Uninstalling(cluster, clock, () => term.brake.wakeAll()),
+      createSettleMs: options.createSettleMs,
+      signal,
+      onSettled: (compute) => this.news.connectionsUsedBy(compute),
+      onStep: (action, compute, outcome) => this.#note(action.kind, compute, outcome.notes),
+    });
+    this.#pools = new PoolReconciler({
+      cluster,
+      clock,
+      selects: (pool) => options.selects(pool.metadata.labels),
+      event: term.event,
+      cache: {
+        poolByUID: (uid) => caches.pools.byUid(uid),
+        computesOf: (namespace) => caches.computes.within(namespace),
+        compute: (namespace, name) => caches.computes.get(namespace, name),
+      },
+    });
+    this.news = new EventHandlers({
+      caches,
+      claims: this.#claims,
+      computes: this.#computes,
+      connections: this.#connectionReconciler,
+      selects: options.selects,
+      enqueue: (kind, uids) => this.#enqueue(kind, uids),
+    });
+  }
+
+  get connections(): SessionRegistry {
+    return this.#connections;
+  }
+
+  /** How each queue gets on, for the health check. */
+  progress(): QueueProgress[] {
+    return Object.values(this.#queues).map((queue) => queue.progress());
+  }
+
+  /** Reconciles until the signal aborts, then lets what is in flight finish for a while. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, options } = this.#options;
+    this.news.everything();
+    let drained = () => {};
+    const hardStop = () => {
+      drained = clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
+    };
+    signal.addEventListener("abort", hardStop, { once: true });
+    await Promise.all(Object.values(this.#queues).map((queue) => queue.run(signal)));
+    drained();
+    this.#stop.abort(new Error("the operator is stopping"));
+    this.#connections.stop();
+    for (const queue of Object.values(this.#queues)) queue.close();
+    this.#options.budgets.dismiss();
+    this.#options.brake.dismiss();
+  }
+
+  #queue(kind: Kind, reconcile: (uid: string) => Promise<number | undefined>, workers: number): Controller {
+    const { clock, random, log, metrics, caches } = this.#options;
+    const stopped = this.#stop.signal;
+    const shared = { kind, clock, random, log, metrics, workers, reconcile, stopped };
+    const cache = { compute: caches.computes, connection: caches.connections, pool: caches.pools }[kind];
+    const departed = (compute: string) => this.#computes.departedCompute(compute);
+    const nameOf = (uid: string) =>
+      cache.byUid(uid)?.metadata ?? (kind === "compute" ? departed(uid)?.metadata : {}) ?? {};
+    return new Controller({ ...shared, nameOf, flowOf: (uid) => flowOf(kind, uid, caches, departed) });
+  }
+
+  #enqueue(kind: Kind, uids: Iterable<string>): void {
+    this.#queues[kind].enqueue(uids);
+  }
+
+  #note(action: string, compute: Compute, notes: readonly EventRecord[]): void {
+    const { log, metrics } = this.#options;
+    const { namespace, name } = compute.metadata;
+    for (const { type, reason, message } of notes) {
+      if (reason === "DriftCorrected") metrics.driftCorrections.add({});
+      const fields = { namespace, name, endpoint: recordedID(compute), kind: action, reason };
+      if (type === "Warning") log.warn(fields, message);
+      else log.info(fields, message);
+    }
+  }
+}
+
+function names({ metadata, spec }: Compute, namespace: string, connection: string): boolean {
+  return (metadata.namespace ?? "") === namespace && spec.connectionRef.name === connection;
+}

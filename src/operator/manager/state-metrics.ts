@@ -1,0 +1,47 @@
+import type { SessionRegistry } from "../connection/registry.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { conditionOf } from "../resources/conditions-of.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Informers } from "./informers.ts";
+
+export interface State {
+  leading: boolean;
+  caches: Informers;
+  /** `undefined` where this process does not lead. */
+  connections: SessionRegistry | undefined;
+  deletesHeld: number;
+  clock: Clock;
+}
+
+/** Sets the gauges that tell how things stand, right before a scrape. */
+export function measureState(metrics: Metrics, { leading, caches, connections, deletesHeld, clock }: State): void {
+  metrics.leader.set({}, leading ? 1 : 0);
+  metrics.deletesHeld.set({}, deletesHeld);
+  for (const [kind, ms] of Object.entries(caches.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
+  metrics.computes.reset();
+  const counts = Map.groupBy(caches.computes.list(), ({ status }) =>
+    JSON.stringify([status.state ?? "Unknown", conditionOf(status, "Ready")?.status ?? "Unknown"]),
+  );
+  for (const computes of counts.values()) {
+    const [first] = computes;
+    if (first === undefined) continue;
+    const ready = conditionOf(first.status, "Ready")?.status ?? "Unknown";
+    metrics.computes.set({ state: first.status.state ?? "Unknown", ready }, computes.length);
+  }
+  metrics.budgetAvailable.reset();
+  metrics.endpointListAge.reset();
+  metrics.refreshInterval.reset();
+  for (const connection of caches.connections.list()) {
+    const session = connections?.sessionOf(connection);
+    const { namespace = "", name } = connection.metadata;
+    if (session === undefined) continue;
+    metrics.refreshInterval.set({ connection: `${namespace}/${name}` }, session.refreshes.inForceMs / 1000);
+  }
+  for (const session of connections?.sessions ?? []) {
+    metrics.budgetAvailable.set({ account: session.through }, session.budget.available);
+    for (const [project, { listing }] of session.watchers) {
+      if (listing === undefined) continue;
+      metrics.endpointListAge.set({ project }, (clock.monotonic() - listing.startedAt) / 1000);
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import type { ClusterClient } from "../kube/client.ts";
+import { isAlreadyExists, isRefusal } from "../kube/errors.ts";
+import type { RecordEvent } from "../kube/event-record.ts";
+import { guardedPatch } from "../kube/json-patch.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
+import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
+import { clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
+import { sameJSON } from "../resources/equal.ts";
+import { API_VERSION, labels } from "../resources/names.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { poolEvent } from "./event.ts";
+import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
+import { SlowStart } from "./slow-start.ts";
+
+/** Why the pool cannot be what it is to be, where a person has to help. */
+interface Trouble {
+  reason: "Conflict" | "Rejected";
+  message: string;
+}
+
+/** A change that the API server refused is tried again after so many milliseconds: what was in the way wakes nobody. */
+const refusedAgainMs = 60_000;
+
+/** A pool that is known to have changed: mostly the watch brings it, and wakes it, sooner than this, in ms. */
+const staleAgainMs = 5000;
+
+export interface PoolReconcilerOptions {
+  cluster: ClusterClient;
+  clock: Clock;
+  /** Whether this process takes care of the pool, by its selector. */
+  selects: (pool: ComputePool) => boolean;
+  event: RecordEvent;
+  cache: {
+    poolByUID(uid: string): ComputePool | undefined;
+    computesOf(namespace: string): readonly Compute[];
+    compute(namespace: string, name: string): Compute | undefined;
+  };
+}
+
+/** A change comes back by the watch; a replica that came and went unseen, as with its CRD, is missed after so long. */
+const unseenAgainMs = 10_000;
+
+/** Keeps the read replicas of one ComputePool: as many as declared, each with the template. */
+export class PoolReconciler {
+  readonly #options: PoolReconcilerOptions;
+  readonly #slowStart = new SlowStart();
+
+  constructor(options: PoolReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** Answers with the milliseconds until the next look, where one is due without news. */
+  async reconcile(uid: string): Promise<number | undefined> {
+    const { cache, clock } = this.#options;
+    const pool = cache.poolByUID(uid);
+    if (pool === undefined) this.#slowStart.forget(uid);
+    // Of a pool that is being deleted the garbage collector deletes the members.
+    if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return undefined;
+    if (!this.#options.selects(pool)) return undefined;
+    const { namespace = "" } = pool.metadata;
+    const members = membersOf(pool, cache.computesOf(namespace));
+    const plan = planPool(pool, members, (name) => cache.compute(namespace, name));
+    const { generation = 0 } = pool.metadata;
+    const waitMs = this.#slowStart.waitMs(uid, generation, clock.monotonic());
+    const due = waitMs > 0 ? [] : plan.create;
+    const changes = due.length + plan.update.length + plan.remove.length;
+    if (changes > 0 && !(await this.#isStill(pool))) return staleAgainMs;
+    const changed = await this.#carryOut(pool, [
+      ...plan.update.map((member) => () => this.#update(pool, member)),
+      ...plan.remove.map((member) => () => this.#remove(member.compute)),
+    ]);
+    const create = (index: number) => () => this.#create(pool, index);
+    const batches = {
+      now: () => clock.monotonic(),
+      isWanted: () => this.#isStill(pool),
+      carryOut: (numbers: readonly number[]) => this.#carryOut(pool, numbers.map(create)),
+    };
+    const created = waitMs > 0 ? { waitMs } : await this.#slowStart.run(uid, generation, due, batches);
+    const refusal = changed ?? created.refusal;
+    const conflict = plan.blocked === undefined ? undefined : ({ reason: "Conflict", message: plan.blocked } as const);
+    await this.#report(pool, members, plan, refusal ?? conflict);
+    if (created.waitMs !== undefined) return created.waitMs;
+    if (refusal !== undefined) return refusedAgainMs;
+    return changes > 0 ? unseenAgainMs : undefined;
+  }
+
+  /**
+   * Carries the changes out, each whatever became of the others, as long as the watch brings no other spec of the pool;
+   * the first that the API server refuses is reported.
+   */
+  async #carryOut({ metadata }: ComputePool, changes: readonly (() => Promise<void>)[]): Promise<Trouble | undefined> {
+    let first: Trouble | undefined;
+    for (const change of changes) {
+      if (this.#options.cache.poolByUID(metadata.uid)?.metadata.generation !== metadata.generation) break;
+      try {
+        await change();
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        first ??= { reason: "Rejected", message: `The API server refused to change a replica: ${error.message}` };
+      }
+    }
+    return first;
+  }
+
+  /** The watch of pools may lag behind that of Computes: of an old number, replicas would be deleted that are to be. */
+  async #isStill({ metadata }: ComputePool): Promise<boolean> {
+    const now = await this.#options.cluster.get(computePoolKind, metadata);
+    const same = now?.metadata.uid === metadata.uid && now.metadata.generation === metadata.generation;
+    return same && now.metadata.deletionTimestamp === undefined;
+  }
+
+  async #create(pool: ComputePool, index: number): Promise<void> {
+    const { metadata } = pool;
+    const owner = { apiVersion: API_VERSION, kind: computePoolKind.kind, name: metadata.name, uid: metadata.uid };
+    try {
+      await this.#options.cluster.create(computeKind, {
+        apiVersion: API_VERSION,
+        kind: computeKind.kind,
+        metadata: {
+          name: `${metadata.name}-${index}`,
+          namespace: metadata.namespace,
+          labels: { ...metadata.labels, [labels.pool]: metadata.name },
+          ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
+        },
+        spec: memberSpec(pool, index),
+      });
+    } catch (error) {
+      // Not in the cache yet: the watch will bring it.
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  async #update(pool: ComputePool, member: Member): Promise<void> {
+    const { compute } = member;
+    const patch = guardedPatch(compute, { resourceVersion: true }).set(["spec"], specOf(pool, member));
+    await this.#options.cluster.patch(computeKind, compute.metadata, patch.ops());
+    const rolledOut = pool.status.observedGeneration === pool.metadata.generation;
+    if (!rolledOut || conditionOf(pool.status, "Ready")?.reason === "Rejected") return;
+    // On the member: whoever edited it looks there.
+    const message = `The spec differed from the template of ComputePool ${pool.metadata.name} and was put back. Change the template instead.`;
+    this.#options.event(computeKind, compute, { type: "Normal", reason: "DriftCorrected", message });
+  }
+
+  async #remove({ metadata }: Compute): Promise<void> {
+    await this.#options.cluster.delete(computeKind, metadata, { uid: metadata.uid });
+  }
+
+  async #report(
+    pool: ComputePool,
+    members: readonly Member[],
+    plan: PoolPlan,
+    blocked: Trouble | undefined,
+  ): Promise<void> {
+    const { cluster, clock } = this.#options;
+    const status = poolStatus(pool, members, plan, blocked, timestamp(clock.now()));
+    if (sameJSON(status, pool.status)) return;
+    await cluster.patch(computePoolKind, pool.metadata, guardedPatch(pool).setStatus(status).ops(), {
+      subresource: "status",
+    });
+    const note = poolEvent(pool, status, plan);
+    if (note !== undefined) this.#options.event(computePoolKind, pool, note);
+  }
+}
+
+function poolStatus(
+  { metadata, spec, status }: ComputePool,
+  members: readonly Member[],
+  { update }: PoolPlan,
+  blocked: Trouble | undefined,
+  now: string,
+): ComputePoolStatus {
+  const standing = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
+  // One that this pass had to give the template has still to become ready for it.
+  const ready = standing.filter((member) => isReady(member.compute) && !update.includes(member)).length;
+  const whole = standing.length === spec.replicas && members.length === spec.replicas && ready === spec.replicas;
+  const generation = metadata.generation ?? 0;
+  const [reason, message] =
+    blocked !== undefined
+      ? [blocked.reason, clippedMessage(blocked.message)]
+      : whole
+        ? ["Ready", "All replicas are ready."]
+        : ["Scaling", "Replicas are being made, changed or removed; each Compute tells its own story."];
+  const shared = { reason, message, observedGeneration: generation };
+  const drafts = [
+    { type: "Ready", status: whole ? "True" : "False", ...shared },
+    ...(whole || blocked !== undefined ? [] : [{ type: "Reconciling", status: "True", ...shared }]),
+    ...(blocked === undefined ? [] : [{ type: "Stalled", status: "True", ...shared }]),
+  ];
+  return {
+    observedGeneration: generation,
+    conditions: datedConditions(drafts, status.conditions, now),
+    replicas: members.length,
+    readyReplicas: ready,
+    selector: `${labels.pool}=${metadata.name}`,
+  };
+}
+
+/** Ready, and for the spec that it has now. */
+function isReady({ metadata, status }: Compute): boolean {
+  return conditionOf(status, "Ready")?.status === "True" && status.observedGeneration === metadata.generation;
+}

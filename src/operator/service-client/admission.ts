@@ -1,0 +1,56 @@
+import type { Failure } from "./answer.ts";
+import type { RequestBudget } from "./budget.ts";
+import type { RequestReservation } from "./request-reservation.ts";
+
+/** Told how many requests are waited for with a pass in hand: such a pass does nothing meanwhile. */
+export type InHand = (more: 1 | -1) => void;
+
+export interface AdmissionOptions {
+  budget: RequestBudget;
+  /** Asked before any request; an answer keeps the request at home (a key known to be revoked). */
+  circuitOpen?: () => Failure | undefined;
+  /** Aborts when nothing more is to be sent: key or address have changed. What is under way is brought to its end. */
+  retired?: AbortSignal;
+  /** Of the caller; its requests never wait through a long pause. */
+  reservation?: RequestReservation;
+  /** Asked right before a write is sent: whether whoever it was planned for no longer wants it. */
+  withdrawn?: () => boolean;
+  /** Whoever asks has a pass in hand, and others wait for its end; left out: nobody does. */
+  inHand?: InHand;
+}
+
+/**
+ * A pause that the service asks for and that is longer, in milliseconds, is not waited for with a request in hand: its
+ * caller would keep a worker from everybody else's objects meanwhile.
+ */
+const longPauseMs = 5000;
+
+/** Waits for the budget; answers why a request is not to be sent after all. */
+export async function admission(
+  { budget, reservation, circuitOpen, retired, withdrawn, inHand }: AdmissionOptions,
+  { method }: { method: string },
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const write = method !== "GET";
+  const patienceMs = write || inHand !== undefined ? longPauseMs : Number.POSITIVE_INFINITY;
+  const either = retired === undefined ? signal : AbortSignal.any([signal, retired]);
+  const taking =
+    reservation === undefined
+      ? budget.take(write ? "write" : "plan", either, patienceMs)
+      : reservation.take(either, longPauseMs);
+  const closedForMs = await taking.catch((error: unknown) => {
+    if (signal.aborted || retired?.aborted !== true) throw error;
+    return undefined;
+  });
+  if (retired?.aborted === true) {
+    return { kind: "superseded", message: "the connection was changed before the request could be sent" };
+  }
+  if (closedForMs !== undefined) {
+    const message = "the service asked for a pause, and nothing is sent until it is over";
+    return { kind: "rateLimited", message, retryAfterMs: closedForMs };
+  }
+  if (write && withdrawn?.() === true) {
+    return { kind: "superseded", message: "it was no longer wanted when it could be sent" };
+  }
+  return circuitOpen?.();
+}

@@ -1,0 +1,242 @@
+import type { Cancel, Clock } from "../runtime/clock.ts";
+import { type Priority, PriorityQueue } from "./priority-queue.ts";
+
+/** How many requests may be sent: a steady rate, and how many at once after a pause. */
+export interface BudgetLimits {
+  /** Requests per minute. */
+  perMinute: number;
+  /** Requests that may go out at once. */
+  burst: number;
+}
+
+/** Callers who are called first need a worker, and may be long in coming: others are not kept waiting for many. */
+const mostCalled = 8;
+
+/**
+ * Every caller comes or leaves. Should one do neither, what was set aside for it goes to others after so long, in
+ * milliseconds.
+ */
+const calledForMs = 60_000;
+
+/** A pause that grows by less is not told again, in milliseconds: requests in flight are all answered with it. */
+const samePauseMs = 1000;
+
+/**
+ * A token bucket that all requests of one key to one base URL draw from.
+ *
+ * Nobody waits inside: `tryTake` takes a request or puts the caller on a list, and the caller is called once a request
+ * is set aside for it. It then comes and takes it, or leaves. Lists and polls come at once; a reconcile has to get a
+ * worker first. A `Retry-After` of the service closes the budget; then everybody on the list is called once, so as to
+ * say so.
+ */
+export class RequestBudget {
+  readonly #clock: Clock;
+  #limits: BudgetLimits;
+  #tokens: number;
+  #filledAt: number;
+  #closedUntil = 0;
+  /** How long the budget was closed in all, up to the end of the last pause that is known. */
+  #closedInAllMs = 0;
+  readonly #line = new PriorityQueue();
+  /** Who was called and has not come yet, and until when a request is set aside for them. */
+  readonly #called = new Map<unknown, { priority: Priority; since: number; until: number }>();
+  /** Who is asking right now, and is answered rather than called. */
+  #asking: unknown;
+  readonly #onTaken: (waitedSeconds: number) => void;
+  readonly #onPause = new Set<() => void>();
+  #timer: Cancel | undefined;
+
+  /** `onTaken` is told how many seconds each request waited. */
+  constructor(clock: Clock, limits: BudgetLimits, onTaken: (waitedSeconds: number) => void = () => {}) {
+    this.#clock = clock;
+    this.#onTaken = onTaken;
+    this.#limits = limits;
+    this.#tokens = limits.burst;
+    this.#filledAt = clock.monotonic();
+  }
+
+  /** Requests that could go out now. */
+  get available(): number {
+    this.#fill();
+    return this.closedForMs > 0 ? 0 : Math.max(0, Math.floor(this.#tokens) - this.#called.size);
+  }
+
+  /** Whether it is full and open, as a new one is. */
+  get rested(): boolean {
+    this.#fill();
+    return this.closedForMs === 0 && this.#tokens >= this.#limits.burst && this.#line.size === 0;
+  }
+
+  setLimits(limits: BudgetLimits): void {
+    this.#fill();
+    this.#limits = limits;
+    this.#tokens = Math.min(this.#tokens, limits.burst);
+    this.#callNext();
+  }
+
+  /** How long nothing may be sent, since the service asked for it, in milliseconds. */
+  get closedForMs(): number {
+    return Math.max(0, this.#closedUntil - this.#clock.monotonic());
+  }
+
+  /** A clock that stands still while the budget is closed, in milliseconds: for what waits for its turn alone. */
+  get openMs(): number {
+    return this.#clock.monotonic() - this.#closedInAllMs + this.closedForMs;
+  }
+
+  /** Lets nothing out for `ms`: the service asked for it. */
+  closeFor(ms: number): void {
+    const now = this.#clock.monotonic();
+    const until = Math.max(this.#closedUntil, now + ms);
+    const longer = until - Math.max(now, this.#closedUntil);
+    if (longer <= 0) return;
+    const isNews = this.closedForMs === 0 || longer >= samePauseMs;
+    this.#closedUntil = until;
+    this.#closedInAllMs += longer;
+    if (isNews) {
+      for (const ready of this.#line.all()) ready();
+      for (const listener of this.#onPause) listener();
+    }
+    this.#callNext();
+  }
+
+  /** Calls `listener` when a pause begins, grows or ends, until the answer is called. */
+  onPause(listener: () => void): Cancel {
+    this.#onPause.add(listener);
+    return () => this.#onPause.delete(listener);
+  }
+
+  /**
+   * Takes one request where one is free and nobody of the same or a higher priority waits. Else `who` is put on the
+   * list, and `ready` is called when it is their turn: a request is then set aside until they ask again or leave.
+   */
+  tryTake(priority: Priority, who: unknown, ready: () => void): boolean {
+    if (!this.#called.has(who)) {
+      const asking = this.#asking;
+      this.#line.join(who, priority, this.#clock.monotonic(), ready);
+      this.#asking = who;
+      this.#callNext();
+      this.#asking = asking;
+    }
+    const called = this.#called.get(who);
+    if (called === undefined) return false;
+    this.#called.delete(who);
+    if (this.closedForMs > 0) {
+      this.#line.join(who, priority, called.since, ready);
+      this.#callNext();
+      return false;
+    }
+    this.#tokens -= 1;
+    this.#onTaken((this.#clock.monotonic() - called.since) / 1000);
+    this.#callNext();
+    return true;
+  }
+
+  /**
+   * Resolves when one request was taken; rejects when the signal aborts first. Where nothing may be sent for longer
+   * than `patienceMs`, since the service asked for it, nothing is taken: resolves with how long that still is.
+   */
+  take(priority: Priority, signal: AbortSignal, patienceMs: number): Promise<number | undefined> {
+    return new Promise((resolve, reject) => {
+      const who = {};
+      const onAbort = () => {
+        this.leave(who);
+        reject(signal.reason);
+      };
+      const ask = () => {
+        const { closedForMs } = this;
+        const isTooLong = closedForMs > patienceMs;
+        if (isTooLong) this.leave(who);
+        else if (!this.tryTake(priority, who, ask)) return;
+        signal.removeEventListener("abort", onAbort);
+        resolve(isTooLong ? closedForMs : undefined);
+      };
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      signal.addEventListener("abort", onAbort, { once: true });
+      ask();
+    });
+  }
+
+  /** Takes one request that could go out now and that nobody waits for; answers whether there was one. */
+  takeSpare(): boolean {
+    if (this.available < 1 || this.#line.size > 0) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  /** About how long it will be until `who`, who is on the list, may send, in milliseconds. */
+  waitOf(who: unknown): number {
+    this.#fill();
+    const before = this.#line.before(who) + this.#called.size + 1 - this.#tokens;
+    return this.closedForMs + (Math.max(0, before) * 60_000) / this.#limits.perMinute;
+  }
+
+  /** `who` wants nothing any more. */
+  leave(who: unknown): void {
+    const waited = this.#line.leave(who);
+    if (this.#called.delete(who) || waited) this.#callNext();
+  }
+
+  /** Nobody wants anything any more; no timer is left. */
+  dismiss(): void {
+    this.#line.clear();
+    this.#called.clear();
+    this.#timer?.();
+    this.#timer = undefined;
+  }
+
+  #callNext(): void {
+    this.#fill();
+    const now = this.#clock.monotonic();
+    for (const [who, { until }] of this.#called) if (until <= now) this.#called.delete(who);
+    while (this.closedForMs === 0 && this.#tokens - this.#called.size >= 1) {
+      const next = this.#line.next((priority) => this.#isFull(priority));
+      if (next === undefined) break;
+      const { who, priority, since } = next;
+      this.#called.set(who, { priority, since, until: now + calledForMs });
+      if (who !== this.#asking) next.ready();
+    }
+    this.#schedule();
+  }
+
+  #isFull(priority: Priority): boolean {
+    if (priority !== "write" && priority !== "read") return false;
+    let called = 0;
+    for (const one of this.#called.values()) if (one.priority === priority) called += 1;
+    return called >= mostCalled;
+  }
+
+  #schedule(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+    const delays: number[] = [];
+    const { closedForMs } = this;
+    if (closedForMs > 0) {
+      if (this.#line.size > 0 || this.#onPause.size > 0) delays.push(closedForMs);
+    } else if (this.#line.size > 0) {
+      const missing = this.#called.size + 1 - this.#tokens;
+      if (missing > 0) delays.push((missing * 60_000) / this.#limits.perMinute);
+      for (const { until } of this.#called.values()) {
+        delays.push(until - this.#clock.monotonic());
+        break;
+      }
+    }
+    if (delays.length === 0) return;
+    const delay = Math.max(1, Math.ceil(Math.min(...delays)));
+    this.#timer = this.#clock.after(delay, () => {
+      this.#timer = undefined;
+      if (closedForMs > 0 && this.closedForMs === 0) for (const listener of this.#onPause) listener();
+      this.#callNext();
+    });
+  }
+
+  #fill(): void {
+    const now = this.#clock.monotonic();
+    const grown = ((now - this.#filledAt) / 60_000) * this.#limits.perMinute;
+    this.#tokens = Math.min(this.#limits.burst, this.#tokens + grown);
+    this.#filledAt = now;
+  }
+}

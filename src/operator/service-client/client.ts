@@ -1,0 +1,257 @@
+import type { z } from "zod";
+import { AuthAnswer } from "../../api/auth.ts";
+import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
+import { type Endpoint, EndpointAnswer, EndpointsAnswer } from "../../api/endpoint.ts";
+import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
+import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
+import { type Account, accountFingerprint } from "./account.ts";
+import { type Answer, type Failure, failureOf } from "./answer.ts";
+import { type ExchangeOptions, exchange } from "./exchange.ts";
+import { RequestReservation } from "./request-reservation.ts";
+import { mostBytes } from "./transport.ts";
+
+export interface ServiceClientOptions extends ExchangeOptions {
+  /** Called with each failure; answers what it counts as. */
+  onFailure?: (failure: Failure) => Failure;
+  /** Called with each 2xx: the service takes the key. */
+  onAccepted?: () => void;
+}
+
+/** What a write to an endpoint came to. */
+export interface Written {
+  endpoint: Endpoint | undefined;
+  operations: Operation[];
+}
+
+/** How many pages of projects are read at most: 400 each. */
+const mostProjectPages = 50;
+
+/** How many operations of a project are listed at most. */
+export const operationsListed = 100;
+
+/** The service's calls, typed. Sends each write exactly once; draws every request from the budget. */
+export class ServiceClient {
+  readonly #options: ServiceClientOptions;
+
+  constructor(options: ServiceClientOptions) {
+    this.#options = options;
+  }
+
+  readonly #hiding = (text: string) => this.account.key.hiddenIn(text);
+
+  get account(): Account {
+    return this.#options.account;
+  }
+
+  /** Names base URL and key, without giving the key away. */
+  get through(): string {
+    return accountFingerprint(this.#options.account);
+  }
+
+  /** What `who` may send; `ready` is called when it is their turn, where they had to wait. */
+  reservation(who: unknown, ready: () => void): RequestReservation {
+    return new RequestReservation(this.#options.budget, who, ready);
+  }
+
+  /** `who` wants to send nothing any more. */
+  leave(who: unknown): void {
+    this.#options.budget.leave(who);
+  }
+
+  /** How long nothing may be sent, since the service asked for it, in milliseconds. */
+  get closedForMs(): number {
+    return this.#options.budget.closedForMs;
+  }
+
+  /** A client that draws from this reservation, and sends no write that was withdrawn meanwhile. */
+  within(reservation: RequestReservation, withdrawn = () => false): ServiceClient {
+    return new ServiceClient({ ...this.#options, reservation, withdrawn });
+  }
+
+  async listEndpoints(projectID: string, signal: AbortSignal): Promise<Answer<Endpoint[]>> {
+    const answer = await this.#read("/projects/{p}/endpoints", [projectID], EndpointsAnswer, signal);
+    if (answer.kind !== "ok") return answer;
+    const { endpoints } = answer.value;
+    const ids = new Set(endpoints.map(({ id }) => id));
+    if (ids.size < endpoints.length) return this.#invalidResponse("GET /projects/{p}/endpoints", ": one id twice");
+    return { ...answer, value: endpoints };
+  }
+
+  async getEndpoint(projectID: string, endpointID: string, signal: AbortSignal): Promise<Answer<Endpoint>> {
+    const answer = await this.#read("/projects/{p}/endpoints/{e}", [projectID, endpointID], EndpointAnswer, signal);
+    if (answer.kind === "ok" && answer.value.endpoint.id !== endpointID) {
+      return this.#invalidResponse("GET /projects/{p}/endpoints/{e}", ": another endpoint than was asked for");
+    }
+    return mapped(answer, ({ endpoint }) => endpoint);
+  }
+
+  createEndpoint(projectID: string, body: { endpoint: object }, signal: AbortSignal): Promise<Answer<Written>> {
+    return this.#write("POST", "/projects/{p}/endpoints", [projectID], body, signal);
+  }
+
+  patchEndpoint(
+    projectID: string,
+    id: string,
+    body: { endpoint: object },
+    signal: AbortSignal,
+  ): Promise<Answer<Written>> {
+    return this.#write("PATCH", "/projects/{p}/endpoints/{e}", [projectID, id], body, signal);
+  }
+
+  /** The service answers 204 where there is none: the value then has no endpoint. */
+  deleteEndpoint(projectID: string, id: string, signal: AbortSignal): Promise<Answer<Written>> {
+    return this.#write("DELETE", "/projects/{p}/endpoints/{e}", [projectID, id], undefined, signal);
+  }
+
+  restartEndpoint(projectID: string, id: string, signal: AbortSignal): Promise<Answer<Written>> {
+    return this.#write("POST", "/projects/{p}/endpoints/{e}/restart", [projectID, id], undefined, signal);
+  }
+
+  /** The newest operations of a project. */
+  async listOperations(projectID: string, signal: AbortSignal): Promise<Answer<Operation[]>> {
+    const query = { limit: String(operationsListed) };
+    const answer = await this.#read("/projects/{p}/operations", [projectID], OperationsAnswer, signal, query);
+    return mapped(answer, ({ operations }) => operations.map((one) => withoutKey(one, this.#hiding)));
+  }
+
+  async getOperation(projectID: string, id: string, signal: AbortSignal): Promise<Answer<Operation>> {
+    const answer = await this.#read("/projects/{p}/operations/{o}", [projectID, id], OperationAnswer, signal);
+    return mapped(answer, ({ operation }) => withoutKey(operation, this.#hiding));
+  }
+
+  async getProject(projectID: string, signal: AbortSignal): Promise<Answer<Project>> {
+    const answer = await this.#read("/projects/{p}", [projectID], ProjectAnswer, signal);
+    return mapped(answer, ({ project }) => project);
+  }
+
+  /** All projects, page by page. `complete` is false where the service said that some are missing. */
+  async listProjects(
+    organizationID: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Answer<{ projects: Project[]; complete: boolean }>> {
+    const projects = new Map<string, Project>();
+    let complete = true;
+    let cursor: string | undefined;
+    let bytes = 0;
+    for (let page = 0; page < mostProjectPages; page += 1) {
+      const query = {
+        limit: "400",
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(organizationID === undefined ? {} : { org_id: organizationID }),
+      };
+      // One page needs the one before it.
+      const answer = await this.#read("/projects", [], ProjectsAnswer, signal, query);
+      if (answer.kind !== "ok") return answer;
+      const { value } = answer;
+      if ((value.unavailable_project_ids?.length ?? 0) > 0) complete = false;
+      const before = projects.size;
+      for (const project of value.projects) projects.set(project.id, project);
+      const next = value.pagination?.cursor;
+      if (next === undefined || next === cursor || value.projects.length === 0 || projects.size === before) {
+        return { kind: "ok", status: answer.status, value: { projects: [...projects.values()], complete } };
+      }
+      bytes += answer.bytes ?? 0;
+      if (bytes > mostBytes.endpoints) break;
+      cursor = next;
+    }
+    return { kind: "ok", status: 200, value: { projects: [...projects.values()], complete: false } };
+  }
+
+  auth(signal: AbortSignal): Promise<Answer<AuthAnswer>> {
+    return this.#read("/auth", [], AuthAnswer, signal);
+  }
+
+  async connectionURI(
+    projectID: string,
+    query: { database_name: string; role_name: string; endpoint_id: string; pooled: string },
+    signal: AbortSignal,
+  ): Promise<Answer<string>> {
+    const answer = await this.#read("/projects/{p}/connection_uri", [projectID], ConnectionUriAnswer, signal, query);
+    return mapped(answer, ({ uri }) => uri);
+  }
+
+  async #read<T>(
+    route: string,
+    ids: readonly string[],
+    schema: z.ZodType<T>,
+    signal: AbortSignal,
+    query?: Readonly<Record<string, string>>,
+  ): Promise<Answer<T>> {
+    const call = { method: "GET", route, ids, ...(query === undefined ? {} : { query }) } as const;
+    const sent = await exchange(this.#options, call, signal);
+    if (sent.kind === "failed") return this.#failed(sent.failure);
+    const { response } = sent;
+    if (response.status >= 200 && response.status < 300 && response.json) {
+      this.#options.onAccepted?.();
+      const parsed = schema.safeParse(response.body);
+      if (parsed.success) {
+        return { kind: "ok", status: response.status, value: parsed.data, bytes: response.bytes ?? 0 };
+      }
+      return this.#invalidResponse(`GET ${route}`, placeOf(parsed.error));
+    }
+    return this.#failed(failureOf(response, false, this.#hiding));
+  }
+
+  async #write(
+    method: "POST" | "PATCH" | "DELETE",
+    route: string,
+    ids: readonly string[],
+    body: unknown,
+    signal: AbortSignal,
+  ): Promise<Answer<Written>> {
+    const call = { method, route, ids, ...(body === undefined ? {} : { body }) };
+    const sent = await exchange(this.#options, call, signal);
+    if (sent.kind === "failed") return this.#failed(sent.failure);
+    const { response } = sent;
+    if (response.status < 200 || response.status >= 300) return this.#failed(failureOf(response, true, this.#hiding));
+    this.#options.onAccepted?.();
+    if (response.status === 204) return { kind: "ok", status: 204, value: { endpoint: undefined, operations: [] } };
+    const parsed = EndpointAnswer.safeParse(response.body);
+    if (parsed.success && isAbout(ids, parsed.data.endpoint)) {
+      const { endpoint, operations } = parsed.data;
+      return {
+        kind: "ok",
+        status: response.status,
+        value: { endpoint, operations: (operations ?? []).map((one) => withoutKey(one, this.#hiding)) },
+      };
+    }
+    // A restart's and a start's body is nowhere shown: any whole JSON body of a 2xx is taken for its acceptance.
+    if (route.endsWith("/restart") && response.json) {
+      return { kind: "ok", status: response.status, value: { endpoint: undefined, operations: [] } };
+    }
+    return this.#failed({
+      kind: "ambiguous",
+      message: `HTTP ${response.status} with a body that is not the service's`,
+    });
+  }
+
+  /** A read that was answered with something else than was asked for: nothing is concluded from it. */
+  #invalidResponse(call: string, why: string): Failure {
+    return this.#failed({ kind: "unavailable", message: `${call}: an answer that makes no sense${why}` });
+  }
+
+  #failed(failure: Failure): Failure {
+    return this.#options.onFailure?.(failure) ?? failure;
+  }
+}
+
+/** Whether an answer tells of the endpoint that the request was about, where it named one. */
+function isAbout([, endpointID]: readonly string[], { id }: Endpoint): boolean {
+  return endpointID === undefined || id === endpointID;
+}
+
+/** An operation's error is shown to people too. */
+function withoutKey(operation: Operation, hiding: (text: string) => string): Operation {
+  return operation.error === undefined ? operation : { ...operation, error: hiding(operation.error) };
+}
+
+/** An answer with something else made of its value. */
+function mapped<T, U>(answer: Answer<T>, map: (value: T) => U): Answer<U> {
+  return answer.kind === "ok" ? { ...answer, value: map(answer.value) } : answer;
+}
+
+/** Where an answer makes no sense; names in it are the service's own and may be of any length. */
+function placeOf({ issues: [issue] }: z.ZodError): string {
+  if (issue === undefined || issue.path.length === 0) return "";
+  return ` at ${issue.path.join(".").slice(0, 200)}`;
+}

@@ -1,0 +1,85 @@
+import type { Clock } from "../runtime/clock.ts";
+import type { Account } from "./account.ts";
+import { type AdmissionOptions, admission } from "./admission.ts";
+import { type Failure, pauseAskedFor } from "./answer.ts";
+import {
+  mostBytes,
+  NoResponseError,
+  type ServiceRequest,
+  type ServiceResponse,
+  type ServiceTransport,
+} from "./transport.ts";
+
+/** Told of every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
+export type RequestObserver = (sent: { method: string; route: string; code: string; seconds: number }) => void;
+
+export interface ExchangeOptions extends AdmissionOptions {
+  account: Account;
+  transport: ServiceTransport;
+  clock: Clock;
+  /** Called right before a write is sent; what it throws stops the write (leadership). */
+  beforeWrite: () => void;
+  observe?: RequestObserver;
+}
+
+/** One request: `ids` take the places of the braces in `route`, in order. */
+export type Call = Pick<ServiceRequest, "method" | "body" | "query"> & { route: string; ids: readonly string[] };
+
+/** What became of it: any complete answer, refusals included, or why there is none. */
+export type Sent = { kind: "answered"; response: ServiceResponse } | { kind: "failed"; failure: Failure };
+
+/**
+ * Deadlines in milliseconds. A write's is shorter than lease duration less renew deadline (15 s less 10 s), so that
+ * none is in flight when another leader may begin.
+ */
+export const deadlines = { write: 4500, read: 9000 } as const;
+
+/** Sends one request once, as soon as it is admitted. */
+export async function exchange(options: ExchangeOptions, call: Call, signal: AbortSignal): Promise<Sent> {
+  const { inHand } = options;
+  inHand?.(1);
+  try {
+    return await admittedAndSent(options, call, signal);
+  } finally {
+    inHand?.(-1);
+  }
+}
+
+async function admittedAndSent(options: ExchangeOptions, call: Call, signal: AbortSignal): Promise<Sent> {
+  const { account, transport, budget, clock, beforeWrite, observe } = options;
+  const write = call.method !== "GET";
+  const refused = await admission(options, call, signal);
+  if (refused !== undefined) return { kind: "failed", failure: refused };
+  if (write) beforeWrite();
+  const { method, route } = call;
+  const startedAt = clock.monotonic();
+  const seconds = () => (clock.monotonic() - startedAt) / 1000;
+  try {
+    const response = await transport.send(
+      {
+        method,
+        baseURL: account.baseURL,
+        path: pathOf(route, call.ids),
+        ...(call.query === undefined ? {} : { query: call.query }),
+        ...(call.body === undefined ? {} : { body: call.body }),
+        key: account.key,
+        maxBytes: call.route === "/projects/{p}/endpoints" && !write ? mostBytes.endpoints : mostBytes.other,
+        ...(account.caBundle === undefined ? {} : { caBundle: account.caBundle }),
+      },
+      { signal, timeoutMs: write ? deadlines.write : deadlines.read, mayResend: () => budget.takeSpare() },
+    );
+    observe?.({ method, route, code: String(response.status), seconds: seconds() });
+    budget.closeFor(pauseAskedFor(response) ?? 0);
+    return { kind: "answered", response };
+  } catch (error) {
+    if (!(error instanceof NoResponseError)) throw error;
+    observe?.({ method, route, code: "none", seconds: seconds() });
+    const message = `${method} ${route}: ${error.message}`;
+    return { kind: "failed", failure: write ? { kind: "ambiguous", message } : { kind: "unavailable", message } };
+  }
+}
+
+function pathOf(route: string, ids: readonly string[]): string {
+  let next = 0;
+  return route.replaceAll(/\{\w\}/g, () => encodeURIComponent(ids[next++] ?? ""));
+}

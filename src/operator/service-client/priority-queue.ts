@@ -1,0 +1,110 @@
+/**
+ * What requests are for, the most urgent first.
+ *
+ * - `write`: a write, and the reads without which a deletion or a write cannot end.
+ * - `resolve`: lists and polls that tell what became of a create, or whether a deletion is done.
+ * - `plan`: lists that a change of a Compute waits for.
+ * - `read`: other reads of a reconcile, such as connection details.
+ * - `follow`: lists and polls that follow what is in progress.
+ * - `refresh`: lists of projects in which nothing is known to happen.
+ */
+export const priorities = ["write", "resolve", "plan", "read", "follow", "refresh"] as const;
+
+export type Priority = (typeof priorities)[number];
+
+/** Of twenty requests in a row one goes to lower priorities, where any wait: 5 %, so that none waits for ever. */
+const inARow = 19;
+
+interface Waiter {
+  ready: () => void;
+  /** On the monotonic clock. */
+  since: number;
+  /** Counts those who joined this priority: what was served since tells how many stand before. */
+  ticket: number;
+}
+
+/** Whose turn it is, and since when they have waited. */
+interface Called extends Omit<Waiter, "ticket"> {
+  who: unknown;
+  priority: Priority;
+}
+
+interface Flow {
+  waiting: Map<unknown, Waiter>;
+  joined: number;
+  served: number;
+  inARow: number;
+}
+
+/** Who waits for a request, by priority, then first come, first served. Every call takes constant time. */
+export class PriorityQueue {
+  readonly #flows: Readonly<Record<Priority, Flow>>;
+  readonly #places = new Map<unknown, Priority>();
+
+  constructor() {
+    const flow = (): Flow => ({ waiting: new Map(), joined: 0, served: 0, inARow: 0 });
+    this.#flows = { write: flow(), resolve: flow(), plan: flow(), read: flow(), follow: flow(), refresh: flow() };
+  }
+
+  get size(): number {
+    return this.#places.size;
+  }
+
+  /** Lines `who` up. Who waits already keeps the place, unless the new priority is higher. */
+  join(who: unknown, priority: Priority, since: number, ready: () => void): void {
+    const before = this.#places.get(who);
+    if (before !== undefined && priorities.indexOf(before) <= priorities.indexOf(priority)) return;
+    const waitsSince = before === undefined ? since : (this.#flows[before].waiting.get(who)?.since ?? since);
+    this.leave(who);
+    const flow = this.#flows[priority];
+    flow.waiting.set(who, { ready, since: waitsSince, ticket: flow.joined++ });
+    this.#places.set(who, priority);
+  }
+
+  /** Answers whether `who` waited. */
+  leave(who: unknown): boolean {
+    const priority = this.#places.get(who);
+    if (priority === undefined) return false;
+    this.#flows[priority].waiting.delete(who);
+    return this.#places.delete(who);
+  }
+
+  /** Takes out who is next; `isFull` says which priorities take no more for now. */
+  next(isFull: (priority: Priority) => boolean): Called | undefined {
+    const open = priorities.filter((priority) => this.#flows[priority].waiting.size > 0 && !isFull(priority));
+    for (const [index, priority] of open.entries()) {
+      const flow = this.#flows[priority];
+      const othersWait = index < open.length - 1;
+      if (othersWait && flow.inARow >= inARow) {
+        flow.inARow = 0;
+        continue;
+      }
+      flow.inARow = othersWait ? flow.inARow + 1 : 0;
+      for (const [who, { ready, since, ticket }] of flow.waiting) {
+        flow.served = ticket + 1;
+        this.leave(who);
+        return { who, priority, since, ready };
+      }
+    }
+    return undefined;
+  }
+
+  /** About how many are served before `who`; those who left in between are counted too. */
+  before(who: unknown): number {
+    const place = this.#places.get(who);
+    if (place === undefined) return 0;
+    const { waiting, served } = this.#flows[place];
+    const ahead = Math.min(waiting.size - 1, (waiting.get(who)?.ticket ?? 0) - served);
+    const higher = priorities.slice(0, priorities.indexOf(place));
+    return Math.max(0, ahead) + higher.reduce((sum, priority) => sum + this.#flows[priority].waiting.size, 0);
+  }
+
+  /** What everybody who waits is called with. */
+  all(): (() => void)[] {
+    return priorities.flatMap((priority) => [...this.#flows[priority].waiting.values()].map(({ ready }) => ready));
+  }
+
+  clear(): void {
+    for (const who of this.#places.keys()) this.leave(who);
+  }
+}

@@ -1,0 +1,99 @@
+import type { ServiceReply } from "../http/message.ts";
+import type { Account } from "../store/accounts.ts";
+import { type Html, html } from "./html.ts";
+import { stylesheetPath } from "./stylesheet.ts";
+import type { Page } from "./visit.ts";
+
+/** What stands around a page. */
+export interface Layout {
+  account: Account | undefined;
+  token: string;
+  /** The path of the page, to mark where in the menu one is. */
+  path: string;
+  /** What went well just before. */
+  notice?: string | undefined;
+  /** What was refused. */
+  problem?: Problem | undefined;
+}
+
+export interface Problem {
+  title: string;
+  /** What happened, and what is allowed. */
+  message: string;
+  advice?: string | undefined;
+}
+
+/** Nothing but our own stylesheet and forms; no script at all, and no frame around us. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const pageHeaders = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": contentSecurityPolicy,
+  "cache-control": "no-store",
+  "referrer-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** A page as it is sent. */
+export function pageReply(status: number, page: Page, layout: Layout): ServiceReply {
+  return { status, headers: pageHeaders, body: documentOf(page, layout).toString() };
+}
+
+/** Sends the browser to a page of ours, to be fetched with GET. */
+export function redirect(to: string): ServiceReply {
+  return { status: 303, headers: { location: to, "cache-control": "no-store" } };
+}
+
+function documentOf({ title, main }: Page, layout: Layout): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${layout.problem && "Refused: "}${title} · Compute console</title>
+<link rel="stylesheet" href="${stylesheetPath}">
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header>
+<a class="brand" href="/">Compute console</a>
+${layout.account && menu(layout.account, layout)}
+</header>
+<main id="main" tabindex="-1">
+${layout.problem && alert(layout.problem)}
+${layout.notice !== undefined && html`<p class="notice" role="status">${layout.notice}</p>`}
+${main}
+</main>
+</body>
+</html>
+`;
+}
+
+function menu(account: Account, { token, path }: Layout): Html {
+  const link = (to: string, text: string, here: boolean) =>
+    html`<a href="${to}"${here && html` aria-current="page"`}>${text}</a>`;
+  return html`<nav aria-label="Console">${link("/", "Projects", !path.startsWith("/app/keys"))}
+${link("/app/keys", "API keys", path.startsWith("/app/keys"))}</nav>
+<form method="post" action="/app/sign-out"><span class="who">${account.name}</span>
+${tokenField(token)}<button class="quiet">Sign out</button></form>`;
+}
+
+function alert({ title, message, advice }: Problem): Html {
+  return html`<div class="problem" role="alert" tabindex="-1" autofocus>
+<strong>${title}</strong><p>${message}</p>${advice !== undefined && html`<p>${advice}</p>`}</div>`;
+}
+
+/** What every form must carry. */
+export function tokenField(token: string): Html {
+  return html`<input type="hidden" name="token" value="${token}">`;
+}

@@ -1,0 +1,19 @@
+import type { Random, ServiceClock } from "./clock.ts";
+import type { ComputeBackend } from "./computes/backend.ts";
+import type { Catalog } from "./domain/catalog.ts";
+import type { Ids } from "./ids.ts";
+import type { ServiceOptions } from "./options.ts";
+import type { Store } from "./store/store.ts";
+
+/** What the service's rules work on. */
+export interface ServiceContext {
+  clock: ServiceClock;
+  random: Random;
+  ids: Ids;
+  store: Store;
+  options: ServiceOptions;
+  /** What runs behind the computes. */
+  backend: ComputeBackend;
+  /** The roles and databases of branches. */
+  catalog: Catalog;
+}

@@ -1,0 +1,157 @@
+import { newEndpoint } from "../computes/create.ts";
+import type { ServiceContext } from "../context.ts";
+import { seedBranch } from "../domain/projects.ts";
+import { uuidOf } from "../ids.ts";
+import { ownerNamed } from "../projects/owner.ts";
+import { Refusal } from "../refusal.ts";
+import { BranchDetails, ProjectDetails } from "../store/details.ts";
+import type { KeyScope } from "../store/keys.ts";
+import type { Project } from "../store/projects.ts";
+import type { Seed, SeedEndpoint, SeedProject } from "./document.ts";
+
+/** A seed that cannot be planted; the message names what is wrong with it. */
+export class BadSeed extends Error {
+  override name = "BadSeed";
+}
+
+/**
+ * Puts what a seed names into the store, unless it is there already: a seed may be given at every start. Computes
+ * come as if they had been there for long: idle, with no operations. To be called in a transaction.
+ */
+export function applySeed(context: ServiceContext, seed: Seed, at: number): void {
+  const { accounts, projects } = context.store;
+  for (const account of seed.accounts) {
+    if (!accounts.get(account.id)) {
+      const { id, email, plan, name = email } = account;
+      accounts.insert({ id, uuid: uuidOf(id), email, name, plan, createdAt: at });
+    }
+    for (const { name, key } of account.apiKeys) {
+      plantKey(context, key, { name, scope: { kind: "personal", accountId: account.id }, createdBy: account.id, at });
+    }
+  }
+  for (const organization of seed.organizations) {
+    if (accounts.organization(organization.id)) continue;
+    const { id, plan, name = id } = organization;
+    accounts.insertOrganization({ id, name, plan, createdAt: at });
+    for (const { account, role } of organization.members) {
+      if (!accounts.get(account))
+        throw new BadSeed(`organization ${id} names account ${account}, which does not exist`);
+      accounts.putMember({ organizationId: id, accountId: account, role, joinedAt: at });
+    }
+  }
+  for (const project of seed.projects) if (!projects.get(project.id)) plantProject(context, project, at);
+  for (const organization of seed.organizations) plantOrganizationKeys(context, organization, at);
+}
+
+function plantOrganizationKeys(context: ServiceContext, organization: Seed["organizations"][number], at: number): void {
+  const { id: organizationId, apiKeys, members } = organization;
+  const createdBy = (members.find(({ role }) => role === "admin") ?? members[0])?.account ?? "";
+  for (const { name, key, projectID: projectId } of apiKeys) {
+    if (projectId !== undefined && !context.store.projects.get(projectId)) {
+      throw new BadSeed(
+        `key ${name} of organization ${organizationId} names project ${projectId}, which does not exist`,
+      );
+    }
+    const scope: KeyScope =
+      projectId === undefined
+        ? { kind: "organization", organizationId }
+        : { kind: "project", organizationId, projectId };
+    plantKey(context, key, { name, scope, createdBy, at });
+  }
+}
+
+function plantKey(
+  context: ServiceContext,
+  secret: string,
+  key: { name: string; scope: KeyScope; createdBy: string; at: number },
+): void {
+  const { name, scope, createdBy, at } = key;
+  if (!context.store.keys.exists(secret)) context.store.keys.insert(secret, { name, scope, createdBy, createdAt: at });
+}
+
+function plantProject(context: ServiceContext, seed: SeedProject, at: number): void {
+  const { projects, branches } = context.store;
+  const owner = told(`project ${seed.id}, owner`, () => ownerNamed(context.store, seed.owner));
+  const { id, name = id, regionID: regionId, pgVersion } = seed;
+  projects.insert({
+    id,
+    name,
+    owner,
+    regionId,
+    pgVersion,
+    details: ProjectDetails.parse({}),
+    createdAt: at,
+    updatedAt: at,
+  });
+  const chosen = seed.branches.findIndex((branch) => branch.default === true);
+  const defaultIndex = Math.max(0, chosen);
+  let parentId: string | undefined;
+  const ordered = [seed.branches[defaultIndex], ...seed.branches.filter((_, index) => index !== defaultIndex)];
+  for (const branch of ordered) {
+    if (!branch) continue;
+    const branchId = branch.id ?? `br-${context.ids.name()}`;
+    if (branches.exists(branchId)) throw new BadSeed(`branch id ${branchId} stands twice`);
+    branches.insert({
+      id: branchId,
+      projectId: id,
+      parentId,
+      name: branch.name ?? branchId,
+      isDefault: parentId === undefined,
+      isProtected: branch.protected,
+      currentState: "ready",
+      details: BranchDetails.parse({}),
+      expiresAt: undefined,
+      createdAt: at,
+    });
+    if (parentId === undefined) seedBranch(context, branchId, at);
+    else context.catalog.copy(parentId, branchId, at);
+    plantCatalog(context, branchId, branch, at);
+    parentId ??= branchId;
+  }
+  const project = projects.get(id);
+  if (!project || parentId === undefined) return;
+  const endpoints = seed.endpoints ?? [{ branchID: parentId, type: "read_write" as const }];
+  for (const endpoint of endpoints) plantEndpoint(context, project, endpoint, at);
+}
+
+function plantCatalog(
+  { catalog }: ServiceContext,
+  branchId: string,
+  { roles, databases }: Pick<SeedProject["branches"][number], "roles" | "databases">,
+  at: number,
+): void {
+  for (const name of roles) {
+    if (!catalog.role(branchId, name)) catalog.createRole(branchId, { name, login: true }, at);
+  }
+  for (const { name, owner } of databases) {
+    if (!catalog.role(branchId, owner)) {
+      throw new BadSeed(`database ${name} of branch ${branchId} names owner ${owner}, which is no role of that branch`);
+    }
+    if (!catalog.database(branchId, name)) catalog.createDatabase(branchId, { name, ownerName: owner }, at);
+  }
+}
+
+function plantEndpoint(context: ServiceContext, project: Project, seed: SeedEndpoint, at: number): void {
+  const { id, branchID, ...attributes } = seed;
+  const { branches, endpoints } = context.store;
+  if (!branches.get(project.id, branchID)) {
+    throw new BadSeed(`a compute of project ${project.id} names branch ${branchID}, which is not in that project`);
+  }
+  if (seed.type === "read_write" && endpoints.primaryOf(branchID)) {
+    throw new BadSeed(`branch ${branchID} has two read_write computes: it can have one`);
+  }
+  if (id !== undefined && endpoints.byId(id)) throw new BadSeed(`compute id ${id} is that of another project's`);
+  const endpoint = told(`a compute of project ${project.id} on branch ${branchID}`, () =>
+    newEndpoint(context, project, { ...attributes, branch_id: branchID }, at),
+  );
+  endpoints.insert({ ...endpoint, id: id ?? endpoint.id, currentState: "idle" });
+}
+
+/** What the service would refuse a client is refused a seed too, with the place where it stands. */
+function told<T>(place: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw error instanceof Refusal ? new BadSeed(`${place}: ${error.message}`, { cause: error }) : error;
+  }
+}

@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import type { ExecuteContext } from "../../../../src/operator/compute/execute/hands.ts";
+import { deleteEndpoint } from "../../../../src/operator/compute/execute/update.ts";
+import { endpoint, operation } from "../../../support/builders.ts";
+import { json, refusal } from "../../../support/scripted-service.ts";
+import { Acting, linked, settled } from "./executing.ts";
+
+const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop";
+
+function deleting(hands: Partial<ExecuteContext> = {}, { leaving = true } = {}) {
+  const acting = new Acting(hands);
+  acting.stored({ metadata: linked, status: settled });
+  if (leaving) acting.cluster.server.handle({ method: "DELETE", path });
+  acting.answer = (what) =>
+    json(200, { endpoint: endpoint({ id: what.split("/").at(-1) ?? "" }), operations: [operation()] });
+  const self = acting.compute();
+  const send = (why: "deleted" | "surplus", endpointID = "ep-one") =>
+    deleteEndpoint({ kind: "delete", endpointID, why }, self, acting.hands);
+  return { acting, memory: acting.hands.memory, send };
+}
+
+describe("of a deletion is remembered", () => {
+  test("when it was answered, for every Compute with the same link, and its operations", async () => {
+    const { acting, memory, send } = deleting();
+    memory.failedWrite = { write: "", reason: "Rejected", message: "", until: 0, failures: 3 };
+    await acting.cluster.clock.advance(700);
+    const { condition } = await send("deleted");
+    expect(memory).toMatchObject({ listsCountAfter: 700, deleted: { endpointID: "ep-one", proved: false } });
+    expect(memory.answeredDeletes.get("ep-one")).toEqual({ at: 700, before: 0 });
+    expect(memory.failedWrite).toBeUndefined();
+    expect(acting.hands.watcher.writtenAt("ep-one")).toBe(700);
+    expect(acting.hands.watcher.operations.busy).toBe(true);
+    expect(condition).toMatchObject({ reason: "Deleting", message: expect.stringContaining("was deleted") });
+  });
+
+  test("how often it was answered before: what is listed all the same is told as such", async () => {
+    const { acting, memory, send } = deleting();
+    await send("deleted");
+    const { condition } = await send("deleted");
+    await send("deleted");
+    expect(memory.answeredDeletes.get("ep-one")?.before).toBe(2);
+    expect(acting.service.count("DELETE")).toBe(3);
+    expect(condition).toMatchObject({ message: expect.stringContaining("lists it still") });
+  });
+
+  test("a 404 as an answer, and as no proof: the answer may lag behind", async () => {
+    const { acting, memory, send } = deleting();
+    acting.answer = () => refusal(404, "endpoint not found");
+    expect(await send("deleted")).toMatchObject({ condition: { reason: "Deleting" } });
+    expect(memory.answeredDeletes.get("ep-one")?.before).toBe(0);
+    expect(memory.deleted).toBeUndefined();
+  });
+
+  test("that it failed, and how else the Compute can go is told where that does not pass by itself", async () => {
+    const [forbidden, locked] = [deleting(), deleting()];
+    forbidden.acting.answer = () => refusal(403);
+    locked.acting.answer = () => refusal(423);
+    const message = async ({ send }: typeof locked) => {
+      const { condition } = await send("deleted");
+      return condition.kind === "shown" ? condition.message : "";
+    };
+    expect(await message(forbidden)).toContain("set spec.deletionPolicy to Retain");
+    expect(await message(locked)).not.toContain("Retain");
+    expect(locked.memory.answeredDeletes.size).toBe(0);
+  });
+});
+
+describe("an endpoint of ours that is too many", () => {
+  test("is told of when its deletion was answered, and once only", async () => {
+    const { send } = deleting({}, { leaving: false });
+    const warning = [{ type: "Warning", reason: "Deleted" }];
+    expect(await send("surplus", "ep-two")).toMatchObject({
+      requeueAfterMs: 500,
+      notes: warning,
+      condition: { kind: "unchanged" },
+    });
+    expect(await send("surplus", "ep-two")).toMatchObject({ requeueAfterMs: 500, notes: [] });
+  });
+
+  test("that was not there any more is not told of", async () => {
+    const { acting, send } = deleting({}, { leaving: false });
+    acting.answer = () => refusal(404, "endpoint not found");
+    expect(await send("surplus", "ep-two")).toMatchObject({ notes: [], condition: { kind: "unchanged" } });
+  });
+
+  test("is deleted without asking whether the CRD goes, as long as its Compute stays", async () => {
+    const asked = () => Promise.reject(new Error("asked"));
+    const uninstalling = { now: asked, lately: asked };
+    const { acting, send } = deleting({ uninstalling }, { leaving: false });
+    await send("surplus", "ep-two");
+    expect(acting.service.count("DELETE")).toBe(1);
+  });
+});

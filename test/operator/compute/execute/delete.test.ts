@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import type { Brake } from "../../../../src/operator/compute/execute/gate.ts";
+import { endpoint, madeBy } from "../../../support/builders.ts";
+import { json, refusal } from "../../../support/scripted-service.ts";
+import { Acting, linked, settled } from "./executing.ts";
+
+const crd = (ask: () => Promise<boolean>) => ({ now: ask, lately: ask });
+
+/** A brake that is exhausted for good. */
+const holding: Brake = { mayGo: () => false, isExhausted: true, count: () => {}, leave: () => {} };
+
+describe("a deletion", () => {
+  function leaving(hands: Partial<Acting["hands"]> = {}, brake?: Brake) {
+    const acting = new Acting(hands, {}, brake);
+    acting.stored({ metadata: linked, status: settled });
+    acting.cluster.server.handle({
+      method: "DELETE",
+      path: "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop",
+    });
+    const self = acting.compute();
+    return { acting, self, seen: { endpoints: [madeBy(self)] } };
+  }
+
+  test("is one DELETE, the endpoint's own GET, and only then the finalizer", async () => {
+    const { acting, self, seen } = leaving();
+    acting.answer = (what) =>
+      what.startsWith("GET") ? refusal(404) : json(200, { endpoint: endpoint(), operations: [] });
+    await acting.pass(self, seen);
+    await acting.pass(self);
+    const outcome = await acting.pass(self);
+    expect(acting.effects).toEqual([
+      "DELETE service/endpoints/ep-one",
+      "GET service/endpoints/ep-one",
+      "PATCH computes/shop",
+    ]);
+    expect(outcome).toMatchObject({ released: true, notes: [{ reason: "Deleted" }] });
+    expect(() => acting.compute()).toThrow(/metadata/);
+  });
+
+  test("while the CRD itself is being deleted lets go, and deletes nothing", async () => {
+    const { acting, self, seen } = leaving({ uninstalling: crd(() => Promise.resolve(true)) });
+    expect(await acting.pass(self, seen)).toMatchObject({ released: true, notes: [{ reason: "Released" }] });
+    expect(acting.effects).toEqual(["PATCH computes/shop"]);
+  });
+
+  test("deletes nothing while it is not known whether the CRD is being deleted", async () => {
+    const { acting, self, seen } = leaving({ uninstalling: crd(() => Promise.reject(new Error("no answer"))) });
+    await expect(acting.pass(self, seen)).rejects.toThrow("no answer");
+    expect(acting.effects).toEqual([]);
+  });
+
+  test("that the brake holds back reads nothing but, once for all, whether the CRD goes, and is then let go", async () => {
+    const asked: string[] = [];
+    const going = { now: async () => asked.push("now") > 0, lately: async () => asked.push("lately") > 0 };
+    const { acting, self, seen } = leaving({ uninstalling: going }, holding);
+    expect(await acting.pass(self, seen)).toMatchObject({ released: true });
+    expect(asked).toEqual(["lately"]);
+  });
+
+  test("beyond what the brake lets out waits, and tells it once", async () => {
+    const { acting, self, seen } = leaving({}, holding);
+    const first = await acting.pass(self, seen);
+    expect(first).toMatchObject({ condition: { reason: "Deleting" }, notes: [{ type: "Warning" }], isWoken: true });
+    const message = first.condition.kind === "shown" ? first.condition.message : "";
+    const conditions = [
+      { type: "Ready", status: "False", reason: "Deleting", message, lastTransitionTime: "2026-01-01T00:00:00Z" },
+    ];
+    const told = { ...self, status: { ...self.status, conditions } };
+    expect(await acting.pass(told, seen)).toMatchObject({ condition: { kind: "unchanged" }, notes: [] });
+    expect(acting.effects).toEqual([]);
+  });
+
+  test.each([401, 403, 404, 422, 423, 500, 503])(
+    "that the service answers with %i releases nothing",
+    async (status) => {
+      const { acting, self, seen } = leaving();
+      acting.answer = () => refusal(status);
+      expect((await acting.pass(self, seen)).released).toBe(false);
+      expect(acting.compute().metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
+    },
+  );
+
+  test.each([401, 403, 500, 503])("is not proved by a GET that is answered with %i", async (status) => {
+    const { acting, self, seen } = leaving();
+    acting.answer = (what) => (what.startsWith("GET") ? refusal(status) : json(200, { endpoint: endpoint() }));
+    await acting.pass(self, seen);
+    await acting.pass(self);
+    expect(acting.hands.memory.deleted?.proved).toBe(false);
+  });
+});

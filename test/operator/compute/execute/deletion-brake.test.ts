@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
+import { VirtualClock } from "../../../support/virtual-clock.ts";
+
+const minute = 60_000;
+
+function setUp(perMinute: number) {
+  const clock = new VirtualClock();
+  const brake = new DeletionBrake(clock, perMinute);
+  const called: string[] = [];
+  /** By default each is of a project of its own. */
+  const mayGo = (uid: string, lane = `tenant/${uid}`) => brake.mayGo({ uid, lane, ready: () => called.push(uid) });
+  const goes = (uid: string, lane?: string) => {
+    const may = mayGo(uid, lane);
+    if (may) brake.count(uid);
+    return may;
+  };
+  return { clock, brake, mayGo, goes, called, news: () => called.splice(0) };
+}
+
+test("no more deletions go in any minute than are allowed, and each counts for a minute", async () => {
+  const { clock, goes, news } = setUp(3);
+  expect(["a", "b"].map((uid) => goes(uid))).toEqual([true, true]);
+  await clock.advance(30_000);
+  expect(["c", "d", "e"].map((uid) => goes(uid))).toEqual([true, false, false]);
+  await clock.advance(29_999);
+  expect(news()).toEqual([]);
+  await clock.advance(1);
+  expect(news()).toEqual(["d", "e"]);
+  expect(["f", "d", "e"].map((uid) => goes(uid))).toEqual([false, true, true]);
+  await clock.advance(30_000);
+  expect(news()).toEqual(["f"]);
+});
+
+test("a deletion that is not sent counts for nothing", async () => {
+  const { brake, mayGo } = setUp(1);
+  expect(mayGo("first")).toBe(true);
+  brake.leave("first");
+  expect(mayGo("second")).toBe(true);
+});
+
+test("the place of one that was called goes to the next when it leaves, or is long in coming", async () => {
+  const { clock, brake, goes, mayGo, news } = setUp(1);
+  goes("first");
+  for (const uid of ["a", "b", "c"]) mayGo(uid);
+  await clock.advance(minute);
+  expect(news()).toEqual(["a"]);
+  brake.leave("a");
+  expect(news()).toEqual(["b"]);
+  await clock.advance(10_000);
+  expect(news()).toEqual(["c"]);
+  expect([mayGo("b"), mayGo("c")]).toEqual([false, true]);
+});
+
+test("tenants take turns, however many wait of one", async () => {
+  const { clock, goes, news } = setUp(2);
+  for (let n = 0; n < 100; n += 1) goes(`a-${n}`, `a/p-${n}`);
+  for (let n = 0; n < 2; n += 1) goes(`b-${n}`, `b/p-${n}`);
+  const order: string[] = [];
+  for (let minutes = 0; minutes < 3; minutes += 1) {
+    await clock.advance(minute);
+    for (const uid of news()) {
+      order.push(uid);
+      goes(uid, "");
+    }
+  }
+  expect(order.filter((uid) => uid.startsWith("b"))).toEqual(["b-0", "b-1"]);
+  expect(order).toHaveLength(6);
+});
+
+test("of one project one is called at a time, though the brake is not exhausted: they would wait for each other", () => {
+  const { brake, mayGo, news } = setUp(10);
+  expect([mayGo("a", "t/p"), mayGo("b", "t/p"), brake.isExhausted, brake.held]).toEqual([true, false, false, 0]);
+  brake.count("a");
+  expect(news()).toEqual(["b"]);
+  expect(mayGo("b", "t/p")).toBe(true);
+});
+
+test("tells how many are held back, until they go or no longer want to", async () => {
+  const { clock, brake, goes } = setUp(1);
+  for (const uid of ["goes", "waits", "waits too", "waits"]) goes(uid);
+  expect(brake.held).toBe(2);
+  brake.leave("waits too");
+  expect(brake.held).toBe(1);
+  await clock.advance(minute);
+  goes("waits");
+  expect(brake.held).toBe(0);
+});
+
+test("keeps no timer once it is dismissed, and does not forget what was counted", async () => {
+  const { clock, brake, goes } = setUp(1);
+  goes("a");
+  goes("b");
+  brake.dismiss();
+  expect([clock.pending, brake.held]).toEqual([0, 0]);
+  expect(goes("b")).toBe(false);
+  await clock.advance(minute);
+  expect(goes("b")).toBe(true);
+});

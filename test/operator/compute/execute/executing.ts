@@ -1,0 +1,147 @@
+import { accessTo } from "../../../../src/operator/compute/execute/context.ts";
+import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
+import { execute } from "../../../../src/operator/compute/execute/execute.ts";
+import type { Brake } from "../../../../src/operator/compute/execute/gate.ts";
+import type { ExecuteContext } from "../../../../src/operator/compute/execute/hands.ts";
+import { patchMetadata } from "../../../../src/operator/compute/execute/patch-metadata.ts";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import { newReconcileState } from "../../../../src/operator/compute/state.ts";
+import { EndpointLister } from "../../../../src/operator/connection/endpoint-lister.ts";
+import { type Compute, parseCompute } from "../../../../src/operator/resources/compute.ts";
+import { customResourceDefinitions } from "../../../../src/operator/resources/crd.ts";
+import type { ServiceClientOptions } from "../../../../src/operator/service-client/client.ts";
+import type { ServiceResponse } from "../../../../src/operator/service-client/transport.ts";
+import { madeBy, type ViewFields, view } from "../../../support/builders.ts";
+import { clientOf, refusal, ScriptedService } from "../../../support/scripted-service.ts";
+import { MemoryCluster } from "../../kube/memory-cluster.ts";
+
+const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
+
+/** Metadata of a Compute that is linked to `ep-one`. */
+export const linked = {
+  annotations: { "compute-operator.dev/endpoint-id": "ep-one" },
+  finalizers: ["compute-operator.dev/endpoint"],
+};
+/** Status of one that was carried out. */
+export const settled = { observedGeneration: 1, appliedGeneration: 1, observedThrough: "here", endpointID: "ep-one" };
+
+/** One Compute on an API server in memory, a service that answers as told, and a log of all effects in their order. */
+export class Acting {
+  readonly cluster = new MemoryCluster();
+  readonly effects: string[] = [];
+  readonly service = new ScriptedService();
+  readonly hands: ExecuteContext;
+  /** Whether what is about to be sent is no longer wanted. */
+  withdrawn = false;
+  answer: (what: string) => ServiceResponse | Promise<ServiceResponse> = () => refusal(500);
+
+  constructor(
+    hands: Partial<ExecuteContext> = {},
+    client: Partial<ServiceClientOptions> = {},
+    brake: Brake = new DeletionBrake(this.cluster.clock, 1000),
+  ) {
+    for (const body of customResourceDefinitions()) {
+      this.cluster.server.handle({
+        method: "POST",
+        path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        body,
+      });
+    }
+    this.cluster.fate = ({ method, path: at }) => {
+      if (method !== "GET") this.effects.push(`${method} ${at.split("/").slice(6).join("/")}`);
+      return undefined;
+    };
+    this.service.script = ({ method, path: at }) => {
+      const what = `${method} ${at.replace("/projects/shiny-wind-028834", "service")}`;
+      this.effects.push(what);
+      return this.answer(what);
+    };
+    const { clock } = this.cluster;
+    const { signal } = new AbortController();
+    const watcher = new EndpointLister({
+      client: clientOf(this.service, clock, client),
+      projectID: "shiny-wind-028834",
+      clock,
+      refreshIntervalMs: () => 30_000,
+      enqueue: () => {},
+      signal,
+    });
+    const memory = newReconcileState(clock.monotonic());
+    const self = { metadata: { uid: "the pass", name: "shop", resourceVersion: "" }, spec: { projectID: "shop" } };
+    const access = accessTo(watcher, self, brake, () => this.withdrawn);
+    const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
+    this.hands = { cluster: this.cluster.client(), clock, ...access, memory, signal, uninstalling, ...hands };
+  }
+
+  /** Creates the Compute, its status and all: the API server gives it uid and generation. */
+  stored(fields: { metadata?: object; spec?: object; status?: object } = {}): Compute {
+    const spec = { projectID: "shiny-wind-028834", branchID: "br-main", ...fields.spec };
+    const body = {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Compute",
+      metadata: { name: "shop", ...fields.metadata },
+      spec,
+    };
+    const made = this.cluster.server.handle({ method: "POST", path, body });
+    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+    if (fields.status !== undefined) this.write([{ op: "add", path: "/status", value: fields.status }], "/status");
+    return this.compute();
+  }
+
+  /** Somebody's JSON Patch of the Compute. */
+  write(body: unknown, subresource = ""): void {
+    const contentType = "application/json-patch+json";
+    const { status } = this.cluster.server.handle({
+      method: "PATCH",
+      path: `${path}/shop${subresource}`,
+      body,
+      contentType,
+    });
+    if (status !== 200) throw new Error(`the patch was refused with ${status}`);
+  }
+
+  /** The Compute as the API server has it now. */
+  compute(): Compute {
+    const parsed = parseCompute(this.cluster.server.handle({ method: "GET", path: `${path}/shop` }).body);
+    if (!parsed.ok) throw new Error(parsed.problem);
+    return parsed.value;
+  }
+
+  annotation(name: string): string | undefined {
+    return this.compute().metadata.annotations?.[`compute-operator.dev/${name}`];
+  }
+
+  /** Plans for what is seen and carries the step out. */
+  async pass(self: Compute, fields: ViewFields = {}) {
+    const { memory, clock, watcher } = this.hands;
+    const { through } = watcher.client;
+    const action = plan({
+      ...view({ ...fields, list: { through, ...fields.list }, compute: self, now: clock.monotonic() }),
+      memory,
+    });
+    if (action.kind === "wait" || action.kind === "noop" || action.kind === "blocked" || action.kind === "settled") {
+      throw new Error(`nothing is to be done: ${JSON.stringify(action)}`);
+    }
+    if (
+      action.kind === "link" ||
+      action.kind === "clearPending" ||
+      action.kind === "restorePending" ||
+      action.kind === "release"
+    ) {
+      return patchMetadata(action, self, this.hands.cluster);
+    }
+    try {
+      return await execute(action, self, this.hands);
+    } finally {
+      this.hands.gate.end();
+    }
+  }
+}
+
+/** One that is linked and carried out, and a list that shows its endpoint. */
+export function standing(spec: object = {}, annotations: object = {}) {
+  const acting = new Acting();
+  const metadata = { ...linked, annotations: { ...linked.annotations, ...annotations } };
+  const self = acting.stored({ metadata, spec, status: settled });
+  return { acting, self, seen: (fields = {}) => ({ endpoints: [madeBy(self, fields)] }) };
+}

@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import { release } from "../../../../src/operator/compute/execute/hands.ts";
+import { type MetadataAction, patchMetadata } from "../../../../src/operator/compute/execute/patch-metadata.ts";
+import { pendingCreateOf } from "../../../../src/operator/compute/observe/pending-operations.ts";
+import { ClusterClient } from "../../../../src/operator/kube/client.ts";
+import type { ClusterTransport } from "../../../../src/operator/kube/transport.ts";
+import { createMark } from "../../../support/builders.ts";
+import { Acting } from "./executing.ts";
+
+type Link = Extract<MetadataAction, { kind: "link" }>;
+
+const finalizer = "compute-operator.dev/endpoint";
+/** With annotations and finalizers a patch tests the version only where it is told to. */
+const whole = { annotations: { a: "b" }, finalizers: ["example.com/other"] };
+const link: Link = { kind: "link", endpointID: "ep-one", proof: "marker", news: "created" };
+
+function mark(acting: Acting): void {
+  const path = "/metadata/annotations/compute-operator.dev~1pending-create";
+  acting.write([{ op: "add", path, value: createMark({ uid: acting.compute().metadata.uid }) }]);
+}
+
+function write(acting: Acting, action: MetadataAction, compute = acting.compute()) {
+  return patchMetadata(action, compute, acting.hands.cluster);
+}
+
+describe("a link", () => {
+  test("sets finalizer and id, takes the mark away, and has the endpoint brought to the spec", async () => {
+    const acting = new Acting();
+    acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
+    mark(acting);
+    const { notes, condition } = await write(acting, link);
+    expect(acting.compute().metadata.finalizers).toEqual(["example.com/other", finalizer]);
+    expect(acting.compute().status).toMatchObject({ observedGeneration: 1, appliedGeneration: -1 });
+    expect([acting.annotation("endpoint-id"), acting.annotation("pending-create")]).toEqual(["ep-one", undefined]);
+    expect(notes).toMatchObject([{ type: "Normal", reason: "Created" }]);
+    expect(condition).toEqual({ kind: "unchanged" });
+  });
+
+  test("that is only put back leaves the status as it is, and is no news", async () => {
+    const acting = new Acting();
+    acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
+    expect((await write(acting, { ...link, news: "none" })).notes).toEqual([]);
+    expect(acting.compute().status.appliedGeneration).toBe(1);
+    expect(acting.effects).toEqual(["PATCH computes/shop"]);
+  });
+
+  test("keeps the mark that it is told to keep, also where kubectl replace dropped it", async () => {
+    const acting = new Acting();
+    const { uid } = acting.stored({ metadata: whole }).metadata;
+    const keepsMark = {
+      uid,
+      since: "2026-01-01T00:00:00Z",
+      branchID: "br-main",
+      through: "here",
+      resent: true,
+    } as const;
+    await write(acting, { ...link, keepsMark });
+    expect(pendingCreateOf(acting.compute())).toMatchObject({ resent: true });
+  });
+
+  test.each<[string, Partial<Link>, object, object]>([
+    ["by its name", { proof: "marker" }, {}, {}],
+    ["by a create of this object", { proof: "created" }, {}, { created: true }],
+    ["by its id", { proof: "adopted", news: "adopted" }, { adopt: { endpointID: "ep-one" } }, {}],
+    ["as the primary", { proof: "adopted", news: "adopted" }, { adopt: { branchPrimary: true } }, { adopted: true }],
+    ["by its name, also where it adopts the primary", { proof: "marker" }, { adopt: { branchPrimary: true } }, {}],
+  ])("to an endpoint that is ours %s notes so where nothing else would tell", async (_, action, spec, noted) => {
+    const acting = new Acting();
+    const { metadata } = acting.stored({ metadata: whole, spec });
+    const { notes } = await write(acting, { ...link, ...action });
+    const note = `${metadata.uid}/ep-one`;
+    expect(acting.annotation("created-endpoint")).toBe("created" in noted ? note : undefined);
+    expect(acting.annotation("adopted-endpoint")).toBe("adopted" in noted ? note : undefined);
+    expect(notes[0]?.reason).toBe(action.news === "adopted" ? "Adopted" : "Created");
+  });
+
+  test.each(["none", "created"] as const)("from a stale view is refused (news: %s)", async (news) => {
+    const acting = new Acting();
+    const stale = acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
+    acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
+    await expect(write(acting, { ...link, news }, stale)).rejects.toMatchObject({ status: 422 });
+    expect(acting.annotation("endpoint-id")).toBeUndefined();
+    expect(acting.compute().status.appliedGeneration).toBe(1);
+  });
+});
+
+describe("a mark", () => {
+  const both = {
+    annotations: { "compute-operator.dev/pending-create": "one", "compute-operator.dev/pending-restart": "two" },
+  };
+
+  test.each(["pendingCreate", "pendingRestart"] as const)("of kind %s is taken away alone", async (kind) => {
+    const acting = new Acting();
+    acting.stored({ metadata: both });
+    await write(acting, { kind: "clearPending", mark: kind });
+    expect(acting.annotation("pending-create")).toBe(kind === "pendingCreate" ? undefined : "one");
+    expect(acting.annotation("pending-restart")).toBe(kind === "pendingRestart" ? undefined : "two");
+  });
+
+  test("is put back with the finalizer, and only where nobody wrote meanwhile", async () => {
+    const acting = new Acting();
+    const stale = acting.stored({ metadata: whole });
+    const known = { uid: stale.metadata.uid, since: "2026-01-01T00:00:00Z", branchID: "br-main", through: "here" };
+    acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
+    await expect(write(acting, { kind: "restorePending", mark: known }, stale)).rejects.toMatchObject({ status: 422 });
+    await write(acting, { kind: "restorePending", mark: known });
+    expect(pendingCreateOf(acting.compute())).toMatchObject(known);
+    expect(acting.compute().metadata.finalizers).toEqual(["example.com/other", finalizer]);
+  });
+});
+
+describe("a Compute that is let go", () => {
+  const action = { kind: "release", event: "Released", message: "kept" } as const;
+  const guarded = { finalizers: ["example.com/other", finalizer] };
+
+  test("loses our finalizer alone, and says so", async () => {
+    const acting = new Acting();
+    const outcome = await release(action, acting.stored({ metadata: guarded }), acting.hands.cluster);
+    expect(acting.compute().metadata.finalizers).toEqual(["example.com/other"]);
+    expect(outcome).toMatchObject({ released: true, notes: [{ type: "Normal", reason: "Released", message: "kept" }] });
+  });
+
+  test("from a stale view is not: it may have come to need its endpoint deleted", async () => {
+    const acting = new Acting();
+    const stale = acting.stored({ metadata: guarded });
+    acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
+    await expect(release(action, stale, acting.hands.cluster)).rejects.toMatchObject({ status: 422 });
+    expect(acting.compute().metadata.finalizers).toContain(finalizer);
+  });
+
+  test("without our finalizer is not written to", async () => {
+    const acting = new Acting();
+    expect(await release(action, acting.stored(), acting.hands.cluster)).toMatchObject({ released: true });
+    expect(acting.effects).toEqual([]);
+  });
+});
+
+test("what is as it should be is not patched, and an answer that cannot be read is no Compute", async () => {
+  const acting = new Acting();
+  const self = acting.stored({ metadata: { annotations: { "compute-operator.dev/pending-create": "x" } } });
+  expect(await write(acting, { kind: "clearPending", mark: "pendingRestart" })).toMatchObject({ compute: self });
+  expect(acting.effects).toEqual([]);
+  const { clock, signal } = acting.hands;
+  const transport: ClusterTransport = {
+    request: () => Promise.resolve({ status: 200, body: { ...self, spec: {} } }),
+    watch: (what, options) => acting.cluster.transport().watch(what, options),
+  };
+  const odd = new ClusterClient(transport, { clock, signal, timeoutMs: 1000 });
+  await expect(patchMetadata({ kind: "clearPending", mark: "pendingCreate" }, self, odd)).rejects.toThrow(
+    /cannot be read/,
+  );
+});

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { restartEndpoint } from "../../../../src/operator/compute/execute/update.ts";
+import { pendingRestartOf } from "../../../../src/operator/compute/observe/pending-operations.ts";
+import { endpoint, operation } from "../../../support/builders.ts";
+import { json, refusal } from "../../../support/scripted-service.ts";
+import { type Acting, standing } from "./executing.ts";
+
+describe("a restart", () => {
+  const asked = { "compute-operator.dev/restartedAt": "now" };
+
+  test("is mark, then POST, and the value is done", async () => {
+    const { acting, self, seen } = standing({}, asked);
+    acting.answer = (what) =>
+      what.startsWith("GET")
+        ? json(200, { operations: [operation({ created_at: "2026-01-01T09:00:00Z" })] })
+        : json(200, { endpoint: endpoint(), operations: [] });
+    const outcome = await acting.pass(self, seen());
+    expect(acting.effects).toEqual([
+      "GET service/operations",
+      "PATCH computes/shop",
+      "POST service/endpoints/ep-one/restart",
+    ]);
+    expect(pendingRestartOf(acting.compute())).toMatchObject({ value: "now", newestOperation: "2026-01-01T09:00:00Z" });
+    expect(outcome).toMatchObject({ restarted: "now", condition: { reason: "Restarting" } });
+  });
+
+  const over = { status: "finished", created_at: "2026-01-01T08:00:00Z", updated_at: "2026-01-01T08:00:01Z" };
+  const later = { ...over, updated_at: "2026-01-01T08:00:02Z" };
+  test.each([
+    ["there was none", [], ""],
+    ["all were over", [over, later, over], later.updated_at],
+    ["one was under way", [over, { ...later, status: "running" }], undefined],
+    ["one has no time", [over, { ...over, updated_at: undefined }], undefined],
+  ])("notes since when no operation was under way: %s", async (_, operations, restedSince) => {
+    const { acting, self, seen } = standing({}, asked);
+    acting.answer = (what) =>
+      what.startsWith("GET") ? json(200, { operations: operations.map(operation) }) : refusal(502);
+    await acting.pass(self, seen());
+    expect(pendingRestartOf(acting.compute())?.restedSince).toBe(restedSince);
+  });
+
+  test("that was refused, and of which it could not be asked whether the compute rests, is looked at again soon", async () => {
+    const { acting, self, seen } = standing({}, asked);
+    acting.answer = (what) => {
+      if (what.startsWith("POST")) return refusal(409);
+      return what.includes("operations") ? json(200, { operations: [] }) : refusal(503);
+    };
+    expect(await acting.pass(self, seen())).toMatchObject({
+      condition: { reason: "ServiceUnavailable" },
+      requeueAfterMs: 1000,
+    });
+  });
+
+  const markedBefore = (acting: Acting) => {
+    const mark = { uid: acting.compute().metadata.uid, since: "", value: "now", newestOperation: over.created_at };
+    const path = "/metadata/annotations/compute-operator.dev~1pending-restart";
+    acting.write([{ op: "add", path, value: JSON.stringify(mark) }]);
+    return acting.compute();
+  };
+
+  test("that shows in the operations, which could not be read for the plan, is done and not sent again", async () => {
+    const { acting, seen } = standing({}, asked);
+    const self = markedBefore(acting);
+    const pair = ["suspend_compute", "start_compute"].map((action) =>
+      operation({ ...later, action, created_at: "2026-01-01T09:00:00Z" }),
+    );
+    acting.answer = () => json(200, { operations: pair });
+    expect(await acting.pass(self, seen())).toMatchObject({ restarted: "now", notes: [{ reason: "Restarted" }] });
+    expect(acting.effects).toEqual(["GET service/operations"]);
+  });
+
+  test("that was refused keeps the mark of one before it whose reply was lost: that may be what is in the way", async () => {
+    const { acting, seen } = standing({}, asked);
+    const self = markedBefore(acting);
+    acting.answer = (what) => (what.startsWith("GET") ? json(200, { operations: [] }) : refusal(423));
+    await acting.pass(self, seen());
+    expect(pendingRestartOf(acting.compute())).toEqual(pendingRestartOf(self));
+  });
+
+  test("without answer keeps its mark; one that was refused loses it", async () => {
+    for (const [answer, kept] of [
+      [() => refusal(502), true],
+      [() => refusal(423), false],
+    ] as const) {
+      const { acting, self, seen } = standing({}, asked);
+      acting.answer = (what) => (what.startsWith("GET") ? json(200, { operations: [] }) : answer());
+      const outcome = await acting.pass(self, seen());
+      expect(outcome.restarted).toBeUndefined();
+      expect(pendingRestartOf(acting.compute()) !== undefined).toBe(kept);
+    }
+  });
+
+  const idle = { current_state: "idle" } as const;
+  test.each<[string, number | object, object | undefined, boolean]>([
+    ["idle", idle, {}, true],
+    ["disabled, in whatever state", { disabled: true }, {}, true],
+    ["running", {}, idle, false],
+    ["idle and waking", { ...idle, pending_state: "active" }, {}, false],
+    ["idle in the list, where none is shown by itself", 404, idle, true],
+    ["running in the list, where none is shown by itself", 404, {}, false],
+    ["shown nowhere", 404, undefined, false],
+  ])("that is refused counts as done where the compute rests: %s", async (_, shown, listed, done) => {
+    const { acting, self } = standing({}, asked);
+    const { watcher, memory } = acting.hands;
+    acting.answer = () => json(200, { endpoints: listed === undefined ? [] : [endpoint(listed)] });
+    watcher.use(self.metadata.uid, "ep-one");
+    await acting.cluster.clock.advance(10);
+    acting.answer = (what) => {
+      if (what.startsWith("POST")) return refusal(409);
+      if (what.includes("operations")) return json(200, { operations: [] });
+      return typeof shown === "number"
+        ? refusal(shown, "endpoint not found")
+        : json(200, { endpoint: endpoint(shown) });
+    };
+    const action = { kind: "restart", endpointID: "ep-one", value: "now" } as const;
+    const outcome = await restartEndpoint(action, self, acting.hands);
+    expect([outcome.restarted, memory.restarted]).toEqual(done ? ["now", "now"] : [undefined, undefined]);
+    expect(outcome).toMatchObject(done ? { condition: { kind: "unchanged" } } : { condition: { reason: "Rejected" } });
+    expect(pendingRestartOf(acting.compute()) === undefined).toBe(!done);
+  });
+
+  test.each([403, 423])("that is answered %i does not ask whether the compute rests", async (status) => {
+    const { acting, self, seen } = standing({}, asked);
+    acting.answer = (what) => (what.startsWith("POST") ? refusal(status) : json(200, { operations: [] }));
+    await acting.pass(self, seen());
+    expect(acting.effects.filter((effect) => effect.startsWith("GET"))).toEqual(["GET service/operations"]);
+  });
+
+  test("notes when the compute was last seen to start, and goes by that where its reply is lost", async () => {
+    const { acting, self } = standing({}, asked);
+    const { watcher } = acting.hands;
+    const showing = async (started_at: string) => {
+      acting.answer = (what) => {
+        if (what.endsWith("/endpoints"))
+          return json(200, { endpoints: [endpoint({ id: "ep-other" }), endpoint({ started_at })] });
+        return what.startsWith("GET") ? json(200, { operations: [] }) : refusal(502);
+      };
+      watcher.use(self.metadata.uid, "ep-one");
+      await acting.cluster.clock.advance(30_000);
+    };
+    const action = { kind: "restart", endpointID: "ep-one", value: "now" } as const;
+    await showing("2026-01-01T08:00:00Z");
+    await restartEndpoint(action, self, acting.hands);
+    expect(pendingRestartOf(acting.compute())?.startedAt).toBe("2026-01-01T08:00:00Z");
+    await showing("2026-01-01T09:00:00Z");
+    expect(await restartEndpoint(action, acting.compute(), acting.hands)).toMatchObject({ restarted: "now" });
+    expect(acting.service.count("POST")).toBe(1);
+  });
+
+  test("for another value is not taken for done by the mark of one before it", async () => {
+    const { acting, seen } = standing({}, asked);
+    markedBefore(acting);
+    const other = { op: "add", path: "/metadata/annotations/compute-operator.dev~1restartedAt", value: "later" };
+    acting.write([other]);
+    const pair = ["suspend_compute", "start_compute"].map((action) =>
+      operation({ ...later, action, created_at: "2026-01-01T09:00:00Z" }),
+    );
+    acting.answer = (what) =>
+      what.startsWith("GET") ? json(200, { operations: pair }) : json(200, { endpoint: endpoint() });
+    await acting.pass(acting.compute(), seen());
+    expect(acting.service.count("POST")).toBe(1);
+  });
+
+  test("is not sent from a stale view: the mark is guarded by the version seen", async () => {
+    const { acting, self, seen } = standing({}, asked);
+    acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
+    acting.answer = () => json(200, { operations: [] });
+    await expect(acting.pass(self, seen())).rejects.toMatchObject({ status: 422 });
+    expect(acting.service.count("POST")).toBe(0);
+  });
+});

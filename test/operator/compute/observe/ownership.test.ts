@@ -1,0 +1,192 @@
+import { describe, expect, test } from "vitest";
+import { EndpointIndex, ownershipOf, proofOf, recordedID } from "../../../../src/operator/compute/observe/ownership.ts";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import { compute, createdNote, createMark, endpoint, madeBy, uidOf, view } from "../../../support/builders.ts";
+
+function links(self: ReturnType<typeof compute>, ...endpoints: ReturnType<typeof endpoint>[]) {
+  const { link, missing, duplicates } = ownershipOf(self, new EndpointIndex(endpoints));
+  return { id: link?.endpoint.id, proof: link?.proof, missing, duplicates: duplicates.map(({ id }) => id) };
+}
+
+describe("an endpoint is ours by", () => {
+  test.each([
+    ["its name, the marker", {}, madeBy(compute()), "marker"],
+    ["a note of this very object", { annotations: { createdEndpoint: createdNote("ep-one") } }, endpoint(), "created"],
+    ["spec.adopt, by id", { spec: { adopt: { endpointID: "ep-one" } } }, endpoint(), "adopted"],
+    [
+      "spec.adopt, as the primary of the branch that it has left since",
+      { spec: { adopt: { branchPrimary: true } }, annotations: { adoptedEndpoint: createdNote("ep-one") } },
+      endpoint({ branch_id: "br-2" }),
+      "adopted",
+    ],
+    ["spec.adopt, as the branch's primary", { spec: { adopt: { branchPrimary: true } } }, endpoint(), "adopted"],
+  ])("%s", (_, fields, seen, proof) => {
+    expect(proofOf(compute(fields), seen)).toBe(proof);
+  });
+
+  test.each([
+    ["a note of another object", { annotations: { createdEndpoint: createdNote("ep-one", uidOf("b")) } }, endpoint()],
+    ["a note of another endpoint", { annotations: { createdEndpoint: createdNote("ep-two") } }, endpoint()],
+    ["spec.adopt of another id", { spec: { adopt: { endpointID: "ep-two" } } }, endpoint()],
+    [
+      "spec.adopt of the primary, a replica",
+      { spec: { adopt: { branchPrimary: true } } },
+      endpoint({ type: "read_only" }),
+    ],
+    [
+      "spec.adopt of another branch's primary",
+      { spec: { adopt: { branchPrimary: true } } },
+      endpoint({ branch_id: "br-2" }),
+    ],
+    [
+      "a note of its adoption that spec.adopt no longer asks for",
+      { annotations: { adoptedEndpoint: createdNote("ep-one") } },
+      endpoint(),
+    ],
+    [
+      "another object's note of its adoption",
+      {
+        spec: { adopt: { branchPrimary: true } },
+        annotations: { adoptedEndpoint: createdNote("ep-one", uidOf("b")) },
+      },
+      endpoint({ branch_id: "br-2" }),
+    ],
+    ["an annotation alone", { linked: "ep-one" }, endpoint()],
+    ["a name that only looks like a marker", {}, endpoint({ name: `k8s-${uidOf("a")} ` })],
+    ["a marker in capitals", {}, endpoint({ name: `K8S-${uidOf("a")}`.toUpperCase() })],
+  ])("but not by %s", (_, fields, seen) => {
+    expect(proofOf(compute(fields), seen)).toBe("none");
+  });
+});
+
+describe("which endpoint a Compute is linked to", () => {
+  test("is the annotation's; where that was dropped, the status's (kubectl replace drops annotations)", () => {
+    expect(recordedID(compute({ linked: "ep-one", status: { endpointID: "ep-old" } }))).toBe("ep-one");
+    expect(recordedID(compute({ status: { endpointID: "ep-old" } }))).toBe("ep-old");
+    for (const endpointID of ["", "..", "quiet-river", "ep-/../..", `ep-${"x".repeat(5000)}`]) {
+      expect(recordedID(compute({ annotations: { endpointID } }))).toBeUndefined();
+    }
+  });
+
+  test("is the one with the marker, where nothing is recorded or what is recorded proves nothing", () => {
+    const mine = madeBy(compute(), { id: "ep-mine" });
+    expect(links(compute(), endpoint(), mine)).toMatchObject({ id: "ep-mine", proof: "marker" });
+    expect(links(compute({ linked: "ep-one" }), endpoint(), mine)).toMatchObject({ id: "ep-mine", duplicates: [] });
+  });
+
+  test("stays as it is while a list lacks it, though another carries the marker: lists may lag", () => {
+    const other = madeBy(compute(), { id: "ep-other" });
+    expect(ownershipOf(compute({ linked: "ep-one" }), new EndpointIndex([other]))).toEqual({
+      link: undefined,
+      missing: "ep-one",
+      duplicates: [],
+      replacements: [other],
+    });
+  });
+
+  test("goes over to the one that was made in its place, and to what the status knows where the annotation is wrong", () => {
+    const mine = madeBy(compute(), { id: "ep-mine" });
+    const replaced = { endpointID: "ep-gone", pendingCreate: createMark({ replaces: "ep-gone" }) };
+    expect(links(compute({ annotations: replaced }), mine)).toMatchObject({ id: "ep-mine", missing: undefined });
+    const typed = compute({ linked: "ep-typed", status: { endpointID: "ep-mine" } });
+    expect(links(typed, madeBy(typed, { id: "ep-a" }), mine)).toMatchObject({ id: "ep-mine", duplicates: ["ep-a"] });
+  });
+
+  test("is missing where a list lacks it", () => {
+    expect(links(compute({ linked: "ep-gone" }), endpoint())).toEqual({
+      id: undefined,
+      proof: undefined,
+      missing: "ep-gone",
+      duplicates: [],
+    });
+  });
+
+  test("is, of two with one marker, the linked one, else the older, else the lesser id; the other is surplus", () => {
+    const at = (id: string, second: number) => madeBy(compute(), { id, created_at: `2026-01-01T00:00:0${second}Z` });
+    expect(links(compute({ linked: "ep-b" }), at("ep-a", 1), at("ep-b", 2))).toMatchObject({
+      id: "ep-b",
+      duplicates: ["ep-a"],
+    });
+    expect(links(compute(), at("ep-b", 2), at("ep-c", 1))).toMatchObject({ id: "ep-c", duplicates: ["ep-b"] });
+    expect(links(compute(), at("ep-b", 1), at("ep-a", 1))).toMatchObject({ id: "ep-a", duplicates: ["ep-b"] });
+  });
+});
+
+describe("finalizer and link", () => {
+  const put = { kind: "link", endpointID: "ep-one", proof: "marker", news: "none" };
+
+  test.each([
+    ["both were dropped by kubectl replace", { status: { endpointID: "ep-one" }, guarded: false }],
+    ["the finalizer is missing", { linked: "ep-one", guarded: false }],
+    ["the annotation is missing", { status: { endpointID: "ep-one" } }],
+    ["the annotation names another", { annotations: { endpointID: "ep-other" }, status: { endpointID: "ep-one" } }],
+  ])("are put back where %s", (_, fields) => {
+    const self = compute(fields);
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
+  });
+
+  test("are put back while paused too, or the deletion that pausing is to hold up would be instant", () => {
+    const self = compute({ status: { endpointID: "ep-one" }, guarded: false, annotations: { paused: "true" } });
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
+  });
+
+  describe("are put back with the proof that was known before", () => {
+    const dropped = { status: { endpointID: "ep-one" }, guarded: false };
+    const known = (proof: "created" | "adopted" | "marker") => ({ proved: { endpointID: "ep-one", proof } });
+    const adopt = { spec: { adopt: { branchPrimary: true } } };
+    const moved = [endpoint({ branch_id: "br-2" })];
+
+    test("where the service shows no names, or what was adopted has another branch now", () => {
+      const self = compute(dropped);
+      const made = { compute: self, endpoints: [endpoint()], memory: known("created") };
+      expect(plan(view(made))).toEqual({ ...put, proof: "created" });
+      const taken = { compute: compute({ ...dropped, ...adopt }), endpoints: moved, memory: known("adopted") };
+      expect(plan(view(taken))).toEqual({ ...put, proof: "adopted" });
+    });
+
+    test("but not where a person took the proof alone, or spec.adopt away", () => {
+      const alone = compute({ status: { endpointID: "ep-one" } });
+      const seen = { endpoints: [endpoint()], memory: known("created") };
+      expect(plan(view({ compute: alone, ...seen }))).toEqual({ ...put, proof: "none" });
+      const gone = { compute: compute(dropped), endpoints: moved, memory: known("adopted") };
+      expect(plan(view(gone))).toEqual({ ...put, proof: "none" });
+    });
+
+    test("also while the service cannot be seen, with the mark of a create", () => {
+      const observation = { kind: "blocked", reason: "Unauthorized", message: "", projectGone: false } as const;
+      const mark = { uid: uidOf("a"), since: "", branchID: "br-main", through: "here", before: [] };
+      const pendingCreate = { since: "", seenAt: 0, mark };
+      expect(plan(view({ compute: compute(dropped), observation, memory: known("marker") }))).toEqual(put);
+      const pending = { ...known("marker"), pendingCreate };
+      expect(plan(view({ compute: compute(dropped), observation, memory: pending }))).toEqual({
+        ...put,
+        keepsMark: mark,
+      });
+      expect(plan(view({ compute: compute({ guarded: false }), observation, memory: { pendingCreate } }))).toEqual({
+        kind: "restorePending",
+        mark,
+      });
+      expect(plan(view({ compute: compute({ guarded: false }), observation }))).toMatchObject({
+        reason: "Unauthorized",
+      });
+    });
+  });
+
+  test("stand: then nothing is written", () => {
+    const self = compute({ linked: "ep-one" });
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "settled" });
+  });
+});
+
+test("an endpoint that only a note proves ours takes the place of one that is gone, as one that carries our name does", () => {
+  const self = compute({ linked: "ep-away", annotations: { createdEndpoint: createdNote("ep-one") } });
+  const { link, missing, replacements } = ownershipOf(
+    self,
+    new EndpointIndex([endpoint(), endpoint({ id: "ep-other" })]),
+  );
+  expect({ link, missing, replacements: replacements.map(({ id }) => id) }).toEqual({
+    link: undefined,
+    missing: "ep-away",
+    replacements: ["ep-one"],
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import {
+  type ComputeFields,
+  compute,
+  createdNote,
+  createMark,
+  endpoint,
+  madeBy,
+  uidOf,
+  view,
+} from "../../../support/builders.ts";
+import { conflict, older, other, younger } from "../claimants.ts";
+
+describe("adoption", () => {
+  const byID = (fields: ComputeFields = {}) =>
+    compute({ ...fields, spec: { adopt: { endpointID: "ep-one" }, ...fields.spec } });
+  const refused = (text: string) => ({ reason: "AdoptionRefused", message: expect.stringContaining(text) });
+
+  test("links what it names, and writes nothing to the service", () => {
+    const adopted = { kind: "link", endpointID: "ep-one", proof: "adopted", news: "adopted" };
+    expect(plan(view({ compute: byID(), endpoints: [endpoint()] }))).toEqual(adopted);
+    const primary = compute({ spec: { adopt: { branchPrimary: true } } });
+    expect(plan(view({ compute: primary, endpoints: [endpoint()] }))).toEqual(adopted);
+  });
+
+  test("of a branch's primary creates one where there is none", () => {
+    const self = compute({ spec: { adopt: { branchPrimary: true } } });
+    expect(plan(view({ compute: self }))).toMatchObject({ kind: "create" });
+  });
+
+  test.each([
+    ["is missing", [], {}, "does not have"],
+    ["is of another type", [endpoint()], { type: "read_only" }, "of type read_write"],
+    ["is on another branch", [endpoint({ branch_id: "br-next" })], {}, "serves branch br-next"],
+  ])("is refused where the target %s", (_, endpoints, spec, text) => {
+    expect(plan(view({ compute: byID({ spec }), endpoints }))).toMatchObject(refused(text));
+  });
+
+  test("by a copied link to an endpoint of another type is refused, is none of ours, and keeps nobody from it", () => {
+    const replica = compute({ spec: { type: "read_only", adopt: { endpointID: "ep-one" } }, linked: "ep-one" });
+    const ownedByOther = { ...refused("of type read_write, and spec.type is read_only"), ownedByOther: true };
+    expect(plan(view({ compute: replica, endpoints: [endpoint()] }))).toMatchObject(ownedByOther);
+    const gone = { ...replica, metadata: { ...replica.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
+    expect(plan(view({ compute: gone, endpoints: [endpoint()] }))).toMatchObject({ kind: "release" });
+    const rival = other({ spec: { adopt: { endpointID: "ep-one" } } });
+    const seen = { compute: rival, endpoints: [endpoint()], others: [replica] };
+    expect(plan(view(seen))).toMatchObject({ kind: "link", proof: "adopted" });
+  });
+
+  test("is refused where the target is another Compute's by its marker", () => {
+    const maker = other({ linked: "ep-one" });
+    expect(plan(view({ compute: byID(), endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
+      refused("belongs to Compute others/other, which made it"),
+    );
+  });
+
+  test("by two is won by the older, and by whoever holds it already", () => {
+    const rival = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(view({ compute: byID(), endpoints: [endpoint()], others: [rival] }))).toMatchObject(conflict());
+    const holder = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(view({ compute: byID(), endpoints: [endpoint()], others: [holder] }))).toMatchObject(conflict());
+  });
+
+  test("by two of the same branch's primary is won by the older, before either has linked it", () => {
+    const spec = { adopt: { branchPrimary: true } };
+    const [self, rival] = [compute({ spec }), other({ created: younger, spec })];
+    expect(plan(view({ compute: self, endpoints: [endpoint()], others: [rival] }))).toMatchObject({ kind: "link" });
+    expect(plan(view({ compute: rival, endpoints: [endpoint()], others: [self] }))).toMatchObject(
+      conflict("team/shop"),
+    );
+  });
+
+  test("of a branch's primary waits where no name tells whether another's pending create has just made it", () => {
+    const spec = { adopt: { branchPrimary: true } };
+    const see = (mark: Parameters<typeof createMark>[0], markers: "hidden" | "shown", fields: ComputeFields = {}) => {
+      const annotations = { pendingCreate: createMark({ uid: uidOf("b"), ...mark }) };
+      const others = [other({ created: younger, annotations, ...fields })];
+      return plan(view({ compute: compute({ spec }), endpoints: [endpoint()], others, list: { markers } }));
+    };
+    const waits = { kind: "wait", reason: "Creating", message: expect.stringContaining("others/other has just made") };
+    expect(see({}, "hidden")).toMatchObject(waits);
+    expect(see({ branchID: "br-next" }, "hidden")).toMatchObject({ kind: "link" });
+    expect(see({ through: "a fingerprint of another session" }, "hidden")).toMatchObject({ kind: "link" });
+    expect(see({}, "shown")).toMatchObject({ kind: "link" });
+    // Its key was revoked before it ever saw anything there.
+    const outside: ComputeFields = { shows: "Unauthorized", status: { observedThrough: undefined } };
+    expect(see({}, "hidden", outside)).toMatchObject(waits);
+  });
+
+  test("leaves an endpoint to the Compute that made it, though only a note tells, and that is the younger", () => {
+    const self = compute({ linked: "ep-one", spec: { adopt: { branchPrimary: true } } });
+    const annotations = { createdEndpoint: createdNote("ep-one", uidOf("b")) };
+    const maker = other({ created: younger, linked: "ep-one", annotations });
+    expect(plan(view({ compute: self, endpoints: [endpoint()], others: [maker] }))).toMatchObject(conflict());
+    expect(plan(view({ compute: maker, endpoints: [endpoint()], others: [self] }))).toMatchObject({ kind: "settled" });
+  });
+
+  test("is read only while nothing is linked", () => {
+    const self = compute({ linked: "ep-mine", spec: { adopt: { endpointID: "ep-one" } } });
+    const mine = madeBy(self, { id: "ep-mine" });
+    expect(plan(view({ compute: self, endpoints: [mine, endpoint({ branch_id: "br-2" })] }))).toMatchObject({
+      kind: "settled",
+    });
+  });
+
+  test("of one that is named by a claimant on another service is no matter", () => {
+    const rival = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
+    const elsewhere = { "others/default": "https://another/api/v2" };
+    expect(plan(view({ compute: byID(), endpoints: [endpoint()], others: [rival], elsewhere }))).toMatchObject({
+      kind: "link",
+    });
+  });
+});

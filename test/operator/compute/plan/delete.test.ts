@@ -1,0 +1,294 @@
+import { describe, expect, test } from "vitest";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import {
+  type ComputeFields,
+  compute,
+  createdNote,
+  createMark,
+  endpoint,
+  madeBy,
+  now,
+  uidOf,
+  view,
+} from "../../../support/builders.ts";
+
+const going = (fields: ComputeFields = {}) => compute({ deleting: true, ...fields });
+const mine = going({ linked: "ep-one" });
+const released = (text: string) => ({ kind: "release", event: "Released", message: expect.stringContaining(text) });
+
+describe("a Compute that is being deleted", () => {
+  test("without our finalizer is none of our business: it owned nothing", () => {
+    const self = going({ linked: "ep-one", guarded: false });
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toEqual({ kind: "noop" });
+  });
+
+  test.each([
+    ["the marker", mine, madeBy(mine)],
+    ["its own note", going({ linked: "ep-one", annotations: { createdEndpoint: createdNote("ep-one") } }), endpoint()],
+    ["spec.adopt by id", going({ linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } }), endpoint()],
+    ["spec.adopt as primary", going({ linked: "ep-one", spec: { adopt: { branchPrimary: true } } }), endpoint()],
+  ])("has the endpoint deleted that is its own by %s", (_, self, seen) => {
+    expect(plan(view({ compute: self, endpoints: [seen] }))).toEqual({
+      kind: "delete",
+      endpointID: "ep-one",
+      why: "deleted",
+    });
+  });
+
+  test("lets an endpoint go that only an annotation links: copied, restored, or typed by hand", () => {
+    const self = going({ linked: "ep-victim" });
+    const victim = endpoint({ id: "ep-victim", name: "somebody's" });
+    expect(plan(view({ compute: self, endpoints: [victim] }))).toMatchObject(
+      released("adopt it with spec.adopt.endpointID: ep-victim"),
+    );
+  });
+
+  test("lets an endpoint go that is another living Compute's", () => {
+    const maker = compute({ uid: uidOf("b"), name: "maker", linked: "ep-one" });
+    expect(plan(view({ compute: mine, endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
+      released("belongs to Compute team/maker"),
+    );
+  });
+
+  test("lets an endpoint go that carries the marker of a Compute that is gone, until it is adopted", () => {
+    const former = madeBy(compute({ uid: uidOf("z") }));
+    expect(plan(view({ compute: mine, endpoints: [former] }))).toMatchObject(released("only an annotation"));
+  });
+
+  test("names its endpoint as the service writes it, in capitals too", () => {
+    const self = going({ linked: "ep-One", annotations: { paused: "true" } });
+    expect(plan(view({ compute: self, endpoints: [] }))).toMatchObject({
+      message: expect.stringContaining("Remove it to have endpoint ep-One deleted"),
+    });
+  });
+
+  test("with deletionPolicy Retain is let go at once, whatever can be seen", () => {
+    const self = going({
+      linked: "ep-one",
+      spec: { deletionPolicy: "Retain" },
+      annotations: { endpointID: "ep-one", paused: "true" },
+    });
+    const blocked = { kind: "blocked", reason: "Unauthorized", message: "no", projectGone: false } as const;
+    for (const fields of [
+      { endpoints: [madeBy(self)] },
+      { observation: { kind: "awaited" } as const },
+      { observation: blocked },
+    ]) {
+      expect(plan(view({ compute: self, ...fields }))).toMatchObject(released("Endpoint ep-one is kept"));
+    }
+  });
+
+  test("waits while paused, and says what would go on", () => {
+    const self = going({ linked: "ep-one", annotations: { endpointID: "ep-one", paused: "true" } });
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({
+      kind: "wait",
+      reason: "Paused",
+      message: expect.stringMatching(/ep-one.*deletionPolicy to Retain/),
+    });
+  });
+
+  test.each(["Unauthorized", "Forbidden", "ConnectionNotFound", "ProjectNotFound", "ServiceUnavailable"] as const)(
+    "waits while it is blocked by %s: names the endpoint and the way out, and takes nothing for gone",
+    (reason) => {
+      const observation = { kind: "blocked", reason, message: "Why.", projectGone: false } as const;
+      expect(
+        plan(
+          view({
+            compute: mine,
+            observation,
+            memory: { missing: { endpointID: "ep-one", firstListWithout: 0, proved: true } },
+          }),
+        ),
+      ).toMatchObject({
+        kind: "wait",
+        reason,
+        message: expect.stringMatching(/ep-one.*Why\..*deletionPolicy to Retain/),
+      });
+    },
+  );
+
+  test("is let go where its whole project is proved to be gone", () => {
+    const observation = {
+      kind: "blocked",
+      reason: "ProjectNotFound",
+      message: "",
+      projectGone: true,
+      through: "here",
+    } as const;
+    expect(plan(view({ compute: mine, observation }))).toMatchObject(released("is gone"));
+    expect(plan(view({ compute: going(), observation: { ...observation, through: "there" } }))).toMatchObject(
+      released("is gone"),
+    );
+  });
+
+  test.each([
+    ["endpoint was last seen", mine],
+    ["create was sent", going({ annotations: { pendingCreate: createMark() } })],
+  ])(
+    "waits where its project is gone for another base URL or key than its %s through, until that is confirmed",
+    (_, self) => {
+      const observation = {
+        kind: "blocked",
+        reason: "ProjectNotFound",
+        message: "",
+        projectGone: true,
+        through: "there",
+      } as const;
+      const waits = { kind: "wait", reason: "MassLoss", message: expect.stringContaining("confirmLoss") };
+      expect(plan(view({ compute: self, observation }))).toMatchObject(waits);
+      const { metadata } = self;
+      const asked = { ...metadata.annotations, "compute-operator.dev/confirmLoss": "now" };
+      const early = { ...self, metadata: { ...metadata, annotations: asked } };
+      expect(plan(view({ compute: early, observation }))).toMatchObject(waits);
+      const conditions = [
+        { type: "Ready", status: "False", reason: "MassLoss", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
+      ];
+      const confirmed = { ...early, status: { ...early.status, conditions } };
+      expect(plan(view({ compute: confirmed, observation }))).toMatchObject(released("is gone"));
+    },
+  );
+
+  test("that never had an endpoint is let go", () => {
+    expect(plan(view({ compute: going() }))).toMatchObject(released("No endpoint was ever made"));
+    expect(plan(view({ compute: going(), endpoints: [endpoint()] }))).toMatchObject(released("No endpoint"));
+  });
+
+  test("has both endpoints of a doubled create deleted, one by one", () => {
+    const endpoints = [madeBy(mine), madeBy(mine, { id: "ep-two" })];
+    expect(plan(view({ compute: mine, endpoints }))).toMatchObject({ kind: "delete", endpointID: "ep-two" });
+    expect(plan(view({ compute: mine, endpoints: endpoints.slice(0, 1) }))).toMatchObject({ endpointID: "ep-one" });
+  });
+});
+
+describe("a deletion while a create is pending", () => {
+  const pending = (fields: ComputeFields = {}) => going({ annotations: { pendingCreate: createMark() }, ...fields });
+  const since = "2026-01-01T00:00:00Z";
+  const longAgo = { pendingCreate: { since, seenAt: now - 61_000, firstListWithout: now - 61_000 } };
+
+  test.each(["read_write", "read_only"])("waits for the outcome, of a %s alike, and only then lets go", (type) => {
+    const self = pending({ spec: { type } });
+    expect(plan(view({ compute: self }))).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
+    expect(plan(view({ compute: self, memory: longAgo }))).toMatchObject(released("No endpoint was ever made"));
+  });
+
+  test("has the endpoint deleted that the create made", () => {
+    const self = pending();
+    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "delete" });
+  });
+
+  test("links the one primary that appeared first, where the service shows no names, and lets it go: nothing proves it", () => {
+    const list = { markers: "hidden" } as const;
+    const seen = { endpoints: [endpoint()], list, memory: longAgo };
+    expect(plan(view({ compute: pending(), ...seen }))).toMatchObject({ kind: "link", proof: "none" });
+    const linked = pending({ annotations: { endpointID: "ep-one", pendingCreate: createMark() } });
+    expect(plan(view({ compute: linked, ...seen }))).toMatchObject(released("Endpoint ep-one is kept"));
+  });
+
+  test("that has led to a link waits no longer than for another to arrive, though the key was changed since", () => {
+    const annotations = { endpointID: "ep-one", pendingCreate: createMark({ through: "an earlier key" }) };
+    const owner = compute({ uid: uidOf("b"), linked: "ep-one", spec: { adopt: { branchPrimary: true } } });
+    const see = (status: object, memory: object) =>
+      plan(view({ compute: pending({ annotations, status }), endpoints: [endpoint()], others: [owner], memory }));
+    const seenHere = { endpointID: "ep-one", observedThrough: "here" };
+    expect(see(seenHere, {})).toMatchObject({
+      reason: "CreateUnknown",
+      message: expect.stringContaining("--create-settle"),
+    });
+    expect(see(seenHere, longAgo)).toMatchObject(released("Endpoint ep-one is kept"));
+    const elsewhere = { endpointID: "ep-one", observedThrough: "an earlier key" };
+    expect(see(elsewhere, longAgo)).toMatchObject({ message: expect.stringContaining("another base URL or key") });
+  });
+
+  test("of a primary that has not appeared is let go as any other where names are not shown", () => {
+    const list = { markers: "hidden" } as const;
+    expect(plan(view({ compute: pending(), list }))).toMatchObject({ reason: "CreateUnknown" });
+    expect(plan(view({ compute: pending(), list, memory: longAgo }))).toMatchObject(
+      released("No endpoint was ever made"),
+    );
+  });
+
+  test("of a replica is never let go automatically where names are not shown", () => {
+    const list = { markers: "hidden" } as const;
+    const message = expect.stringContaining(
+      "remove the annotation compute-operator.dev/pending-create to let the Compute go",
+    );
+    const replica = pending({ spec: { type: "read_only" } });
+    for (const endpoints of [[], [endpoint({ type: "read_only" })]]) {
+      expect(plan(view({ compute: replica, endpoints, list, memory: longAgo }))).toMatchObject({
+        reason: "CreateUnknown",
+        message,
+      });
+    }
+  });
+});
+
+describe("after the DELETE", () => {
+  const deleted = (proved: boolean) => ({ deleted: { endpointID: "ep-one", proved } });
+  const answered = (agoMs: number, before = 0) => ({
+    ...deleted(false),
+    answeredDeletes: new Map([["ep-one", { at: now - agoMs, before }]]),
+  });
+
+  test("it is not sent again while lists lag behind, but once more where it was not carried out", () => {
+    const endpoints = [madeBy(mine)];
+    expect(plan(view({ compute: mine, endpoints, memory: answered(1000) }))).toMatchObject({ reason: "Deleting" });
+    expect(plan(view({ compute: mine, endpoints, memory: answered(30_000) }))).toMatchObject({ kind: "delete" });
+  });
+
+  test("it is sent ever more rarely to a service that lists the endpoint still, and the Compute says so", () => {
+    const endpoints = [madeBy(mine)];
+    const told = { reason: "Deleting", message: expect.stringMatching(/lists it still.*Retain/) };
+    expect(plan(view({ compute: mine, endpoints, memory: answered(59_000, 1) }))).toMatchObject(told);
+    expect(plan(view({ compute: mine, endpoints, memory: answered(60_000, 1) }))).toMatchObject({ kind: "delete" });
+    expect(plan(view({ compute: mine, endpoints, memory: answered(3_599_000, 60) }))).toMatchObject(told);
+    expect(plan(view({ compute: mine, endpoints, memory: answered(3_600_000, 60) }))).toMatchObject({ kind: "delete" });
+  });
+
+  test("of a surplus endpoint that is listed still, the linked one goes first, and neither is forgotten", () => {
+    const endpoints = [madeBy(mine), madeBy(mine, { id: "ep-two" })];
+    const memory = { answeredDeletes: new Map([["ep-two", { at: now - 1000, before: 0 }]]) };
+    expect(plan(view({ compute: mine, endpoints, memory }))).toMatchObject({ kind: "delete", endpointID: "ep-one" });
+    const left = endpoints.slice(1);
+    expect(plan(view({ compute: mine, endpoints: left, memory }))).toMatchObject({ kind: "wait", reason: "Deleting" });
+  });
+
+  test("its own GET proves it, and then the Compute goes", () => {
+    expect(plan(view({ compute: mine, memory: deleted(false) }))).toEqual({
+      kind: "confirmDeletion",
+      endpointID: "ep-one",
+      after: "deleted",
+    });
+    expect(plan(view({ compute: mine, memory: deleted(true) }))).toMatchObject({ kind: "release", event: "Deleted" });
+  });
+});
+
+describe("an endpoint that was gone before it was deleted", () => {
+  const missing = (agoMs: number, proved = false) => ({
+    missing: { endpointID: "ep-one", firstListWithout: now - 100 - agoMs, proved },
+  });
+
+  test.each([
+    ["the first list", {}, { kind: "noop" }],
+    ["lists of ten seconds", missing(10_000), { kind: "confirmDeletion", after: "lost" }],
+    ["its own GET too", missing(10_000, true), { kind: "release", event: "Deleted" }],
+  ])("is let go only when proved gone: %s", (_, memory, action) => {
+    expect(plan(view({ compute: mine, memory }))).toMatchObject(action);
+  });
+
+  test("is let go also when a whole project was emptied: nothing is made anew by that", () => {
+    const list = { notListed: { missing: 9, known: 9 } };
+    expect(plan(view({ compute: mine, list, memory: missing(10_000, true) }))).toMatchObject({ kind: "release" });
+  });
+
+  test.each([
+    ["for ten seconds", false],
+    ["by its own GET either", true],
+  ])("is not believed gone through another base URL or key that does not show it %s", (_, proved) => {
+    const elsewhere = going({ linked: "ep-one", status: { endpointID: "ep-one", observedThrough: "there" } });
+    expect(plan(view({ compute: elsewhere, memory: missing(10_000, proved) }))).toMatchObject({
+      kind: "wait",
+      reason: "MassLoss",
+      message: expect.stringContaining("Retain"),
+    });
+  });
+});

@@ -1,0 +1,210 @@
+import { describe, expect, test } from "vitest";
+import { takeNote } from "../../../../src/operator/compute/observe/remember.ts";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import { newReconcileState, type ReconcileState } from "../../../../src/operator/compute/state.ts";
+import { type ComputeFields, compute, listOf, madeBy, now, operation, view } from "../../../support/builders.ts";
+
+const minute = 60_000;
+const want = { computeUnits: { min: 1, max: 2 }, disabled: false };
+const drifted = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 8, disabled: false };
+
+function planned(fields: ComputeFields, seen = {}, memory: Partial<ReconcileState> = {}, at = now) {
+  const self = compute({ linked: "ep-one", shows: "Active", ...fields, spec: { ...want, ...fields.spec } });
+  return plan(view({ compute: self, endpoints: [madeBy(self, { ...drifted, ...seen })], memory, now: at }));
+}
+
+describe("drift", () => {
+  test("is put back with driftPolicy Correct, and told what from and what to", () => {
+    expect(planned({})).toMatchObject({
+      kind: "patch",
+      attributes: { autoscaling_limit_max_cu: 2 },
+      corrects: [{ field: "computeUnits.max", ours: "2", theirs: "8" }],
+    });
+  });
+
+  test("is no drift where the manifest was edited: then it is our change", () => {
+    expect(planned({ generation: 2, status: { appliedGeneration: 1 } })).toMatchObject({ kind: "patch", corrects: [] });
+  });
+
+  const updateStatus = { driftPolicy: "Report" };
+  const drift = [{ field: "computeUnits.max", ours: "2", theirs: "8" }];
+
+  test("is told and left with driftPolicy Report", () => {
+    expect(planned({ spec: updateStatus })).toEqual({
+      kind: "settled",
+      reason: "Drifted",
+      message: expect.stringContaining("computeUnits.max: theirs 8, ours 2"),
+      drift,
+    });
+  });
+
+  test("is left with Report also by an edit of something else, which alone is sent", () => {
+    const edited = { generation: 2, status: { appliedGeneration: 1, drift } };
+    expect(planned({ ...edited, spec: { ...updateStatus, disabled: true } })).toMatchObject({
+      kind: "patch",
+      attributes: { disabled: true },
+      fields: ["disabled"],
+    });
+  });
+
+  test("ends with Report when the user edits the very field: that is sent", () => {
+    const edited = { generation: 2, status: { appliedGeneration: 1, drift } };
+    expect(planned({ ...edited, spec: { ...updateStatus, computeUnits: { min: 1, max: 4 } } })).toMatchObject({
+      kind: "patch",
+      attributes: { autoscaling_limit_max_cu: 4 },
+    });
+  });
+
+  test("in one end of the size ends with Report when the user edits the other, since the service checks them together", () => {
+    const both = [{ field: "computeUnits.min", ours: "1", theirs: "4" }, ...drift];
+    const edited = { generation: 2, status: { appliedGeneration: 1, drift: both } };
+    const seen = { autoscaling_limit_min_cu: 4 };
+    expect(planned({ ...edited, spec: { ...updateStatus, computeUnits: { min: 1, max: 1 } } }, seen)).toMatchObject({
+      kind: "patch",
+      attributes: { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 },
+    });
+  });
+
+  test("with Report is not confused with a person's edit, for the generation last applied is remembered", () => {
+    expect(planned({ generation: 2, status: { appliedGeneration: 1 }, spec: updateStatus })).toMatchObject({
+      kind: "patch",
+    });
+    expect(planned({ generation: 2, status: { appliedGeneration: 2 }, spec: updateStatus })).toMatchObject({
+      reason: "Drifted",
+    });
+  });
+});
+
+describe("a field that the service does not show", () => {
+  const spec = { passwordlessAccess: false, computeUnits: undefined };
+
+  test("is sent once per generation", () => {
+    expect(planned({ generation: 2, status: { appliedGeneration: 1 }, spec })).toMatchObject({
+      kind: "patch",
+      attributes: { passwordless_access: false },
+    });
+    expect(planned({ generation: 2, spec })).toMatchObject({ kind: "settled", reason: "Active" });
+  });
+
+  test("goes along with a change, but not with a correction", () => {
+    expect(
+      planned({ generation: 2, status: { appliedGeneration: 1 }, spec: { passwordlessAccess: false } }),
+    ).toMatchObject({
+      attributes: { passwordless_access: false, autoscaling_limit_max_cu: 2 },
+    });
+    expect(planned({ spec: { passwordlessAccess: false } })).toMatchObject({
+      attributes: { autoscaling_limit_max_cu: 2 },
+      fields: ["computeUnits.max"],
+    });
+  });
+});
+
+describe("a change that was accepted and does not take", () => {
+  const patched = (fields: Partial<NonNullable<ReconcileState["patched"]>> = {}) => ({
+    patched: {
+      generation: 1,
+      fields: ["computeUnits.max"],
+      listsWithout: [1, 2],
+      at: now - 1000,
+      tries: 0,
+      ...fields,
+    },
+  });
+
+  test("is waited for in the first list", () => {
+    expect(planned({}, {}, patched({ listsWithout: [1] }))).toMatchObject({ kind: "wait", reason: "Updating" });
+  });
+
+  test("is not called drift by that list, with driftPolicy Report", () => {
+    const reporting = { spec: { ...want, driftPolicy: "Report" } };
+    expect(planned(reporting, {}, patched({ listsWithout: [1] }))).toMatchObject({ kind: "wait", reason: "Updating" });
+    expect(planned(reporting, {}, patched())).toMatchObject({ kind: "settled", reason: "Drifted" });
+  });
+
+  test("is Rejected when two lists do not show it, and says what is kept instead", () => {
+    expect(planned({}, {}, patched())).toMatchObject({
+      kind: "blocked",
+      reason: "Rejected",
+      message: expect.stringContaining("computeUnits.max (ours 2, theirs 8)"),
+    });
+  });
+
+  test.each([
+    [0, 1],
+    [1, 2],
+    [3, 8],
+    [6, 60],
+    [100, 60],
+  ])("is, after %i times in vain, tried again in %i minutes, and no sooner", (tries, minutes) => {
+    const memory = patched({ tries, at: now - minutes * minute });
+    expect(planned({}, {}, memory)).toMatchObject({ kind: "patch" });
+    expect(planned({}, {}, memory, now - 1)).toMatchObject({ reason: "Rejected" });
+  });
+
+  test("is tried at once where the spec was edited since", () => {
+    expect(planned({ generation: 2 }, {}, patched())).toMatchObject({ kind: "patch" });
+  });
+
+  test("holds no other field back", () => {
+    expect(planned({}, { autoscaling_limit_max_cu: 2, disabled: true }, patched())).toMatchObject({
+      kind: "patch",
+      attributes: { disabled: false },
+    });
+  });
+});
+
+describe("whether a change has taken", () => {
+  const self = compute({ linked: "ep-one", spec: want });
+  const sent = { generation: 1, fields: ["computeUnits.max"], listsWithout: [], at: 0, tries: 0 };
+
+  function noted(
+    patched: NonNullable<ReconcileState["patched"]>,
+    seen: object,
+    list: Parameters<typeof listOf>[2] = {},
+  ) {
+    const memory = { ...newReconcileState(0), patched };
+    takeNote(memory, self, listOf(self, [madeBy(self, { ...drifted, ...seen })], list), now);
+    return memory.patched;
+  }
+
+  test("is forgotten as soon as a list shows it", () => {
+    expect(noted(sent, { autoscaling_limit_max_cu: 2 })).toBeUndefined();
+  });
+
+  test("is held against the service only by lists, each of which counts once", () => {
+    const once = noted(sent, {}, { startedAt: 5 });
+    expect(once?.listsWithout).toEqual([5]);
+    expect(noted({ ...sent, listsWithout: [5] }, {}, { startedAt: 5 })?.listsWithout).toEqual([5]);
+    expect(noted({ ...sent, listsWithout: [5] }, {}, { startedAt: 6 })?.listsWithout).toEqual([5, 6]);
+  });
+
+  test.each([
+    ["its state is pending", { pending_state: "active" }, {}],
+    ["an operation runs", {}, { operations: [operation({ status: "running" })] }],
+    ["an operation is yet to run", {}, { operations: [operation({ status: "scheduling" })] }],
+  ])("is not held against the service while %s", (_, seen, list) => {
+    expect(noted(sent, seen, list)?.listsWithout).toEqual([]);
+  });
+});
+
+describe("another tool that sets a field back", () => {
+  const corrected = (agoMs: number, generation = 1) => ({ generation, at: now - agoMs });
+
+  test("is corrected four times in ten minutes, then left and told, and tried again later", () => {
+    const three = [1, 2, 3].map((n) => corrected(n * minute));
+    expect(planned({}, {}, { corrections: three })).toMatchObject({ kind: "patch" });
+    const four = [...three, corrected(4 * minute)];
+    expect(planned({}, {}, { corrections: four })).toMatchObject({
+      kind: "blocked",
+      reason: "Rejected",
+      message: expect.stringContaining("Something else keeps changing computeUnits.max"),
+    });
+    expect(planned({}, {}, { corrections: [...three, corrected(10 * minute)] })).toMatchObject({ kind: "patch" });
+  });
+
+  test("does not hold back a person's edit", () => {
+    const corrections = [1, 2, 3, 4].map((n) => corrected(n * minute));
+    const edited = { generation: 2, status: { appliedGeneration: 1 } };
+    expect(planned(edited, {}, { corrections })).toMatchObject({ kind: "patch" });
+  });
+});

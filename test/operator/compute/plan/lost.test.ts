@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import { type ComputeFields, compute, createMark, endpoint, madeBy, now, view } from "../../../support/builders.ts";
+
+const linked = (fields: ComputeFields = {}) => compute({ linked: "ep-one", shows: "Active", ...fields });
+const startedAt = now - 100;
+
+/** Lists have lacked the endpoint since one begun so long before the present one. */
+function missing(agoMs: number, proved = false) {
+  return { missing: { endpointID: "ep-one", firstListWithout: startedAt - agoMs, proved } };
+}
+const proved = missing(10_000, true);
+
+describe("an endpoint that a list lacks", () => {
+  test.each([
+    ["in the first list", {}, { kind: "noop", requeueAfterMs: 10_000 - 100 }],
+    ["for less than ten seconds", missing(9_999), { kind: "noop", requeueAfterMs: 1 - 100 }],
+    ["for ten seconds", missing(10_000), { kind: "confirmDeletion", endpointID: "ep-one", after: "lost" }],
+  ])("%s", (_, memory, action) => {
+    expect(plan(view({ compute: linked(), memory }))).toEqual(action);
+  });
+
+  test("and that its own GET does not show either is told as lost, before another is made", () => {
+    expect(plan(view({ compute: linked(), memory: proved }))).toMatchObject({ kind: "wait", reason: "EndpointLost" });
+    const told = linked({ shows: "EndpointLost", status: { state: "Lost" } });
+    expect(plan(view({ compute: told, memory: proved }))).toMatchObject({ kind: "create", lost: true });
+  });
+
+  test("is not told as lost again and again while the create in its place is refused", () => {
+    const refused = linked({ shows: "ProjectBusy", status: { state: "Lost" } });
+    expect(plan(view({ compute: refused, memory: proved }))).toMatchObject({ kind: "create" });
+  });
+
+  test("is not taken for lost while the create in its place is pending", () => {
+    const pending = linked({ annotations: { endpointID: "ep-one", pendingCreate: createMark() } });
+    expect(plan(view({ compute: pending }))).toMatchObject({ kind: "create", lost: true });
+  });
+
+  test("gives its place to another with our marker only when it is proved gone", () => {
+    const endpoints = [madeBy(linked(), { id: "ep-other" })];
+    const stepFor = (memory: object) => plan(view({ compute: linked(), endpoints, memory }));
+    expect(stepFor({})).toMatchObject({ kind: "noop" });
+    expect(stepFor(missing(10_000))).toEqual({ kind: "confirmDeletion", endpointID: "ep-one", after: "lost" });
+    expect(stepFor(proved)).toEqual({ kind: "link", endpointID: "ep-other", proof: "marker", news: "created" });
+  });
+
+  test("gives its place to none while it is paused, and takes the others along when it is deleted", () => {
+    const endpoints = [madeBy(linked(), { id: "ep-other" })];
+    const paused = linked({ annotations: { endpointID: "ep-one", paused: "true" } });
+    expect(plan(view({ compute: paused, endpoints, memory: proved }))).toMatchObject({ reason: "Paused" });
+    const action = plan(view({ compute: linked({ deleting: true }), endpoints }));
+    expect(action).toMatchObject({ kind: "delete", endpointID: "ep-other", why: "surplus" });
+  });
+
+  test("that was adopted by id is not made anew", () => {
+    const adopted = linked({ spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(view({ compute: adopted, memory: proved }))).toMatchObject({
+      kind: "blocked",
+      reason: "AdoptionRefused",
+      message: expect.stringContaining("was deleted at the service"),
+    });
+  });
+
+  test("that was adopted as the branch's primary is made anew", () => {
+    const adopted = linked({
+      shows: "EndpointLost",
+      spec: { adopt: { branchPrimary: true } },
+      status: { state: "Lost" },
+    });
+    expect(plan(view({ compute: adopted, memory: proved }))).toMatchObject({ kind: "create" });
+  });
+
+  test("has another taken over in its place that a person names, also with driftPolicy Report", () => {
+    const spec = { driftPolicy: "Report", adopt: { endpointID: "ep-two" } } as const;
+    const self = linked({ shows: "AdoptionRefused", spec, status: { state: "Lost" } });
+    const endpoints = [endpoint({ id: "ep-two" })];
+    expect(plan(view({ compute: self, endpoints, memory: proved }))).toMatchObject({
+      kind: "link",
+      endpointID: "ep-two",
+      proof: "adopted",
+    });
+  });
+
+  test("is not made anew with driftPolicy Report, however long it is gone", () => {
+    const reporting = linked({ shows: "EndpointLost", spec: { driftPolicy: "Report" }, status: { state: "Lost" } });
+    expect(plan(view({ compute: reporting, memory: proved }))).toMatchObject({
+      kind: "wait",
+      reason: "EndpointLost",
+      message: expect.stringContaining("driftPolicy is Report"),
+      requeueAfterMs: 60_000,
+    });
+  });
+
+  test("whose place another primary took is not fought over", () => {
+    const told = linked({ shows: "EndpointLost", status: { state: "Lost" } });
+    const ownedByOther = endpoint({ id: "ep-by-hand" });
+    expect(plan(view({ compute: told, endpoints: [ownedByOther], memory: proved }))).toMatchObject({
+      reason: "PrimaryExists",
+    });
+  });
+});
+
+describe("too much gone at once", () => {
+  const massive = { notListed: { missing: 4, known: 7 } };
+  const massLoss = { kind: "blocked", reason: "MassLoss", message: expect.stringContaining("confirmLoss") };
+
+  test.each([
+    [3, 3, false],
+    [3, 5, false],
+    [4, 8, false],
+    [4, 7, true],
+    [10, 10, true],
+    [400, 1000, false],
+  ])("%i of %i known endpoints of a project: believed only up to three, or up to half", (gone, known, refused) => {
+    const list = { notListed: { missing: gone, known } };
+    const action = plan(view({ compute: linked(), list, memory: proved }));
+    expect(action.kind === "blocked" && action.reason === "MassLoss").toBe(refused);
+  });
+
+  test("is not confirmed by a fresh look that a person asks for", () => {
+    const annotations = { endpointID: "ep-one", reconcileRequestedAt: "now" };
+    const asked = linked({ annotations, shows: "MassLoss" });
+    expect(plan(view({ compute: asked, list: massive, memory: proved }))).toMatchObject(massLoss);
+  });
+
+  test("is not looked into further until a person confirms it", () => {
+    expect(plan(view({ compute: linked(), list: massive, memory: proved }))).toMatchObject(massLoss);
+    const annotations = { endpointID: "ep-one", confirmLoss: "now" };
+    expect(plan(view({ compute: linked({ annotations }), list: massive, memory: proved }))).toMatchObject(massLoss);
+    const asked = linked({ annotations, shows: "MassLoss" });
+    expect(plan(view({ compute: asked, list: massive }))).toMatchObject({ kind: "noop" });
+    expect(plan(view({ compute: asked, list: massive, memory: proved }))).toMatchObject({ reason: "EndpointLost" });
+  });
+
+  test("is not approved by a value that confirmed another before", () => {
+    const fields = { endpointID: "ep-one", confirmLoss: "before" };
+    const status = { lastHandledConfirmLoss: "before" };
+    const answered = linked({ annotations: fields, shows: "MassLoss", status });
+    expect(plan(view({ compute: answered, list: massive, memory: proved }))).toMatchObject(massLoss);
+  });
+
+  test("stays unbelieved for each Compute until it is asked for that one, though others were made anew meanwhile", () => {
+    const told = linked({ shows: "MassLoss", status: { state: "Lost" } });
+    const list = { notListed: { missing: 2, known: 7 } };
+    expect(plan(view({ compute: told, list, memory: proved }))).toMatchObject(massLoss);
+  });
+
+  test.each(["ServiceUnavailable", "Paused"])(
+    "stays unbelieved though %s was shown since, and fewer are missing by now",
+    (shows) => {
+      const told = linked({ shows, status: { lossDoubted: true } });
+      const list = { notListed: { missing: 2, known: 7 } };
+      expect(plan(view({ compute: told, list, memory: proved }))).toMatchObject(massLoss);
+    },
+  );
+
+  test("is over as soon as the endpoint is back", () => {
+    const told = linked({ shows: "MassLoss", status: { state: "Lost" } });
+    expect(plan(view({ compute: told, endpoints: [madeBy(told)] }))).toMatchObject({ kind: "settled" });
+  });
+
+  test.each([
+    ["another base URL or key", "there", "was last seen through others. Check the connection"],
+    [
+      "one that nobody remembers, as after a restore, or where the annotation was typed by hand",
+      undefined,
+      "nothing tells through which it ever was. Check the connection, and the annotation",
+    ],
+  ])("or gone since it was last seen through %s is not believed, not even of one", (_, observedThrough, message) => {
+    const self = linked({ status: { endpointID: "ep-one", ...(observedThrough && { observedThrough }) } });
+    const before = { ...self, status: { ...self.status, observedThrough } };
+    expect(plan(view({ compute: before, memory: proved }))).toMatchObject({
+      reason: "MassLoss",
+      message: expect.stringContaining(message),
+    });
+  });
+});

@@ -1,0 +1,241 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { HourlyReading } from "../../../../src/operator/compute/secret/connection-details.ts";
+import { keepConnectionSecret } from "../../../../src/operator/compute/secret/connection-secret.ts";
+import { newReconcileState } from "../../../../src/operator/compute/state.ts";
+import type { Secret } from "../../../../src/operator/connection/resolve.ts";
+import type { Compute } from "../../../../src/operator/resources/compute.ts";
+import { compute, endpoint } from "../../../support/builders.ts";
+import { clientOf, json, refusal, ScriptedService } from "../../../support/scripted-service.ts";
+import { MemoryCluster } from "../../kube/memory-cluster.ts";
+
+const secrets = "/api/v1/namespaces/default/secrets";
+const host = "ep-one.aws.example.com";
+const withDatabase = { connectionSecret: { name: "shop-db", database: "shop", role: "app" } };
+
+function setUp() {
+  const cluster = new MemoryCluster();
+  const service = new ScriptedService(({ query }) => {
+    const at = query?.pooled === "true" ? "ep-one-pooler" : "ep-one";
+    return json(200, { uri: `postgresql://app:p%40ss@${at}.aws.example.com/shop?sslmode=require` });
+  });
+  /** What the watch has not delivered yet. */
+  const state = { lagging: false, affordable: true };
+  const stored = (): Secret[] => {
+    const { body } = cluster.server.handle({ method: "GET", path: secrets });
+    return itemsOf(body);
+  };
+  const memory = newReconcileState(0);
+  const keep = (self: Compute, seen = endpoint({ host })) =>
+    keepConnectionSecret(self, seen, {
+      cluster: cluster.client(),
+      client: clientOf(service, cluster.clock),
+      signal: new AbortController().signal,
+      affordable: () => state.affordable,
+      refused: false,
+      reading: new HourlyReading(self, memory, cluster.clock.monotonic()),
+      ours: () => (state.lagging ? [] : stored().filter(({ metadata }) => metadata.labels !== undefined)),
+    });
+  const read = (name = "shop-db") => {
+    const data = stored().find(({ metadata }) => metadata.name === name)?.data;
+    return (
+      data &&
+      Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]))
+    );
+  };
+  const writes = () => cluster.requests.filter(({ method }) => method !== "GET").map(({ method }) => method);
+  const change = (body: unknown) =>
+    cluster.server.handle({
+      method: "PATCH",
+      path: `${secrets}/shop-db`,
+      body,
+      contentType: "application/json-patch+json",
+    });
+  const ownedByOther = (metadata: object) =>
+    cluster.server.handle({
+      method: "POST",
+      path: secrets,
+      body: { metadata: { name: "shop-db", ...metadata }, data: { own: "eA==" } },
+    });
+  return { cluster, service, state, keep, read, stored, writes, change, ownedByOther };
+}
+
+function itemsOf(body: unknown): Secret[] {
+  return typeof body === "object" && body !== null && "items" in body && Array.isArray(body.items) ? body.items : [];
+}
+
+const self = compute({ namespace: "default", spec: withDatabase });
+const bound = { kind: "bound", name: "shop-db" };
+
+describe("a connection Secret", () => {
+  test("holds all that an application needs, and is owned by its Compute", async () => {
+    const { keep, read, stored } = setUp();
+    expect(await keep(self)).toEqual(bound);
+    expect(read()).toEqual({
+      type: "postgresql",
+      host,
+      "pooled-host": "ep-one-pooler.aws.example.com",
+      port: "5432",
+      "endpoint-id": "ep-one",
+      username: "app",
+      password: "p@ss",
+      database: "shop",
+      uri: "postgresql://app:p%40ss@ep-one.aws.example.com/shop?sslmode=require",
+      "pooled-uri": "postgresql://app:p%40ss@ep-one-pooler.aws.example.com/shop?sslmode=require",
+    });
+    const [, table = ""] =
+      /## The connection Secret\n(.*?)\n## /s.exec(readFileSync("docs/reference.md", "utf8")) ?? [];
+    const rows = table.split("\n").flatMap((row) => /^\| (`.*?`) \|/.exec(row)?.[1] ?? []);
+    const described = rows.flatMap((row) => [...row.matchAll(/`([\w-]+)`/g)].map(([, key]) => key));
+    expect(new Set(described)).toEqual(new Set(Object.keys(read() ?? {})));
+    expect(stored()[0]).toMatchObject({
+      type: "servicebinding.io/postgresql",
+      metadata: { ownerReferences: [{ uid: self.metadata.uid, controller: true }] },
+    });
+  });
+
+  test("without database and role asks the service for nothing", async () => {
+    const { keep, read, service } = setUp();
+    await keep(compute({ namespace: "default", spec: { connectionSecret: { name: "shop-db" } } }));
+    expect(Object.keys(read() ?? {})).toEqual(["type", "host", "pooled-host", "port", "endpoint-id"]);
+    expect(service.requests).toEqual([]);
+  });
+
+  test("that is as it should be costs nothing", async () => {
+    const { keep, service, writes } = setUp();
+    await keep(self);
+    const asked = service.requests.length;
+    expect(await keep(self)).toEqual(bound);
+    expect([service.requests.length, writes()]).toEqual([asked, ["POST"]]);
+  });
+
+  test.each([
+    ["changed by hand", [{ op: "add", path: "/data/host", value: "eA==" }]],
+    ["added to", [{ op: "add", path: "/data/more", value: "eA==" }]],
+    ["taken from", [{ op: "remove", path: "/data/password" }]],
+  ])("is repaired where it was %s", async (_, ops) => {
+    const { keep, read, change } = setUp();
+    await keep(self);
+    const before = read();
+    change(ops);
+    expect(read()).not.toEqual(before);
+    const message =
+      'Secret "shop-db" was changed outside the operator and is written again. Change spec.connectionSecret instead.';
+    expect(await keep(self)).toEqual({ ...bound, note: { type: "Warning", reason: "SecretUpdated", message } });
+    expect(read()).toEqual(before);
+    expect(await keep(self)).toEqual(bound);
+  });
+
+  test("is made again where it was deleted, which is told", async () => {
+    const { keep, read, cluster } = setUp();
+    await keep(self);
+    const before = read();
+    cluster.server.handle({ method: "DELETE", path: `${secrets}/shop-db` });
+    const status = { binding: { name: "shop-db" } };
+    expect(await keep({ ...self, status })).toMatchObject({ ...bound, note: { reason: "SecretUpdated" } });
+    expect(read()).toEqual(before);
+  });
+
+  test("follows the host, and the database and role that the spec names", async () => {
+    const { keep, read, service } = setUp();
+    await keep(self);
+    await keep(self, endpoint({ id: "ep-two", host: "ep-two.aws.example.com" }));
+    expect(read()).toMatchObject({ host: "ep-two.aws.example.com", "endpoint-id": "ep-two" });
+    const other = { connectionSecret: { name: "shop-db", database: "stock", role: "app" } };
+    await keep(
+      compute({ namespace: "default", spec: other }),
+      endpoint({ id: "ep-two", host: "ep-two.aws.example.com" }),
+    );
+    expect(service.requests.at(-1)?.query).toMatchObject({ database_name: "stock", endpoint_id: "ep-two" });
+  });
+
+  test("follows a move to another branch, where its role may have another password", async () => {
+    const { keep, read, service } = setUp();
+    await keep(self);
+    service.script = () => json(200, { uri: "postgresql://app:other@ep-one.aws.example.com/shop" });
+    expect(await keep(self, endpoint({ host, branch_id: "br-preview" }))).toEqual(bound);
+    expect(read()).toMatchObject({ password: "other" });
+  });
+
+  test("holds a password with a lone per cent sign as it is", async () => {
+    const { keep, read, service } = setUp();
+    service.script = () => json(200, { uri: "postgresql://app:100%25%@ep-one.aws.example.com/shop" });
+    expect(await keep(self)).toEqual(bound);
+    expect(read()?.["password"]).toBe("100%25%");
+  });
+
+  test("that is named otherwise stays until the other is there", async () => {
+    const { keep, stored, ownedByOther } = setUp();
+    const renamed = (name: string) => compute({ namespace: "default", spec: { connectionSecret: { name } } });
+    await keep(renamed("first"));
+    ownedByOther({});
+    expect(await keep(self)).toMatchObject({ kind: "failed", reason: "Conflict" });
+    expect(stored().map(({ metadata }) => metadata.name)).toContain("first");
+  });
+
+  test("that is named otherwise stays while the budget keeps the other waiting", async () => {
+    const { keep, stored, state } = setUp();
+    await keep(compute({ namespace: "default", spec: { connectionSecret: { name: "first" } } }));
+    state.affordable = false;
+    expect(await keep(self)).toEqual({ kind: "later" });
+    expect(stored().map(({ metadata }) => metadata.name)).toEqual(["first"]);
+    state.affordable = true;
+    expect(await keep(self)).toEqual(bound);
+    expect(stored().map(({ metadata }) => metadata.name)).toEqual(["shop-db"]);
+  });
+
+  test("is removed when it is named otherwise, or no longer named", async () => {
+    const { keep, stored } = setUp();
+    const names = () => stored().map(({ metadata }) => metadata.name);
+    await keep(self);
+    await keep(compute({ namespace: "default", spec: { connectionSecret: { name: "other" } } }));
+    expect(names()).toEqual(["other"]);
+    expect(await keep(compute({ namespace: "default" }))).toEqual({ kind: "none" });
+    expect(names()).toEqual([]);
+  });
+
+  test.each([
+    ["nothing of ours", {}],
+    ["our label alone", { labels: { "compute-operator.dev/compute": self.metadata.uid } }],
+    [
+      "our label and another's ownership",
+      {
+        labels: { "compute-operator.dev/compute": self.metadata.uid },
+        ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "x", uid: "other" }],
+      },
+    ],
+  ])("is never written over a Secret with %s", async (_, metadata) => {
+    const { keep, read, ownedByOther } = setUp();
+    ownedByOther(metadata);
+    expect(await keep(self)).toMatchObject({
+      kind: "failed",
+      reason: "Conflict",
+      message: expect.stringContaining("never written over"),
+    });
+    expect(read()).toEqual({ own: "x" });
+  });
+
+  test("that the watch has not delivered yet is known for ours all the same", async () => {
+    const { keep, state } = setUp();
+    await keep(self);
+    state.lagging = true;
+    expect(await keep(self)).toEqual(bound);
+  });
+
+  test("that cannot be made says why, and holds no half of it", async () => {
+    const { keep, service, stored } = setUp();
+    service.script = () => refusal(404, "role not found");
+    expect(await keep(self)).toMatchObject({
+      kind: "failed",
+      reason: "Rejected",
+      message: expect.stringMatching(/role not found.*leave both out/),
+    });
+    expect(stored()).toEqual([]);
+  });
+
+  test("waits for a host", async () => {
+    const { keep, stored } = setUp();
+    expect(await keep(self, endpoint())).toEqual({ kind: "none" });
+    expect(stored()).toEqual([]);
+  });
+});

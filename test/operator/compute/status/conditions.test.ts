@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import { shown } from "../../../../src/operator/compute/outcome.ts";
+import { type Reason, reasons } from "../../../../src/operator/compute/status/reasons.ts";
+import { conditionOf } from "../../../../src/operator/resources/conditions-of.ts";
+import { compute } from "../../../support/builders.ts";
+import { active, after, minute, noon, self, statusAfter } from "./updating.ts";
+
+function isReason(text: string): text is Reason {
+  return Object.hasOwn(reasons, text);
+}
+
+describe("conditions", () => {
+  test.each(Object.keys(reasons).filter(isReason))(
+    "of %s are those of the table, all with one reason, and with the message in Ready and Synced alone",
+    (reason) => {
+      const row = reasons[reason];
+      const { conditions = [] } = statusAfter(shown(self, reason, "why"));
+      const types = [
+        "Ready",
+        "Synced",
+        ...(row.reconciling ? ["Reconciling"] : []),
+        ...(row.stalled ? ["Stalled"] : []),
+      ];
+      expect(conditions.map(({ type }) => type)).toEqual(types);
+      expect(new Set(conditions.map((condition) => condition.reason))).toEqual(new Set([reason]));
+      expect(conditions.filter(({ message }) => message === "why").map(({ type }) => type)).toEqual([
+        "Ready",
+        "Synced",
+      ]);
+      expect(conditions.slice(2).every(({ status }) => status === "True")).toBe(true);
+    },
+  );
+
+  test.each<[Reason, boolean | undefined, string]>([
+    ["ServiceUnavailable", undefined, "Unknown"],
+    ["RateLimited", undefined, "Unknown"],
+    ["Unauthorized", undefined, "Unknown"],
+    ["Forbidden", undefined, "Unknown"],
+    ["ConnectionNotFound", undefined, "Unknown"],
+    ["ConnectionNotReady", undefined, "Unknown"],
+    ["ProjectNotFound", undefined, "Unknown"],
+    ["ServiceUnavailable", false, "False"],
+    ["ServiceUnavailable", true, "True"],
+    ["Paused", undefined, "Unknown"],
+    ["Paused", false, "False"],
+    ["Paused", true, "True"],
+    ["Active", undefined, "True"],
+    ["Conflict", undefined, "False"],
+  ])("have Synced as it was seen: %s where the endpoint is as declared: %s", (reason, compared, synced) => {
+    const settled = after(active());
+    expect(conditionOf(statusAfter(shown(settled, reason, ""), { compared }), "Synced")?.status).toBe(synced);
+  });
+
+  test("are dated when their status changes, not when their reason does", () => {
+    const settled = after(active());
+    const idle = after(shown(settled, "Idle", "asleep"), { now: noon + minute });
+    expect(conditionOf(idle.status, "Ready")).toMatchObject({
+      reason: "Idle",
+      lastTransitionTime: "2026-01-01T12:00:00Z",
+    });
+    const busy = after(shown(idle, "Updating", "on it"), { now: noon + 2 * minute });
+    expect(conditionOf(busy.status, "Ready")).toMatchObject({
+      status: "False",
+      lastTransitionTime: "2026-01-01T12:02:00Z",
+    });
+  });
+
+  test("have Ready as it was while paused, and observedGeneration stands still", () => {
+    const settled = after(active());
+    const edited = { ...settled, metadata: { ...settled.metadata, generation: 2 } };
+    const status = statusAfter(shown(edited, "Paused", "paused"));
+    expect(status).toMatchObject({ observedGeneration: 1, appliedGeneration: 1 });
+    expect(conditionOf(status, "Ready")).toMatchObject({ status: "True", reason: "Paused" });
+    expect(conditionOf(statusAfter(shown(compute({ linked: "ep-one" }), "Paused", "")), "Ready")?.status).toBe(
+      "Unknown",
+    );
+  });
+
+  test("have messages of at most 1 KiB, cut between two characters", () => {
+    const { message = "" } = conditionOf(statusAfter(shown(self, "Rejected", "ü".repeat(2000))), "Ready") ?? {};
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(1024);
+    expect(message).toMatch(/^ü+…$/);
+  });
+});
+
+describe("the generation that the service was brought to", () => {
+  const edited = compute({ linked: "ep-one", generation: 2, status: { endpointID: "ep-one", appliedGeneration: 1 } });
+
+  test.each<[Reason, number | undefined, number]>([
+    ["Active", undefined, 2],
+    ["Drifted", undefined, 2],
+    ["Updating", 2, 2],
+    ["Updating", undefined, 1],
+    ["Creating", 1, 1],
+    ["Rejected", undefined, 1],
+    ["Paused", undefined, 1],
+  ])("after %s (sent: %s) is %i", (reason, applied, generation) => {
+    const sent = applied === undefined ? {} : { applied };
+    expect(statusAfter({ ...shown(edited, reason, ""), ...sent }).appliedGeneration).toBe(generation);
+  });
+});
+
+describe("a fresh look that was asked for", () => {
+  const asked = compute({ linked: "ep-one", annotations: { endpointID: "ep-one", reconcileRequestedAt: "now" } });
+
+  test("is answered with the look, also where there is nothing to see yet", () => {
+    expect(statusAfter(active(asked)).lastHandledReconcileAt).toBe("now");
+    expect(statusAfter(shown(asked, "Conflict", ""), { endpoint: undefined }).lastHandledReconcileAt).toBe("now");
+  });
+
+  test("is answered by the loss of the endpoint too", () => {
+    for (const reason of ["EndpointLost", "MassLoss"] as const) {
+      expect(statusAfter(shown(asked, reason, ""), { endpoint: undefined }).lastHandledReconcileAt).toBe("now");
+    }
+  });
+});
+
+describe("a loss that is confirmed", () => {
+  const annotations = { endpointID: "ep-one", confirmLoss: "now" };
+  const gone = { endpoint: undefined, lossOver: false };
+
+  test("before it was shown is not: the value is noted as handled when the loss is shown", () => {
+    const early = compute({ linked: "ep-one", annotations });
+    expect(statusAfter(shown(early, "MassLoss", ""), gone)).toMatchObject({
+      lastHandledConfirmLoss: "now",
+      lossDoubted: true,
+    });
+  });
+
+  test("stays so until another endpoint is there, and that value then confirms no other loss", () => {
+    const told = compute({ linked: "ep-one", annotations, shows: "MassLoss", status: { lossDoubted: true } });
+    const underway = statusAfter(shown(told, "EndpointLost", ""), gone);
+    expect(underway).toMatchObject({ lossDoubted: true });
+    expect(underway).not.toHaveProperty("lastHandledConfirmLoss");
+    const over = statusAfter(shown(told, "Creating", ""), { lossOver: true });
+    expect(over).toMatchObject({ lastHandledConfirmLoss: "now" });
+    expect(over).not.toHaveProperty("lossDoubted");
+  });
+});
+
+test("drift is shown while there is any, and kept while nothing is known", () => {
+  const drift = [{ field: "disabled", ours: "false", theirs: "true" }];
+  const drifted = after({ ...shown(self, "Drifted", ""), drift });
+  expect(drifted.status.drift).toEqual(drift);
+  expect(statusAfter(shown(drifted, "ServiceUnavailable", "")).drift).toEqual(drift);
+  expect(statusAfter({ ...active(drifted), drift: [] })).not.toHaveProperty("drift");
+});

@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { type Requeue, reasons, requeueDelay } from "../../../../src/operator/compute/status/reasons.ts";
+
+test("reason → Ready, Synced, Reconciling, Stalled, next look", () => {
+  const lines = Object.entries(reasons).map(([reason, { ready, synced, reconciling, stalled, look }]) =>
+    [
+      reason.padEnd(19),
+      ready.padEnd(5),
+      synced.padEnd(8),
+      reconciling ? "reconciling" : stalled ? "stalled" : "-",
+      look,
+    ].join(" "),
+  );
+  expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
+    "
+    Active              True  True     - refresh
+    Idle                True  True     - refresh
+    Disabled            True  True     - refresh
+    Drifted             True  False    - refresh
+    Creating            False False    reconciling progress
+    Starting            False True     reconciling progress
+    Updating            False False    reconciling progress
+    Moving              False False    reconciling progress
+    Restarting          False True     reconciling progress
+    Deleting            False False    reconciling progress
+    ProjectBusy         False False    reconciling backoff
+    RateLimited         False compared reconciling backoff
+    ServiceUnavailable  False compared reconciling backoff
+    CreateUnknown       False False    reconciling backoff
+    Unauthorized        False compared reconciling slow
+    Forbidden           False compared reconciling patient
+    ConnectionNotFound  False compared reconciling slow
+    ConnectionNotReady  False compared reconciling slow
+    ProjectNotFound     False compared reconciling patient
+    BranchNotFound      False False    reconciling patient
+    PrimaryExists       False False    stalled slow
+    AdoptionRefused     False False    stalled slow
+    Conflict            False False    stalled slow
+    Rejected            False False    stalled slow
+    OperationFailed     False False    reconciling slow
+    EndpointLost        False False    reconciling progress
+    MassLoss            False False    stalled slow
+    Paused              kept  compared - refresh
+    "
+  `);
+});
+
+test("each is brought about on the real control plane by a test that begins with its name", () => {
+  const directory = "test/integration/conditions";
+  const files = readdirSync(directory).filter((name) => name.endsWith(".cluster.test.ts"));
+  const text = files.map((name) => readFileSync(`${directory}/${name}`, "utf8")).join("\n");
+  const named = [...text.matchAll(/^ +(?:it\(|\)\(\n +|it\.each\(.*\)\(\n +)"([A-Za-z]+)/gm)].map(([, name]) => name);
+  expect(Object.keys(reasons).filter((reason) => !named.includes(reason))).toEqual([]);
+});
+
+test("no reason has a Compute both going on and stuck, and none that is ready is either", () => {
+  for (const { ready, reconciling, stalled } of Object.values(reasons)) {
+    const told = [reconciling, stalled].filter(Boolean).length;
+    expect(told).toBe(ready === "False" ? 1 : 0);
+  }
+});
+
+describe("the next look", () => {
+  test.each([
+    ["refresh", [undefined, undefined]],
+    ["progress", [500, 800, 1280, 2048]],
+    ["backoff", [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]],
+    ["patient", [5000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]],
+    ["slow", [60_000, 120_000, 240_000, 480_000, 960_000, 1_920_000, 3_600_000, 3_600_000]],
+  ] as const)("by %s comes after %j ms", (look: Requeue, delays) => {
+    const rounded = (ms: number | undefined) => (ms === undefined ? undefined : Math.round(ms));
+    expect(delays.map((_, before) => rounded(requeueDelay(look, before)))).toEqual(delays);
+  });
+
+  test.each(["progress", "backoff", "patient", "slow"] as const)("by %s has an end to its growth", (look) => {
+    expect(requeueDelay(look, 100_000)).toBeLessThanOrEqual(3_600_000);
+  });
+});

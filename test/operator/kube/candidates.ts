@@ -1,0 +1,30 @@
+import { aborted, requireLeader } from "../../../src/operator/kube/leadership.ts";
+import { LeaderElection } from "../../../src/operator/kube/lease.ts";
+import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import { realClock } from "../../support/real-clock.ts";
+import { realClient } from "./real-client.ts";
+
+/** A third of the usual times, so that a test need not wait for them. */
+export const timing = { leaseDurationMs: 5000, renewDeadlineMs: 3300, retryPeriodMs: 660 };
+
+/** A candidate over real HTTP, and a client whose writes it lets out only while it leads. */
+export function realCandidate(kubeconfig: string, namespace: string, identity: string) {
+  const own = realClient(kubeconfig, { timeoutMs: 1000 });
+  const stop = new AbortController();
+  const election = new LeaderElection({
+    client: own.client,
+    clock: realClock,
+    random: Math.random,
+    log: silentLogger,
+    namespace,
+    name: "compute-operator",
+    identity,
+    ...timing,
+  });
+  const leading = realClient(kubeconfig, { timeoutMs: 1000, beforeSend: requireLeader(election) });
+  const ended = election.run({ signal: stop.signal, onStarted: aborted });
+  const close = async () => {
+    await Promise.all([own.transport.close(), leading.transport.close()]);
+  };
+  return { election, client: leading.client, stop, ended, close };
+}

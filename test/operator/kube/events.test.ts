@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import { type EventInput, events, type KubeEvent, shortMessage } from "../../../src/operator/kube/event-record.ts";
+import { EventRecorder } from "../../../src/operator/kube/events.ts";
+import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import { seededRandom } from "../../simulation/random.ts";
+import { MemoryCluster } from "./memory-cluster.ts";
+
+const second = 1000;
+const created: EventInput = { type: "Normal", reason: "Created", message: "Created endpoint ep-1" };
+
+function setUp() {
+  const cluster = new MemoryCluster();
+  const recorder = new EventRecorder({
+    client: cluster.client(),
+    clock: cluster.clock,
+    random: seededRandom(7),
+    log: silentLogger,
+    component: "compute-operator",
+  });
+  const recorded = async (): Promise<KubeEvent[]> => {
+    const { items } = await cluster.client().listPage(events);
+    return items.filter((item): item is KubeEvent => typeof item === "object" && item !== null);
+  };
+  return { cluster, clock: cluster.clock, recorder, recorded };
+}
+
+function compute(uid = "uid-1", namespace: string | undefined = "default") {
+  const metadata = { name: "shop-primary", namespace, uid, resourceVersion: "5" };
+  return { apiVersion: "compute-operator.dev/v1alpha1", kind: "Compute", metadata };
+}
+
+describe("an event", () => {
+  test("names its object by uid, who reports, what and when", async () => {
+    const { clock, recorder, recorded } = setUp();
+    recorder.record(compute(), created);
+    await clock.advance(10);
+    expect(await recorded()).toMatchObject([
+      {
+        involvedObject: { kind: "Compute", name: "shop-primary", namespace: "default", uid: "uid-1" },
+        type: "Normal",
+        reason: "Created",
+        message: "Created endpoint ep-1",
+        source: { component: "compute-operator" },
+        firstTimestamp: "2026-01-01T00:00:00Z",
+        count: 1,
+      },
+    ]);
+  });
+
+  test("that repeats raises a count, also after its first record was forgotten", async () => {
+    const { cluster, clock, recorder, recorded } = setUp();
+    recorder.record(compute(), created);
+    recorder.record(compute(), created);
+    await clock.advance(10 * second);
+    recorder.record(compute(), created);
+    await clock.advance(10);
+    const [only, ...others] = await recorded();
+    expect(others).toEqual([]);
+    expect(only).toMatchObject({
+      count: 3,
+      firstTimestamp: "2026-01-01T00:00:00Z",
+      lastTimestamp: "2026-01-01T00:00:10Z",
+    });
+
+    await cluster.client().delete(events, { namespace: "default", name: only?.metadata.name ?? "" });
+    recorder.record(compute(), created);
+    await clock.advance(10);
+    expect(await recorded()).toMatchObject([{ count: 1 }]);
+  });
+
+  test("of another object, type or text is another event", async () => {
+    const { clock, recorder, recorded } = setUp();
+    recorder.record(compute(), created);
+    recorder.record(compute("uid-2"), created);
+    recorder.record(compute(), { ...created, message: "Created endpoint ep-2" });
+    recorder.record(compute(), { ...created, type: "Warning" });
+    await clock.advance(10);
+    expect(await recorded()).toHaveLength(4);
+  });
+
+  test("whose answer was lost is written once all the same", async () => {
+    const { cluster, clock, recorder, recorded } = setUp();
+    cluster.fate = () => (cluster.requests.length === 1 ? { kind: "lost", arriveMs: 0, afterMs: 10 } : undefined);
+    recorder.record(compute(), created);
+    await clock.advance(30 * second);
+    expect(await recorded()).toMatchObject([{ count: 1 }]);
+  });
+
+  test("is given up after a few tries, and the next one written", async () => {
+    const { cluster, clock, recorder, recorded } = setUp();
+    cluster.fate = () => ({ kind: "status", afterMs: 0, status: 500 });
+    recorder.record(compute(), created);
+    await clock.advance(60 * second);
+    expect(cluster.requests).toHaveLength(4);
+    cluster.fate = () => undefined;
+    recorder.record(compute(), { ...created, message: "next" });
+    await clock.advance(10);
+    expect(await recorded()).toMatchObject([{ message: "next" }]);
+  });
+});
+
+describe("an object that reports too much", () => {
+  test("is cut short, and others are not", async () => {
+    const { clock, recorder, recorded } = setUp();
+    for (let n = 0; n < 100; n += 1) recorder.record(compute(), { ...created, message: `message ${n}` });
+    recorder.record(compute("uid-2"), { ...created, message: "of another" });
+    await clock.advance(10);
+    expect(await recorded()).toHaveLength(26);
+    await clock.advance(2 * 60 * second);
+    for (let n = 0; n < 100; n += 1) recorder.record(compute(), { ...created, message: `later ${n}` });
+    await clock.advance(10);
+    expect(await recorded()).toHaveLength(28);
+  });
+});
+
+describe("at shutdown", () => {
+  test("what was recorded is written before drain is over", async () => {
+    const { clock, recorder, recorded } = setUp();
+    for (let n = 0; n < 5; n += 1) recorder.record(compute(), { ...created, message: `message ${n}` });
+    const drained = recorder.drain(new AbortController().signal);
+    await clock.settle();
+    await drained;
+    expect(await recorded()).toHaveLength(5);
+  });
+
+  test("what cannot be written is dropped when time is up", async () => {
+    const { cluster, clock, recorder } = setUp();
+    cluster.fate = () => ({ kind: "status", afterMs: 0, status: 500 });
+    for (let n = 0; n < 5; n += 1) recorder.record(compute(), { ...created, message: `message ${n}` });
+    const stop = new AbortController();
+    const drained = recorder.drain(stop.signal);
+    await clock.advance(100);
+    stop.abort();
+    await drained;
+    expect(clock.pending).toBe(0);
+  });
+});
+
+test("a message is cut off at 1 KiB, between two characters", () => {
+  const long = "ü".repeat(600);
+  expect(Buffer.byteLength(shortMessage(long))).toBeLessThanOrEqual(1024);
+  expect(shortMessage(long)).toMatch(/^ü{500,}…$/);
+  expect(shortMessage("short")).toBe("short");
+});

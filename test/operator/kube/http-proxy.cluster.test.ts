@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { HttpTransport } from "../../../src/operator/kube/http-transport.ts";
+import { loadKubeConfig } from "../../../src/operator/kube/kubeconfig.ts";
+import { kubeconfig } from "../../control-plane/cluster.ts";
+import { ConnectProxy } from "../../support/connect-proxy.ts";
+import { realClock } from "../../support/real-clock.ts";
+
+test("through the environment's proxy many requests and a watch share a handful of tunnels", async () => {
+  const proxy = await ConnectProxy.start();
+  const connection = loadKubeConfig({ file: kubeconfig(), env: { HTTPS_PROXY: proxy.url } });
+  const transport = new HttpTransport({ connection, clock: realClock, userAgent: "compute-operator/test" });
+  const signal = new AbortController().signal;
+
+  const get = () =>
+    transport.request({ method: "GET", path: "/api/v1/namespaces/default" }, { signal, timeoutMs: 20_000 });
+  const answers = await Promise.all(Array.from({ length: 100 }, get));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  const watch = transport.watch(
+    { path: "/api/v1/namespaces", query: { watch: "true" } },
+    { signal, idleTimeoutMs: 5000 },
+  );
+  for await (const line of watch) {
+    expect(line.type).toBe("ADDED");
+    break;
+  }
+
+  expect(proxy.tunnels.length).toBeLessThanOrEqual(9);
+  expect(new Set(proxy.tunnels)).toEqual(new Set([new URL(connection.server).host]));
+  await transport.close();
+  proxy.stop();
+});

@@ -1,0 +1,192 @@
+import { describe, expect, test } from "vitest";
+import { ClusterClient } from "../../../src/operator/kube/client.ts";
+import { ClusterError } from "../../../src/operator/kube/errors.ts";
+import { isObjectOf } from "../../../src/operator/kube/objects.ts";
+import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import { type Logger, silentLogger } from "../../../src/operator/runtime/log.ts";
+import { configMaps } from "./config-maps.ts";
+import { MemoryCluster } from "./memory-cluster.ts";
+import { failing, forever, minute, noLines, setUp, told } from "./reflector-world.ts";
+
+describe("a watch that breaks off", () => {
+  test("goes on where it was, without another list", async () => {
+    const { cluster, clock, outside, changes, started } = setUp();
+    outside.create("a");
+    await started();
+    cluster.watchable = false;
+    cluster.cutWatches();
+    outside.change("a", { x: "1" });
+    outside.create("b");
+    outside.delete("b");
+    await clock.advance(10_000);
+    expect(changes).toEqual([]);
+    cluster.watchable = true;
+    await clock.advance(minute);
+    expect(changes).toEqual(["updated a", "added b", "deleted b"]);
+    expect(cluster.lists()).toHaveLength(1);
+  });
+
+  test("is opened again for ever, at growing distances", async () => {
+    const { cluster, clock, outside, changes, started } = setUp();
+    await started();
+    cluster.watchable = false;
+    cluster.cutWatches();
+    await clock.advance(60 * minute);
+    // Four doublings to the longest wait of 30 s, of which chance takes a quarter here.
+    expect(cluster.watches.length).toBeGreaterThan(120);
+    expect(cluster.watches.length).toBeLessThan(200);
+    cluster.watchable = true;
+    outside.create("a");
+    await clock.advance(minute);
+    expect(changes).toEqual(["added a"]);
+  });
+
+  test("whose history is gone is followed by a list that finds what was deleted, and made anew under the same name", async () => {
+    const { cluster, clock, outside, reflector, changes, relists, started, names } = setUp();
+    for (const name of ["kept", "gone", "replaced"]) outside.create(name);
+    await started();
+    cluster.watchable = false;
+    cluster.cutWatches();
+    outside.delete("gone");
+    outside.delete("replaced");
+    const replaced = outside.create("replaced");
+    outside.create("new");
+    cluster.server.store.compact();
+    cluster.watchable = true;
+    await clock.advance(minute);
+    expect(changes.toSorted()).toEqual(["added new", "added replaced", "deleted gone", "deleted replaced"]);
+    expect(changes.indexOf("deleted replaced")).toBeLessThan(changes.indexOf("added replaced"));
+    expect(relists).toEqual(["start", "expired"]);
+    expect(names()).toEqual(["kept", "new", "replaced"]);
+    expect(reflector.byUid(replaced.metadata.uid)).toBeDefined();
+  });
+
+  test("needs no list where a bookmark kept it up to date while others' objects changed", async () => {
+    const { cluster, clock, relists, started } = setUp();
+    await started();
+    for (let n = 0; n < 10; n += 1) {
+      cluster.server.handle({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: `n${n}` } } });
+    }
+    await clock.advance(2 * minute);
+    cluster.server.store.compact();
+    cluster.cutWatches();
+    await clock.advance(minute);
+    expect(relists).toEqual(["start"]);
+  });
+
+  test("that is refused for its place alone, as after a restore of etcd, is followed by a list", async () => {
+    const cluster = new MemoryCluster();
+    const inner = cluster.transport();
+    let refusals = 0;
+    const refuse = () => {
+      refusals += 1;
+      return failing(new ClusterError({ status: 504, reason: "Timeout", message: "Too large resource version" }));
+    };
+    const transport: ClusterTransport = {
+      request: (request, options) => inner.request(request, options),
+      watch: (request, options) => (refusals < 3 ? refuse() : inner.watch(request, options)),
+    };
+    const client = new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 1000, signal: forever });
+    const { run, relists, stop } = setUp({ client, clock: cluster.clock });
+    void run();
+    await cluster.clock.advance(minute);
+    stop.abort();
+    expect(relists).toEqual(["start", "expired"]);
+  });
+
+  test("as soon as it is opened, every time, is not opened in a hot loop", async () => {
+    const cluster = new MemoryCluster();
+    const inner = cluster.transport();
+    let opened = 0;
+    const transport: ClusterTransport = {
+      request: (request, options) => inner.request(request, options),
+      watch: () => {
+        opened += 1;
+        return noLines;
+      },
+    };
+    const client = new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 1000, signal: forever });
+    const { run } = setUp({ client, clock: cluster.clock });
+    void run();
+    await cluster.clock.advance(10 * minute);
+    expect(opened).toBeLessThan(40);
+  });
+});
+
+describe("what others do wrong", () => {
+  test("a kind whose definition is not installed is told as that, with what installs it", async () => {
+    const kind = { ...configMaps, group: "compute-operator.dev", plural: "computes" };
+    const messages: string[] = [];
+    const log: Logger = { ...silentLogger, info: (_, message) => messages.push(message) };
+    const { run, clock } = setUp({ kind, log });
+    void run();
+    await clock.advance(100);
+    expect(messages).toEqual([expect.stringContaining("computes.compute-operator.dev: are the definitions installed")]);
+  });
+
+  test("a handler that throws misses no later change", async () => {
+    const seen: string[] = [];
+    const { clock, outside, reflector, run } = setUp({
+      onChange: (change) => {
+        seen.push(told(change));
+        throw new Error("a handler's mistake");
+      },
+    });
+    outside.create("a");
+    void run();
+    await clock.advance(10);
+    outside.create("b");
+    await clock.advance(10);
+    expect(seen).toEqual(["added a", "added b"]);
+    expect(reflector.hasSynced()).toBe(true);
+  });
+
+  test("an object that cannot be read is skipped, and what was known of it stays until it is gone", async () => {
+    const parse = (raw: unknown) => {
+      const object = isObjectOf(configMaps, raw) ? raw : undefined;
+      if (object?.data?.odd === "throws") throw new Error("odd");
+      return object?.data?.odd === undefined ? object : undefined;
+    };
+    const { cluster, clock, outside, names, changes, started, reflector } = setUp({ parse });
+    outside.create("good", { x: "1" });
+    outside.create("odd", { odd: "yes" });
+    await started();
+    expect(names()).toEqual(["good"]);
+    outside.change("good", { odd: "throws" });
+    outside.create("later");
+    await clock.advance(10);
+    expect(reflector.get("default", "good")?.data).toEqual({ x: "1" });
+    cluster.server.store.compact();
+    cluster.cutWatches();
+    outside.delete("odd");
+    cluster.server.store.compact();
+    await clock.advance(minute);
+    expect(names()).toEqual(["good", "later"]);
+    outside.delete("good");
+    await clock.advance(10);
+    expect(changes).toEqual(["added later", "deleted good"]);
+  });
+});
+
+describe("its signal", () => {
+  test.each([
+    [
+      "while it lists",
+      (cluster: MemoryCluster) => (cluster.fate = () => ({ kind: "answered", arriveMs: 500, replyMs: 500 })),
+    ],
+    ["while it backs off", (cluster: MemoryCluster) => (cluster.fate = () => ({ kind: "refused", afterMs: 0 }))],
+    ["while it watches", (_cluster: MemoryCluster) => undefined],
+  ])("ends it %s and leaves nothing running", async (_when, arrange) => {
+    const { cluster, clock, stop, run } = setUp();
+    arrange(cluster);
+    const ended = run();
+    await clock.advance(700);
+    stop.abort();
+    await clock.settle();
+    await ended;
+    const sent = cluster.requests.length;
+    await clock.advance(minute);
+    expect(cluster.requests).toHaveLength(sent);
+    expect(clock.pending).toBe(0);
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { ObjectStore } from "../../../src/operator/kube/store.ts";
+import { isNewer } from "../../../src/operator/kube/versions.ts";
+import type { KubeObject } from "../../../src/operator/resources/object.ts";
+
+const late = { created: false, seenUpTo: "1000" };
+
+function object(version: number | string, more: Partial<KubeObject["metadata"]> = {}): KubeObject {
+  return { metadata: { name: "a", namespace: "default", uid: "one", resourceVersion: String(version), ...more } };
+}
+
+/** A store after a list of version 100, without what that told. */
+function listed(...objects: KubeObject[]): ObjectStore<KubeObject> {
+  const store = new ObjectStore<KubeObject>();
+  store.beginList();
+  store.replace(objects, [], "100");
+  return store;
+}
+
+function types(changes: readonly { type: string; object: KubeObject }[]): string[] {
+  return changes.map(({ type, object: { metadata } }) => `${type} ${metadata.uid} ${metadata.resourceVersion}`);
+}
+
+function versions(store: ObjectStore<KubeObject>): string[] {
+  return store.list().map(({ metadata }) => `${metadata.uid} ${metadata.resourceVersion}`);
+}
+
+const terminating = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+
+describe("an answer to a write", () => {
+  test("enters the store, and the events that it overtook change nothing", () => {
+    const store = listed(object(50));
+    expect(types(store.answered(object(120), late))).toEqual(["updated one 120"]);
+    expect(store.upsert(object(110))).toEqual([]);
+    expect(store.upsert(object(120))).toEqual([]);
+    expect(types(store.upsert(object(130)))).toEqual(["updated one 130"]);
+  });
+
+  test("that comes after newer events changes nothing", () => {
+    const store = listed(object(50));
+    store.upsert(object(130));
+    expect(store.answered(object(120), late)).toEqual([]);
+    expect(versions(store)).toEqual(["one 130"]);
+  });
+
+  test("of a uid that is deleted never brings it back", () => {
+    const store = listed(object(50));
+    store.remove(object(130));
+    expect(store.answered(object(120), late)).toEqual([]);
+    expect(store.answered(object(120), { created: true, seenUpTo: "130" })).toEqual([]);
+    expect(store.list()).toEqual([]);
+  });
+
+  test("that shows the last finalizer gone removes the object, whatever the watch still tells of it", () => {
+    const store = listed(object(50, { ...terminating, finalizers: ["one"] }));
+    expect(types(store.answered(object(50, terminating), late))).toEqual(["deleted one 50"]);
+    expect(store.upsert(object(90, { ...terminating, finalizers: ["one"] }))).toEqual([]);
+    expect(store.answered(object(120), { created: true, seenUpTo: "100" })).toEqual([]);
+    expect(store.remove(object(130))).toEqual([]);
+    expect(store.list()).toEqual([]);
+  });
+
+  test("where another finalizer holds the object still is a change of it", () => {
+    const store = listed(object(50, { ...terminating, finalizers: ["one", "two"] }));
+    const left = { ...terminating, finalizers: ["two"] };
+    expect(types(store.answered(object(120, left), late))).toEqual(["updated one 120"]);
+  });
+
+  test("to a create enters where the watch has not come so far, in place of a former object of that name", () => {
+    const store = listed(object(50));
+    const made = object(120, { uid: "two" });
+    expect(store.answered(made, { created: true, seenUpTo: "120" })).toEqual([]);
+    expect(types(store.answered(made, { created: true, seenUpTo: "119" }))).toEqual([
+      "deleted one 50",
+      "added two 120",
+    ]);
+    expect(store.upsert(object(110))).toEqual([]);
+    expect(store.remove(object(115))).toEqual([]);
+    expect(versions(store)).toEqual(["two 120"]);
+  });
+
+  test("whose order cannot be told is left to the watch, whose events all count", () => {
+    const store = listed(object("x50"));
+    expect(store.answered(object("x120"), late)).toEqual([]);
+    expect(types(store.upsert(object("x40")))).toEqual(["updated one x40"]);
+  });
+});
+
+describe("a list", () => {
+  test("is older than an answer that came while it was on its way", () => {
+    const store = listed(object(50), object(60, { name: "b", uid: "two" }));
+    store.beginList();
+    store.answered(object(120), late);
+    store.answered(object(125, { name: "c", uid: "three" }), { created: true, seenUpTo: undefined });
+    expect(types(store.replace([object(50), object(105, { name: "b", uid: "two" })], [], "110"))).toEqual([
+      "updated two 105",
+    ]);
+    expect(versions(store)).toEqual(["one 120", "two 105", "three 125"]);
+  });
+
+  test("is the truth of what it is newer than: also what it lacks", () => {
+    const store = listed(object(50), object(60, { name: "b", uid: "two" }));
+    store.beginList();
+    store.answered(object(120), late);
+    store.answered(object(125, { name: "b", uid: "two" }), late);
+    expect(types(store.replace([object(130)], [], "140"))).toEqual(["deleted two 125", "updated one 130"]);
+  });
+
+  test("does not bring back what an answer showed to be gone while it was on its way", () => {
+    const held = object(50, { ...terminating, finalizers: ["one"] });
+    const store = listed(held);
+    store.beginList();
+    store.answered(object(50, terminating), late);
+    expect(store.replace([held], [], "110")).toEqual([]);
+    expect(store.upsert(object(90, { ...terminating, finalizers: ["one"] }))).toEqual([]);
+  });
+
+  test("that began after an answer is the truth even where it goes back, as after etcd was restored", () => {
+    const store = listed(object(50), object(60, { ...terminating, name: "b", uid: "two", finalizers: ["one"] }));
+    store.answered(object(120), late);
+    store.answered(object(60, { ...terminating, name: "b", uid: "two" }), late);
+    store.beginList();
+    const restored = [object(40), object(45, { name: "b", uid: "two" })];
+    expect(types(store.replace(restored, [], "70"))).toEqual(["updated one 40", "added two 45"]);
+    expect(types(store.upsert(object(71, { name: "b", uid: "two" })))).toEqual(["updated two 71"]);
+  });
+
+  test("leaves what it cannot read as it was", () => {
+    const store = listed(object(50));
+    store.beginList();
+    expect(store.replace([], ["one"], "110")).toEqual([]);
+    expect(versions(store)).toEqual(["one 50"]);
+  });
+});
+
+test.each([
+  ["10", "9", true],
+  ["9", "10", false],
+  ["11", "10", true],
+  ["10", "10", false],
+  ["18446744073709551616", "18446744073709551615", true],
+  ["x", "x", false],
+  ["010", "9", undefined],
+  ["0", "9", undefined],
+  ["10", "", undefined],
+])("version %s is newer than %s: %s", (version, than, newer) => {
+  expect(isNewer(version, than)).toBe(newer);
+});

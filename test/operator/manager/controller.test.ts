@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { NotLeader } from "../../../src/operator/kube/leadership.ts";
+import { Controller } from "../../../src/operator/manager/controller.ts";
+import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
+import { createLogger } from "../../../src/operator/runtime/log.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+/** A queue that runs; `fail` decides what each pass throws, else it asks for another in `again` milliseconds. */
+function running(fail: (pass: number) => Error | undefined, again?: number) {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const passes: number[] = [];
+  const lines: string[] = [];
+  const queue = new Controller({
+    kind: "compute",
+    clock,
+    random: () => 0,
+    log: createLogger({ level: "info", destination: { write: (line) => void lines.push(line) }, clock }),
+    metrics: createMetrics(),
+    workers: 4,
+    flowOf: () => "",
+    nameOf: () => ({ namespace: "eu", name: "primary" }),
+    reconcile: async () => {
+      passes.push(clock.monotonic());
+      const error = fail(passes.length);
+      if (error !== undefined) throw error;
+      return again;
+    },
+    stopped: stop.signal,
+  });
+  void queue.run(stop.signal);
+  queue.enqueue(["shop"]);
+  return { clock, stop, passes, lines, queue };
+}
+
+describe("a pass that may not write", () => {
+  test("because the claim to the lease lapsed for a moment is repeated: nobody else would wake its object", async () => {
+    const { clock, passes } = running((pass) => (pass === 1 ? new NotLeader("not now") : undefined));
+    await clock.advance(60_000);
+    expect(passes).toEqual([0, 50]);
+  });
+
+  test("because the operator stops is not", async () => {
+    const { clock, stop, passes } = running(() => {
+      stop.abort();
+      return new NotLeader("no more");
+    });
+    await clock.advance(60_000);
+    expect(passes).toEqual([0]);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+test("a pass that fails is told with the name of its object, not by its uid alone", async () => {
+  const { clock, lines } = running((pass) => (pass === 1 ? new Error("no right") : undefined));
+  await clock.advance(1000);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: "warn", kind: "compute", namespace: "eu", name: "primary", uid: "shop", error: { message: "no right" } },
+  ]);
+});
+
+test("a pass that asks for another in a fraction of a millisecond gets it with the next whole one, and never spins", async () => {
+  const { clock, passes } = running(() => undefined, 1e-11);
+  await clock.advance(3);
+  expect(passes).toEqual([0, 1, 2, 3]);
+});

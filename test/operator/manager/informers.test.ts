@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { ClusterClient } from "../../../src/operator/kube/client.ts";
+import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import { Informers } from "../../../src/operator/manager/informers.ts";
+import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
+import { createLogger } from "../../../src/operator/runtime/log.ts";
+import { compute, uidOf } from "../../support/builders.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+import { noLines } from "../kube/reflector-world.ts";
+
+/** Everything is listed once, and nothing happens then. */
+function listing(computes: readonly object[]): ClusterTransport {
+  return {
+    request: async ({ path }) => ({
+      status: 200,
+      body: { metadata: { resourceVersion: "1" }, items: path.endsWith("/computes") ? computes : [] },
+    }),
+    watch: () => noLines,
+  };
+}
+
+test("a Compute that other CRDs let in is skipped, and named in a warning that is no mistake of the operator's own", async () => {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const log = createLogger({ level: "warn", destination: { write: (line) => void lines.push(line) }, clock });
+  const good = compute({ name: "good", uid: uidOf(1) });
+  const odd = compute({ name: "odd", uid: uidOf(2) });
+  const transport = listing([good, { ...odd, spec: { ...odd.spec, computeUnits: { min: 3.5, max: 4 } } }]);
+  const stop = new AbortController();
+  const client = new ClusterClient(transport, { clock, timeoutMs: 1000, signal: stop.signal });
+  const hears = { compute() {}, connection() {}, pool() {}, apiKey() {}, connectionSecret() {}, computesRelisted() {} };
+  const caches = new Informers(
+    { client, clock, random: () => 0.5, log, metrics: createMetrics(), namespaces: [] },
+    hears,
+  );
+  const running = caches.run(stop.signal);
+  await clock.advance(100);
+  expect(caches.computes.list().map(({ metadata }) => metadata.name)).toEqual(["good"]);
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+    object: expect.stringContaining("/odd"),
+    error: { message: expect.stringContaining("computeUnits.min must be one of") },
+  });
+  expect(lines[0]).not.toContain("stack");
+  stop.abort();
+  await clock.advance(60_000);
+  await running;
+});

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
+
+/** From the table of public names: what dashboards and alerts are written against. */
+const published = [
+  "reconcile_total",
+  "reconcile_duration_seconds",
+  "queue_depth",
+  "queue_latency_seconds",
+  "service_requests_total",
+  "service_request_duration_seconds",
+  "request_budget_available",
+  "endpoint_list_age_seconds",
+  "computes",
+  "deletes_held",
+  "drift_corrections_total",
+  "operations_total",
+  "watch_restarts_total",
+  "leader",
+];
+
+test("every published metric is there, with its help, before anything has happened", async () => {
+  const text = await createMetrics().text();
+  for (const name of published) expect(text).toMatch(new RegExp(`^# HELP compute_operator_${name} \\S`, "m"));
+});
+
+test("what is counted, set and observed shows under its labels", async () => {
+  const metrics = createMetrics();
+  metrics.reconciles.add({ kind: "Compute", result: "settled" });
+  metrics.reconciles.add({ kind: "Compute", result: "settled" }, 2);
+  metrics.reconcileSeconds.observe({ kind: "Compute" }, 0.02);
+  metrics.leader.set({}, 1);
+  const text = await metrics.text();
+  expect(text).toContain('compute_operator_reconcile_total{kind="Compute",result="settled"} 3');
+  expect(text).toContain('compute_operator_reconcile_duration_seconds_bucket{le="0.025",kind="Compute"} 1');
+  expect(text).toContain("compute_operator_leader 1");
+});
+
+test("gauges that are computed are computed at each scrape, and forget what is gone", async () => {
+  const metrics = createMetrics();
+  let state = "Active";
+  metrics.beforeScrape(() => {
+    metrics.computes.reset();
+    metrics.computes.set({ state, ready: "True" }, 1);
+  });
+  expect(await metrics.text()).toContain('compute_operator_computes{state="Active",ready="True"} 1');
+  state = "Idle";
+  const text = await metrics.text();
+  expect(text).toContain('compute_operator_computes{state="Idle",ready="True"} 1');
+  expect(text).not.toContain('state="Active"');
+});
+
+test("a service that makes up ever new values cannot flood the monitoring", async () => {
+  const metrics = createMetrics();
+  for (let n = 0; n < 10_000; n += 1) metrics.operations.add({ action: `made_up_${n}`, outcome: "x".repeat(1000) });
+  const series = (await metrics.text())
+    .split("\n")
+    .filter((line) => line.startsWith("compute_operator_operations_total{"));
+  expect(series.length).toBeLessThanOrEqual(65);
+  expect(series.join("")).toContain('action="other"');
+  expect(series[0]?.length).toBeLessThan(200);
+});
+
+test("of the projects that are shown together as other, and of two lists of one, the worst is told", async () => {
+  const metrics = createMetrics();
+  for (let n = 0; n < 100; n += 1) {
+    metrics.endpointListAge.set({ project: `shop-${n}` }, n === 80 ? 900 : 5);
+    metrics.budgetAvailable.set({ account: `account-${n}` }, n === 80 ? 0 : 40);
+  }
+  for (const age of [3, 700, 4]) metrics.endpointListAge.set({ project: "shop-1" }, age);
+  const text = await metrics.text();
+  expect(text).toContain('endpoint_list_age_seconds{project="other"} 900');
+  expect(text).toContain('request_budget_available{account="other"} 0');
+  expect(text).toContain('endpoint_list_age_seconds{project="shop-1"} 700');
+  metrics.endpointListAge.reset();
+  metrics.endpointListAge.set({ project: "shop-1" }, 2);
+  expect(await metrics.text()).toContain('endpoint_list_age_seconds{project="shop-1"} 2');
+});

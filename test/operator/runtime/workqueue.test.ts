@@ -1,0 +1,290 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type QueueObserver, WorkQueue } from "../../../src/operator/runtime/workqueue.ts";
+import { flowOf, setUp, startTimes } from "./queue-runs.ts";
+
+describe("a key", () => {
+  test("added several times before a worker is free is handled once", async () => {
+    const { clock, queue, start, startsOf } = setUp();
+    queue.add("a");
+    queue.add("a");
+    void start();
+    queue.add("a");
+    await clock.settle();
+    expect(startsOf("a")).toEqual([0]);
+  });
+
+  test("added while it is handled is handled once more afterwards, never beside itself", async () => {
+    const { clock, queue, start, runs } = setUp({ takesMs: 50 });
+    void start();
+    queue.add("a");
+    await clock.advance(10);
+    queue.add("a");
+    queue.add("a");
+    await clock.advance(1000);
+    expect(runs).toEqual([
+      { key: "a", start: 0, end: 50 },
+      { key: "a", start: 50, end: 100 },
+    ]);
+  });
+
+  test("asked for at two times is handled at the earlier, and once", async () => {
+    const { clock, queue, start, startsOf } = setUp();
+    void start();
+    queue.addAfter("a", 300);
+    queue.addAfter("a", 100);
+    queue.addAfter("a", 200);
+    await clock.advance(1000);
+    expect(startsOf("a")).toEqual([100]);
+  });
+
+  test("asked for now is not handled again for what was asked for later", async () => {
+    const { clock, queue, start, startsOf } = setUp();
+    void start();
+    queue.addAfter("a", 300);
+    queue.add("a");
+    await clock.advance(1000);
+    expect(startsOf("a")).toEqual([0]);
+  });
+
+  test("asked for now leaves no timer of what was asked for later", () => {
+    const { clock, queue } = setUp();
+    queue.addAfter("a", 300);
+    queue.add("a");
+    expect([queue.depth, clock.pending]).toEqual([1, 0]);
+  });
+
+  test("asked for in no time at all waits for a worker at once", () => {
+    const { clock, queue } = setUp();
+    queue.addAfter("a", 0);
+    expect([queue.depth, clock.pending]).toEqual([1, 0]);
+  });
+
+  test("that is asked for later by its own handler runs again then", async () => {
+    const { clock, queue, start, runs } = setUp({ takesMs: 10 });
+    void start();
+    queue.add("a");
+    await clock.advance(5);
+    queue.addAfter("a", 100);
+    await clock.advance(1000);
+    expect(startTimes(runs, "a")).toEqual([0, 105]);
+  });
+});
+
+describe("a handler that throws", () => {
+  test("is reported, and its key retried at growing distances until it is forgotten", async () => {
+    const failed: string[] = [];
+    const observer: QueueObserver = { failed: (key, error) => failed.push(`${key}: ${String(error)}`) };
+    const { clock, queue, start, startsOf, failWhile } = setUp({ observer });
+    failWhile(() => true);
+    void start();
+    queue.add("a");
+    await clock.advance(800);
+    expect(startsOf("a")).toEqual([0, 100, 300, 700]);
+    expect(queue.failures("a")).toBe(4);
+    expect(failed).toHaveLength(4);
+    expect(failed[0]).toBe("a: Error: planned failure of a");
+
+    failWhile(() => false);
+    queue.forget("a");
+    await clock.advance(10_000);
+    expect(startsOf("a")).toEqual([0, 100, 300, 700, 1500]);
+    expect(queue.failures("a")).toBe(0);
+  });
+
+  test("does not keep other keys waiting", async () => {
+    const { clock, queue, start, startsOf, failWhile } = setUp({ workers: 1 });
+    failWhile((key) => key === "bad");
+    void start();
+    queue.add("bad");
+    queue.add("good");
+    await clock.settle();
+    expect(startsOf("good")).toEqual([0]);
+  });
+});
+
+describe("drain", () => {
+  test("waits for the handlers in flight, starts no other, and keeps what waits for the next run", async () => {
+    const { clock, queue, start, stop, runs } = setUp({ workers: 1, takesMs: 100 });
+    let drainedAt: number | undefined;
+    void (async () => {
+      await start();
+      drainedAt = clock.monotonic();
+    })();
+    queue.add("a");
+    queue.add("b");
+    await clock.advance(40);
+    stop.abort();
+    await clock.advance(1000);
+    expect(drainedAt).toBe(100);
+    expect(runs).toEqual([{ key: "a", start: 0, end: 100 }]);
+    expect(queue.depth).toBe(1);
+  });
+
+  test("lets the next run go on with what waits", async () => {
+    const { clock, queue, start, stop, runs } = setUp({ workers: 1, takesMs: 100 });
+    const first = start();
+    queue.add("a");
+    queue.add("b");
+    await clock.advance(40);
+    stop.abort();
+    await clock.advance(100);
+    await first;
+    const again: string[] = [];
+    const handle = (key: string) => Promise.resolve(void again.push(key));
+    void queue.run({ workers: 1, signal: new AbortController().signal, handle });
+    await clock.settle();
+    expect([runs.map(({ key }) => key), again]).toEqual([["a"], ["b"]]);
+    await expect(start()).rejects.toThrow("this queue is already being run");
+  });
+
+  test("is over before it begins where the signal has come, and nothing is handled", async () => {
+    const { clock, queue, start, stop, runs } = setUp();
+    stop.abort();
+    queue.add("a");
+    await start();
+    await clock.advance(1000);
+    expect([runs, queue.depth]).toEqual([[], 1]);
+  });
+
+  test("is over at once when nothing runs", async () => {
+    const { clock, queue, start, stop } = setUp();
+    const done = start();
+    await clock.advance(10);
+    stop.abort();
+    await done;
+    queue.addAfter("a", 10);
+    queue.close();
+    expect(clock.pending).toBe(0);
+  });
+});
+
+test("a queue that is closed has nothing that waits, and tells so: whoever measures it would count it for ever", async () => {
+  const depths: number[] = [];
+  const { clock, queue, start, stop } = setUp({ observer: { depthChanged: (depth) => void depths.push(depth) } });
+  const done = start();
+  stop.abort();
+  await done;
+  queue.add("a");
+  queue.close();
+  expect([queue.depth, depths.at(-1)]).toEqual([0, 0]);
+  queue.add("b");
+  queue.addAfter("c", 10);
+  expect([queue.depth, depths.at(-1), clock.pending]).toEqual([0, 0, 0]);
+});
+
+describe("progress", () => {
+  test("counts from when the queue was made, and from when a run begins", async () => {
+    const { clock } = setUp();
+    await clock.advance(70);
+    const queue = new WorkQueue({ clock, random: () => 0, backoff: { baseMs: 1, factor: 2, maxMs: 9, jitter: 0 } });
+    expect(queue.progress().lastFinishedAt).toBe(70);
+    await clock.advance(10);
+    void queue.run({ workers: 1, signal: new AbortController().signal, handle: () => Promise.resolve() });
+    expect(queue.progress().lastFinishedAt).toBe(80);
+  });
+
+  test("tells how long the first key has waited and when something last finished", async () => {
+    const { clock, queue, start } = setUp({ workers: 1, takesMs: 500 });
+    void start();
+    queue.add("a");
+    await clock.advance(100);
+    queue.add("b");
+    await clock.advance(300);
+    expect(queue.progress()).toEqual({ waiting: 1, oldestWaitMs: 300, lastFinishedAt: 0 });
+    await clock.advance(150);
+    expect(queue.progress()).toEqual({ waiting: 0, oldestWaitMs: 0, lastFinishedAt: 500 });
+  });
+});
+
+test("an observer hears how many keys wait after each that comes and goes, and how long each waited", async () => {
+  const heard: unknown[] = [];
+  const { clock, queue, start } = setUp({
+    workers: 1,
+    takesMs: 100,
+    observer: {
+      depthChanged: (depth) => void heard.push(depth),
+      started: (key, waitedMs) => void heard.push([key, waitedMs]),
+    },
+  });
+  queue.add("a");
+  queue.add("b");
+  await clock.advance(30);
+  void start();
+  await clock.advance(500);
+  expect(heard).toEqual([1, 2, 1, ["a", 30], 0, ["b", 130]]);
+});
+
+type Step =
+  | { do: "add"; key: string }
+  | { do: "addAfter"; key: string; ms: number }
+  | { do: "retry"; key: string }
+  | { do: "pass"; ms: number };
+
+const anyKey = fc.constantFrom("a1", "a2", "a3", "b1", "b2", "c1");
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ do: fc.constant("add" as const), key: anyKey }),
+  fc.record({ do: fc.constant("addAfter" as const), key: anyKey, ms: fc.integer({ min: 0, max: 500 }) }),
+  fc.record({ do: fc.constant("retry" as const), key: anyKey }),
+  fc.record({ do: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 300 }) }),
+);
+
+describe("whatever is asked of it, in whatever order", () => {
+  test("no key runs beside itself, lanes and workers keep their bounds, and every wish is followed by a run", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyStep, { maxLength: 60 }),
+        fc.record({ workers: fc.integer({ min: 1, max: 4 }), maxPerFlow: fc.integer({ min: 1, max: 3 }) }),
+        fc.integer({ min: 1, max: 120 }),
+        async (steps, { workers, maxPerFlow }, takesMs) => {
+          const { clock, queue, runs, start, stop } = setUp({ workers, maxPerFlow, flowOf, takesMs });
+          const done = start();
+          const wishes: { key: string; at: number; due: number; seen: number }[] = [];
+          const wish = (key: string, ms: number) => {
+            wishes.push({
+              key,
+              at: clock.monotonic(),
+              due: clock.monotonic() + ms,
+              seen: startTimes(runs, key).length,
+            });
+          };
+          for (const step of steps) {
+            if (step.do === "pass") await clock.advance(step.ms);
+            else if (step.do === "add") {
+              wish(step.key, 0);
+              queue.add(step.key);
+            } else if (step.do === "addAfter") {
+              wish(step.key, step.ms);
+              queue.addAfter(step.key, step.ms);
+            } else {
+              queue.retry(step.key);
+              wish(step.key, 1000);
+            }
+          }
+          await clock.advance(60_000);
+          stop.abort();
+          await done;
+
+          for (const { key, due, at, seen } of wishes) {
+            const answer = startTimes(runs, key)[seen];
+            // At most every other key may be before it, and its own run.
+            const latest = due + (takesMs + 1) * 7;
+            expect(answer, `a run of ${key} asked for at ${at}`).toBeGreaterThanOrEqual(at);
+            expect(answer, `a run of ${key} due at ${due}`).toBeLessThanOrEqual(latest);
+          }
+          for (const run of runs) {
+            const beside = runs.filter((other) => other.start <= run.start && run.start < other.end);
+            const others = beside.filter((other) => other !== run);
+            expect(others.map((other) => other.key)).not.toContain(run.key);
+            expect(beside.length).toBeLessThanOrEqual(workers);
+            const inLane = beside.filter((other) => flowOf(other.key) === flowOf(run.key));
+            expect(inLane.length).toBeLessThanOrEqual(maxPerFlow);
+          }
+          expect(queue.depth).toBe(0);
+          expect(clock.pending).toBe(0);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});

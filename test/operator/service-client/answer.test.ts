@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { type Failure, failureOf } from "../../../src/operator/service-client/answer.ts";
+import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
+import { json, refusal } from "../../support/scripted-service.ts";
+
+/**
+ * How each answer is sorted: what the service says itself to a write, to a read; then the same status from a stranger.
+ */
+const table: ReadonlyArray<readonly [number, Failure["kind"], Failure["kind"], Failure["kind"], Failure["kind"]]> = [
+  // status, own to a write, own to a read, a stranger's to a write, a stranger's to a read
+  [301, "ambiguous", "unavailable", "ambiguous", "unavailable"],
+  [307, "ambiguous", "unavailable", "ambiguous", "unavailable"],
+  [400, "refused", "refused", "ambiguous", "unavailable"],
+  [401, "unauthorized", "unauthorized", "ambiguous", "unauthorized"],
+  [403, "forbidden", "forbidden", "ambiguous", "forbidden"],
+  [404, "notFound", "notFound", "ambiguous", "unavailable"],
+  [405, "refused", "refused", "ambiguous", "unavailable"],
+  [408, "ambiguous", "unavailable", "ambiguous", "unavailable"],
+  [409, "refused", "refused", "ambiguous", "unavailable"],
+  [412, "refused", "refused", "ambiguous", "unavailable"],
+  [422, "refused", "refused", "ambiguous", "unavailable"],
+  [423, "busy", "busy", "ambiguous", "unavailable"],
+  [425, "ambiguous", "unavailable", "ambiguous", "unavailable"],
+  [429, "rateLimited", "rateLimited", "ambiguous", "rateLimited"],
+  [500, "ambiguous", "unavailable", "ambiguous", "unavailable"],
+  [502, "ambiguous", "unavailable", "ambiguous", "unavailable"],
+  [503, "unavailable", "unavailable", "ambiguous", "unavailable"],
+  [504, "ambiguous", "unavailable", "ambiguous", "unavailable"],
+  [599, "ambiguous", "unavailable", "ambiguous", "unavailable"],
+];
+
+const strangers: Readonly<Record<string, Partial<ServiceResponse>>> = {
+  "no body": { body: undefined, json: false },
+  HTML: { body: undefined, json: false },
+  "JSON of somebody else's": { body: { error: "upstream connect error" }, json: true },
+  "a message without a code": { body: { message: "no" }, json: true },
+  "a code without a message": { body: { code: "" }, json: true },
+  "a list": { body: [{ code: "", message: "no" }], json: true },
+  null: { body: null, json: true },
+};
+
+describe.each(table)("HTTP %i", (status, ownWrite, ownRead, strangeWrite, strangeRead) => {
+  test("in the service's own words", () => {
+    expect(failureOf(refusal(status), true).kind).toBe(ownWrite);
+    expect(failureOf(refusal(status), false).kind).toBe(ownRead);
+  });
+
+  test.each(Object.entries(strangers))("with %s, as from a proxy", (_, rest) => {
+    const answer = { body: undefined, json: false, ...rest, status };
+    expect(failureOf(answer, true).kind).toBe(strangeWrite);
+    expect(failureOf(answer, false).kind).toBe(strangeRead);
+  });
+});
+
+describe("what the service says counts more than its status", () => {
+  test.each([
+    ["branch not ready yet", "notReady"],
+    ["endpoint Not Ready", "notReady"],
+    ["min must not exceed max", "refused"],
+  ])("422 %s is %s", (message, kind) => {
+    expect(failureOf(refusal(422, message), true).kind).toBe(kind);
+  });
+
+  test.each([
+    'not allowed to perform actions outside the project this key is scoped to; subject_project_id:"shop"',
+    "not allowed for organization API keys",
+  ])("404 %s is for want of rights, never proof that something is gone", (message) => {
+    for (const write of [true, false])
+      expect(failureOf(refusal(404, message), write)).toEqual({ kind: "forbidden", message });
+  });
+});
+
+test("a pause that the service asks for is passed on, of five minutes at most; that of a proxy is not", () => {
+  for (const status of [423, 429, 503]) {
+    expect(failureOf({ ...refusal(status), retryAfterMs: 7000 }, true)).toMatchObject({ retryAfterMs: 7000 });
+  }
+  expect(failureOf({ ...refusal(503), retryAfterMs: 3_600_000 }, false)).toMatchObject({ retryAfterMs: 300_000 });
+  for (const status of [429, 500, 503]) {
+    expect(failureOf(json(status, {}, { retryAfterMs: 7000 }), false)).not.toHaveProperty("retryAfterMs");
+  }
+});
+
+test("a long message is cut, a redirect named, and nothing else of a stranger's body told", () => {
+  expect(failureOf(refusal(400, "x".repeat(10_000)), true).message).toHaveLength(301);
+  expect(failureOf(json(302, "secret"), true).message).toBe("HTTP 302: a redirect, which is never followed");
+  expect(failureOf(json(500, { error: "secret" }), true).message).toBe("HTTP 500");
+});

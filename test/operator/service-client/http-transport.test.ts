@@ -1,0 +1,201 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { httpServiceTransport } from "../../../src/operator/service-client/http-transport.ts";
+import { NoResponseError, type ServiceRequest } from "../../../src/operator/service-client/transport.ts";
+import { realClock } from "../../support/real-clock.ts";
+import { clientOf, key } from "../../support/scripted-service.ts";
+import { HostileServer, json } from "../kube/hostile-server.ts";
+
+const secret = "a-key-of-a-test";
+const limit = 20_000;
+let server: HostileServer;
+let transport: ReturnType<typeof httpServiceTransport>;
+let baseURL: string;
+
+beforeEach(async () => {
+  server = new HostileServer();
+  baseURL = `${await server.start()}/api/v2`;
+  transport = httpServiceTransport({ userAgent: "a-test", now: () => Date.UTC(2026, 0, 1) });
+});
+
+afterEach(async () => {
+  await server.stop();
+  await transport.close();
+});
+
+function send(method: ServiceRequest["method"], timeoutMs = 3000, more: Partial<ServiceRequest> = {}) {
+  const request = { method, baseURL, path: "/projects/p/endpoints", key, maxBytes: limit, ...more };
+  return transport.send(request, { signal: new AbortController().signal, timeoutMs });
+}
+
+async function failure(promise: Promise<unknown>): Promise<Error> {
+  const outcome = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(outcome instanceof NoResponseError)) throw new Error("it was answered");
+  return outcome;
+}
+
+test("a request carries key, body and query as the service wants them", async () => {
+  await send("POST", 3000, { body: { endpoint: {} }, query: { limit: "10", search: "a&b" } });
+  expect(server.requests).toMatchObject([
+    {
+      method: "POST",
+      url: "/api/v2/projects/p/endpoints?limit=10&search=a%26b",
+      body: '{"endpoint":{}}',
+      headers: { authorization: `Bearer ${secret}`, accept: "application/json", "content-type": "application/json" },
+    },
+  ]);
+});
+
+test("a write is not kept waiting by lists that hang: one that never left would be taken for one that may have", async () => {
+  server.behaviour = (request, response) => {
+    if (request.method !== "GET") json(response, 201, { done: true });
+  };
+  const lists = Array.from({ length: 40 }, () => send("GET", 5000).catch(() => undefined));
+  await expect.poll(() => server.requests.length).toBeGreaterThanOrEqual(16);
+  expect(await send("POST", 2000, { body: {} })).toMatchObject({ status: 201 });
+  await server.stop();
+  await Promise.all(lists);
+});
+
+describe("a redirect", () => {
+  test.each(["GET", "POST"] as const)(
+    "of a %s is an answer, and never followed: the key would go along",
+    async (method) => {
+      const thief = new HostileServer();
+      const location = await thief.start();
+      server.behaviour = (_, response) => response.writeHead(307, { location }).end();
+      expect(await send(method)).toMatchObject({ status: 307, json: false });
+      expect(thief.connections).toBe(0);
+      await thief.stop();
+    },
+  );
+});
+
+describe("a body", () => {
+  test("that is too large is not read to its end", async () => {
+    server.behaviour = (_, response) => response.end(JSON.stringify("x".repeat(limit)));
+    expect((await failure(send("POST"))).message).toContain("larger than");
+  });
+
+  test("that drips is cut off by the deadline", async () => {
+    server.behaviour = (_, response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write(" "), 20);
+      response.on("close", () => clearInterval(timer));
+    };
+    expect((await failure(send("GET", 200))).message).toBe("no answer in time");
+  });
+
+  test("that is cut off is no answer", async () => {
+    server.behaviour = (_, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write('{"endpoints":[');
+      response.socket?.destroy();
+    };
+    await failure(send("POST"));
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.each(["<html>", "", '{"endpoints":['])("%j is not JSON", async (text) => {
+    server.behaviour = (_, response) => response.end(text);
+    expect(await send("POST")).toEqual({ status: 200, json: false, body: undefined, bytes: text.length });
+  });
+});
+
+describe("a write", () => {
+  test.each(["POST", "PATCH", "DELETE"] as const)("%s is sent once, whatever becomes of it", async (method) => {
+    server.behaviour = (request) => request.socket.destroy();
+    await failure(send(method));
+    server.behaviour = (_, response) => json(response, 503, {});
+    expect(await send(method)).toMatchObject({ status: 503 });
+    await pause(150);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test("that reaches nobody says why, and each word once", async () => {
+    expect((await failure(send("POST", 3000, { baseURL: "http://127.0.0.1:1" }))).message).toBe(
+      "connect ECONNREFUSED 127.0.0.1:1",
+    );
+  });
+
+  test("that is never answered ends with its deadline", async () => {
+    server.behaviour = () => {};
+    expect((await failure(send("POST", 100))).message).toBe("no answer in time");
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("a GET", () => {
+  test.each([502, 503, 504])("that %i meets is sent again", async (status) => {
+    server.behaviour = (_, response) => json(response, server.requests.length < 3 ? status : 200, { endpoints: [] });
+    expect(await send("GET")).toMatchObject({ status: 200 });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test("whose connection breaks is sent again", async () => {
+    server.behaviour = (request, response) =>
+      server.requests.length < 2 ? request.socket.destroy() : json(response, 200, {});
+    expect(await send("GET")).toMatchObject({ status: 200 });
+  });
+
+  test("that goes on failing comes to an end, with the last answer", async () => {
+    server.behaviour = (_, response) => json(response, 503, { code: "", message: "no" });
+    expect(await send("GET")).toMatchObject({ status: 503, body: { message: "no" } });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test.each([
+    { burst: 1, sent: 1 },
+    { burst: 2, sent: 2 },
+    { burst: 40, sent: 3 },
+  ])("is sent again as often as a budget of $burst requests allows: $sent times in all", async ({ burst, sent }) => {
+    server.behaviour = (_, response) => response.writeHead(503).end("<html>");
+    const account = { baseURL, key };
+    const client = clientOf(transport, realClock, { account, limits: { perMinute: 1, burst } });
+    const answer = await client.listEndpoints("shop", new AbortController().signal);
+    expect([answer.kind, server.requests.length]).toEqual(["unavailable", sent]);
+  });
+
+  test.each([400, 401, 404, 429, 500])("that %i answers is not sent again", async (status) => {
+    server.behaviour = (_, response) => json(response, status, {});
+    expect(await send("GET")).toMatchObject({ status });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("that is told when to come back is not sent before", async () => {
+    server.behaviour = (_, response) => json(response, 503, {}, { "retry-after": "7" });
+    expect(await send("GET")).toMatchObject({ status: 503, retryAfterMs: 7000 });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+test.each([
+  ["7", 7000],
+  ["0", 0],
+  ["Thu, 01 Jan 2026 00:00:30 GMT", 30_000],
+  ["999999999", 3_600_000],
+  ["-1", undefined],
+  ["soon", undefined],
+])("Retry-After: %s is %s ms", async (header, ms) => {
+  server.behaviour = (_, response) => json(response, 429, {}, { "retry-after": header });
+  expect((await send("POST")).retryAfterMs).toBe(ms);
+});
+
+test("the key is in no error, whatever fails", async () => {
+  const errors: Error[] = [];
+  server.behaviour = (request) => request.socket.destroy();
+  errors.push(await failure(send("POST")), await failure(send("GET")));
+  server.behaviour = (_, response) => response.end("x".repeat(limit + 1));
+  errors.push(await failure(send("POST")));
+  await server.stop();
+  errors.push(
+    await failure(send("POST")),
+    await failure(send("POST", 3000, { baseURL: "http://no-such-host.invalid" })),
+  );
+  errors.push(await failure(send("POST", 3000, { caBundle: "no certificate", baseURL: "https://127.0.0.1:1" })));
+  for (const error of errors)
+    expect(`${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`).not.toContain(secret);
+});

@@ -1,0 +1,41 @@
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
+import { linkedID, statusOf, uidOfMarker } from "./computes.ts";
+import { markOf, type ServiceWrite } from "./records.ts";
+
+/**
+ * Which endpoints an operator disabled, and for which Compute: nobody else has changed that since, nor lost the
+ * note.
+ */
+export class DisableHistory {
+  readonly #uids = new Map<string, string>();
+
+  /** The uid of the Compute that an endpoint was disabled for. */
+  uidOf(endpointID: string): string | undefined {
+    return this.#uids.get(endpointID);
+  }
+
+  carriedOut(write: ServiceWrite): void {
+    const { endpointID, body, carriedOut, computes } = write;
+    const endpoint = isJsonObject(body) ? body["endpoint"] : undefined;
+    const disabled = isJsonObject(endpoint) ? endpoint["disabled"] : undefined;
+    const accepted = (carriedOut?.status ?? 500) < 300;
+    if (endpointID === undefined || typeof disabled !== "boolean" || !accepted) return;
+    const linked = computes.filter((compute) => linkedID(compute) === endpointID);
+    const uid = write.kind === "create" ? uidOfMarker(markOf(write)) : linked[0]?.metadata.uid;
+    // Of several that are linked to one endpoint nobody could tell which of them sent it.
+    if (disabled && uid !== undefined && linked.length < 2) this.#uids.set(endpointID, uid);
+    else this.#uids.delete(endpointID);
+  }
+
+  /** A person changed the endpoint at the service. */
+  changedByPerson(endpointID: string): void {
+    this.#uids.delete(endpointID);
+  }
+
+  /** A Compute changed; where a person took the note, as with the whole status, nothing tells any more. */
+  computeChanged(before: KubeObject | undefined, after: KubeObject, byOperator: boolean): void {
+    if (byOperator || before === undefined || JSON.stringify(statusOf(before)) === JSON.stringify(statusOf(after)))
+      return;
+    for (const [endpointID, uid] of this.#uids) if (uid === after.metadata.uid) this.#uids.delete(endpointID);
+  }
+}

@@ -1,0 +1,210 @@
+import type { JsonObject } from "../api-server/objects.ts";
+import { Dice } from "../dice.ts";
+import { seededRandom } from "../random.ts";
+import type { Action, Timed } from "./actions.ts";
+import { noFaults } from "./fault-plan.ts";
+import type { Script } from "./script.ts";
+import { branchesOf, projects } from "./service-host.ts";
+
+/** Something that befalls some runs only. Each has dice of its own, so that it changes nothing but what it adds. */
+interface Seldom {
+  /** The share of runs that it befalls, 0 to 1. */
+  share: number;
+  add: (script: Script, dice: Dice) => Script;
+}
+
+const kinds: readonly Seldom[] = [
+  { share: 0.15, add: withPool },
+  { share: 0.1, add: withLateCreates },
+  { share: 0.08, add: withStrangersKey },
+  { share: 0.12, add: withShards },
+  { share: 0.12, add: withStrictSpec },
+  { share: 0.1, add: withAnotherService },
+  { share: 0.08, add: withNamespaceDeleted },
+  { share: 0.08, add: withCRDsDeleted },
+  { share: 0.08, add: withTightBrake },
+  { share: 1, add: withEditedReplicas },
+];
+
+/** Adds to a run what befalls it seldom; nothing at all to two runs in five. */
+export function withMore(script: Script): Script {
+  return kinds.reduce((more, { share, add }, index) => {
+    const dice = new Dice(seededRandom(script.seed ^ (0x5e1d00 + index)));
+    return dice.chance(share) ? add(more, dice) : more;
+  }, script);
+}
+
+/** Has delays end at deadlines in every second run, and the API server slow; the dice are their own again. */
+export function withEdges(script: Script): Script {
+  const dice = new Dice(seededRandom(script.seed ^ 0x0ed6e5));
+  if (dice.chance(0.5)) return script;
+  const { rates } = script;
+  const service = { ...rates.service, late: dice.chance(0.5) ? rates.service.late : 0.1 + 0.3 * dice.random() };
+  const upTo = (most: number) => (dice.chance(0.3) ? 0 : dice.random() * most);
+  const cluster = { ...rates.cluster, slow: upTo(0.2), late: upTo(0.1) };
+  const slowLease = dice.chance(0.5) ? 0.9 * dice.random() : 0;
+  const aimed = {
+    ...script,
+    ...(dice.chance(0.4) ? { refreshMs: 5000 } : {}),
+    rates: { ...rates, service, cluster, slowLease, edges: 0.05 + 0.4 * dice.random() },
+  };
+  return dice.chance(0.6) ? withHeldCreates(aimed, dice) : aimed;
+}
+
+/** What takes an operator, or its way to the service, out of a wait. */
+const interruptions: readonly Action["do"][] = [
+  "kill",
+  "pause",
+  "service down",
+  "cluster down",
+  "hide endpoints",
+  "rotate key",
+  "revoke key",
+  "give a stranger's key",
+  "edit base URL",
+  "delete namespace",
+  "delete CRDs",
+];
+
+/** Replicas whose creates arrive right before `--create-settle` is over; nothing interrupts the operator's wait. */
+function withHeldCreates(script: Script, dice: Dice): Script {
+  const [project] = projects;
+  const [branchID] = branchesOf(project);
+  const spec: JsonObject = { projectID: project, branchID, type: "read_only" };
+  const held = Array.from({ length: dice.between(3, 7) }, (_, index): Timed => {
+    return { atMs: dice.between(0, 20_000), action: { do: "apply", name: `held-${index}`, spec } };
+  });
+  const calmAtMs = Math.max(script.calmAtMs, 120_000);
+  const service = { ...noFaults.service, late: 0.6 + 0.3 * dice.random() };
+  const { slow, late } = script.rates.cluster;
+  const cluster = { ...noFaults.cluster, slow, late };
+  const { slowLease } = script.rates;
+  const rates = { ...noFaults, service, cluster, slowLease, slowestMs: dice.between(20, 1000), edges: 0.5 };
+  const actions = script.actions.filter(({ action }) => !interruptions.includes(action.do));
+  return withActions({ ...script, actions, calmAtMs, rates }, held);
+}
+
+function withActions(script: Script, actions: readonly Timed[]): Script {
+  return { ...script, actions: [...script.actions, ...actions].toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+/** A time at which something may still be added, in milliseconds. */
+function sometime(script: Script, dice: Dice): number {
+  return dice.between(5000, script.calmAtMs - 10_000);
+}
+
+function withPool(script: Script, dice: Dice): Script {
+  const project = dice.pick(projects);
+  const template: JsonObject = {
+    projectID: project,
+    branchID: dice.pick(branchesOf(project)),
+    ...(dice.chance(0.3) ? { deletionPolicy: "Retain" } : {}),
+    ...(dice.chance(0.5) ? { computeUnits: { min: 0.25, max: 1 } } : {}),
+  };
+  const scale = (): Action => ({ do: "scale pool", name: "pool", replicas: dice.between(0, 5), template });
+  const changes = Array.from(
+    { length: dice.between(1, 6) },
+    (): Action =>
+      dice.weighted<Action>([
+        [8, scale],
+        [2, () => ({ do: "delete", name: `pool-${dice.between(0, 4)}` })],
+        [1, () => ({ do: "delete pool", name: "pool" })],
+      ]),
+  );
+  return withActions(script, [
+    { atMs: dice.between(0, 20_000), action: scale() },
+    ...changes.map((action) => ({ atMs: sometime(script, dice), action })),
+  ]);
+}
+
+/** Where there is a pool, people edit its replicas: no template disables one, so nothing of that may be sent. */
+function withEditedReplicas(script: Script, dice: Dice): Script {
+  if (!script.actions.some(({ action }) => action.do === "scale pool")) return script;
+  const edits = Array.from(
+    { length: dice.between(1, 4) },
+    (): Timed => ({
+      atMs: sometime(script, dice),
+      action: { do: "edit replica", name: `pool-${dice.between(0, 3)}` },
+    }),
+  );
+  return withActions(script, edits);
+}
+
+/** Creates that arrive after `--create-settle`, when another was already sent: the second must be found and removed. */
+function withLateCreates(script: Script, dice: Dice): Script {
+  const { rates } = script;
+  const service = { ...rates.service, beyond: 0.2 + 0.5 * dice.random() };
+  const project = projects[0];
+  const replica = (): Action => ({
+    do: "apply",
+    name: `late-${dice.between(0, 3)}`,
+    spec: { projectID: project, branchID: branchesOf(project)[0], type: "read_only" },
+  });
+  return withActions({ ...script, rates: { ...rates, service } }, [
+    { atMs: dice.between(0, 20_000), action: replica() },
+    { atMs: sometime(script, dice), action: replica() },
+  ]);
+}
+
+function withStrangersKey(script: Script, dice: Dice): Script {
+  return withActions(script, [
+    { atMs: sometime(script, dice), action: { do: "give a stranger's key", mendAfterMs: dice.between(5000, 60_000) } },
+  ]);
+}
+
+function withShards(script: Script, dice: Dice): Script {
+  const names = new Set(script.actions.flatMap(({ action }) => (action.do === "apply" ? [action.name] : [])));
+  const relabelled = (early: boolean): Timed[] =>
+    [...names].flatMap((name) =>
+      dice.chance(early ? 0.5 : 0.4)
+        ? [
+            {
+              atMs: early ? 20_001 : sometime(script, dice),
+              action: { do: "label", name, shard: dice.pick(["a", "b", null]) },
+            },
+          ]
+        : [],
+    );
+  return withActions({ ...script, operators: 1, shards: true }, [
+    ...relabelled(true),
+    ...relabelled(false),
+    ...relabelled(false),
+  ]);
+}
+
+/** Where no name is shown, a stranger's new endpoint cannot be told from one that a lost create made: none is made. */
+function withStrictSpec(script: Script): Script {
+  return {
+    ...script,
+    strictSpec: true,
+    actions: script.actions.filter(({ action }) => action.do !== "create endpoint"),
+  };
+}
+
+/** The base URL of the connection is edited to a service that has the same projects and none of the endpoints. */
+function withAnotherService(script: Script, dice: Dice): Script {
+  return withActions(script, [
+    { atMs: sometime(script, dice), action: { do: "edit base URL", backAfterMs: dice.between(5000, 90_000) } },
+  ]);
+}
+
+function withNamespaceDeleted(script: Script, dice: Dice): Script {
+  return withActions(script, [{ atMs: sometime(script, dice), action: { do: "delete namespace" } }]);
+}
+
+function withCRDsDeleted(script: Script, dice: Dice): Script {
+  return withActions(script, [{ atMs: sometime(script, dice), action: { do: "delete CRDs", all: dice.chance(0.4) } }]);
+}
+
+/** A brake on deletions that is felt: of several replicas that are deleted at once. */
+function withTightBrake(script: Script, dice: Dice): Script {
+  const [project] = projects;
+  const [branchID] = branchesOf(project);
+  const names = Array.from({ length: dice.between(3, 7) }, (_, index) => `brake-${index}`);
+  const spec: JsonObject = { projectID: project, branchID, type: "read_only" };
+  const atMs = sometime(script, dice);
+  return withActions({ ...script, maxDeletesPerMinute: dice.between(1, 4) }, [
+    ...names.map((name): Timed => ({ atMs: dice.between(0, 20_000), action: { do: "apply", name, spec } })),
+    ...names.map((name): Timed => ({ atMs: Math.max(atMs, 20_001), action: { do: "delete", name } })),
+  ]);
+}

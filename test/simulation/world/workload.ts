@@ -1,0 +1,221 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import type { ClusterRequest, ClusterResponse } from "../../../src/operator/kube/transport.ts";
+import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/objects.ts";
+import type { ApiServer } from "../api-server/server.ts";
+import { computesPath, createMarkOf } from "./computes.ts";
+
+export const connectionPath = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/serviceconnections";
+export const secretsPath = "/api/v1/namespaces/shop/secrets";
+export const serviceURL = "https://service.test/api/v2";
+/** Of a service that knows the same projects and none of the endpoints. */
+export const otherServiceURL = "https://elsewhere.test/api/v2";
+
+const namespacePath = "/api/v1/namespaces/shop";
+const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const poolsPath = computesPath.replace(/computes$/, "computepools");
+const kinds = ["computes", "serviceconnections", "computepools"] as const;
+const group = "compute-operator.dev";
+const shardLabel = `${group}/shard`;
+
+const definitions: ReadonlyMap<string, unknown> = new Map(
+  kinds.map((name) => [name, parse(readFileSync(`crds/${name}.yaml`, "utf8"))]),
+);
+
+/** What people do to the cluster with kubectl: straight, without weather, and again on a conflict. */
+export class Workload {
+  readonly #server: ApiServer;
+  readonly #refresh: { refreshInterval?: string };
+  /** What they have declared, as in a Git repository: applied anew where all of it was taken away. */
+  readonly #declared = new Map<string, { spec: JsonObject; shard: string | null }>();
+  readonly #pools = new Map<string, { replicas: number; template: JsonObject }>();
+
+  /** `refreshMs`: of the connection, where it is not the default. */
+  constructor(server: ApiServer, refreshMs?: number) {
+    this.#server = server;
+    this.#refresh = refreshMs === undefined ? {} : { refreshInterval: `${refreshMs / 1000}s` };
+  }
+
+  /** What is missing of the definitions, the namespace, the connection with its key, and all that was declared. */
+  settle(key: string): void {
+    for (const body of definitions.values()) this.#do({ method: "POST", path: definitionsPath, body });
+    this.#do({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "shop" } } });
+    const secret = {
+      metadata: { name: "api-key" },
+      type: "compute-operator.dev/api-key",
+      stringData: { "api-key": key },
+    };
+    this.#do({ method: "POST", path: secretsPath, body: secret });
+    const connection = {
+      metadata: { name: "default" },
+      spec: { baseURL: serviceURL, apiKeySecretRef: { name: "api-key" }, ...this.#refresh },
+    };
+    this.#do({ method: "POST", path: connectionPath, body: connection });
+    for (const [name, { spec, shard }] of this.#declared) {
+      this.apply(name, spec);
+      if (shard !== null) this.label(name, shard);
+    }
+    for (const [name, { replicas, template }] of this.#pools) this.scalePool(name, replicas, template);
+  }
+
+  /** Whether something that was deleted has not come to its end yet. */
+  get awaited(): string | undefined {
+    const namespace = this.#server.store.get(this.#server.resource("", "namespaces"), undefined, "shop");
+    if (namespace?.metadata.deletionTimestamp !== undefined) return "namespace shop";
+    const crds = this.#server.resource("apiextensions.k8s.io", "customresourcedefinitions");
+    const going = this.#server.store.list(crds).find(({ metadata }) => metadata.deletionTimestamp !== undefined);
+    return going === undefined ? undefined : `CRD ${going.metadata.name}`;
+  }
+
+  deleteNamespace(): void {
+    this.#do({ method: "DELETE", path: namespacePath });
+  }
+
+  deleteCRDs(all: boolean): void {
+    for (const plural of all ? kinds : (["computes"] as const)) {
+      this.#do({ method: "DELETE", path: `${definitionsPath}/${plural}.${group}` });
+    }
+  }
+
+  setBaseURL(baseURL: string): void {
+    this.#patch(`${connectionPath}/default`, [{ op: "replace", path: "/spec/baseURL", value: baseURL }]);
+  }
+
+  label(name: string, shard: string | null): void {
+    const declared = this.#declared.get(name);
+    if (declared !== undefined) this.#declared.set(name, { ...declared, shard });
+    const value = shard === null ? {} : { [shardLabel]: shard };
+    this.#patch(`${computesPath}/${name}`, [{ op: "add", path: "/metadata/labels", value }]);
+  }
+
+  setKey(key: string): void {
+    const value = Buffer.from(key).toString("base64");
+    this.#patch(`${secretsPath}/api-key`, [{ op: "add", path: "/data", value: { "api-key": value } }]);
+  }
+
+  apply(name: string, spec: JsonObject): void {
+    this.#declared.set(name, { spec, shard: this.#declared.get(name)?.shard ?? null });
+    const current = this.compute(name);
+    if (current === undefined) this.#do({ method: "POST", path: computesPath, body: { metadata: { name }, spec } });
+    else if (current.metadata.deletionTimestamp === undefined) {
+      this.#patch(`${computesPath}/${name}`, [{ op: "replace", path: "/spec", value: this.#applied(current, spec) }]);
+    }
+  }
+
+  replace(name: string): void {
+    const current = this.compute(name);
+    if (current === undefined) return;
+    const { resourceVersion } = current.metadata;
+    const body = { metadata: { name, resourceVersion }, spec: current["spec"] };
+    this.#do({ method: "PUT", path: `${computesPath}/${name}`, body });
+  }
+
+  delete(name: string): void {
+    this.#declared.delete(name);
+    this.#do({ method: "DELETE", path: `${computesPath}/${name}` });
+  }
+
+  scalePool(name: string, replicas: number, template: JsonObject): void {
+    this.#pools.set(name, { replicas, template });
+    const body = { metadata: { name }, spec: { replicas, template } };
+    const { status } = this.#do({ method: "POST", path: poolsPath, body });
+    if (status === 409)
+      this.#patch(`${poolsPath}/${name}`, [{ op: "replace", path: "/spec/replicas", value: replicas }]);
+  }
+
+  deletePool(name: string): void {
+    this.#pools.delete(name);
+    this.#do({ method: "DELETE", path: `${poolsPath}/${name}` });
+  }
+
+  editReplica(name: string): void {
+    const current = this.compute(name);
+    if (current === undefined || current.metadata.deletionTimestamp !== undefined) return;
+    this.#patch(`${computesPath}/${name}`, [{ op: "add", path: "/spec/disabled", value: true }]);
+  }
+
+  /** Whether a pool is there, and is to stay. */
+  poolStands(uid: string): boolean {
+    return this.#list("computepools").some(
+      ({ metadata }) => metadata.uid === uid && metadata.deletionTimestamp === undefined,
+    );
+  }
+
+  /** How many Computes each pool is to have. */
+  pools(): { uid: string; name: string; replicas: unknown; status: unknown }[] {
+    return this.#list("computepools").map((pool) => ({
+      ...pool.metadata,
+      replicas: isJsonObject(pool["spec"]) ? pool["spec"]["replicas"] : 0,
+      status: pool["status"],
+    }));
+  }
+
+  connections(): readonly KubeObject[] {
+    return this.#list("serviceconnections");
+  }
+
+  dropFinalizers(name: string): void {
+    this.#patch(`${computesPath}/${name}`, [{ op: "remove", path: "/metadata/finalizers" }]);
+  }
+
+  annotate(name: string, key: string, value: string | null): void {
+    const current = this.compute(name);
+    if (current === undefined) return;
+    const annotations: Record<string, string> = { ...current.metadata.annotations };
+    delete annotations[`compute-operator.dev/${key}`];
+    if (value !== null) annotations[`compute-operator.dev/${key}`] = value;
+    this.#patch(`${computesPath}/${name}`, [{ op: "add", path: "/metadata/annotations", value: annotations }]);
+  }
+
+  /** Asks for a fresh look at every Compute whose create is pending, or is not. */
+  askForAll({ pending }: { pending: boolean }, value: string): void {
+    for (const compute of this.computes()) {
+      if ((createMarkOf(compute) !== undefined) !== pending) continue;
+      this.annotate(compute.metadata.name, "reconcileRequestedAt", value);
+    }
+  }
+
+  adopt(name: string, endpointID: string): void {
+    this.#patch(`${computesPath}/${name}`, [{ op: "add", path: "/spec/adopt", value: { endpointID } }]);
+  }
+
+  wipeStatus(name: string): void {
+    this.#patch(`${computesPath}/${name}/status`, [{ op: "remove", path: "/status" }]);
+  }
+
+  copy(from: string, to: string): void {
+    const current = this.compute(from);
+    if (current === undefined) return;
+    const { annotations } = current.metadata;
+    const metadata = { name: to, ...(annotations === undefined ? {} : { annotations: { ...annotations } }) };
+    this.#do({ method: "POST", path: computesPath, body: { metadata, spec: current["spec"] } });
+  }
+
+  computes(): readonly KubeObject[] {
+    return this.#list("computes");
+  }
+
+  compute(name: string): KubeObject | undefined {
+    if (!this.#server.serves(group, "computes")) return undefined;
+    return this.#server.store.get(this.#server.resource(group, "computes"), "shop", name);
+  }
+
+  #list(plural: string): readonly KubeObject[] {
+    if (!this.#server.serves(group, plural)) return [];
+    return this.#server.store.list(this.#server.resource(group, plural), "shop");
+  }
+
+  /** What cannot be changed of a spec stays as it was, so that an apply is not refused for that alone. */
+  #applied(current: KubeObject, spec: JsonObject): JsonObject {
+    const before = isJsonObject(current["spec"]) ? current["spec"] : {};
+    return { ...spec, projectID: before["projectID"], type: before["type"] };
+  }
+
+  #patch(path: string, body: unknown): void {
+    this.#do({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+  }
+
+  #do(request: ClusterRequest): ClusterResponse {
+    return this.#server.handle(request);
+  }
+}

@@ -1,0 +1,239 @@
+import { ApiKeyCreated } from "../../src/api/api-keys.ts";
+import { EndpointsAnswer } from "../../src/api/endpoint.ts";
+import { administratorsKey, compute, goodKey, type Project } from "../e2e/manifests.ts";
+import type { Cluster } from "../integration/support/cluster.ts";
+
+export interface PeopleOptions {
+  cluster: Cluster;
+  /** Of the service itself: what they do there, the operator's proxy does not see. */
+  serviceURL: string;
+  namespace: string;
+  projects: readonly Project[];
+  /** About how many Computes there are to be. */
+  computes: number;
+}
+
+interface Member {
+  name: string;
+  project: Project;
+  type: "read_write" | "read_only";
+  branchID: string;
+}
+
+const sizes = [0.25, 0.5, 1, 2, 4] as const;
+
+/**
+ * The people of a churning fleet: one change at a time, in the cluster or behind the operator's back at the service.
+ */
+export class Workload {
+  /** How often each thing was done. */
+  readonly done = new Map<string, number>();
+  /** What the API server or the service refused, or did not answer, as while either is down. */
+  refused = 0;
+  readonly #options: PeopleOptions;
+  readonly #fleet = new Map<string, Member>();
+  #made = 0;
+  #keys = 0;
+  #key: { id: number; secret: string } | undefined;
+
+  constructor(options: PeopleOptions) {
+    this.#options = options;
+  }
+
+  /** Declares the fleet to begin with. */
+  async declare(): Promise<void> {
+    while (this.#fleet.size < this.#options.computes) await this.#create();
+  }
+
+  /** Does one thing, whichever chance picks. */
+  async act(): Promise<void> {
+    const { computes } = this.#options;
+    const few = this.#fleet.size < computes * 0.8;
+    const many = this.#fleet.size > computes * 1.2;
+    const [what, how] = pickWeighted<[string, () => Promise<void>]>([
+      [30, ["resizes", () => this.#resize()]],
+      [few ? 60 : many ? 0 : 15, ["creates", () => this.#create()]],
+      [many ? 60 : few ? 0 : 15, ["deletes", () => this.#delete()]],
+      [10, ["restarts", () => this.#restart(this.#anyone().name)]],
+      [8, ["moves", () => this.#move()]],
+      [5, ["connection Secrets", () => this.#bind()]],
+      [4, ["scaled pools", () => this.#scale()]],
+      [8, ["wake-ups", () => this.#connect()]],
+      [6, ["changes at the service", () => this.#drift()]],
+      [2, ["deletions at the service", () => this.#lose()]],
+      [1, ["key rotations", () => this.#rotate()]],
+    ]);
+    try {
+      await how();
+      this.#count(what);
+    } catch {
+      this.refused += 1;
+    }
+  }
+
+  async #create(): Promise<void> {
+    const { cluster, namespace, projects } = this.#options;
+    const project = pick(projects);
+    const free = this.#freeBranches(project);
+    const type = Math.random() < 0.6 && free.length > 0 ? "read_write" : "read_only";
+    const member: Member = {
+      name: `c${++this.#made}`,
+      project,
+      type,
+      branchID: type === "read_write" ? pick(free) : pick(project.branches),
+    };
+    const size = pick(sizes);
+    const spec = {
+      projectID: project.id,
+      branchID: member.branchID,
+      type,
+      computeUnits: { min: size, max: size },
+      ...(Math.random() < 0.3 ? { postgresSettings: { work_mem: "8MB" } } : {}),
+      ...(Math.random() < 0.2 ? { scaleToZero: { enabled: false } } : {}),
+    };
+    const { metadata: _, ...manifest } = { metadata: {}, ...compute(member.name, spec) };
+    await cluster.create("Compute", namespace, { ...manifest, metadata: { name: member.name } });
+    this.#fleet.set(member.name, member);
+  }
+
+  async #delete(): Promise<void> {
+    const { name } = this.#anyone();
+    await this.#options.cluster.delete("Compute", this.#options.namespace, name);
+    this.#fleet.delete(name);
+  }
+
+  #resize(): Promise<void> {
+    const size = pick(sizes);
+    return this.#change(this.#anyone(), { computeUnits: { min: size, max: pick([size, 8]) } });
+  }
+
+  async #move(): Promise<void> {
+    const member = this.#anyone();
+    const branchID = pick(member.type === "read_write" ? this.#freeBranches(member.project) : member.project.branches);
+    await this.#change(member, { branchID });
+    member.branchID = branchID;
+  }
+
+  #bind(): Promise<void> {
+    const member = this.#anyone();
+    const secret = { name: `${member.name}-db`, database: "neondb", role: "neondb_owner" };
+    return this.#change(member, { connectionSecret: Math.random() < 0.5 ? secret : undefined });
+  }
+
+  /** Does as a Compute asks that says `OperationFailed`. */
+  async tryAgain(name: string): Promise<void> {
+    await this.#restart(name);
+    this.#count("restarts that a condition asked for");
+  }
+
+  #count(what: string): void {
+    this.done.set(what, (this.done.get(what) ?? 0) + 1);
+  }
+
+  async #restart(name: string): Promise<void> {
+    const { cluster, namespace } = this.#options;
+    await cluster.modify("Compute", namespace, name, ({ metadata }) => {
+      metadata.annotations = { ...metadata.annotations, "compute-operator.dev/restartedAt": `${Date.now()}` };
+    });
+  }
+
+  async #scale(): Promise<void> {
+    const { cluster, namespace, projects } = this.#options;
+    const project = pick(projects);
+    const name = `readers-${project.id}`;
+    const replicas = pick([0, 1, 2, 3]);
+    if ((await cluster.find("ComputePool", namespace, name)) === undefined) {
+      const template = { projectID: project.id, branchID: project.branches[0] };
+      const pool = { apiVersion: "compute-operator.dev/v1alpha1", kind: "ComputePool", metadata: { name } };
+      await cluster.create("ComputePool", namespace, { ...pool, spec: { replicas, template } });
+      return;
+    }
+    await cluster.modify("ComputePool", namespace, name, ({ spec = {} }) => {
+      spec["replicas"] = replicas;
+    });
+  }
+
+  async #connect(): Promise<void> {
+    const { id } = pick(await this.#endpoints());
+    const url = new URL(`/_connect/${id}?seconds=5`, this.#options.serviceURL);
+    await fetch(url, { method: "POST" });
+  }
+
+  async #drift(): Promise<void> {
+    const { id, project_id } = pick(await this.#endpoints());
+    const size = pick(sizes);
+    const body = { endpoint: { autoscaling_limit_min_cu: size, autoscaling_limit_max_cu: size } };
+    await this.#call("PATCH", `/projects/${project_id}/endpoints/${id}`, body);
+  }
+
+  async #lose(): Promise<void> {
+    const { id, project_id } = pick(await this.#endpoints());
+    await this.#call("DELETE", `/projects/${project_id}/endpoints/${id}`);
+  }
+
+  /** A new key in the Secret; the one before is revoked once the operator has the new one. */
+  async #rotate(): Promise<void> {
+    const { cluster, namespace } = this.#options;
+    const keys = "/organizations/org-shop/api_keys";
+    const made = ApiKeyCreated.parse(await this.#call("POST", keys, { key_name: `soak-${++this.#keys}` }));
+    await cluster.modify("Secret", namespace, "service-api-key", (secret) => {
+      secret.data = { "api-key": Buffer.from(made.key).toString("base64") };
+    });
+    const before = this.#key;
+    this.#key = { id: made.id, secret: made.key };
+    if (before !== undefined) await this.#call("DELETE", `${keys}/${before.id}`);
+  }
+
+  async #change({ name }: Member, fields: Record<string, unknown>): Promise<void> {
+    const { cluster, namespace } = this.#options;
+    await cluster.modify("Compute", namespace, name, (object) => {
+      object.spec = { ...object.spec, ...fields };
+    });
+  }
+
+  /** The endpoints of one project that were made for Computes. */
+  async #endpoints() {
+    const project = pick(this.#options.projects);
+    const { endpoints } = EndpointsAnswer.parse(await this.#call("GET", `/projects/${project.id}/endpoints`));
+    return endpoints.filter(({ name }) => name?.startsWith("k8s-"));
+  }
+
+  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
+    const key = path.startsWith("/organizations") ? administratorsKey : goodKey;
+    const response = await fetch(`${this.#options.serviceURL}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path} is answered ${response.status}`);
+    return response.json();
+  }
+
+  #anyone(): Member {
+    return pick([...this.#fleet.values()]);
+  }
+
+  #freeBranches({ id, branches }: Project): string[] {
+    const primaries = [...this.#fleet.values()].filter(
+      ({ type, project }) => type === "read_write" && project.id === id,
+    );
+    const taken = new Set(primaries.map(({ branchID }) => branchID));
+    return branches.filter((branch) => !taken.has(branch));
+  }
+}
+
+/** Throws where there is nothing to pick from: then nothing is done this time. */
+function pick<T>(items: readonly T[]): T {
+  const item = items[Math.floor(Math.random() * items.length)];
+  if (item === undefined) throw new Error("nothing to pick from");
+  return item;
+}
+
+function pickWeighted<T>(choices: readonly (readonly [number, T])[]): T {
+  let point = Math.random() * choices.reduce((sum, [weight]) => sum + weight, 0);
+  for (const [weight, choice] of choices) {
+    point -= weight;
+    if (point < 0) return choice;
+  }
+  throw new Error("nothing to choose from");
+}
