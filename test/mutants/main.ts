@@ -124,7 +124,7 @@ function conclude(verdicts: ReadonlyMap<Mutant, Verdict>): number {
   const isCaught = (mutant: Mutant) => verdicts.get(mutant)?.outcome === "caught";
   const isFull = verdicts.size === all.length;
   for (const { file, within, original, what } of isFull ? staleOf(accepted, all, isCaught) : [])
-    console.log(`stale in accepted.yaml: ${file} ${within}: ${original}: ${String(what)}`);
+    console.log(`stale in test/mutants/accepted: ${file} ${within ?? ""}: ${original}: ${String(what)}`);
   const open = [...verdicts.keys()].filter(
     (mutant) => !isCaught(mutant) && !accepted.some((entry) => accepts(entry, mutant)),
   );

@@ -113,6 +113,13 @@ describe("an accepted survivor", () => {
     expect(accepts({ ...entry, within: "G" }, mutant)).toBe(false);
   });
 
+  it("may stand for all of a folder, and for all code of a pattern", () => {
+    const folder = { file: "src/a/", original: "/^x\\(/", what: "left out", because: "it changes nothing" };
+    expect(accepts(folder, { ...mutant, file: "src/a/b.ts" })).toBe(true);
+    expect(accepts(folder, { ...mutant, file: "src/b/a.ts" })).toBe(false);
+    expect(accepts(folder, { ...mutant, file: "src/a/b.ts", original: "y(x())" })).toBe(false);
+  });
+
   it("that is caught by now, or fits nothing any more, is stale", () => {
     expect(staleOf([entry], [mutant], () => false)).toEqual([]);
     expect(staleOf([entry], [mutant], () => true)).toEqual([entry]);

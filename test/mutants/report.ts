@@ -35,9 +35,10 @@ export function pageOf(
     const share = percent(of("caught"), list.length);
     return `| \`${room}\` | ${list.length} | ${of("caught")} | ${share} | ${of("survived")} | ${of("not reached")} |`;
   });
-  const meant = accepted.filter((entry) =>
-    [...verdicts].some(([mutant, { outcome }]) => outcome !== "caught" && accepts(entry, mutant)),
-  );
+  const left = [...verdicts].filter(([, { outcome }]) => outcome !== "caught").map(([mutant]) => mutant);
+  const meant = accepted
+    .map((entry) => ({ ...entry, mutants: left.filter((mutant) => accepts(entry, mutant)).length }))
+    .filter(({ mutants }) => mutants > 0);
   return [
     "# Mutants",
     "",
@@ -61,13 +62,14 @@ export function pageOf(
     "",
     "## Survivors with a reason",
     "",
-    "From `test/mutants/accepted.yaml`:",
+    "From `test/mutants/accepted/`; a code between slashes is a pattern.",
     "",
-    "| where | change | why nothing can catch it |",
-    "|---|---|---|",
-    ...meant.map(({ file, within, original, what, because }) => {
+    "| where | change | survivors | why nothing catches it |",
+    "|---|---|---|---|",
+    ...meant.map(({ file, within = "", original, what, mutants, because }) => {
       const change = `${[what].flat().join(", ")}: ${code(original)}`;
-      return `| ${code(`${file.replace("src/operator/", "")} ${within}`)} | ${change} | ${because} |`;
+      const place = `${file.replace("src/operator/", "")} ${within}`.trim() || "everywhere";
+      return `| ${code(place)} | ${change} | ${mutants} | ${because} |`;
     }),
     "",
     ...(open.length === 0
