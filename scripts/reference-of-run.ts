@@ -52,8 +52,8 @@ export async function referenceOfRun(): Promise<string[]> {
 
 const connectionReasons: Record<ConnectionReason, string> = {
   Authenticated: "True | the service accepts the key; the message says where its projects cannot be listed",
-  Unauthorized: "False | the key is refused; until it is replaced nothing is sent but a slow probe",
-  Unreachable: "False | no usable answer: network, certificate, 5xx; tried again by itself",
+  Unauthorized: "False | the key is refused; until it is replaced only an occasional probe is sent",
+  Unreachable: "False | no usable answer: network, certificate, 5xx; retried automatically",
   SecretNotFound: "False | no Secret of that name has the type `compute-operator.dev/api-key`",
   InvalidSecret: "False | the Secret does not hold a usable key under that name",
   NotAllowed:
@@ -67,7 +67,7 @@ const poolReasons = {
   Scaling:
     "False | replicas are being made, changed or removed; many are made in batches of 1, 2, 4 and so on, with half a second after each of four or more",
   Conflict: "False, stalled | a Compute that is not the pool's has the name of one of its replicas",
-  Rejected: "False, stalled | the API server refused to make, change or remove a replica",
+  Rejected: "False, stalled | the API server refused to create, change or delete a replica",
 };
 
 const events = {

@@ -18,7 +18,7 @@ end
 local status = obj.status or {}
 if status.observedGeneration ~= obj.metadata.generation then
   hs.status = "Progressing"
-  hs.message = "Waiting for the operator to look at generation " .. tostring(obj.metadata.generation)
+  hs.message = "Waiting for the operator to reconcile generation " .. tostring(obj.metadata.generation)
   return hs
 end
 

@@ -65,14 +65,14 @@ describe("the connection", () => {
     stage.fate = () => "lost before";
     const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a")))]);
     const line =
-      /ServiceUnavailable: The service is not available: .*: no answer in time\. Asked was (\S+): .*--base-url\.$/m;
+      /ServiceUnavailable: The service is not available: .*: no answer in time\. Check that the service is at (\S+) \(spec\.baseURL .*--base-url\)\.$/m;
     expect(run.status).toBe(1);
     expect(line.exec(run.out)?.[1]).toBe(baseURL);
     stage.env = env;
     const exported = await stage.run("export", ["--project", project, "--base-url", "https://elsewhere.test/api/v2"]);
     expect(exported).toMatchObject({
       status: 1,
-      err: expect.stringContaining("Asked was https://elsewhere.test/api/v2"),
+      err: expect.stringContaining("Check that the service is at https://elsewhere.test/api/v2 (--base-url)."),
     });
   });
 

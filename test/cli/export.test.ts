@@ -54,9 +54,17 @@ describe("export", () => {
     expect(run).toEqual({ status: 0, out: "", err: `compute-operator export: project ${project} has no computes` });
   });
 
-  test("of a project that the key does not reach says so", async () => {
+  test("of a project that the key does not reach, and with a wrong key, names the flags to check", async () => {
     using stage = furnished();
     const run = await stage.run("export", ["--project", "eve-own", ...from]);
-    expect(run).toMatchObject({ status: 1, out: "", err: expect.stringContaining("Check spec.projectID") });
+    expect(run).toMatchObject({
+      status: 1,
+      out: "",
+      err: expect.stringContaining("Check --project, --base-url and COMPUTE_OPERATOR_API_KEY."),
+    });
+    stage.env = { COMPUTE_OPERATOR_API_KEY: "wrong" };
+    const refused = await stage.run("export", ["--project", project, ...from]);
+    expect(refused.err).toContain("Set a valid one in COMPUTE_OPERATOR_API_KEY. Check that the service is at");
+    expect(refused.err).not.toContain("ServiceConnection");
   });
 });

@@ -76,6 +76,6 @@ describe("what a manifest holds of its cluster", () => {
       stage.file("a.yaml", documents(connection, compute("a", "", main, metadata))),
     ]);
     expect(run.status).toBe(1);
-    expect(run.out).toContain("MassLoss: Endpoint ep-gone is not listed through the present base URL and key");
+    expect(run.out).toContain("MassLoss: Endpoint ep-gone is not listed through the current base URL and key");
   });
 });

@@ -49,6 +49,17 @@ describe("the manifests of a fleet that a cluster's operator runs", () => {
     expect(run.out).toContain("Plan: 3 refused.");
   });
 
+  test("a primary that apply made under another name is not said to be nobody's", async () => {
+    using stage = new Stage();
+    const path = stage.file("a.yaml", documents(connection, compute("a", "", preview)));
+    await stage.run("apply", ["-f", path, "--yes"]);
+    const renamed = stage.file("b.yaml", documents(connection, compute("b", "", preview)));
+    const run = await stage.run("plan", ["-f", renamed]);
+    expect(run.out).toContain(`PrimaryExists: The primary of branch ${preview} was created by apply for a Compute`);
+    const adopting = stage.file("c.yaml", documents(connection, compute("b", "adopt: {branchPrimary: true}", preview)));
+    expect((await stage.run("plan", ["-f", adopting])).status).toBe(0);
+  });
+
   test("a primary of the operator on the target branch of a move is called the operator's too", async () => {
     using stage = new Stage();
     const path = stage.file("a.yaml", documents(connection, compute("a", "", preview)));

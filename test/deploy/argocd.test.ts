@@ -48,18 +48,18 @@ describe("Argo CD sees a Compute", () => {
     [
       "that nobody has looked at as in progress",
       compute([], { observed: -1 }),
-      "Progressing: Waiting for the operator to look at generation 2",
+      "Progressing: Waiting for the operator to reconcile generation 2",
     ],
     [
       "without any status as in progress",
       { metadata: { generation: 1 } },
-      "Progressing: Waiting for the operator to look at generation 1",
+      "Progressing: Waiting for the operator to reconcile generation 1",
     ],
     ["that is Ready as healthy", compute(active), "Healthy: Active: It is Active."],
     [
       "that was Ready before the last edit as in progress",
       compute(active, { generation: 3 }),
-      "Progressing: Waiting for the operator to look at generation 3",
+      "Progressing: Waiting for the operator to reconcile generation 3",
     ],
     [
       "that is Ready and drifted as healthy",

@@ -115,7 +115,9 @@ describe.concurrent("a connection Secret", () => {
     });
     await shop.edit("db", { connectionSecret: { ...database, database: "stock" } });
     const refused = await shop.reason("db", "Rejected");
-    expect(said(refused)).toMatch(/Secret "shop-db" is to hold: .*immutable.* delete it: it is made anew/);
+    expect(said(refused)).toMatch(
+      /refuses to store Secret "shop-db": .*immutable.* delete it, and it is written again/,
+    );
     await shop.cluster.delete("Secret", shop.namespace, "shop-db");
     await shop.ready("db");
     expect((await read(shop)).fields["database"]).toBe("stock");

@@ -172,7 +172,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(conditions(refused)).toEqual(inProgress("Forbidden"));
     expect(refused.status.state).toBe("Deleting");
     expect(said(refused)).toContain(`may not delete endpoint ${status.endpointID} (no right to delete)`);
-    expect(said(refused)).toMatch(/tried again by itself\. Or set spec\.deletionPolicy to Retain/);
+    expect(said(refused)).toMatch(/retried automatically\. Or set spec\.deletionPolicy to Retain/);
     expect(await shop.event("db", "Forbidden")).toBe(said(refused));
     const deletes = () => shop.writes.filter((write) => write.startsWith("DELETE")).length;
     await eventually("another try", () => (deletes() > 1 ? true : undefined));

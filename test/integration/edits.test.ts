@@ -56,7 +56,7 @@ describe("a Compute whose connectionRef is changed", () => {
     await world.clock.advance(300_000);
     expect(reasonOf(world)).toBe("MassLoss");
     expect(said(world.compute(0))).toContain(
-      `Endpoint ${endpointID} is not listed through the present base URL and key`,
+      `Endpoint ${endpointID} is not listed through the current base URL and key`,
     );
     expect(elsewhere.calls.filter(({ method }) => method !== "GET")).toEqual([]);
     world.declare(0, place);
@@ -125,7 +125,7 @@ describe("an edit that comes just after the endpoint was deleted elsewhere", () 
       await world.clock.advance(2000);
       expect(reasonOf(world)).toBe("ServiceUnavailable");
       expect(said(world.compute(0))).toBe(
-        `The service could not ${doing} endpoint ${endpointID}, which it lists: endpoint not found. It is looked at afresh before anything else is sent.`,
+        `The service could not ${doing} endpoint ${endpointID}, although it lists it: endpoint not found. The endpoints are listed again before anything else is sent.`,
       );
       await world.clock.advance(60_000);
       await world.settle(1);

@@ -58,7 +58,7 @@ describe("a key that is exchanged for one of another account", () => {
     await world.clock.advance(600_000);
     expect(world.isGone(0)).toBe(false);
     const { endpointID } = world.compute(0).status;
-    expect(said(world.compute(0))).toMatch(`Deletion waits, for endpoint ${endpointID} is still to be deleted:`);
+    expect(said(world.compute(0))).toMatch(`Deletion waits because endpoint ${endpointID} cannot be deleted yet:`);
     expect(said(world.compute(0))).toMatch(/not found.*Or set spec\.deletionPolicy to Retain/);
 
     world.edit(0, { deletionPolicy: "Retain" });
@@ -68,7 +68,7 @@ describe("a key that is exchanged for one of another account", () => {
   });
 });
 
-describe("a service that says an endpoint is not there, and lists it still", () => {
+describe("a service that says an endpoint is not there, and still lists it", () => {
   it("is not told to delete it in a loop, and the deletions of others are not held back by it", async () => {
     await using world = new SmallWorld([branch.branchID, "br-1-a"], 1);
     world.declare(0, branch);
@@ -80,7 +80,7 @@ describe("a service that says an endpoint is not there, and lists it still", () 
     world.remove(0);
     await world.clock.advance(120_000);
     expect(world.writes.filter((call) => call.endsWith(stuck)).length).toBeLessThan(4);
-    expect(said(world.compute(0))).toMatch(/lists it still/);
+    expect(said(world.compute(0))).toMatch(/still lists it/);
     world.remove(1);
     await world.clock.advance(10_000);
     expect(world.isGone(1)).toBe(true);
@@ -103,7 +103,7 @@ describe("a service that shows an endpoint, and lists it no longer", () => {
     world.remove(0);
     await world.clock.advance(120_000);
     expect([world.isGone(0), reason(world, 0)]).toEqual([false, "Deleting"]);
-    expect(said(world.compute(0))).toMatch(/does not list endpoint .*Or set spec\.deletionPolicy to Retain/);
+    expect(said(world.compute(0))).toMatch(/does not list endpoint .*or set spec\.deletionPolicy to Retain/);
 
     world.host.instead = undefined;
     await world.clock.advance(120_000);

@@ -70,7 +70,7 @@ describe.concurrent("the link to an endpoint", () => {
     const full = { "example.com/notes": "x".repeat(262_000) };
     await shop.computeIn(shop.namespace, "db", {}, { annotations: full });
     const told = await shop.until("db", "Rejected", ({ status }) => status.conditions?.[0]?.reason === "Rejected");
-    expect(said(told)).toMatch(/refuses what has to be noted on this Compute: .*annotations.*Too long/);
+    expect(said(told)).toMatch(/refuses the operator's patch of this Compute: .*annotations.*Too long/);
     expect(shop.writes).toEqual([]);
     await shop.cluster.modify("Compute", shop.namespace, "db", ({ metadata }) => {
       metadata.annotations = {};
@@ -184,7 +184,7 @@ describe.concurrent("adoption", () => {
     await shop.ready("db");
     shop.console("DELETE", `${endpoints}/ep-theirs`);
     const refused = await shop.reason("db", "AdoptionRefused");
-    expect(said(refused)).toContain("was deleted at the service. None is made in its place");
+    expect(said(refused)).toContain("was deleted at the service. No replacement is created");
     expect(shop.writes).toEqual([]);
   });
 });

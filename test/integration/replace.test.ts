@@ -116,7 +116,7 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
     await world.clock.advance(120_000);
     expect([world.isGone(0), world.endpoints.length, world.writes]).toEqual([true, 1, [create]]);
     expect(world.events("Released")).toEqual([
-      expect.stringContaining(`if it is not to stay: ${world.endpoints[0]?.id}.`),
+      expect.stringContaining(`if it is not needed: ${world.endpoints[0]?.id}.`),
     ]);
   });
 
@@ -166,7 +166,7 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
     execute(world);
     await world.clock.advance(120_000);
     expect(world.isGone(0)).toBe(true);
-    expect(world.events("Released")).toEqual([expect.stringContaining(`Endpoint ${endpointID} may stand`)]);
+    expect(world.events("Released")).toEqual([expect.stringContaining(`Endpoint ${endpointID} may still exist`)]);
     expect(world.endpoints.map(({ id }) => id)).toEqual([endpointID]);
   });
 

@@ -123,7 +123,7 @@ export class Application {
     const strangers = write.kind === "create" ? unownedReplicasLike(survey.view(tracked)) : [];
     if (strangers.length > 0 && pendingCreateOf(tracked.compute) === undefined) {
       const which = strangers.join(", ");
-      const said = `not created: this service has shown no names yet, so it cannot be told whether an earlier apply made one of ${which}, which no manifest claims. Declare them too (export writes the manifests), or set spec.adopt`;
+      const said = `not created: this service has shown no names yet, so an earlier apply may have made one of ${which}, which no manifest claims. Declare them too (export writes the manifests), or set spec.adopt`;
       this.#end(tracked, { ok: false, said });
       return;
     }

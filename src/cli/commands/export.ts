@@ -22,7 +22,7 @@ export async function exportProject(
   const answer = await client.listEndpoints(project, signal);
   if (answer.kind !== "ok") {
     const meaning = meaningOf(answer, `list the endpoints of project ${project}`);
-    throw new CommandProblem([saidOnce(meaning, client.account.baseURL)]);
+    throw new CommandProblem([saidOnce(meaning, client.account.baseURL, "flags")]);
   }
   const documents: string[] = [];
   const notes = answer.value.length === 0 ? [`project ${project} has no computes`] : [];

@@ -162,6 +162,6 @@ export function clientFor(
 
 function unlisted(failure: Failure, { id, client }: Project): Extract<Observation, { kind: "blocked" }> {
   const meaning = meaningOf(failure, `list the endpoints of project ${id}`);
-  const message = saidOnce(meaning, client.account.baseURL);
+  const message = saidOnce(meaning, client.account.baseURL, "manifests");
   return { kind: "blocked", reason: meaning.reason, message, projectGone: false };
 }

@@ -108,14 +108,14 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
 
 function deletion({ why }: Extract<Action, { kind: "delete" }>): string {
   return why === "surplus"
-    ? "A create of this Compute took effect twice: one of the two goes."
+    ? "One create of this Compute took effect twice: one of the two endpoints is deleted."
     : "The Compute is being deleted in its cluster.";
 }
 
 function absence(compute: Compute): { reason: string; message: string } {
   return {
     reason: shownReason(compute) ?? "EndpointLost",
-    message: "The endpoint that this Compute is linked to is not listed. It is asked for again before another is made.",
+    message: "The linked endpoint is not listed. The operator makes sure that it is gone before it creates another.",
   };
 }
 

@@ -11,13 +11,22 @@ import { isDerivedUID } from "../manifests/identity.ts";
 const mostNamed = 5;
 
 const cure =
-  "Leave this to that operator, or pass the cluster's own objects (kubectl get computes,computepools,serviceconnections,secrets -A -o yaml | compute-operator plan -f -); what an operator that is gone has left is taken over with spec.adopt.endpointID (export writes the manifests)";
+  "Leave this to that operator, or pass the cluster's own objects (kubectl get computes,computepools,serviceconnections,secrets -A -o yaml | compute-operator plan -f -); where the operator is gone, take the endpoint over with spec.adopt.endpointID (export writes the manifests)";
 
 /** Refuses a step that would double, or change, what an operator made for a Compute that no manifest holds. */
 export function leftToOperator<T extends Action>(action: T, view: PlanInput): T | Extract<Action, { kind: "blocked" }> {
-  const kept = keptEndpoints(view);
-  if (kept.length === 0) return action;
+  const unknown = endpointsOfUnknownUID(view);
+  if (unknown.length === 0) return action;
   const { projectID, branchID } = view.compute.spec;
+  if (action.kind === "blocked" && action.reason === "PrimaryExists") {
+    const primary = unknown.find((endpoint) => endpoint.branch_id === branchID && endpoint.type === "read_write");
+    if (primary === undefined) return action;
+    const by = isKeptByOperator(primary)
+      ? `A running operator keeps the primary of branch ${branchID} for a Compute that these manifests do not hold. ${cure}`
+      : `The primary of branch ${branchID} was created by apply for a Compute that these manifests do not hold, as after a change of its name. Add that manifest, or set spec.adopt to {branchPrimary: true} to take it over`;
+    return refused("PrimaryExists", `${by}: ${primary.id}.`);
+  }
+  const kept = unknown.filter(isKeptByOperator);
   if (action.kind === "create") {
     const unplaced = kept.filter(({ id }) => !isAdoptedByID(view, id));
     if (unplaced.length === 0) return action;
@@ -32,14 +41,6 @@ export function leftToOperator<T extends Action>(action: T, view: PlanInput): T 
       `A running operator keeps this endpoint for a Compute that these manifests do not hold, so nothing is written to it. Change that Compute in its cluster; where the operator is gone, give the endpoint another name at the service first: ${action.endpointID}.`,
     );
   }
-  if (action.kind === "blocked" && action.reason === "PrimaryExists") {
-    const primary = kept.find((endpoint) => endpoint.branch_id === branchID && endpoint.type === "read_write");
-    if (primary === undefined) return action;
-    return refused(
-      "PrimaryExists",
-      `A running operator keeps the primary of branch ${branchID} for a Compute that these manifests do not hold. ${cure}: ${primary.id}.`,
-    );
-  }
   return action;
 }
 
@@ -47,13 +48,18 @@ function refused(reason: "Conflict" | "PrimaryExists", message: string): Extract
   return { kind: "blocked", reason, message };
 }
 
-/** The endpoints that bear the marker of a uid which neither a manifest holds nor this command derives. */
-function keptEndpoints({ observation, claimants }: PlanInput): Endpoint[] {
+/** The endpoints that bear the marker of a uid which no manifest has. */
+function endpointsOfUnknownUID({ observation, claimants }: PlanInput): Endpoint[] {
   if (observation.kind !== "listed") return [];
   return observation.list.endpoints.all.filter(({ name = "" }) => {
     const uid = uidOfMarker(name);
-    return uid !== undefined && !isDerivedUID(uid) && claimants.byUID(uid) === undefined;
+    return uid !== undefined && claimants.byUID(uid) === undefined;
   });
+}
+
+/** Of endpoints with a marker: `apply` derives its uids, an API server gives random ones. */
+function isKeptByOperator({ name = "" }: Endpoint): boolean {
+  return !isDerivedUID(uidOfMarker(name) ?? "");
 }
 
 function isAdoptedByID({ claimants }: PlanInput, endpointID: string): boolean {

@@ -20,11 +20,11 @@ export const unanswered = "The service has not answered yet.";
 const paused = {
   reason: "Unreachable",
   message:
-    "The service asked for a pause, and nothing is sent until it is over: five minutes at the longest. If it asks often, lower spec.requestBudget.",
+    "The service asked for a pause, and nothing is sent until it is over: at most five minutes. If it asks often, lower spec.requestBudget.",
 } as const;
 
 const stretched =
-  "Projects are listed less often than spec.refreshInterval asks, since spec.requestBudget has no room for more.";
+  "Projects are listed less often than spec.refreshInterval asks, because spec.requestBudget has no room for more.";
 
 /** What there is to say of a connection: reason and message of its condition. */
 export function verdictOn(
@@ -45,12 +45,12 @@ export function verdictOn(
     case "unauthorized":
       return {
         reason: "Unauthorized",
-        message: `The service refuses the API key: ${health.message}. Put a valid one into the Secret; until then nothing is sent but a slow probe.`,
+        message: `The service refuses the API key: ${health.message}. Put a valid one into the Secret; until then only an occasional probe is sent.`,
       };
     case "unreachable":
       return {
         reason: "Unreachable",
-        message: `The service gives no usable answer: ${health.message}. It is tried again by itself; check baseURL and the network.`,
+        message: `The service gives no usable answer: ${health.message}. It is retried automatically; check baseURL and the network.`,
       };
     case "unknown":
       return { reason: "Unreachable", message: unanswered };

@@ -175,5 +175,5 @@ function refusalOf(error: unknown): ClusterError {
 }
 
 function guardless({ message }: ClusterError): string {
-  return `The Kubernetes API server does not let the operator put its finalizer on this connection and its Secret: ${message}. Without it nothing is sent to the service, for the computes could not be deleted any more. Let the operator's patch pass. It is tried again by itself.`;
+  return `The Kubernetes API server refuses the operator's finalizer on this connection or its Secret: ${message}. Nothing is sent to the service without it: let the operator's patch pass; it is retried automatically.`;
 }

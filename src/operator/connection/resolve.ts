@@ -42,7 +42,7 @@ export function resolve(
   if (untrusted !== undefined) return { kind: "refused", reason: "Unreachable", message: untrusted };
   const { name, key } = spec.apiKeySecretRef;
   if (secret === undefined) {
-    const message = `There is no Secret "${name}" of type compute-operator.dev/api-key in this namespace. Create it with that type and the API key under "${key}"; one of another type must be deleted first, for its type cannot be changed.`;
+    const message = `There is no Secret "${name}" of type compute-operator.dev/api-key in this namespace. Create it with that type and the API key under "${key}"; one of another type must be deleted first, because its type cannot be changed.`;
     return { kind: "refused", reason: "SecretNotFound", message };
   }
   const invalid = (what: string): Resolved => ({

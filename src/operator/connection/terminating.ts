@@ -37,7 +37,8 @@ export function leavingOf(
     return { what: "ServiceConnection", message, endsByItself };
   }
   if (secret === undefined || !isLeaving(secret)) return undefined;
-  const cure = "Name another Secret in spec.apiKeySecretRef; or delete those, or name another connection in theirs.";
+  const cure =
+    "Name another Secret in spec.apiKeySecretRef, delete those Computes, or name another connection in their spec.connectionRef.";
   const message = `Secret "${secret.metadata.name}" is being deleted, which waits for ${those}.${endsByItself ? "" : ` ${cure}`}`;
   return { what: "Secret", message, endsByItself };
 }

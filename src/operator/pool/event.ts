@@ -22,9 +22,9 @@ export function poolEvent(
   }
   if (!isNew && before.observedGeneration === metadata.generation) return undefined;
   if (create.length + remove.length > 0) {
-    return { type: "Normal", reason, message: `Replicas are created or removed: ${spec.replicas} are declared.` };
+    return { type: "Normal", reason, message: `Creating or removing replicas: ${spec.replicas} are declared.` };
   }
   return update.length > 0
-    ? { type: "Normal", reason, message: "The replicas are given the changed template." }
+    ? { type: "Normal", reason, message: "Applying the changed template to the replicas." }
     : undefined;
 }

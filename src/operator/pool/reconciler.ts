@@ -4,7 +4,7 @@ import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
-import { clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
+import { clippedMessage, conditionOf, datedConditions, shortMessages, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -96,7 +96,10 @@ export class PoolReconciler {
         await change();
       } catch (error) {
         if (!isRefusal(error)) throw error;
-        first ??= { reason: "Rejected", message: `The API server refused to change a replica: ${error.message}` };
+        first ??= {
+          reason: "Rejected",
+          message: `The API server refused to create, change or delete a replica: ${error.message}. Allow it, or change spec; it is retried automatically.`,
+        };
       }
     }
     return first;
@@ -172,19 +175,26 @@ function poolStatus(
   const standing = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
   // One that this pass had to give the template has still to become ready for it.
   const ready = standing.filter((member) => isReady(member.compute) && !update.includes(member)).length;
-  const whole = standing.length === spec.replicas && members.length === spec.replicas && ready === spec.replicas;
+  const complete = standing.length === spec.replicas && members.length === spec.replicas && update.length === 0;
+  const whole = complete && ready === spec.replicas;
   const generation = metadata.generation ?? 0;
   const [reason, message] =
     blocked !== undefined
       ? [blocked.reason, clippedMessage(blocked.message)]
       : whole
         ? ["Ready", "All replicas are ready."]
-        : ["Scaling", "Replicas are being made, changed or removed; each Compute tells its own story."];
+        : ["Scaling", scalingMessage(metadata.name, complete)];
   const shared = { reason, message, observedGeneration: generation };
+  const short = (type: keyof typeof shortMessages) => ({
+    ...shared,
+    type,
+    status: "True",
+    message: shortMessages[type],
+  });
   const drafts = [
     { type: "Ready", status: whole ? "True" : "False", ...shared },
-    ...(whole || blocked !== undefined ? [] : [{ type: "Reconciling", status: "True", ...shared }]),
-    ...(blocked === undefined ? [] : [{ type: "Stalled", status: "True", ...shared }]),
+    ...(whole || blocked !== undefined ? [] : [short("Reconciling")]),
+    ...(blocked === undefined ? [] : [short("Stalled")]),
   ];
   return {
     observedGeneration: generation,
@@ -193,6 +203,11 @@ function poolStatus(
     readyReplicas: ready,
     selector: `${labels.pool}=${metadata.name}`,
   };
+}
+
+function scalingMessage(name: string, complete: boolean): string {
+  const what = complete ? "Replicas are not ready yet" : "Replicas are being created, changed or removed";
+  return `${what}. See each with: kubectl get computes -l ${labels.pool}=${name}`;
 }
 
 /** Ready, and for the spec that it has now. */

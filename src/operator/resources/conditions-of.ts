@@ -24,6 +24,15 @@ export function conditionOf(
   return status.conditions?.find((condition) => condition.type === type);
 }
 
+/**
+ * What Reconciling and Stalled say. Only tools read them: with the whole message `kubectl describe` would show it once
+ * for each condition.
+ */
+export const shortMessages = {
+  Reconciling: "In progress: see the condition Ready.",
+  Stalled: "A person has to act: see the condition Ready.",
+} as const;
+
 /** The longest message of a condition or event, in bytes. */
 const longestMessage = 1024;
 

@@ -113,7 +113,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     expect(conditions(deleting)).toEqual(inProgress("Deleting"));
     expect(deleting.status.state).toBe("Deleting");
     expect(said(deleting)).toMatch(
-      `Endpoint ${status.endpointID} was deleted; the Compute goes as soon as that is confirmed`,
+      `Endpoint ${status.endpointID} was deleted. The Compute is removed once that is confirmed`,
     );
     expect(await shop.event("db", "Deleting")).toBe(said(deleting));
     expect(await shop.event("db", "Deleted")).toContain(status.endpointID);

@@ -75,7 +75,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     const { status } = await shop.ready("first");
     await shop.compute("second", { adopt: { endpointID: status.endpointID } });
     const message = await isStalled(shop, "second", "AdoptionRefused");
-    expect(message).toContain(`belongs to Compute ${shop.namespace}/first, which made it`);
+    expect(message).toContain(`belongs to Compute ${shop.namespace}/first, which created it`);
     await shop.edit("second", { adopt: undefined, branchID: preview });
     await shop.ready("second");
     expect(shop.endpoints).toHaveLength(2);
@@ -87,7 +87,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     const first = await shop.ready("first");
     await shop.compute("second");
     const message = await isStalled(shop, "second", "Conflict");
-    expect(message).toContain(`Compute ${shop.namespace}/first has the better claim to the primary of branch br-main`);
+    expect(message).toContain(`The primary of branch br-main is claimed by Compute ${shop.namespace}/first,`);
     await shop.cluster.delete("Compute", shop.namespace, "first");
     const second = await shop.ready("second");
     expect(second.status.endpointID).not.toBe(first.status.endpointID);
@@ -123,7 +123,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     await shop.edit("db", { computeUnits: { min: 2, max: 2 } });
     const message = await isStalled(shop, "db", "Rejected");
     expect(message).toMatch(
-      /does not keep computeUnits\.min \(ours 2, theirs 1\), computeUnits\.max \(ours 2, theirs 1\)/,
+      /does not keep it: computeUnits\.min \(ours 2, theirs 1\), computeUnits\.max \(ours 2, theirs 1\)/,
     );
     const sent = shop.writes.length;
     await shop.lists(3);

@@ -27,7 +27,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     const busy = await shop.reason("db", "ProjectBusy");
     expect(conditions(busy)).toEqual(inProgress("ProjectBusy"));
     expect(busy.status.state).toBe("NotCreated");
-    expect(said(busy)).toMatch(/running conflicting operations.*tried again by itself/);
+    expect(said(busy)).toMatch(/running conflicting operations.*retried automatically/);
     expect(await shop.event("db", "ProjectBusy")).toBe(said(busy));
     await shop.ready("db");
     expect(shop.endpoints).toHaveLength(2);
@@ -59,7 +59,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
       const unavailable = await shop.reason("db", "ServiceUnavailable");
       expect(conditions(unavailable)).toEqual(unseen("ServiceUnavailable"));
       expect(seenOf(unavailable)).toEqual(seenOf(before));
-      expect(said(unavailable)).toMatch(/^The service is not available: .+\. It is tried again by itself\.$/);
+      expect(said(unavailable)).toMatch(/^The service is not available: .+\. It is retried automatically\.$/);
       expect(await shop.event("db", "ServiceUnavailable")).toBe(said(unavailable));
       shop.clearCalls();
       await shop.lists(2);
@@ -227,7 +227,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     expect(conditions(lost)).toEqual(inProgress("EndpointLost"));
     expect(lost.status.state).toBe("Lost");
     expect(said(lost)).toBe(
-      `Endpoint ${before.status.endpointID} was deleted behind our back. Another is being created, with new connection details.`,
+      `Endpoint ${before.status.endpointID} was deleted outside the operator. A replacement is being created, with new connection details.`,
     );
     expect(await shop.event("db", "EndpointLost")).toBe(said(lost));
     const after = await shop.ready("db");

@@ -41,7 +41,7 @@ describe("a deletion that waits", () => {
     world.remove(`${secrets}/service`);
     await world.pass();
     const said =
-      'Secret "service" is being deleted, which waits for the Computes that use this connection: db. Name another Secret in spec.apiKeySecretRef; or delete those, or name another connection in theirs.';
+      'Secret "service" is being deleted, which waits for the Computes that use this connection: db. Name another Secret in spec.apiKeySecretRef, delete those Computes, or name another connection in their spec.connectionRef.';
     expect(ready(world)).toBe(`${said} The service accepts the API key.`);
     expect(world.told).toEqual([`Secret service Deleting: ${said}`]);
   });

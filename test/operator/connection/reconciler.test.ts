@@ -144,7 +144,7 @@ describe("the finalizers of connection and Secret", () => {
       method === "PATCH" && path.includes("secrets");
     cluster.fate = (request) => (guarding(request) ? { kind: "status", afterMs: 0, status: 403 } : undefined);
     await expect(pass()).rejects.toThrow("hands off");
-    const told = expect.stringMatching(/does not let the operator .* hands off.* tried again by itself/);
+    const told = expect.stringMatching(/refuses the operator's finalizer .* hands off.* retried automatically/);
     expect(status()?.conditions).toMatchObject([{ status: "False", reason: "NotAllowed", message: told }]);
     expect(view()).toMatchObject({ kind: "closed", reason: "ConnectionNotReady", message: told });
     expect(woken).toContain("default/default");

@@ -11,7 +11,7 @@ describe("the events of a pool", () => {
     ready();
     await pass();
     expect(told.splice(0)).toEqual([
-      `Normal ${pool} Scaling: Replicas are created or removed: 1 are declared.`,
+      `Normal ${pool} Scaling: Creating or removing replicas: 1 are declared.`,
       `Normal ${pool} Ready: All replicas are ready.`,
     ]);
     move("br-other");
@@ -21,8 +21,8 @@ describe("the events of a pool", () => {
     await pass();
     await pass();
     expect(told).toEqual([
-      `Normal ${pool} Scaling: The replicas are given the changed template.`,
-      `Normal ${pool} Scaling: Replicas are created or removed: 3 are declared.`,
+      `Normal ${pool} Scaling: Applying the changed template to the replicas.`,
+      `Normal ${pool} Scaling: Creating or removing replicas: 3 are declared.`,
     ]);
   });
 
@@ -33,7 +33,9 @@ describe("the events of a pool", () => {
     await refusing.pass();
     await refusing.pass();
     expect(refusing.told).toEqual([
-      expect.stringMatching(/^Warning ComputePool web Rejected: The API server refused to change a replica: .*quota/),
+      expect.stringMatching(
+        /^Warning ComputePool web Rejected: The API server refused to create, change or delete a replica: .*quota.*retried automatically/,
+      ),
     ]);
     const body = {
       apiVersion: "compute-operator.dev/v1alpha1",

@@ -18,6 +18,25 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect(await pass()).toBeUndefined();
   });
 
+  test("says what happens in one condition, so that kubectl describe shows the message once", async () => {
+    const world = pooled(2);
+    const messages = () => world.pool().status.conditions?.map(({ type, message }) => [type, message]);
+    await world.pass();
+    expect(messages()).toEqual([
+      ["Ready", expect.stringMatching(/^Replicas are being created.* kubectl get computes -l .*\/pool=web$/)],
+      ["Reconciling", "In progress: see the condition Ready."],
+    ]);
+    await world.pass();
+    expect(messages()?.[0]).toEqual(["Ready", expect.stringMatching(/^Replicas are not ready yet\. See each/)]);
+    world.refuses = ({ method, path }) => method === "POST" && path.endsWith("/computes");
+    world.scale(3);
+    await world.pass();
+    expect(messages()).toEqual([
+      ["Ready", expect.stringContaining("The API server refused to create, change or delete a replica")],
+      ["Stalled", "A person has to act: see the condition Ready."],
+    ]);
+  });
+
   test("deletes no replica of an old number: a cache may know the Computes better than the pool", async () => {
     const world = pooled(1);
     const { pool, computes, pass, scale } = world;

@@ -105,7 +105,7 @@ export class Cleanup {
     const { last, memory, at } = departed;
     const { uid, namespace = "" } = last.metadata;
     if (clock.monotonic() - at > triedForMs) {
-      const message = `Endpoint ${endpointID ?? markerOf(uid)} may stand at the service: its Compute was replaced and deleted, and the service could not be reached since. Delete it there.`;
+      const message = `Endpoint ${endpointID ?? markerOf(uid)} may still exist at the service: its Compute was replaced and deleted, and the service could not be reached since. Delete it there.`;
       return this.#settled(departed, message);
     }
     const connection = connections.view(namespace, last.spec.connectionRef.name, last.spec.projectID);
@@ -143,7 +143,7 @@ export class Cleanup {
     if (answer.kind !== "ok" && answer.kind !== "notFound") return this.#later(departed);
     if (answer.kind === "ok") {
       watcher.operations.follow(answer.value.operations);
-      const message = `Deleted endpoint ${id}: it was made for this Compute, which was replaced and deleted before its finalizer could be put back.`;
+      const message = `Deleted endpoint ${id}: it was created for this Compute, which was replaced and deleted before its finalizer could be put back.`;
       event(last, { type: "Warning", reason: "Deleted", message });
     }
     // A list that shows it still may lag, or always will.
@@ -179,7 +179,7 @@ export class Cleanup {
     const settlesAt = memory.pendingCreate === undefined ? 0 : memory.pendingCreate.seenAt + createSettleMs;
     if (listedAt >= settlesAt) {
       const ids = unproved.map(({ id }) => id).toSorted();
-      const message = `What a create without a reply made may stand at the service, which does not show its name: the Compute was replaced and deleted meanwhile. Look there, and delete it if it is not to stay: ${ids.join(", ")}.`;
+      const message = `A create without a reply may have made one of the endpoints below, whose names the service does not show, and its Compute was replaced and deleted meanwhile. Delete it there if it is not needed: ${ids.join(", ")}.`;
       return this.#settled(departed, ids.length > 0 ? message : undefined);
     }
     memory.listsCountAfter = Math.max(memory.listsCountAfter, listedAt);

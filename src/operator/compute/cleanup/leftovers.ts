@@ -39,7 +39,7 @@ export function leftoversOf(last: Compute, { proved, pendingCreate, released }: 
   // Seen with our finalizer to the last, as where somebody takes that from a Compute whose deletion waits: by hand, or
   // with kubectl replace, which nothing tells apart.
   if (hasFinalizer(last) && proved !== undefined) {
-    const message = `Endpoint ${proved.endpointID} may stand at the service: somebody else took the finalizer from its Compute, as kubectl replace does, before the endpoint was seen to be gone. Delete it there if it is not to stay.`;
+    const message = `Endpoint ${proved.endpointID} may still exist at the service: its Compute lost the operator's finalizer, as with kubectl replace, before the endpoint was confirmed gone. Delete it there if it is not needed.`;
     return { kind: "kept", message };
   }
   if (hasFinalizer(last) || marked || isPaused(last)) return { kind: "nothing" };

@@ -120,6 +120,6 @@ function unknown(compute: Compute, { memory, clock }: ExecuteContext): Outcome {
   return shown(
     compute,
     "CreateUnknown",
-    "A create was sent and no usable answer came. The lists are looked through for the endpoint before another is sent.",
+    "A create was sent and no usable answer came. The next lists are searched for the endpoint before another create is sent.",
   );
 }

@@ -16,51 +16,51 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
     case "refusedOnce":
       return {
         reason: "ServiceUnavailable",
-        message: `The service refused the API key once (${said}). It is asked again before that counts.`,
+        message: `The service refused the API key once (${said}). It is asked again before the key counts as refused.`,
       };
     case "forbidden":
       return {
         reason: "Forbidden",
-        message: `The API key may not ${doing} (${said}). Give it the right, or use a connection with another key. It is tried again by itself.`,
+        message: `The API key may not ${doing} (${said}). Give it the right, or use a connection with another key. It is retried automatically.`,
       };
     case "notFound":
       return notFound(said, doing);
     case "superseded":
       return {
         reason: "ConnectionNotReady",
-        message: `The connection was changed before the service could be asked to ${doing}: it is done through the changed one.`,
+        message: `The connection changed before the service could be asked to ${doing}. The request goes through the changed connection.`,
       };
     case "busy":
     case "notReady":
       return {
         reason: "ProjectBusy",
-        message: `The service could not ${doing} yet: ${said}. It is tried again by itself.`,
+        message: `The service could not ${doing} yet: ${said}. It is retried automatically.`,
       };
     case "rateLimited":
       return {
         reason: "RateLimited",
-        message: `The service allows no more requests for now (${said}). It is tried again by itself.`,
+        message: `The service allows no more requests for now (${said}). It is retried automatically.`,
       };
     case "unavailable":
       return {
         reason: "ServiceUnavailable",
-        message: `The service is not available: ${said}. It is tried again by itself.`,
+        message: `The service is not available: ${said}. It is retried automatically.`,
       };
     case "ambiguous":
       return {
         reason: "ServiceUnavailable",
-        message: `Whether the service could ${doing} is not known: ${said}. It is looked at afresh before anything else is sent.`,
+        message: `Whether the service could ${doing} is not known: ${said}. The endpoints are listed again before anything else is sent.`,
       };
     case "refused":
       if (failure.code === errorCodes.secondPrimary || /already exists/i.test(said)) {
         return {
           reason: "PrimaryExists",
-          message: `The service refused to ${doing}, for the branch has a primary already: ${said}. It is looked at afresh.`,
+          message: `The service refused to ${doing}, because the branch already has a primary: ${said}. The endpoints are listed again.`,
         };
       }
       return {
         reason: "Rejected",
-        message: `The service refused to ${doing}: ${said} (HTTP ${failure.status}). Change the spec; it is also tried again by itself, ever more rarely.`,
+        message: `The service refused to ${doing}: ${said} (HTTP ${failure.status}). Change the spec; it is also retried with backoff, at most hourly.`,
       };
   }
 }
@@ -86,7 +86,7 @@ function notFound(said: string, doing: string): { reason: Reason; message: strin
     // A list showed it just now: it went since, which only further lists can prove, or the service contradicts itself.
     return {
       reason: "ServiceUnavailable",
-      message: `The service could not ${doing}, which it lists: ${said}. It is looked at afresh before anything else is sent.`,
+      message: `The service could not ${doing}, although it lists it: ${said}. The endpoints are listed again before anything else is sent.`,
     };
   }
   return {
@@ -103,6 +103,6 @@ export function refusalOfNote(error: unknown): { reason: Reason; message: string
   if (!isRefusal(error)) return undefined;
   return {
     reason: error.status === 403 ? "Forbidden" : "Rejected",
-    message: `The Kubernetes API server refuses what has to be noted on this Compute: ${error.message}. Until that is noted, nothing is sent to the service. Make room in its annotations, or let the operator's patch pass. It is tried again by itself.`,
+    message: `The Kubernetes API server refuses the operator's patch of this Compute: ${error.message}. Nothing is sent to the service until the patch passes: make room in the annotations, or let the patch pass.`,
   };
 }

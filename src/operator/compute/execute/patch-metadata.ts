@@ -84,11 +84,15 @@ function linkNotes({ news, endpointID, proof }: Extract<Action, { kind: "link" }
     case "created":
       if (proof === "none") return [{ type: "Warning", reason: "Created", message: takenForCreated(endpointID) }];
       return [
-        { type: "Normal", reason: "Created", message: `Created endpoint ${endpointID}; its reply had been lost.` },
+        {
+          type: "Normal",
+          reason: "Created",
+          message: `Created endpoint ${endpointID}; the reply to the create had been lost.`,
+        },
       ];
   }
 }
 
 function takenForCreated(endpointID: string): string {
-  return `Took the primary that appeared on the branch for the one whose create got no reply: this service shows no names, so nothing proves it, and the endpoint is kept when the Compute is deleted. Set spec.adopt.endpointID to have it deleted too: ${endpointID}.`;
+  return `Linked the primary that appeared on the branch after a create without a reply. This service shows no names to prove that this Compute made it, so it is kept when the Compute is deleted; set spec.adopt.endpointID to have it deleted too: ${endpointID}.`;
 }

@@ -255,7 +255,7 @@ export async function deleteEndpoint(
   if (answer.kind === "ok") watcher.operations.follow(answer.value.operations);
   if (why === "surplus") {
     if (answer.kind === "notFound" || before !== undefined) return unchanged(compute, 500);
-    const message = `Deleted endpoint ${endpointID}: a create of ours had taken effect twice.`;
+    const message = `Deleted endpoint ${endpointID}: one create had taken effect twice.`;
     return unchanged(compute, 500, [{ type: "Warning", reason: "Deleted", message }]);
   }
   // Who says that there is none may lag: then it is proved gone as any other.

@@ -37,11 +37,11 @@ export const pauseMessage = "the service asked for a pause, and nothing is sent 
 
 function messageOf(wait: Wait, write: WriteAction): string {
   if (wait === "budget") {
-    return "Sent as soon as spec.requestBudget of the ServiceConnection has room: other requests of the same key come first.";
+    return "Waiting for room in spec.requestBudget of the ServiceConnection: other requests with the same key come first.";
   }
   // The same for whichever it waits: a deletion may wait for one after the other.
   if (write.kind === "delete") {
-    return `Endpoint ${write.endpointID} is to be deleted and waits its turn: no more are deleted than --max-deletes-per-minute allows, and of a project one at a time.`;
+    return `Endpoint ${write.endpointID} waits for its turn to be deleted: --max-deletes-per-minute limits deletions, and each project has one at a time.`;
   }
-  return "Sent as soon as the other changes of the project that are under way are done.";
+  return "Waiting: another change runs in the same project. This one follows.";
 }

@@ -18,7 +18,7 @@ export const adoption: Rule = (view, list) => {
     const target = list.endpoints.byID(adopt.endpointID);
     if (target !== undefined) return taken(view, list, target) ?? misfit(view, target) ?? link(view, target);
     return refused(
-      `spec.adopt names endpoint ${adopt.endpointID}, which project ${view.compute.spec.projectID} does not have. Correct its id, or take spec.adopt out.`,
+      `spec.adopt names endpoint ${adopt.endpointID}, which project ${view.compute.spec.projectID} does not have. Correct the id, or remove spec.adopt.`,
     );
   }
   const [primary] = list.endpoints.primariesOf(branchID);
@@ -43,7 +43,7 @@ function perhapsMade(
   return {
     kind: "wait",
     reason: "Creating",
-    message: `Endpoint ${primary.id} may be what ${who(maker)} has just made: its name is not shown. It is taken over as soon as it is sure that it is not.`,
+    message: `Endpoint ${primary.id} may be the one that ${who(maker)} just created, because its name is not shown. It is adopted once that is ruled out.`,
     requeueAfterMs: anothersCreateMs,
   };
 }
@@ -75,12 +75,12 @@ function taken(
   if (claim.kind !== "taken") return undefined;
   if (claim.marked)
     return refused(
-      `Endpoint ${target.id}, which spec.adopt names, belongs to ${who(claim.by)}, which made it. To take it over, delete that one with deletionPolicy: Retain; else take spec.adopt out of this one.`,
+      `Endpoint ${target.id}, which spec.adopt names, belongs to ${who(claim.by)}, which created it. To take it over, delete that Compute with deletionPolicy: Retain; otherwise remove spec.adopt here.`,
     );
   return {
     kind: "blocked",
     reason: "Conflict",
-    message: `${who(claim.by)} has the better claim to endpoint ${target.id}. One Compute can own it: delete the other, or take spec.adopt out of this one.`,
+    message: `Endpoint ${target.id} is claimed by ${who(claim.by)}, and only one Compute can own it. Delete that Compute, or remove spec.adopt here.`,
   };
 }
 
@@ -128,13 +128,13 @@ function occupied({ compute, claimants }: PlanInput, list: EndpointSnapshot): Ac
       return {
         kind: "blocked",
         reason: "Conflict",
-        message: `${who(claim.by)} has the better claim to the primary of branch ${branchID}, which can have only one. Delete either, or name another branch.`,
+        message: `The primary of branch ${branchID} is claimed by ${who(claim.by)}, and a branch has only one. Delete either Compute, or name another branch.`,
       };
     case "leaving":
       return {
         kind: "wait",
         reason: "Creating",
-        message: `The endpoint is created as soon as ${who(claim.by)} has given up branch ${branchID}.`,
+        message: `Waiting for ${who(claim.by)} to leave branch ${branchID}. The endpoint is created then.`,
       };
     case "unowned":
       return {

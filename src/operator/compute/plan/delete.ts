@@ -44,13 +44,13 @@ export function planDelete(view: PlanInput): Action {
         return {
           kind: "wait",
           reason: "MassLoss",
-          message: `Deletion waits: project ${compute.spec.projectID} is not found through the present base URL and key, and ${which} was last seen through others. Check the connection. If the project is gone, set the annotation compute-operator.dev/confirmLoss to a new value, or ${ways}.`,
+          message: `Deletion waits: project ${compute.spec.projectID} is not found through the current base URL and key, and ${which} was last seen through others. Check the connection. If the project is gone, set the annotation compute-operator.dev/confirmLoss to a new value, or ${ways}.`,
         };
       }
       return {
         kind: "wait",
         reason: observation.reason,
-        message: `Deletion waits, for ${which} is still to be deleted: ${observation.message} Or ${ways}.`,
+        message: `Deletion waits because ${which} cannot be deleted yet: ${observation.message} Or ${ways}.`,
       };
     case "listed":
       return deletion(view, observation.list);
@@ -94,7 +94,7 @@ function deletion(view: PlanInput, list: EndpointSnapshot): Action {
   const unsettled = unsettledCreate(view, list);
   if (unsettled !== undefined) return unsettled;
   if (links.missing === undefined) {
-    return { kind: "release", event: "Released", message: "No endpoint was ever made for this Compute." };
+    return { kind: "release", event: "Released", message: "No endpoint was ever created for this Compute." };
   }
   return confirmDeletion(view, list, links.missing, memory.deleted?.endpointID === links.missing);
 }
@@ -140,13 +140,13 @@ function unprovableMessage(endpointID: string): string {
 }
 
 export function deletedMessage(endpointID: string): string {
-  return `Endpoint ${endpointID} was deleted; the Compute goes as soon as that is confirmed.`;
+  return `Endpoint ${endpointID} was deleted. The Compute is removed once that is confirmed.`;
 }
 
 export function stillListedMessage(endpointID: string): string {
-  return `The service answers that endpoint ${endpointID} is deleted and lists it still. It is told again ever more rarely. Look there for what keeps it, or set spec.deletionPolicy to Retain to let the Compute go.`;
+  return `The service confirmed the deletion of endpoint ${endpointID} but still lists it; the deletion is repeated with backoff. Find out there what keeps it, or set spec.deletionPolicy to Retain to let the Compute go.`;
 }
 
 export function unlistedMessage(endpointID: string): string {
-  return `Deletion waits: the service does not list endpoint ${endpointID}, and shows it when it is asked for it. It is deleted as soon as it is listed, and the Compute goes once it is proved gone. Or set spec.deletionPolicy to Retain to let the Compute go.`;
+  return `Deletion waits: the service does not list endpoint ${endpointID}, yet returns it when asked for it by id. It is deleted once it is listed; or set spec.deletionPolicy to Retain to let the Compute go.`;
 }

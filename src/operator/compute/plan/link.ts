@@ -22,7 +22,7 @@ export const ownedByOther: Rule = ({ compute, claimants }, { links, endpoints })
   return {
     kind: "blocked",
     reason: "Conflict",
-    message: `Endpoint ${endpoint.id} belongs to ${who(claim.by)}. Nothing is sent for this one: delete either, or remove the annotation compute-operator.dev/endpoint-id here to have an endpoint of its own.`,
+    message: `Endpoint ${endpoint.id} belongs to ${who(claim.by)}. Nothing is sent for this Compute: delete either Compute, or remove the annotation compute-operator.dev/endpoint-id here to have an endpoint of its own.`,
     ownedByOther: true,
   };
 };

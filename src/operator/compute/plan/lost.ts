@@ -44,7 +44,7 @@ export const lostEndpoint: Rule = (view, list) => {
     return {
       kind: "blocked",
       reason: "AdoptionRefused",
-      message: `Endpoint ${endpointID}, which spec.adopt names, was deleted at the service. None is made in its place: name another, or remove spec.adopt and the annotation compute-operator.dev/endpoint-id.`,
+      message: `Endpoint ${endpointID}, which spec.adopt names, was deleted at the service. No replacement is created: name another endpoint, or remove spec.adopt and the annotation compute-operator.dev/endpoint-id.`,
     };
   }
   // Another one that a person names is taken over in its place, and not made.
@@ -52,7 +52,7 @@ export const lostEndpoint: Rule = (view, list) => {
     return {
       kind: "wait",
       reason: "EndpointLost",
-      message: `Endpoint ${endpointID} was deleted behind our back. driftPolicy is Report, so none is made in its place: set it to Correct to have one made, or delete this Compute.`,
+      message: `Endpoint ${endpointID} was deleted outside the operator. driftPolicy is Report, so no replacement is created: set it to Correct to have one created, or delete this Compute.`,
       requeueAfterMs: requeueDelay("slow", 0) ?? 0,
     };
   }
@@ -61,7 +61,7 @@ export const lostEndpoint: Rule = (view, list) => {
   return {
     kind: "wait",
     reason: "EndpointLost",
-    message: `Endpoint ${endpointID} was deleted behind our back. Another is being created, with new connection details.`,
+    message: `Endpoint ${endpointID} was deleted outside the operator. A replacement is being created, with new connection details.`,
     requeueAfterMs: 1,
   };
 };
@@ -99,10 +99,10 @@ export function massLoss({ compute }: PlanInput, list: EndpointSnapshot, endpoin
   }
   const { observedThrough } = compute.status;
   if (observedThrough === undefined) {
-    return `Endpoint ${endpointID} is not listed through the present base URL and key, and nothing tells through which it ever was. Check the connection, and the annotation compute-operator.dev/endpoint-id. ${cure}.`;
+    return `Endpoint ${endpointID} is not listed through the current base URL and key, and it is not known through which it was created. Check the connection, and the annotation compute-operator.dev/endpoint-id. ${cure}.`;
   }
   if (observedThrough !== list.through) {
-    return `Endpoint ${endpointID} is not listed through the present base URL and key, and was last seen through others. Check the connection. ${cure}.`;
+    return `Endpoint ${endpointID} is not listed through the current base URL and key, and was last seen through others. Check the connection. ${cure}.`;
   }
   return undefined;
 }

@@ -15,7 +15,7 @@ export function blockedMove(
   const { link } = list.links;
   // While it stands there, the service refuses what may yet arrive of an earlier POST.
   if (link !== undefined && anotherMayArrive(view, link.proof)) {
-    const message = "The move waits until no other create that was sent for this Compute can take effect any more.";
+    const message = "Move deferred: an earlier create of this Compute may still take effect.";
     return { kind: "wait", reason: "Moving", message, requeueAfterMs: 5000 };
   }
   const claim = claimOnBranch(compute, claimants, list.endpoints);
@@ -27,19 +27,19 @@ export function blockedMove(
       return {
         kind: "blocked",
         reason: "Conflict",
-        message: `${who(claim.by)} has the better claim to the primary of branch ${branchID}. The endpoint stays where it is: name another branch, or delete that Compute.`,
+        message: `The primary of branch ${branchID} is claimed by ${who(claim.by)}. The endpoint stays where it is: name another branch, or delete that Compute.`,
       };
     case "swap":
       return {
         kind: "blocked",
         reason: "Conflict",
-        message: `This Compute and ${who(claim.by)} want each other's branch, and a branch has room for one primary: no order of moves is possible. Move one of them to a third branch first.`,
+        message: `This Compute and ${who(claim.by)} want each other's branch, and a branch has only one primary, so neither can move. Move one of them to a third branch first.`,
       };
     case "leaving":
       return {
         kind: "wait",
         reason: "Moving",
-        message: `The move to branch ${branchID} waits until ${who(claim.by)} has given it up.`,
+        message: `Waiting for ${who(claim.by)} to leave branch ${branchID}. The move follows.`,
       };
     case "unowned":
       return {

@@ -140,7 +140,7 @@ function outcomeByLists(view: PlanInput, list: EndpointSnapshot, mark: PendingCr
   return {
     kind: "wait",
     reason: "CreateUnknown",
-    message: `A create was sent and its outcome is not known. Lists are looked through for the endpoint named k8s-${compute.metadata.uid} for ${createSettleMs / 1000} s (--create-settle); only then ${deleting ? "is the Compute let go" : "another create is sent"}.`,
+    message: `A create was sent and its outcome is not known. The lists are searched for the endpoint named k8s-${compute.metadata.uid} for ${createSettleMs / 1000} s (--create-settle); only then ${deleting ? "is the Compute let go" : "another create is sent"}.`,
     requeueAfterMs: Math.max(1000, settlesAt - now),
   };
 }
@@ -181,12 +181,12 @@ function sentElsewhere({ metadata }: Compute): string {
 
 /** The name is what proves whose an endpoint is: where it cannot be read, no list proves that ours is not there. */
 function unreadableName(candidates: readonly Endpoint[], compute: Compute): string {
-  return `A create was sent and its outcome is not known: the names of endpoints that it may have made cannot be read. ${wayOut(compute)}: ${idsOf(candidates)}.`;
+  return `A create was sent and its outcome is not known: the names of endpoints that it may have made cannot be read. ${wayOut(compute)}; candidates: ${idsOf(candidates)}.`;
 }
 
 function undecidable(candidates: readonly Endpoint[], compute: Compute): string {
-  const listed = candidates.length === 0 ? "none is listed" : idsOf(candidates);
-  return `A create was sent and its outcome is not known: this service shows no names, which would tell the endpoint that it made. ${wayOut(compute)}: ${listed}.`;
+  const listed = candidates.length === 0 ? "none" : idsOf(candidates);
+  return `A create was sent and its outcome is not known: this service shows no names, by which its endpoint could be found. ${wayOut(compute)}; candidates: ${listed}.`;
 }
 
 function wayOut({ metadata }: Compute): string {

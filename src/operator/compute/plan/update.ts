@@ -106,7 +106,7 @@ function fieldNotPersisted(differences: readonly Difference[], view: PlanInput):
   return {
     kind: "blocked",
     reason: "Rejected",
-    message: `The service accepts and does not keep ${what}. Set what it keeps, or leave the field out. It is tried again ever more rarely, at the longest hourly.`,
+    message: `The service accepts a change and does not keep it: ${what}. Set what it keeps, or leave the field out; it is retried with backoff, at most hourly.`,
     requeueAfterMs: againAt - now,
   };
 }
@@ -129,7 +129,7 @@ function tugOfWar(
   return {
     kind: "blocked",
     reason: "Rejected",
-    message: `Something else keeps changing ${what} at the service. Find it and stop it, or leave the field out here.`,
+    message: `Something else keeps changing ${what} at the service. Find it and stop it, or leave the field out of the spec.`,
     requeueAfterMs: correctionsCountForMs,
   };
 }

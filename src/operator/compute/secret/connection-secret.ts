@@ -51,7 +51,7 @@ export async function keepConnectionSecret(compute: Compute, endpoint: Endpoint,
       const message = `The operator may not write Secrets in namespace "${compute.metadata.namespace ?? ""}" (spec.connectionSecret): bind its Role for Secrets there.`;
       return { kind: "failed", reason: "Forbidden", message };
     }
-    const message = `The API server refuses what Secret "${compute.spec.connectionSecret?.name ?? ""}" is to hold: ${error.message}. If it exists, delete it: it is made anew.`;
+    const message = `The API server refuses to store Secret "${compute.spec.connectionSecret?.name ?? ""}": ${error.message}. If it exists, delete it, and it is written again.`;
     return { kind: "failed", reason: "Rejected", message };
   }
 }
@@ -117,7 +117,7 @@ async function keepNamed(
 function rewritten(secret: Secret, source: string, role: string | undefined): EventRecord | undefined {
   const { name, annotations } = secret.metadata;
   if (isIntact(secret, source)) {
-    const message = `The service has another password for role "${role ?? ""}" now, and Secret "${name}" holds it. Applications that have read the Secret before must read it again.`;
+    const message = `The password of role "${role ?? ""}" changed at the service, and Secret "${name}" holds the new one. Restart the applications that read the old one.`;
     return { type: "Normal", reason: "SecretUpdated", message };
   }
   if (annotations?.[builtFrom] !== source) return undefined;
@@ -158,7 +158,7 @@ async function create(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     if (await isOurs(name, metadata, cluster)) return { kind: "bound", name };
-    const message = `Secret "${name}" exists and is not this Compute's: it is never written over. Delete it, or name another in spec.connectionSecret.`;
+    const message = `Secret "${name}" exists and is not this Compute's, so it is not overwritten. Delete it, or name another in spec.connectionSecret.`;
     return { kind: "failed", reason: "Conflict", message };
   }
 }
@@ -216,7 +216,7 @@ function encoded(data: Record<string, string>): Record<string, string> {
 }
 
 function failedBinding(failure: Failure, name: string): Binding {
-  const doing = `tell the connection details for Secret "${name}"`;
+  const doing = `return the connection details for Secret "${name}"`;
   if (failure.kind === "notFound") {
     // What is not found here is the database or the role, or the very call, which not every service has.
     const message = `The service could not ${doing}: ${failure.message}. Check database and role in spec.connectionSecret, or leave both out: it then holds host and port alone.`;

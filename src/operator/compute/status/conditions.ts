@@ -1,16 +1,16 @@
 import type { Compute, Condition } from "../../resources/compute.ts";
-import { clippedMessage, conditionOf, datedConditions, timestamp } from "../../resources/conditions-of.ts";
+import {
+  clippedMessage,
+  conditionOf,
+  datedConditions,
+  shortMessages,
+  timestamp,
+} from "../../resources/conditions-of.ts";
 import { type Reason, reasons } from "./reasons.ts";
 
-const shortMessages = {
-  Reconciling: "In progress: the condition Ready says what happens.",
-  Stalled: "A person has to act: the condition Ready says how.",
-} as const;
-
 /**
- * Ready and Synced share the whole message; Reconciling and Stalled, which only tools read, have a short one, or
- * `kubectl describe` would say everything three times. `compared`: whether the endpoint is as the spec says, where
- * that was seen.
+ * Ready and Synced share the whole message, Reconciling and Stalled have a short one. `compared`: whether the endpoint
+ * is as the spec says, where that was seen.
  */
 export function conditionsOf(
   { metadata, status }: Compute,

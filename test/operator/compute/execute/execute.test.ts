@@ -190,7 +190,7 @@ describe("a change", () => {
     expect(acting.hands.watcher.operations.busy).toBe(true);
   });
 
-  test("of another Compute waits its turn meanwhile, and sends nothing", async () => {
+  test("of another Compute waits for its turn meanwhile, and sends nothing", async () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.hands.watcher.turn.take("another");
     expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({

@@ -51,7 +51,7 @@ describe("adoption", () => {
   test("is refused where the target is another Compute's by its marker", () => {
     const maker = other({ linked: "ep-one" });
     expect(plan(view({ compute: byID(), endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
-      refused("belongs to Compute others/other, which made it"),
+      refused("belongs to Compute others/other, which created it"),
     );
   });
 
@@ -78,7 +78,11 @@ describe("adoption", () => {
       const others = [other({ created: younger, annotations, ...fields })];
       return plan(view({ compute: compute({ spec }), endpoints: [endpoint()], others, list: { markers } }));
     };
-    const waits = { kind: "wait", reason: "Creating", message: expect.stringContaining("others/other has just made") };
+    const waits = {
+      kind: "wait",
+      reason: "Creating",
+      message: expect.stringContaining("the one that Compute others/other just created"),
+    };
     expect(see({}, "hidden")).toMatchObject(waits);
     expect(see({ branchID: "br-next" }, "hidden")).toMatchObject({ kind: "link" });
     expect(see({ through: "a fingerprint of another session" }, "hidden")).toMatchObject({ kind: "link" });

@@ -149,7 +149,7 @@ describe("a Compute that is being deleted", () => {
   );
 
   test("that never had an endpoint is let go", () => {
-    expect(plan(view({ compute: going() }))).toMatchObject(released("No endpoint was ever made"));
+    expect(plan(view({ compute: going() }))).toMatchObject(released("No endpoint was ever created"));
     expect(plan(view({ compute: going(), endpoints: [endpoint()] }))).toMatchObject(released("No endpoint"));
   });
 
@@ -168,7 +168,7 @@ describe("a deletion while a create is pending", () => {
   test.each(["read_write", "read_only"])("waits for the outcome, of a %s alike, and only then lets go", (type) => {
     const self = pending({ spec: { type } });
     expect(plan(view({ compute: self }))).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
-    expect(plan(view({ compute: self, memory: longAgo }))).toMatchObject(released("No endpoint was ever made"));
+    expect(plan(view({ compute: self, memory: longAgo }))).toMatchObject(released("No endpoint was ever created"));
   });
 
   test("has the endpoint deleted that the create made", () => {
@@ -203,7 +203,7 @@ describe("a deletion while a create is pending", () => {
     const list = { markers: "hidden" } as const;
     expect(plan(view({ compute: pending(), list }))).toMatchObject({ reason: "CreateUnknown" });
     expect(plan(view({ compute: pending(), list, memory: longAgo }))).toMatchObject(
-      released("No endpoint was ever made"),
+      released("No endpoint was ever created"),
     );
   });
 
@@ -237,7 +237,7 @@ describe("after the DELETE", () => {
 
   test("it is sent ever more rarely to a service that lists the endpoint still, and the Compute says so", () => {
     const endpoints = [madeBy(mine)];
-    const told = { reason: "Deleting", message: expect.stringMatching(/lists it still.*Retain/) };
+    const told = { reason: "Deleting", message: expect.stringMatching(/still lists it.*Retain/) };
     expect(plan(view({ compute: mine, endpoints, memory: answered(59_000, 1) }))).toMatchObject(told);
     expect(plan(view({ compute: mine, endpoints, memory: answered(60_000, 1) }))).toMatchObject({ kind: "delete" });
     expect(plan(view({ compute: mine, endpoints, memory: answered(3_599_000, 60) }))).toMatchObject(told);

@@ -164,7 +164,7 @@ describe("too much gone at once", () => {
     [
       "one that nobody remembers, as after a restore, or where the annotation was typed by hand",
       undefined,
-      "nothing tells through which it ever was. Check the connection, and the annotation",
+      "it is not known through which it was created. Check the connection, and the annotation",
     ],
   ])("or gone since it was last seen through %s is not believed, not even of one", (_, observedThrough, message) => {
     const self = linked({ status: { endpointID: "ep-one", ...(observedThrough && { observedThrough }) } });

@@ -210,7 +210,7 @@ describe("a connection Secret", () => {
     expect(await keep(self)).toMatchObject({
       kind: "failed",
       reason: "Conflict",
-      message: expect.stringContaining("never written over"),
+      message: expect.stringContaining("so it is not overwritten"),
     });
     expect(read()).toEqual({ own: "x" });
   });
