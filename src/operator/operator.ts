@@ -73,6 +73,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
     onAnswer: (kind, object, write) => caches.answered(kind, object, write),
   });
   const budgets = new Budgets(clock, (seconds) => metrics.budgetWaits.observe({}, seconds));
+  const namesShownBy = new Set<string>();
   const brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
   let term: Manager | undefined;
   const caches = new Informers(
@@ -105,6 +106,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
       cluster,
       serviceTransport: ports.serviceTransport,
       budgets,
+      namesShownBy,
       brake,
       beforeWrite: mayWrite,
       caches,

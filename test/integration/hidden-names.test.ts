@@ -114,3 +114,39 @@ describe("a create without a reply, and then another key", () => {
     expect([posts(world), world.endpoints.length]).toEqual([1, 1]);
   });
 });
+
+describe("a create without a reply, and an endpoint that a stranger makes on its branch", () => {
+  const other = { projectID: project, branchID: "br-0-b" };
+  /** A primary whose create never arrives, beside one that is gone again, and then the stranger's without a name. */
+  async function beside(meanwhile: (world: SmallWorld, clear: () => void) => Promise<void>) {
+    const world = new SmallWorld([branchID, other.branchID], 1);
+    world.declare(0, { ...other, deletionPolicy: "Retain" });
+    await world.settle(1);
+    world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*" }]);
+    world.declare(1, primary);
+    for (let ms = 0; posts(world) < 2 && ms < 20_000; ms += 10) await world.clock.advance(10);
+    const [first] = world.endpoints;
+    const clear = () => {
+      world.console("DELETE", `/projects/${project}/endpoints/${first?.id}`);
+      world.console("POST", `/projects/${project}/endpoints`, {
+        endpoint: { branch_id: branchID, type: "read_write" },
+      });
+    };
+    world.host.service.setFaults([]);
+    world.remove(0);
+    await meanwhile(world, clear);
+    await world.clock.advance(5000);
+    return world;
+  }
+
+  it.each<[string, (world: SmallWorld, clear: () => void) => Promise<void>]>([
+    ["by another process, which no answer has shown a name", (world, clear) => world.restart(clear)],
+    ["by the same process", (_, clear) => Promise.resolve(clear())],
+  ])("is not resolved %s, once the service was known to show names", async (_, meanwhile) => {
+    await using world = await beside(meanwhile);
+    expect(world.endpoints).toMatchObject([{ branch_id: branchID }]);
+    expect(world.endpoints[0]?.name).toBeUndefined();
+    expect(world.compute(1).status.conditions?.[0]?.reason).toBe("PrimaryExists");
+    expect(world.compute(1).metadata.annotations).not.toHaveProperty("compute-operator.dev/endpoint-id");
+  });
+});

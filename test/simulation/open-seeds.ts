@@ -4,5 +4,4 @@
  */
 export const openSeeds: ReadonlyMap<number, string> = new Map([
   [1002, "no names shown: a second create that lands after the loss of the first's endpoint waits for a person"],
-  [1169, "a primary that a stranger made while a create was pending is linked without proof"],
 ]);

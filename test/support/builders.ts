@@ -111,7 +111,7 @@ export function operation(fields: Partial<Operation> = {}): Operation {
 
 /** The annotation that a Compute carries while a create of it is pending. */
 export function createMark(
-  fields: { uid?: string; branchID?: string; through?: string; replaces?: string; resent?: true } = {},
+  fields: { uid?: string; branchID?: string; through?: string; replaces?: string; named?: true; resent?: true } = {},
 ): string {
   const mark = { uid: uidOf("a"), since: "2026-01-01T00:00:00Z", branchID: branch, through: "here" };
   return JSON.stringify({ ...mark, ...fields });

@@ -130,7 +130,7 @@ export class Inventory {
       operations: [...operations.values()].filter(({ endpoint_id }) => endpoint_id === endpointID).toReversed(),
       ...(recent === undefined ? {} : { lookedUp: recent }),
       notListed: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(index, claimants),
-      markers: markersIn(index, claimants),
+      markers: markersIn(compute, index, claimants, client.through),
       through: client.through,
       terminating: false,
     };

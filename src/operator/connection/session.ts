@@ -21,6 +21,8 @@ import { Suspicion } from "./suspicion.ts";
 export interface SessionOptions {
   account: Account;
   budgets: Budgets;
+  /** Base URLs of services that have shown the name of an endpoint: of the process, as the budgets are. */
+  namesShownBy: Set<string>;
   transport: ServiceTransport;
   clock: Clock;
   beforeWrite: () => void;
@@ -73,7 +75,6 @@ export class Session {
   /** The organization that a project was last seen to belong to. */
   readonly #owners = new Map<string, string>();
   #probing = false;
-  #showsNames = false;
   #failedProbes = 0;
   /** Requests failed since the last probe: only another tells whether it is the service or the request. */
   #doubted = false;
@@ -97,6 +98,7 @@ export class Session {
       beforeWrite,
       onFailure: (failure: Failure) => this.#learn(failure),
       onAccepted: () => this.#suspicion.clear("unauthorized"),
+      onNameShown: () => options.namesShownBy.add(account.baseURL),
       ...(observe === undefined ? {} : { observe }),
     };
     const guarded = { ...shared, circuitOpen: () => this.#circuitOpen(), retired: this.#stop.signal };
@@ -265,13 +267,12 @@ export class Session {
     this.#options.onChange();
   }
 
-  /** Whether some list has shown the name of an endpoint: until then a missing name proves nothing. */
+  /** Whether some answer of the service has shown a name: until then a missing name proves nothing. */
   get showsNames(): boolean {
-    return this.#showsNames;
+    return this.#options.namesShownBy.has(this.#options.account.baseURL);
   }
 
   #listed(projectID: string, listing: Listing): void {
-    this.#showsNames ||= listing.endpoints.some(({ name }) => name !== undefined);
     if (this.#health.kind === "unreachable") {
       this.#failedProbes = 0;
       this.#setHealth({ kind: "reachable" });
@@ -294,7 +295,6 @@ export class Session {
 
   /** A refused key stays at home, but for the probe. */
   #circuitOpen(): Failure | undefined {
-    if (this.#health.kind !== "unauthorized") return undefined;
-    return { kind: "unauthorized", message: this.#health.message };
+    return this.#health.kind === "unauthorized" ? { kind: "unauthorized", message: this.#health.message } : undefined;
   }
 }

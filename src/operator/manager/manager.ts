@@ -31,7 +31,8 @@ export interface ManagerOptions {
   serviceTransport: ServiceTransport;
   /** Of the process, not of the term: what was sent in the last one counts in this. */
   budgets: Budgets;
-  /** Of the process too. */
+  /** Of the process too, as what follows. */
+  namesShownBy: Set<string>;
   brake: DeletionBrake;
   beforeWrite: () => void;
   caches: Informers;
@@ -77,6 +78,7 @@ export class Manager {
       budgetShare: options.budgetShare,
       transport: term.serviceTransport,
       budgets: term.budgets,
+      namesShownBy: term.namesShownBy,
       clock,
       beforeWrite: term.beforeWrite,
       signal,

@@ -15,6 +15,8 @@ export interface ServiceClientOptions extends ExchangeOptions {
   onFailure?: (failure: Failure) => Failure;
   /** Called with each 2xx: the service takes the key. */
   onAccepted?: () => void;
+  /** Called with each answer that shows the name of an endpoint. */
+  onNameShown?: () => void;
 }
 
 /** What a write to an endpoint came to. */
@@ -74,6 +76,7 @@ export class ServiceClient {
     const { endpoints } = answer.value;
     const ids = new Set(endpoints.map(({ id }) => id));
     if (ids.size < endpoints.length) return this.#invalidResponse("GET /projects/{p}/endpoints", ": one id twice");
+    this.#noteNames(endpoints);
     return { ...answer, value: endpoints };
   }
 
@@ -82,6 +85,7 @@ export class ServiceClient {
     if (answer.kind === "ok" && answer.value.endpoint.id !== endpointID) {
       return this.#invalidResponse("GET /projects/{p}/endpoints/{e}", ": another endpoint than was asked for");
     }
+    if (answer.kind === "ok") this.#noteNames([answer.value.endpoint]);
     return mapped(answer, ({ endpoint }) => endpoint);
   }
 
@@ -209,6 +213,7 @@ export class ServiceClient {
     const parsed = EndpointAnswer.safeParse(response.body);
     if (parsed.success && isAbout(ids, parsed.data.endpoint)) {
       const { endpoint, operations } = parsed.data;
+      this.#noteNames([endpoint]);
       return {
         kind: "ok",
         status: response.status,
@@ -223,6 +228,10 @@ export class ServiceClient {
       kind: "ambiguous",
       message: `HTTP ${response.status} with a body that is not the service's`,
     });
+  }
+
+  #noteNames(endpoints: readonly Endpoint[]): void {
+    if (endpoints.some(({ name }) => name !== undefined)) this.#options.onNameShown?.();
   }
 
   /** A read that was answered with something else than was asked for: nothing is concluded from it. */

@@ -28,6 +28,7 @@ export function setUp(options: { connections?: ServiceConnection[]; secrets?: Se
     budgetShare,
     transport: service,
     budgets: new Budgets(clock),
+    namesShownBy: new Set<string>(),
     clock,
     beforeWrite: () => {},
     signal: new AbortController().signal,

@@ -38,6 +38,7 @@ beforeEach(async () => {
   const options = {
     account: { baseURL: "https://service.example/api/v2", key: new ApiKey("k") },
     budgets: new Budgets(clock),
+    namesShownBy: new Set<string>(),
     transport,
     clock,
     beforeWrite: () => undefined,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { newAuthority } from "../../support/authority.ts";
+import { endpoint } from "../../support/builders.ts";
 import { apiKeySecret, connection } from "../../support/connections.ts";
+import { json } from "../../support/scripted-service.ts";
 import { setUp } from "./joined.ts";
 
 const minute = 60_000;
@@ -75,6 +77,33 @@ describe("connections with one base URL and key", () => {
     expect(asked).toEqual(["org-a", "org-b"]);
     expect(join(connection({ spec: { organizationID: "org-c" } }))).not.toBe(before);
     expect(before.signal.aborted).toBe(true);
+  });
+
+  test("remember that the service shows names, by its base URL: another key does not make them hidden", async () => {
+    const { join, secrets, answers, cached, clock } = setUp();
+    const session = join(connection());
+    const created = json(201, { endpoint: endpoint({ name: "by hand" }), operations: [] });
+    answers["/projects/shop/endpoints"] = () => json(200, { endpoints: [endpoint()] });
+    await session.client.listEndpoints("shop", session.signal);
+    expect(session.showsNames).toBe(false);
+    answers["/projects/shop/endpoints"] = () => created;
+    await session.client.createEndpoint("shop", { endpoint: {} }, session.signal);
+    expect(session.showsNames).toBe(true);
+    secrets[0] = apiKeySecret({ key: "another-key" });
+    expect(join(cached[0] ?? connection()).showsNames).toBe(true);
+    await clock.settle();
+  });
+
+  test.each([
+    ["a list", "", { endpoints: [endpoint({ name: "by hand" })] }],
+    ["one endpoint", "/ep-one", { endpoint: endpoint({ name: "by hand" }) }],
+  ])("learn from %s that the service shows names", async (_, path, body) => {
+    const { join, answers } = setUp();
+    const session = join(connection());
+    answers[`/projects/shop/endpoints${path}`] = () => json(200, body);
+    if (path === "") await session.client.listEndpoints("shop", session.signal);
+    else await session.client.getEndpoint("shop", "ep-one", session.signal);
+    expect(session.showsNames).toBe(true);
   });
 
   test("use only this process's share of each budget, and never less than one at once", () => {

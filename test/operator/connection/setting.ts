@@ -57,6 +57,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     budgetShare: 1,
     transport: service,
     budgets: new Budgets(clock),
+    namesShownBy: new Set<string>(),
     clock,
     beforeWrite: () => {},
     signal: new AbortController().signal,

@@ -5,6 +5,7 @@ import { adopts, annotationOf, createMarkOf, isOurs, linkedID, markerOf, specOf,
 import { DeletionGuard } from "./deletion-guard.ts";
 import { DisableHistory } from "./disable-history.ts";
 import { ListGuard } from "./list-guard.ts";
+import { NameHistory } from "./name-history.ts";
 import { ObservationGuard } from "./observation-guard.ts";
 import { PoolGuard } from "./pool-guard.ts";
 import { type ClusterWrite, markOf, type ServiceWrite, type Violation } from "./records.ts";
@@ -32,6 +33,7 @@ export class Promises {
   readonly register: Register;
   readonly shards: ShardGuard;
   readonly disabled = new DisableHistory();
+  readonly names = new NameHistory();
   readonly #clock: Clock;
   readonly #services: Services;
   readonly #namesShown: boolean;
@@ -69,6 +71,7 @@ export class Promises {
   /** A process begins; `selector` where it takes care of some Computes only. */
   started(process: string, selector: string | undefined): void {
     this.#knowsSince.set(process, this.#clock.monotonic());
+    this.names.started(process);
     if (selector !== undefined) this.shards.started(process, selector);
   }
 
@@ -92,7 +95,10 @@ export class Promises {
 
   /** A Compute changed, by whomever. */
   computeChanged(before: KubeObject | undefined, after: KubeObject | undefined, process: string | undefined): void {
-    if (process !== undefined && after !== undefined) this.#checkAdoption(before, after);
+    if (process !== undefined && after !== undefined) {
+      this.#noteMark(before, after, process);
+      this.#checkAdoption(before, after, process);
+    }
     if (after !== undefined) {
       this.#restarts.computeChanged(before, after);
       this.disabled.computeChanged(before, after, process !== undefined);
@@ -200,7 +206,7 @@ export class Promises {
   }
 
   /** An operator links a Compute only to what carries its mark, what it is told to adopt, and what it was linked to. */
-  #checkAdoption(before: KubeObject | undefined, after: KubeObject): void {
+  #checkAdoption(before: KubeObject | undefined, after: KubeObject, process: string): void {
     const { uid, name } = after.metadata;
     const id = annotationOf(after, "endpoint-id");
     if (id === undefined || id === (before && annotationOf(before, "endpoint-id"))) return;
@@ -208,7 +214,7 @@ export class Promises {
     if (endpoint === undefined) return;
     this.#noteUnproved(before, after, endpoint);
     if (this.register.hasClaimed(id, uid)) return;
-    const takenForOwn = before !== undefined && this.#isTakenForOwn(before, endpoint);
+    const takenForOwn = before !== undefined && this.#isTakenForOwn(before, endpoint, process);
     if (takenForOwn || isOurs(after, endpoint) || this.register.wasToldToAdopt(uid)) return;
     this.report("adoption", `${name} was linked to ${id}, which it was never told to adopt`);
   }
@@ -224,19 +230,32 @@ export class Promises {
   }
 
   /** Whether no name tells that an endpoint was made for another Compute, and nobody knows any more, or knows yet. */
-  #isTakenForOwn(compute: KubeObject, { id, branchId, type, name = "" }: StoredEndpoint): boolean {
+  #isTakenForOwn(compute: KubeObject, endpoint: StoredEndpoint, process: string): boolean {
+    const { id, branchId, type, name = "" } = endpoint;
     const maker = this.register.get(uidOfMarker(name) ?? "");
     const taker = markerOf(compute.metadata.uid);
     const mark = createMarkOf(compute);
     const fits = mark?.branchID === branchId && type === "read_write" && specOf(compute)["type"] === type;
     // Until some answer has shown a name, a primary without one may be what the create made.
-    if (this.#namesShown) return fits && this.#services.endpoints().every((one) => one.name === undefined);
+    if (this.#namesShown) return fits && endpoint.name === undefined && !this.#knowsNames(compute, id, process);
     if (maker === undefined || name === taker) return false;
     // What a Compute that is gone had was let go, and is remembered by nobody.
     if (linkedID(maker.compute) === id && maker.until === Number.POSITIVE_INFINITY) return false;
     if (fits) this.#services.swap(id, taker, name);
     else if (adopts(compute, { id, branchId, type })) this.#services.rename(id, taker);
     return fits;
+  }
+
+  #noteMark(before: KubeObject | undefined, after: KubeObject, process: string): void {
+    const since = createMarkOf(after)?.since;
+    if (since === undefined || since === (before && createMarkOf(before)?.since)) return;
+    this.names.marked(process, this.#services.baseURL, after.metadata.uid, since);
+  }
+
+  /** Whether a process knows, or finds in the mark of the create, that the service of an endpoint shows names. */
+  #knowsNames(compute: KubeObject, endpointID: string, process: string): boolean {
+    const mark = { uid: compute.metadata.uid, since: createMarkOf(compute)?.since };
+    return this.names.isKnown(process, this.#services.baseURLOf(endpointID), mark, this.#clock.monotonic());
   }
 
   /** What stands at another service is not made anew, however empty the one is that the connection was led to. */

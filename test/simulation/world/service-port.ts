@@ -28,6 +28,7 @@ export interface HeardAnswer {
   sentAt: number;
   /** Whether it was the service's own whole answer. */
   own: boolean;
+  body: unknown;
 }
 
 export interface ServicePortOptions {
@@ -64,8 +65,8 @@ export class SimServiceTransport implements ServiceTransport {
         ended();
         // What the process has really been told: it may have died, or slept, since the answer came.
         if (write !== undefined) write.heard = own;
-        const { status, retryAfterMs } = response;
-        invariants.heard(process.name, request, { status, retryAfterMs, sentAt, own });
+        const { status, retryAfterMs, body } = response;
+        invariants.heard(process.name, request, { status, retryAfterMs, sentAt, own, body });
         return response;
       },
       (error: unknown) => {

@@ -43,6 +43,12 @@ export class Services {
     return host;
   }
 
+  /** The base URL of the service where an endpoint stands; the present one where it stands nowhere. */
+  baseURLOf(endpointID: string): string {
+    const found = [...this.#hosts].find(([, host]) => host.endpoint(endpointID) !== undefined);
+    return found?.[0] ?? this.#baseURL;
+  }
+
   /** People lead the connection to this one. */
   lead(baseURL: string): void {
     this.#baseURL = baseURL;

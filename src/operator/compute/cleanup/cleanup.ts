@@ -121,7 +121,11 @@ export class Cleanup {
     const [left] = ours(index, last, endpointID);
     const claimants = claims.claimantsOf(last);
     if (left === undefined) {
-      const unproved = { index, claimants, namesShown: connection.session.showsNames };
+      const unproved = {
+        index,
+        claimants,
+        namesShown: connection.session.showsNames || memory.pendingCreate?.mark?.named === true,
+      };
       return this.#absent(departed, endpointID, listing.startedAt, access, perhapsLeft(last, memory, unproved));
     }
     const owner = ownerOf(left, claimants, index);

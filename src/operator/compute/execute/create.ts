@@ -2,6 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
+import { sameJSON } from "../../resources/equal.ts";
 import { annotations, finalizers, uidOfMarker } from "../../resources/names.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Written } from "../../service-client/client.ts";
@@ -69,12 +70,9 @@ async function mark(action: Create, compute: Compute, { cluster, clock }: Execut
   const patch = guardedPatch(compute, { resourceVersion: true }).addFinalizer(finalizers.endpoint);
   const known = pendingCreateOf(compute);
   // A primary is sent again at once, and the first may yet arrive.
-  const resent = known !== undefined && compute.spec.type === "read_write" ? { resent: true } : {};
-  if (known?.branchID !== action.mark.branchID) {
-    patch.setAnnotation(annotations.pendingCreate, JSON.stringify({ ...note, ...resent }));
-  } else if (known.resent === undefined && "resent" in resent) {
-    patch.setAnnotation(annotations.pendingCreate, JSON.stringify({ ...known, ...resent }));
-  }
+  const resent = known !== undefined && compute.spec.type === "read_write" ? { resent: true as const } : {};
+  const next: PendingCreate = { ...note, ...(known?.branchID === action.mark.branchID ? known : {}), ...resent };
+  if (!sameJSON(next, known)) patch.setAnnotation(annotations.pendingCreate, JSON.stringify(next));
   // A mark that stands already is proved to stand still, or a Compute that is long gone would get another endpoint.
   if (patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
   return patched(cluster, patch, compute);

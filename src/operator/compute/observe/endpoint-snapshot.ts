@@ -7,6 +7,7 @@ import { annotations } from "../../resources/names.ts";
 import { memoize } from "../../runtime/memoize.ts";
 import type { Claimants } from "./claims.ts";
 import { createdProof, EndpointIndex, ownershipOf, recordedID } from "./ownership.ts";
+import { pendingCreateOf } from "./pending-operations.ts";
 import type { EndpointSnapshot } from "./plan-input.ts";
 
 /** One index per list, however many Computes look into it. */
@@ -28,7 +29,9 @@ export function snapshotFor(
     links,
     operations: links.link === undefined ? [] : watcher.operations.of(links.link.endpoint.id),
     notListed: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(endpoints, claimants),
-    markers: connection.session.showsNames ? "shown" : markersIn(endpoints, claimants),
+    markers: connection.session.showsNames
+      ? "shown"
+      : markersIn(compute, endpoints, claimants, connection.session.through),
     through: connection.session.through,
     terminating: connection.terminating,
   };
@@ -44,9 +47,17 @@ export function vanishedFrom(endpoints: EndpointIndex, claimants: Claimants): En
 }
 
 /**
- * A list with any name shows names; one with an endpoint noted as made by a Compute, but without, does not.
+ * A list with any name shows names, and so did the service where the mark of the create says so; a list with an
+ * endpoint noted as made by a Compute, but without a name, does not.
  */
-export function markersIn(endpoints: EndpointIndex, claimants: Claimants): EndpointSnapshot["markers"] {
+export function markersIn(
+  compute: Compute,
+  endpoints: EndpointIndex,
+  claimants: Claimants,
+  through: string,
+): EndpointSnapshot["markers"] {
+  const mark = pendingCreateOf(compute);
+  if (mark?.named === true && mark.through === through) return "shown";
   if (endpoints.all.some(({ name }) => name !== undefined)) return "shown";
   const noted = claimants.inProject().some(({ metadata }) => {
     const id = metadata.annotations?.[annotations.endpointID] ?? "";

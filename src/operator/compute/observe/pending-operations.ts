@@ -19,6 +19,8 @@ export interface PendingCreate {
   through: string;
   /** The endpoint in whose place it is made, which was proved gone before. */
   replaces?: string;
+  /** The service was known to show names when it was sent: a missing name tells whose an endpoint is not. */
+  named?: true;
   /** Another POST followed while the outcome of the first was not known: one of them may yet arrive. */
   resent?: true;
 }
@@ -49,6 +51,7 @@ export function pendingCreateOf({ metadata }: Compute): PendingCreate | undefine
     branchID: text(mark.branchID) ?? "",
     through: text(mark.through) ?? "",
     ...(replaces === undefined ? {} : { replaces }),
+    ...(mark.named === true ? { named: true } : {}),
     ...(mark.resent === true ? { resent: true } : {}),
   };
 }

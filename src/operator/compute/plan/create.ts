@@ -102,16 +102,18 @@ export const creation: Rule = (view, list) => {
     return { kind: "wait", reason: "ConnectionNotReady", message };
   }
   const pending = pendingCreateOf(compute);
+  const named = list.markers === "shown" ? { named: true as const } : {};
   return {
     kind: "create",
     attributes: { branch_id: branchID, type, ...attributesOf(compute.spec), name: markerOf(compute.metadata.uid) },
     mark:
       pending?.branchID === branchID
-        ? pending
+        ? { ...pending, ...named }
         : {
             branchID,
             through: list.through,
             ...(missing === undefined ? {} : { replaces: missing }),
+            ...named,
           },
     lost: missing !== undefined,
   };

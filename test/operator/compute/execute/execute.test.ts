@@ -126,6 +126,17 @@ describe("a create", () => {
     await expect(acting.pass(acting.compute())).rejects.toThrow("CreateUnknown");
   });
 
+  test("notes with its mark that the service shows names, also where that came to be known later", async () => {
+    const acting = new Acting();
+    const self = acting.stored();
+    acting.answer = () => Promise.reject(new NoResponseError("reset"));
+    await acting.pass(self, { list: { markers: "unknown" } });
+    const first = pendingCreateOf(acting.compute());
+    expect(first).not.toHaveProperty("named");
+    await acting.pass(acting.compute());
+    expect(pendingCreateOf(acting.compute())).toEqual({ ...first, named: true, resent: true });
+  });
+
   test("of unknown outcome that is sent again and refused keeps its mark: the first may still land", async () => {
     const acting = new Acting();
     const self = acting.stored();

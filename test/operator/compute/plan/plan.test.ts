@@ -45,9 +45,15 @@ describe("the plan of a Compute that is to be", () => {
         suspend_timeout_seconds: -1,
         name: `k8s-${uidOf("a")}`,
       },
-      mark: { branchID: "br-main", through: "here" },
+      mark: { branchID: "br-main", through: "here", named: true },
       lost: false,
     });
+  });
+
+  test.each(["hidden", "unknown"] as const)("notes with a create that names were %s", (markers) => {
+    const action = plan(view({ list: { markers } }));
+    expect(action).toMatchObject({ kind: "create" });
+    expect(action).not.toHaveProperty("mark.named");
   });
 
   test("creates nothing new through a connection that is being deleted", () => {

@@ -1,0 +1,46 @@
+import { isJsonObject } from "../api-server/objects.ts";
+
+/** The longest from the list that a process links an endpoint by until that link arrives at the API server. */
+const linkMs = 15_000;
+
+/**
+ * Which services have shown a process the name of an endpoint: until then, an endpoint without a name may be what any
+ * create made.
+ */
+export class NameHistory {
+  /** Since when, by process and service. */
+  readonly #shownAt = new Map<string, Map<string, number>>();
+  /** The marks of creates, by Compute, that were set by a process that had been shown names. */
+  readonly #marks = new Map<string, unknown>();
+
+  /** A process begins and knows nothing. */
+  started(process: string): void {
+    this.#shownAt.delete(process);
+  }
+
+  /** An answer of a service reached a process. */
+  heard(process: string, service: string, body: unknown, now: number): void {
+    const services = this.#shownAt.get(process) ?? new Map<string, number>();
+    this.#shownAt.set(process, services);
+    if (!services.has(service) && showsName(body)) services.set(service, now);
+  }
+
+  /** A process set the mark of a create. */
+  marked(process: string, service: string, uid: string, since: unknown): void {
+    if (this.#shownAt.get(process)?.has(service) === true) this.#marks.set(uid, since);
+  }
+
+  /** Whether a process that links an endpoint now knows that the service shows names. */
+  isKnown(process: string, service: string, mark: { uid: string; since: unknown }, now: number): boolean {
+    const shownAt = this.#shownAt.get(process)?.get(service) ?? Number.POSITIVE_INFINITY;
+    return shownAt <= now - linkMs || (mark.since !== undefined && this.#marks.get(mark.uid) === mark.since);
+  }
+}
+
+/** Whether an answer holds an endpoint with a name. */
+function showsName(body: unknown): boolean {
+  if (!isJsonObject(body)) return false;
+  const { endpoint, endpoints } = body;
+  const all = Array.isArray(endpoints) ? endpoints : [endpoint];
+  return all.some((one) => isJsonObject(one) && typeof one["name"] === "string");
+}
