@@ -1,6 +1,7 @@
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
-import { annotationOf, conditionOf, createMarkOf, markerOf, specOf } from "./computes.ts";
+import { annotationOf, conditionOf, createMarkOf, linkedID, markerOf, specOf } from "./computes.ts";
 import type { CrashPoint } from "./crash-point.ts";
 import { noFaults } from "./fault-plan.ts";
 import { complaints, isUndecidable, type Scene } from "./judge.ts";
@@ -141,6 +142,8 @@ function lendAHand(world: World, calmAt: number): void {
     const { name, uid } = compute.metadata;
     const reason = conditionOf(compute, "Ready")?.reason;
     if (reason === "MassLoss") workload.annotate(name, "confirmLoss", `calm-${minutes}`);
+    const late = reason === "PrimaryExists" ? lateTwinOf(compute, scene) : undefined;
+    if (late !== undefined) workload.adopt(name, late.id);
     if (reason !== "CreateUnknown") continue;
     // What Computes that are gone had, an operator knows that was there, and a new leader does not.
     const undecidable = [true, false].some((gone) => {
@@ -149,6 +152,18 @@ function lendAHand(world: World, calmAt: number): void {
     });
     if (undecidable) tellOutcome(world, compute);
   }
+}
+
+/**
+ * Where no names are shown, what a second create of a Compute made on its branch after the endpoint that it was linked
+ * to was lost: rule 2 of the design links no primary then, for it may be a stranger's.
+ */
+function lateTwinOf(compute: KubeObject, { endpoints, namesShown }: Scene): StoredEndpoint | undefined {
+  const linked = linkedID(compute);
+  if (namesShown || linked === undefined || endpoints.some(({ id }) => id === linked)) return undefined;
+  const { branchID } = specOf(compute);
+  const own = markerOf(compute.metadata.uid);
+  return endpoints.find(({ name, branchId, type }) => name === own && branchId === branchID && type === "read_write");
 }
 
 /** Whether a pending create was sent, or may have been, with another key or to another service than the present one. */
