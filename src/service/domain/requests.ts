@@ -11,9 +11,22 @@ import { ComputeSettings, DefaultEndpointSettings, keptOnly, ProjectDetails } fr
 
 const settings = ComputeSettings.optional();
 
+/** A text that a creation may leave out. Clients written in Go send an empty one then, which the public API accepts. */
+function optionalText<Text extends string>(schema: z.ZodType<Text>) {
+  return z.preprocess((value) => (value === "" ? undefined : value), schema.optional()).optional();
+}
+
+const { shape: newEndpoint } = EndpointCreate.shape.endpoint;
+const provisioner = optionalText(newEndpoint.provisioner.unwrap());
+
 /** The body of `POST …/endpoints`. */
 export const EndpointCreateBody = z.object({
-  endpoint: z.object({ ...EndpointCreate.shape.endpoint.shape, settings }),
+  endpoint: z.object({
+    ...newEndpoint,
+    region_id: optionalText(newEndpoint.region_id.unwrap()),
+    provisioner,
+    settings,
+  }),
 });
 export type NewEndpoint = z.infer<typeof EndpointCreateBody>["endpoint"];
 
@@ -48,16 +61,16 @@ const Annotations = z.record(z.string().min(1).max(256), z.string().max(4096)).m
 export const ProjectCreateBody = z.object({
   project: z.object({
     ...projectFields,
+    name: optionalText(nameOf(256)),
     org_id: Id.optional(),
-    region_id: z
-      .string()
-      .regex(/^(aws|azure)-[a-z0-9-]{1,40}$/, { error: "must be a region such as aws-us-east-2" })
-      .optional(),
+    region_id: optionalText(
+      z.string().regex(/^(aws|azure)-[a-z0-9-]{1,40}$/, { error: "must be a region such as aws-us-east-2" }),
+    ),
     pg_version: z.int().min(14).max(18).optional(),
     store_passwords: z.boolean().optional(),
     autoscaling_limit_min_cu: DefaultEndpointSettings.shape.autoscaling_limit_min_cu,
     autoscaling_limit_max_cu: DefaultEndpointSettings.shape.autoscaling_limit_max_cu,
-    provisioner: EndpointCreate.shape.endpoint.shape.provisioner,
+    provisioner,
     branch: z
       .object({
         name: nameOf(256).optional(),
@@ -86,9 +99,9 @@ const Lsn = z.string().regex(/^[0-9A-Fa-f]{1,8}\/[0-9A-Fa-f]{1,8}$/, { error: "m
 export const BranchCreateBody = z.object({
   branch: z
     .object({
-      name: nameOf(256).optional(),
-      parent_id: Id.optional(),
-      parent_lsn: Lsn.optional(),
+      name: optionalText(nameOf(256)),
+      parent_id: optionalText(Id),
+      parent_lsn: optionalText(Lsn),
       parent_timestamp: Time.optional(),
       protected: z.boolean().optional(),
       init_source: z.enum(["schema-only", "parent-data"]).optional(),
@@ -96,7 +109,13 @@ export const BranchCreateBody = z.object({
     })
     .optional(),
   endpoints: z
-    .array(z.object({ ...EndpointCreate.shape.endpoint.omit({ branch_id: true, region_id: true }).shape, settings }))
+    .array(
+      z.object({
+        ...EndpointCreate.shape.endpoint.omit({ branch_id: true, region_id: true }).shape,
+        provisioner,
+        settings,
+      }),
+    )
     .max(20)
     .optional(),
   annotation_value: Annotations.optional(),

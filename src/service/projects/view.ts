@@ -39,11 +39,27 @@ export function projectListView(context: ServiceContext, project: Project, at: n
     ...shown,
     branch_logical_size_limit_bytes: limit * mebibyte,
     ...project.details,
+    settings: settingsView(project),
     active_time: usage.activeSeconds,
     creation_source: "console",
     owner_id: project.owner.id,
     ...(organization && { org_id: organization.id, org_name: organization.name }),
   };
+}
+
+/** A project's settings. Clients read `allowed_ips` without asking whether there is any. */
+function settingsView({ details: { settings = {} } }: Project) {
+  return {
+    enable_logical_replication: false,
+    block_public_connections: false,
+    block_vpc_connections: false,
+    ...settings,
+    allowed_ips: { ips: [], protected_branches_only: false, ...fieldsOf(settings["allowed_ips"]) },
+  };
+}
+
+function fieldsOf(value: unknown): object {
+  return typeof value === "object" && value !== null ? value : {};
 }
 
 /** A project as its own call shows it. */

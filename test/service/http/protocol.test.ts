@@ -59,6 +59,21 @@ describe("a refusal", () => {
   });
 });
 
+it.each([
+  [
+    "an unknown field",
+    `POST /projects/${project}/endpoints`,
+    "endpoint",
+    `"branch_id": "br-1", "type": "read_only", "x"`,
+  ],
+  ["a known one", `PATCH /projects/${project}`, "project", `"settings": { "quota": { "a": 0 } }, "name"`],
+])("a body with %s nested beyond all measure is refused, and no mistake of ours", (_, line, section, fields) => {
+  const shop = new Shop();
+  const nested = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+  expect(shop.ana(line, `{"${section}": { ${fields}: ${nested} } }`).status).toBe(400);
+  expect(shop.errors).toEqual([]);
+});
+
 describe("a mistake of our own", () => {
   it("answers 500, is reported, and leaves nothing half done", () => {
     const shop = new Shop();
