@@ -162,10 +162,10 @@ function keepTime(service: Service): () => void {
       }
     });
   };
-  service.onChange(wait);
+  const stopFollowing = service.onChange(wait);
   wait();
   return () => {
-    service.onChange(() => {});
+    stopFollowing();
     cancel();
   };
 }

@@ -1,7 +1,9 @@
 import { authenticate } from "./accounts/caller.ts";
+import { Changes } from "./changes.ts";
 import { type Random, type ServiceClock, timestamp } from "./clock.ts";
 import { ModelBackend } from "./computes/model.ts";
 import { nextDue, settle } from "./computes/settle.ts";
+import { changesPath } from "./console/change-stream.ts";
 import { Console } from "./console/console.ts";
 import type { ServiceContext } from "./context.ts";
 import { ModelCatalog } from "./domain/model-catalog.ts";
@@ -53,7 +55,7 @@ export class Service {
   #console: Console;
   readonly #testControls: TestControls | undefined;
   readonly #onError: (error: unknown) => void;
-  #onChange: () => void = () => {};
+  readonly #changes = new Changes();
   #openApi: string | undefined;
   /** When something next happens by itself; `stale` after every change. */
   #due: number | undefined | "stale" = "stale";
@@ -67,7 +69,7 @@ export class Service {
     this.#local = new Router(localRoutes);
     this.#limiter = limiterOf(this.context.options);
     this.#faults = new FaultPlan(random);
-    this.#console = new Console(this.context, (act) => this.change(act));
+    this.#console = this.#newConsole();
     this.#testControls = testControls;
     this.#onError = onError;
   }
@@ -85,6 +87,7 @@ export class Service {
 
   /** Answers a call as the network would deliver it, with the faults that are in force. */
   exchange(call: ServiceCall): Exchange {
+    if (call.path === changesPath && call.method === "GET" && call.head !== true) return this.#console.follow(call);
     const fault = call.path.startsWith(`${apiRoot}/`) ? this.#faults.next(call.method, call.path) : undefined;
     return answerWith(
       fault,
@@ -119,17 +122,21 @@ export class Service {
   change<Result>(act: (context: ServiceContext, at: number) => Result): Result {
     this.#due = "stale";
     const result = this.context.store.transaction(() => act(this.context, this.context.clock.now()));
-    this.#onChange();
+    this.#changes.report();
     return result;
   }
 
-  /** Has `listener` told of every change, in place of the one before: for whoever waits for what is due next. */
-  onChange(listener: () => void): void {
-    this.#onChange = listener;
+  /** Calls `follower` after every change, until the returned function is called. */
+  onChange(follower: () => void): () => void {
+    return this.#changes.follow(follower);
   }
 
   close(): void {
     this.context.store.close();
+  }
+
+  #newConsole(): Console {
+    return new Console(this.context, (act) => this.change(act), this.#changes);
   }
 
   #dispatch(call: ServiceCall, at: number): ServiceReply {
@@ -173,7 +180,8 @@ export class Service {
     });
     this.#faults.set([]);
     this.#limiter = limiterOf(this.context.options);
-    this.#console = new Console(this.context, (act) => this.change(act));
+    this.#console.close();
+    this.#console = this.#newConsole();
     return { status: 204, headers: {} };
   }
 
@@ -181,7 +189,7 @@ export class Service {
   #advance(controls: TestControls, seconds: number): ServiceReply {
     controls.advance(seconds * 1000);
     this.settle();
-    this.#onChange();
+    this.#changes.report();
     return jsonReply(200, { now: timestamp(this.context.clock.now()) });
   }
 

@@ -1,5 +1,7 @@
 import type { Caller } from "../accounts/caller.ts";
+import type { Changes } from "../changes.ts";
 import type { ServiceContext } from "../context.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { isFromElsewhere } from "../http/loopback.ts";
 import type { ServiceCall, ServiceReply } from "../http/message.ts";
 import type { Handled } from "../http/route.ts";
@@ -7,14 +9,16 @@ import { Router } from "../http/router.ts";
 import { apiRoutes } from "../http/routes.ts";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Account } from "../store/accounts.ts";
+import { ChangeStreams, refreshHeader } from "./change-stream.ts";
 import { formOf } from "./form.ts";
 import { html } from "./html.ts";
 import { type Layout, type Problem, pageReply, redirect } from "./layout.ts";
 import { Login, withCookie } from "./login.ts";
 import { problemOf } from "./problem.ts";
 import { consoleRoutes } from "./routes.ts";
+import { script } from "./script.ts";
 import { cookieIn, type Session, Sessions, takeCookie } from "./sessions.ts";
-import { stylesheet, stylesheetPath } from "./stylesheet.ts";
+import { stylesheet } from "./stylesheet.ts";
 import type { ConsoleRoute, FormRoute, Page, Visit } from "./visit.ts";
 
 /** Carries a change out in one transaction. */
@@ -29,13 +33,17 @@ export class Console {
   readonly #change: Change;
   readonly #sessions: Sessions;
   readonly #login: Login;
+  readonly #changes: Changes;
+  readonly #streams: ChangeStreams;
   readonly #pages = new Router<ConsoleRoute>(consoleRoutes());
   /** All of the API, whatever `strictSpec` leaves of it for programs: the specification has a console too. */
   readonly #api = new Router(apiRoutes({ strictSpec: false }));
 
-  constructor(context: ServiceContext, change: Change) {
+  constructor(context: ServiceContext, change: Change, changes: Changes) {
     this.#context = context;
     this.#change = change;
+    this.#changes = changes;
+    this.#streams = new ChangeStreams(changes);
     this.#sessions = new Sessions(context);
     this.#login = new Login(context, this.#sessions);
   }
@@ -46,7 +54,8 @@ export class Console {
   }
 
   answer(call: ServiceCall, at: number): ServiceReply {
-    if (call.path === stylesheetPath) return stylesheet;
+    const asset = assets.find(({ path }) => path === call.path);
+    if (asset) return asset.reply;
     const cookie = cookieIn(call.headers?.["cookie"]);
     const session = this.#sessions.find(cookie, at);
     const account = session && this.#context.store.accounts.get(session.accountId);
@@ -60,6 +69,20 @@ export class Console {
       return withCookie(redirect("/"), takeCookie());
     }
     return this.#answerTo(call, at, { session, account, layout });
+  }
+
+  /** Answers a page that wants to follow the service's changes. */
+  follow(call: ServiceCall): Exchange {
+    const cookie = cookieIn(call.headers?.["cookie"]);
+    const isSignedIn = () => this.#sessions.find(cookie, this.#context.clock.now()) !== undefined;
+    const status = isSignedIn() ? 503 : 401;
+    if (status === 401 || this.#streams.full) return { kind: "answer", reply: { status, headers: {} }, delayMs: 0 };
+    return { kind: "stream", open: this.#streams.stream(isSignedIn), delayMs: 0 };
+  }
+
+  /** Ends what pages follow. */
+  close(): void {
+    this.#streams.close();
   }
 
   /** The page that tells of a mistake of our own, whoever is signed in. */
@@ -99,8 +122,8 @@ export class Console {
       at,
       account,
       caller,
-      // Whoever wants only the headers is not told what is told once.
-      session: call.head === true ? { ...session } : session,
+      // What is shown once is for the person: not for who wants the headers alone, nor for the page's own script.
+      session: call.head === true || call.headers?.[refreshHeader] !== undefined ? { ...session } : session,
       token: layout.token,
       params: match?.params ?? {},
       query: call.query ?? {},
@@ -112,9 +135,10 @@ export class Console {
       const { route } = match;
       if (route.method === "POST") return submitted(route, visit, layout);
       const page = route.show(visit);
+      if ("to" in page) return redirect(page.to);
       const { notice } = visit.session;
       visit.session.notice = undefined;
-      return pageReply(200, page, { ...layout, notice });
+      return pageReply(200, page, { ...layout, notice, ...(route.live && { changes: this.#changes.count }) });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return pageReply(error.status, nothingHere, { ...layout, problem: problemOf(error) });
@@ -144,5 +168,7 @@ function submitted(route: FormRoute, visit: Visit, layout: Layout): ServiceReply
     return pageReply(error.status, route.again(visit), { ...layout, problem: problemOf(error) });
   }
 }
+
+const assets = [stylesheet, script];
 
 const nothingHere: Page = { title: "Nothing here", main: html`<p><a href="/">All projects</a></p>` };

@@ -1,7 +1,8 @@
 import type { ServiceReply } from "../http/message.ts";
 import type { Account } from "../store/accounts.ts";
 import { type Html, html } from "./html.ts";
-import { stylesheetPath } from "./stylesheet.ts";
+import { script } from "./script.ts";
+import { stylesheet } from "./stylesheet.ts";
 import type { Page } from "./visit.ts";
 
 /** What stands around a page. */
@@ -14,6 +15,8 @@ export interface Layout {
   notice?: string | undefined;
   /** What was refused. */
   problem?: Problem | undefined;
+  /** How many changes there were before the page was made; given where the page follows later ones. */
+  changes?: number | undefined;
 }
 
 export interface Problem {
@@ -23,10 +26,12 @@ export interface Problem {
   advice?: string | undefined;
 }
 
-/** Nothing but our own stylesheet and forms; no script at all, and no frame around us. */
+/** Nothing but our own stylesheet, script and forms, and no frame around us. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "style-src 'self'",
+  "script-src 'self'",
+  "connect-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
@@ -61,7 +66,8 @@ function documentOf({ title, main }: Page, layout: Layout): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${layout.problem && "Refused: "}${title} · Compute console</title>
-<link rel="stylesheet" href="${stylesheetPath}">
+<link rel="stylesheet" href="${stylesheet.path}">
+<script src="${script.path}" defer></script>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
@@ -69,10 +75,10 @@ function documentOf({ title, main }: Page, layout: Layout): Html {
 <a class="brand" href="/">Compute console</a>
 ${layout.account && menu(layout.account, layout)}
 </header>
-<main id="main" tabindex="-1">
+<main id="main" tabindex="-1"${layout.changes !== undefined && html` data-changes="${layout.changes}"`}>
 ${layout.problem && alert(layout.problem)}
 ${layout.notice !== undefined && html`<p class="notice" role="status">${layout.notice}</p>`}
-${main}
+<div id="page" data-live>${main}</div>
 </main>
 </body>
 </html>

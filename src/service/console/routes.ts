@@ -16,7 +16,7 @@ import {
   suspendCompute,
 } from "./lifecycle.ts";
 import { branchPage } from "./pages/branch.ts";
-import { computePage } from "./pages/compute.ts";
+import { computePage, showCompute } from "./pages/compute.ts";
 import { keysPage } from "./pages/keys.ts";
 import { operationsPage } from "./pages/operations.ts";
 import { projectPage } from "./pages/project.ts";
@@ -30,21 +30,21 @@ const compute = `${branch}/computes/{endpoint_id}`;
 /** Everything that somebody who is signed in can open or send. */
 export function consoleRoutes(): ConsoleRoute[] {
   return [
-    { method: "GET", path: "/", show: projectsPage },
-    { method: "GET", path: "/app/projects/{project_id}", show: projectPage },
-    { method: "GET", path: branch, show: branchPage },
+    { method: "GET", path: "/", live: true, show: projectsPage },
+    { method: "GET", path: "/app/projects/{project_id}", live: true, show: projectPage },
+    { method: "GET", path: branch, live: true, show: branchPage },
     { method: "POST", path: branch, submit: changeCompute, again: branchPage },
     { method: "POST", path: `${branch}/computes`, submit: createCompute, again: branchPage },
     { method: "POST", path: `${branch}/delete`, submit: deleteBranch, again: branchPage },
-    { method: "GET", path: compute, show: computePage },
+    { method: "GET", path: compute, live: true, show: showCompute },
     onCompute("start", startCompute),
     onCompute("suspend", suspendCompute),
     onCompute("restart", restartCompute),
     onCompute("move", moveCompute),
     onCompute("delete", deleteCompute),
     { method: "POST", path: "/app/projects/{project_id}/branches", submit: createBranch, again: projectPage },
-    { method: "GET", path: "/app/projects/{project_id}/operations", show: operationsPage },
-    { method: "GET", path: "/app/keys", show: keysPage },
+    { method: "GET", path: "/app/projects/{project_id}/operations", live: true, show: operationsPage },
+    { method: "GET", path: "/app/keys", live: false, show: keysPage },
     onKeys("/app/keys", createPersonalKey),
     onKeys("/app/keys/{key_id}/revoke", revokePersonalKey),
     onKeys("/app/organizations/{org_id}/keys", createOrganizationKey),

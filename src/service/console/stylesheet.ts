@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import type { ServiceReply } from "../http/message.ts";
+import { assetOf } from "./assets.ts";
 
 const css = `
 :root {
@@ -34,7 +33,7 @@ h1 { font-size: 1.6rem; line-height: 1.2; margin: .25rem 0 .5rem; }
 h2 { font-size: 1.1rem; margin: 0 0 .25rem; }
 section { margin-top: 2rem; }
 small { display: block; color: var(--soft); font-size: .85em; }
-header small, button small { display: inline; margin-left: .35rem; }
+header small, button small, .about small { display: inline; margin-left: .35rem; }
 code { font: .9em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
 .about, .hint { color: var(--soft); margin: 0 0 1rem; }
 .hint { margin-top: 1rem; max-width: 60rem; }
@@ -48,7 +47,7 @@ tbody tr { border-top: 1px solid var(--line); }
 tbody tr { scroll-margin-top: 18rem; }
 tbody tr:target { box-shadow: inset 4px 0 var(--accent); }
 tbody th a { font-weight: 600; }
-.computes th code, .whole, .whole small, time { white-space: nowrap; }
+.cards th code, .whole, .whole small, time { white-space: nowrap; }
 .badge { color: var(--soft); border: 1px solid var(--line); border-radius: 99px; padding: 0 .5rem; font-size: .8em; }
 .status { white-space: nowrap; }
 .status::before { content: ""; display: inline-block; width: .6em; height: .6em; border-radius: 50%; margin-right: .45em; border: 2px solid var(--soft); }
@@ -84,24 +83,21 @@ details p { margin: .4rem 0; }
 .accounts { list-style: none; padding: 0; margin: .5rem 0 0; display: grid; gap: .5rem; }
 .accounts button { width: 100%; text-align: left; background: none; color: var(--ink); border-color: var(--line); padding: .5rem .8rem; }
 .pages { margin-top: 1rem; }
+.copy { display: none; }
+.scripted .copy { display: inline-block; }
+.live .again { display: none; }
+.value { display: flex; gap: .5rem; align-items: end; }
+.value label { flex: 1; min-width: 0; max-width: 64rem; }
 @media (max-width: 40rem) {
   header, main { padding-left: 1rem; padding-right: 1rem; }
-  .computes thead { position: absolute; left: -100vw; }
-  .computes tr, .computes td, .computes th { display: block; }
-  .computes tbody tr { padding: .6rem 0; }
-  .computes td, .computes tbody th { padding: .15rem .8rem; }
+  .cards thead { position: absolute; left: -100vw; }
+  .cards tr, .cards td, .cards th { display: block; }
+  .cards tbody tr { padding: .6rem 0; }
+  .cards td, .cards tbody th { padding: .15rem .8rem; }
+  .cards td:empty { display: none; }
+  .cards [data-label]::before { content: attr(data-label) " "; color: var(--soft); }
+  .change span { white-space: normal; }
 }
 `;
 
-/** Another stylesheet has another path: browsers may keep this one for good. */
-export const stylesheetPath = `/app/console-${createHash("sha256").update(css).digest("hex").slice(0, 8)}.css`;
-
-export const stylesheet: ServiceReply = {
-  status: 200,
-  headers: {
-    "content-type": "text/css; charset=utf-8",
-    "cache-control": "public, max-age=31536000, immutable",
-    "x-content-type-options": "nosniff",
-  },
-  body: css,
-};
+export const stylesheet = assetOf("css", css);

@@ -32,11 +32,18 @@ export interface Page {
   main: Html;
 }
 
+/** Where a page is that moved. */
+export interface Moved {
+  to: string;
+}
+
 /** A request of a page: reads, and changes nothing but what the session still had to tell. */
 export interface PageRoute {
   method: "GET";
   path: string;
-  show(visit: Visit): Page;
+  /** Whether the page follows the service's changes while it is open. */
+  live: boolean;
+  show(visit: Visit): Page | Moved;
 }
 
 /** A form that was sent: does something, then sends the browser to a page. */

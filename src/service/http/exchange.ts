@@ -9,7 +9,19 @@ export type Exchange =
   /** The headers promise the whole body, but the connection ends in the middle of it. */
   | { kind: "cut"; reply: ServiceReply; delayMs: number }
   /** The connection ends without an answer. */
-  | { kind: "dropped"; delayMs: number };
+  | { kind: "dropped"; delayMs: number }
+  /** The connection stays open for events. */
+  | { kind: "stream"; open: EventStream; delayMs: 0 };
+
+/** Where the events of one connection go. */
+export interface EventSink {
+  send(event: string): void;
+  /** Ends the connection. */
+  end(): void;
+}
+
+/** Begins to send events; the returned function is called when the connection has ended. */
+export type EventStream = (sink: EventSink) => () => void;
 
 /** Carries a request out, or not, and answers it, or not, as the fault has it. */
 export function answerWith(

@@ -3,6 +3,7 @@ import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import type { Service } from "../service.ts";
+import type { EventStream } from "./exchange.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
 
 /** The longest request body that is read, in bytes. */
@@ -29,6 +30,8 @@ export function createApp(service: Service): Hono<Env> {
         return responseOf(exchange.reply);
       case "cut":
         return cut(context, exchange.reply);
+      case "stream":
+        return new Response(bytesOf(exchange.open), { headers: eventHeaders });
       case "dropped":
         context.env.outgoing.destroy();
         return RESPONSE_ALREADY_SENT;
@@ -127,6 +130,36 @@ function callOf({ req, env }: Context<Env>, body: string): ServiceCall {
 
 function responseOf({ status, headers, body }: ServiceReply): Response {
   return new Response(body ?? null, { status, headers: { ...headers } });
+}
+
+const eventHeaders = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
+
+/** The bytes of a stream of events. To a reader who is too slow only the newest of those that wait is sent. */
+function bytesOf(open: EventStream): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let close = () => {};
+  let waiting: string | undefined;
+  return new ReadableStream({
+    start(controller) {
+      close = open({
+        send(event) {
+          if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(event));
+          else waiting = event;
+        },
+        end: () => controller.close(),
+      });
+    },
+    pull(controller) {
+      if (waiting === undefined) return;
+      controller.enqueue(encoder.encode(waiting));
+      waiting = undefined;
+    },
+    cancel: () => close(),
+  });
 }
 
 /** Sends half of what the headers promise, then ends the connection. */

@@ -33,9 +33,9 @@ describe("the console", () => {
 
   it("lists the branches of a project with how many computes they have", () => {
     expect(rowsIn(ana.get(`/app/projects/${project}`))).toEqual([
-      ["main default", main, "1 compute"],
-      ["preview", preview, "0 computes"],
-      ["staging", "br-staging-1", "0 computes"],
+      ["main default", main, "1 compute", "0 CU hours, active for 0 minutes"],
+      ["preview", preview, "0 computes", "0 CU hours, active for 0 minutes"],
+      ["staging", "br-staging-1", "0 computes", "0 CU hours, active for 0 minutes"],
     ]);
   });
 

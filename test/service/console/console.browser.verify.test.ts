@@ -98,6 +98,85 @@ it("a person connects, starts and moves a compute on its page", async () => {
   expect(site.complaints).toEqual([]);
 });
 
+/** Ana's page of a path, and the shop and site that it is of. */
+async function openAs(path: string): Promise<{ shop: Shop; site: Site; page: Page }> {
+  const shop = new Shop();
+  const site = await Site.open(shop);
+  const { page } = site;
+  await page.goto(site.address);
+  await page.getByRole("button", { name: "ana@example.com" }).click();
+  await page.goto(`${site.address}${path}`);
+  return { shop, site, page };
+}
+
+const branchPath = `/app/projects/${project}/branches/${main}`;
+
+it("a compute's status, size and moves are seen without loading the page again", async () => {
+  const { shop, site, page } = await openAs(`${branchPath}/computes/${primary}`);
+  await using _ = site;
+  await page.evaluate("globalThis.sameDocument = true");
+  const about = page.locator("#about");
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  await about.getByText("starting").waitFor();
+  expect(await page.getByRole("link", { name: "Look again" }).isVisible()).toBe(false);
+  shop.finishOperations().core.settle();
+  await about.getByText("Active").waitFor();
+  await page.getByRole("row", { name: "start compute finished" }).waitFor();
+  await page.getByRole("button", { name: "Suspend" }).waitFor();
+  shop.patch(primary, { autoscaling_limit_max_cu: 4 });
+  await about.getByText("1–4 vCPU").waitFor();
+  expect(await page.evaluate("globalThis.sameDocument")).toBe(true);
+  shop.finishOperations();
+  shop.patch(primary, { branch_id: "br-preview-1" });
+  await page.waitForURL(`**/branches/br-preview-1/computes/${primary}`);
+  await page.getByRole("link", { name: "preview" }).waitFor();
+  expect(site.complaints).toEqual([]);
+});
+
+it("computes come, go and change on their branch's page, but not the form that somebody is filling in", async () => {
+  const { shop, site, page } = await openAs(branchPath);
+  await using _ = site;
+  const form = page.getByRole("form", { name: `Change ${primary}` });
+  await form.getByLabel("to", { exact: true }).selectOption("4");
+  const { endpoint: replica } = shop.create({ branch_id: main, type: "read_only" });
+  const row = (id: string) => page.locator(`#${id}`);
+  await row(replica.id).getByText("Starting").waitFor();
+  shop.finishOperations();
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  shop.finishOperations().core.settle();
+  await row(primary).getByText("Active").waitFor();
+  expect(await form.getByLabel("to", { exact: true }).inputValue()).toBe("4");
+  shop.write(`DELETE /projects/${project}/endpoints/${replica.id}`);
+  await row(replica.id).waitFor({ state: "detached" });
+  await form.getByRole("button").click();
+  await page.getByText(`${primary} has 1–4 vCPU.`).waitFor();
+  expect(site.complaints).toEqual([]);
+});
+
+it("a connection string is copied with one button", async () => {
+  const { site, page } = await openAs(`${branchPath}/computes/${primary}`);
+  await using _ = site;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  const uri = await page.getByLabel("Connection string").inputValue();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(uri);
+});
+
+it("without a script a page works as before, with a link to look again and no button that does nothing", async () => {
+  const { shop, site, page } = await openAs("/");
+  await using _ = site;
+  const context = await page.context().browser()?.newContext({ javaScriptEnabled: false });
+  await context?.addCookies(await page.context().cookies());
+  const plain = await context?.newPage();
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  await plain?.goto(`${site.address}${branchPath}/computes/${primary}`);
+  expect(await plain?.getByRole("button", { name: "Copy" }).isVisible()).toBe(false);
+  shop.finishOperations();
+  await plain?.getByRole("link", { name: "Look again" }).click();
+  await plain?.locator("#about").getByText("Active").waitFor();
+});
+
 it("everything that can be operated has a name for who cannot see the page", async () => {
   await using site = await Site.open(new Shop());
   const { page } = site;

@@ -17,7 +17,9 @@ function contrast(one: string, other: string): number {
 
 /** The value of a custom property by day and by night. */
 function colours(name: string): [light: string, dark: string] {
-  const found = new RegExp(`--${name}: light-dark\\((#[0-9a-f]{6}), (#[0-9a-f]{6})\\)`).exec(stylesheet.body ?? "");
+  const found = new RegExp(`--${name}: light-dark\\((#[0-9a-f]{6}), (#[0-9a-f]{6})\\)`).exec(
+    stylesheet.reply.body ?? "",
+  );
   if (!found?.[1] || !found[2]) throw new Error(`the stylesheet has no --${name}`);
   return [found[1], found[2]];
 }

@@ -54,7 +54,11 @@ describe("the page of a compute", () => {
     const seen = ana.post(`${computePath}/move`, { to: preview });
     expect(textOf(seen)).toContain(`${primary} was moved here, and is idle.`);
     expect(shop.get(primary).branch_id).toBe(preview);
-    expect(ana.get(computePath).status).toBe(404);
+    const former = ana.get(`${computePath}?pooled=true`);
+    expect([former.status, former.headers["location"]]).toEqual([
+      303,
+      `${projectPath}/branches/${preview}/computes/${primary}`,
+    ]);
   });
 
   it("deletes it", () => {
@@ -73,10 +77,13 @@ describe("the page of a compute", () => {
     expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
     shop.patch(primary, { name: "k8s-0d0c4b5e-11aa-4bbb-8ccc-0123456789ab" });
     expect(textOf(ana.get(computePath))).toContain("Managed by an operator.");
-    expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(`${primary} managed by an operator`);
+    expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(`${primary} managed by an operator, which puts changes back`);
     const key = "0123456789abcdef";
     shop.patch(primary, { name: `k8s-89abcdef-${key}-${key}${key}` });
     expect(textOf(ana.get(computePath))).toContain("Managed by an operator of fleet 89abcdef.");
+    expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(
+      `${primary} managed by an operator of fleet 89abcdef, which puts changes back`,
+    );
     shop.patch(primary, { name: "k8s-of-mine" });
     expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
   });

@@ -40,13 +40,14 @@ export function branchPage(visit: Visit): Page {
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
 <h1>${branch.name}</h1>
-<p class="about"><code>${branch.id}</code> · used ${usageInWords(usageOfBranch(context, branch, visit.at))}</p>
-${computes.length === 0 ? none : table(visit, shown, free)}
+<p class="about" id="about" data-live><code>${branch.id}</code>${branch.isProtected && html` <span class="badge">protected</span>`}
+· used ${usageInWords(usageOfBranch(context, branch, visit.at))}</p>
+<div id="computes" data-live>${computes.length === 0 ? none : table(visit, shown, free)}</div>
 ${pages(page, Math.ceil(computes.length / perPage))}
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
 Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>
-<section><h2>New compute</h2>${createForm(visit, branch, computes, free)}</section>
-${!branch.isDefault && deletion(visit, branch)}`,
+<section id="new" data-live><h2>New compute</h2>${createForm(visit, branch, computes, free)}</section>
+${!branch.isDefault && !branch.isProtected && deletion(visit, branch)}`,
   };
 }
 
@@ -73,7 +74,7 @@ ${tokenField(token)}<p>Its computes, roles and databases go with it, for good.</
 const none = html`<p>This branch has no computes: nobody can connect to it.</p>`;
 
 function table(visit: Visit, computes: readonly StoredEndpoint[], free: boolean): Html {
-  return html`<div class="scroll"><table class="computes"><caption>Computes of this branch</caption>
+  return html`<div class="scroll"><table class="cards"><caption>Computes of this branch</caption>
 <thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Compute id</th><th scope="col">Size</th>
 <th scope="col">Last active</th><th scope="col">Change</th></tr></thead>
 <tbody>${computes.map((compute) => row(visit, compute, free))}</tbody></table></div>`;
@@ -84,15 +85,23 @@ function row(visit: Visit, compute: StoredEndpoint, free: boolean): Html {
   const progress = progressInWords(compute);
   const status = statusInWords(compute);
   const [role, access] = typeInWords(compute);
-  return html`<tr id="${id}"><td class="whole">${role} <small>${access}</small></td>
-<td><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}
-${progress && html`<small>${progress}… <a href="?page=${pageOf(visit.query)}#${id}">Look again</a></small>`}</td>
-<th scope="row"><a href="${computePath(compute.projectId, compute.branchId, id)}"><code>${id}</code></a>
-${managementOf(compute.name) && html`<small>managed by an operator</small>`}</th>
-<td class="whole"><strong>${sizeInWords(compute)}</strong><small>${memoryInWords(compute)}</small></td>
-<td>${moment(lastActive, visit.at)}</td>
-<td>${changeForm(visit, compute, free)}</td></tr>
+  const again = html`<a class="again" href="?page=${pageOf(visit.query)}#${id}">Look again</a>`;
+  return html`<tr id="${id}" data-live><td class="whole">${role} <small>${access}</small></td>
+<td id="status-${id}" data-live><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}
+${progress && html`<small>${progress}… ${again}</small>`}</td>
+<th scope="row" id="name-${id}" data-live><a href="${computePath(compute.projectId, compute.branchId, id)}"><code>${id}</code></a>
+${managementInWords(compute)}</th>
+<td class="whole" id="size-${id}" data-live><strong>${sizeInWords(compute)}</strong><small>${memoryInWords(compute)}</small></td>
+<td id="active-${id}" data-live>${moment(lastActive, visit.at)}</td>
+<td id="change-${id}" data-live>${changeForm(visit, compute, free)}</td></tr>
 `;
+}
+
+function managementInWords({ name }: StoredEndpoint): Html | undefined {
+  const management = managementOf(name);
+  if (!management) return undefined;
+  const fleet = management.fleet !== undefined && ` of fleet ${management.fleet}`;
+  return html`<small class="managed">managed by an operator${fleet}, which puts changes back</small>`;
 }
 
 /**

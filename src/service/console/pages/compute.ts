@@ -8,7 +8,7 @@ import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { tokenField } from "../layout.ts";
-import { type Page, pathOf, type Visit } from "../visit.ts";
+import { type Moved, type Page, pathOf, type Visit } from "../visit.ts";
 import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../words.ts";
 import { operationTable } from "./operations.ts";
 
@@ -17,6 +17,15 @@ interface Subject {
   project: Project;
   branch: Branch;
   compute: StoredEndpoint;
+}
+
+/** A compute's page, wherever the compute is now: a move changes where that is. */
+export function showCompute(visit: Visit): Page | Moved {
+  const [projectId, endpointId] = [param(visit, "project_id"), param(visit, "endpoint_id")];
+  const compute = visit.context.store.endpoints.get(projectId, endpointId);
+  if (compute === undefined || compute.branchId === param(visit, "branch_id")) return computePage(visit);
+  reachProject(visit.context.store, visit.caller, projectId, "member");
+  return { to: computePath(projectId, compute.branchId, endpointId) };
 }
 
 /** One compute: what connects to it, what can be done with it, and what was done. */
@@ -32,12 +41,13 @@ export function computePage(visit: Visit): Page {
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id, "branches", branch.id)}">${branch.name}</a></nav>
 <h1>${compute.id}</h1>
-<p class="about">${role}, ${access} · ${statusInWords(compute)}${progress && html`, ${progress}… <a href="">Look again</a>`} ·
+<p class="about" id="about" data-live>${role}, ${access} · <span class="status ${statusInWords(compute).toLowerCase()}">
+${statusInWords(compute)}</span>${progress && html`, ${progress}… <a class="again" href="">Look again</a>`} ·
 ${sizeInWords(compute)}, ${memoryInWords(compute)} · last active ${moment(compute.lastActive, visit.at)}</p>
 ${managed(compute)}
-<section><h2>Connect</h2>${connectPanel(visit, subject)}</section>
-<section><h2>Actions</h2>${actions(visit, subject)}</section>
-<section><h2>Operations</h2>${operationTable(visit, operations)}</section>`,
+<section id="connect" data-live><h2>Connect</h2>${connectPanel(visit, subject)}</section>
+<section id="actions" data-live><h2>Actions</h2>${actions(visit, subject)}</section>
+<section id="operations" data-live><h2>Operations</h2>${operationTable(visit, operations)}</section>`,
   };
 }
 
@@ -77,7 +87,8 @@ function connectPanel({ context, query }: Visit, { project, branch, compute }: S
 <label>Role <select name="role">${roles.map(({ name }) => option(name, role.name))}</select></label>
 <label><input type="checkbox" name="pooled" value="true"${pooled && html` checked`}> Pooled</label>
 <button>Show</button></form>
-<p class="secret"><label>Connection string <input readonly value="${uri}"></label></p>`;
+<p class="secret value"><label>Connection string <input id="uri" readonly value="${uri}"></label>
+<button type="button" class="quiet copy" data-copy="uri">Copy</button></p>`;
 }
 
 /** What can be done with a compute now. Each is a form of its own: no script is needed. */
@@ -99,11 +110,15 @@ ${
 <button class="quiet">Move</button> <small>leaves it idle there</small>`,
   )
 }
-<details><summary>Delete…</summary>${form(
+${branch.isProtected ? html`<p class="hint">The branch is protected: its computes cannot be deleted.</p>` : deletion(id, form)}</div>`;
+}
+
+function deletion(id: string, form: (verb: string, content: Html) => Html): Html {
+  return html`<details><summary>Delete…</summary>${form(
     "delete",
     html`<p>Nobody can connect to it from then on. A compute added later has another address.</p>
 <button class="danger">Delete ${id} for good</button>`,
-  )}</details></div>`;
+  )}</details>`;
 }
 
 /** Where a compute's page is. */

@@ -65,7 +65,7 @@ ${form.scopes} <button>Create key</button></form>`;
 
 function keyTable(visit: Visit, keys: readonly ApiKey[], path: string, revocable = true): Html {
   if (keys.length === 0) return html`<p>None yet.</p>`;
-  return html`<div class="scroll"><table>
+  return html`<div class="scroll"><table class="cards">
 <thead><tr><th scope="col">Name</th><th scope="col">For</th><th scope="col">Created by</th><th scope="col">Created</th>
 <th scope="col">Last used</th>${revocable && html`<th scope="col">Revoke</th>`}</tr></thead>
 <tbody>${keys.map((key) => keyRow(visit, key, path, revocable))}</tbody></table></div>`;
@@ -76,8 +76,9 @@ function keyRow(visit: Visit, key: ApiKey, path: string, revocable: boolean): Ht
   const creator =
     key.createdBy === account.id ? "You" : (context.store.accounts.get(key.createdBy)?.name ?? key.createdBy);
   const from = key.lastUsedFrom !== undefined && html`<small>from ${key.lastUsedFrom}</small>`;
-  return html`<tr><th scope="row">${key.name}</th><td>${scopeInWords(visit, key)}</td><td>${creator}</td>
-<td>${moment(key.createdAt, at)}</td><td>${moment(key.lastUsedAt, at)} ${from}</td>
+  return html`<tr><th scope="row">${key.name}</th><td data-label="For">${scopeInWords(visit, key)}</td>
+<td data-label="Created by">${creator}</td><td data-label="Created">${moment(key.createdAt, at)}</td>
+<td data-label="Last used">${moment(key.lastUsedAt, at)} ${from}</td>
 ${revocable && html`<td>${revokeForm(visit, key, path)}</td>`}</tr>
 `;
 }

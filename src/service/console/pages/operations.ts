@@ -22,7 +22,7 @@ ${operationTable(visit, operations)}`,
 
 export function operationTable(visit: Visit, operations: readonly StoredOperation[]): Html {
   if (operations.length === 0) return html`<p>None yet.</p>`;
-  return html`<div class="scroll"><table><caption>${counted(operations.length, "operation")}</caption>
+  return html`<div class="scroll"><table class="cards"><caption>${counted(operations.length, "operation")}</caption>
 <thead><tr><th scope="col">Action</th><th scope="col">Status</th><th scope="col">Compute</th><th scope="col">Began</th>
 <th scope="col">Took</th></tr></thead>
 <tbody>${operations.map((operation) => row(visit, operation))}</tbody></table></div>`;

@@ -1,8 +1,9 @@
 import { reachProject } from "../../accounts/caller.ts";
-import { usageOf } from "../../computes/meter.ts";
+import { usageOf, usageOfBranch } from "../../computes/meter.ts";
 import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
 import type { Branch } from "../../store/branches.ts";
+import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { tokenField } from "../layout.ts";
@@ -19,13 +20,13 @@ export function projectPage(visit: Visit): Page {
     title: project.name,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a></nav>
 <h1>${project.name}</h1>
-<p class="about"><code>${project.id}</code> · ${project.regionId} · Postgres ${project.pgVersion} ·
+<p class="about" id="about" data-live><code>${project.id}</code> · ${project.regionId} · Postgres ${project.pgVersion} ·
 ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(context, project, visit.at))} ·
 <a href="${pathOf("app", "projects", project.id, "operations")}">Operations</a></p>
-<div class="scroll"><table><caption>${counted(branches.length, "branch", "branches")}</caption>
-<thead><tr><th scope="col">Branch</th><th scope="col">Id</th><th scope="col">Computes</th></tr></thead>
-<tbody>${branches.map((branch) => row(project, branch, computes.get(branch.id)?.length ?? 0))}</tbody></table></div>
-<section><h2>New branch</h2>${createForm(visit, project, branches)}</section>`,
+<div class="scroll" id="branches" data-live><table class="cards"><caption>${counted(branches.length, "branch", "branches")}</caption>
+<thead><tr><th scope="col">Branch</th><th scope="col">Id</th><th scope="col">Computes</th><th scope="col">Used</th></tr></thead>
+<tbody>${branches.map((branch) => row(visit, branch, computes.get(branch.id) ?? []))}</tbody></table></div>
+<section id="new" data-live><h2>New branch</h2>${createForm(visit, project, branches)}</section>`,
   };
 }
 
@@ -40,9 +41,13 @@ aria-label="New branch">${tokenField(token)}
 <button>Create branch</button></form>`;
 }
 
-function row(project: Project, { id, name, isDefault, isProtected }: Branch, computes: number): Html {
-  return html`<tr><th scope="row"><a href="${branchPath(project.id, id)}">${name}</a>${isDefault && badge("default")}
-${isProtected && badge("protected")}</th><td><code>${id}</code></td><td>${counted(computes, "compute")}</td></tr>
+function row({ context, at }: Visit, branch: Branch, computes: readonly StoredEndpoint[]): Html {
+  const { id, name, projectId, isDefault, isProtected } = branch;
+  const active = computes.filter(({ currentState }) => currentState === "active").length;
+  return html`<tr id="${id}" data-live><th scope="row"><a href="${branchPath(projectId, id)}">${name}</a>${isDefault && badge("default")}
+${isProtected && badge("protected")}</th><td><code>${id}</code></td>
+<td>${counted(computes.length, "compute")}${active > 0 && html`<small>${active} active</small>`}</td>
+<td>${usageInWords(usageOfBranch(context, branch, at))}</td></tr>
 `;
 }
 

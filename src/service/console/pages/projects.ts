@@ -33,7 +33,7 @@ function nothingFound(search: string): Html {
 }
 
 function table(visit: Visit, projects: readonly Project[]): Html {
-  return html`<div class="scroll"><table>
+  return html`<div class="scroll"><table class="cards">
 <caption>${counted(projects.length, "project")}</caption>
 <thead><tr><th scope="col">Project</th><th scope="col">Id</th><th scope="col">Owner</th><th scope="col">Region</th>
 <th scope="col">Postgres</th></tr></thead>
@@ -42,7 +42,7 @@ function table(visit: Visit, projects: readonly Project[]): Html {
 
 function row(visit: Visit, { id, name, owner, regionId, pgVersion }: Project): Html {
   return html`<tr><th scope="row"><a href="${pathOf("app", "projects", id)}">${name}</a></th><td><code>${id}</code></td>
-<td>${ownerName(visit, owner)}</td><td>${regionId}</td><td>${pgVersion}</td></tr>
+<td data-label="Owner">${ownerName(visit, owner)}</td><td>${regionId}</td><td data-label="Postgres">${pgVersion}</td></tr>
 `;
 }
 

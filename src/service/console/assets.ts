@@ -1,0 +1,25 @@
+import { createHash } from "node:crypto";
+import type { ServiceReply } from "../http/message.ts";
+
+/** A file that pages refer to. */
+export interface Asset {
+  /** Another content has another path: browsers may keep this one for good. */
+  path: string;
+  reply: ServiceReply;
+}
+
+export function assetOf(type: "css" | "js", body: string): Asset {
+  const hash = createHash("sha256").update(body).digest("hex").slice(0, 8);
+  return {
+    path: `/app/console-${hash}.${type}`,
+    reply: {
+      status: 200,
+      headers: {
+        "content-type": `text/${type === "js" ? "javascript" : type}; charset=utf-8`,
+        "cache-control": "public, max-age=31536000, immutable",
+        "x-content-type-options": "nosniff",
+      },
+      body,
+    },
+  };
+}

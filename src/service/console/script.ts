@@ -1,0 +1,120 @@
+import { assetOf } from "./assets.ts";
+import { changesPath, refreshHeader } from "./change-stream.ts";
+
+/*
+ * What a page does beyond what HTML does; without a script everything else works. It copies texts, and follows the
+ * service's changes: on each it fetches the page again and replaces the parts marked `data-live` that have become
+ * different. A part that somebody is using (focus, an open fold, a field that was changed, selected text) stays as it
+ * is, and only the parts inside it are looked at.
+ */
+const js = `"use strict";
+
+document.documentElement.classList.add("scripted");
+
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-copy]");
+  if (!button) return;
+  const field = document.getElementById(button.dataset.copy);
+  field.select();
+  // Browsers have no clipboard on pages that came over plain HTTP from another machine.
+  await (navigator.clipboard?.writeText(field.value) ?? document.execCommand("copy"));
+  button.textContent = "Copied";
+});
+
+const main = document.querySelector("main[data-changes]");
+
+/** How long changes are gathered before the page is fetched, in milliseconds. */
+const gather = 200;
+
+let announced = Number(main?.dataset.changes);
+let timer;
+let skipped = false;
+
+function changed(field) {
+  if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+  if (field.tagName !== "SELECT") return field.value !== field.defaultValue;
+  const usual = [...field.options].findIndex((option) => option.defaultSelected);
+  return field.selectedIndex !== Math.max(0, usual);
+}
+
+function inUse(part) {
+  const selection = getSelection();
+  return (
+    part.contains(document.activeElement) ||
+    part.querySelector("details[open]") !== null ||
+    (selection !== null && !selection.isCollapsed && selection.containsNode(part, true)) ||
+    [...part.querySelectorAll("select, input:not([type=hidden])")].some(changed)
+  );
+}
+
+/** The live parts directly inside a part, by id. */
+function partsIn(part) {
+  const all = [...part.querySelectorAll("[data-live]")];
+  return new Map(all.filter((one) => one.parentElement.closest("[data-live], main") === part).map((one) => [one.id, one]));
+}
+
+function update(part, next) {
+  if (part.isEqualNode(next)) return;
+  if (!inUse(part)) {
+    part.replaceWith(next);
+    return;
+  }
+  skipped = true;
+  const [now, then] = [partsIn(part), partsIn(next)];
+  for (const [id, one] of now) {
+    if (then.has(id)) update(one, then.get(id));
+    else if (!inUse(one)) one.remove();
+  }
+  const [first] = now.values();
+  for (const [id, one] of then) if (!now.has(id)) first?.parentElement.append(one);
+}
+
+async function refresh() {
+  timer = undefined;
+  const answer = await fetch(location.href, { headers: { "${refreshHeader}": "1" } }).catch(() => undefined);
+  // The service is away: the stream of changes begins anew with it, and says so.
+  if (answer === undefined) return;
+  if (answer.redirected) return location.replace(answer.url);
+  if (!answer.ok) return location.reload();
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const next = page.querySelector("main[data-changes]");
+  if (next === null) return location.reload();
+  skipped = false;
+  main.dataset.changes = next.dataset.changes;
+  for (const [id, part] of partsIn(main)) {
+    const other = page.getElementById(id);
+    if (other !== null) update(part, other);
+  }
+  soon();
+}
+
+function soon() {
+  if (timer === undefined && announced > Number(main.dataset.changes)) timer = setTimeout(refresh, gather);
+}
+
+let stream;
+
+/** A page that nobody sees follows nothing: browsers allow six connections to one service. */
+function follow() {
+  stream?.close();
+  if (document.hidden) return;
+  stream = new EventSource("${changesPath}");
+  stream.addEventListener("changes", ({ data }) => {
+    announced = Number(data);
+    document.documentElement.classList.add("live");
+    soon();
+  });
+  stream.addEventListener("error", () => document.documentElement.classList.remove("live"));
+}
+
+if (main !== null) {
+  follow();
+  document.addEventListener("visibilitychange", follow);
+  addEventListener("pagehide", () => stream?.close());
+  addEventListener("focusout", () => {
+    if (skipped) timer ??= setTimeout(refresh, gather);
+  });
+}
+`;
+
+export const script = assetOf("js", js);
