@@ -1,12 +1,8 @@
 import { Agent, request } from "undici";
-import { stringify } from "yaml";
 import { ServiceProcess } from "../support/processes.ts";
 import type { Bench, Figure } from "./figures.ts";
+import { accounts, computesPerProject, largeSeed, projects } from "./large-seed.ts";
 
-const projects = 10;
-const computesPerProject = 1000;
-/** Each account may send 700 requests a minute: many together send more than the service can answer. */
-const accounts = 100;
 const rounds = 10;
 const requestsPerRound = 200;
 /** Milliseconds for each request at 150 requests a second. */
@@ -17,7 +13,7 @@ export const endpointLists: Bench = {
   name: "endpoint-lists",
   measures: `the service's list of ${computesPerProject} computes, ${projects * computesPerProject} in its store; it runs on one core`,
   async run(progress) {
-    await using service = await ServiceProcess.start({ seed: stringify(seed()) });
+    await using service = await ServiceProcess.start({ seed: largeSeed() });
     const agent = new Agent({ connections: 4 });
     const client = new Client(service.baseURL, agent);
     await client.list();
@@ -84,29 +80,6 @@ class Client {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   }
-}
-
-function seed() {
-  const everyone = Array.from({ length: accounts }, (_, index) => `acc-${index}`);
-  return {
-    accounts: everyone.map((id, index) => ({
-      id,
-      email: `${id}@example.com`,
-      apiKeys: [{ name: "bench", key: `key-${index}` }],
-    })),
-    organizations: [{ id: "org", plan: "scale", members: everyone.map((account) => ({ account, role: "admin" })) }],
-    projects: Array.from({ length: projects }, (_, project) => ({
-      id: `project-${project}`,
-      owner: "org",
-      branches: [{ id: `br-${project}`, name: "main" }],
-      endpoints: Array.from({ length: computesPerProject }, (__, compute) => ({
-        id: `ep-${project}-${compute}`,
-        branchID: `br-${project}`,
-        type: compute === 0 ? "read_write" : "read_only",
-        name: `k8s-00000000-0000-4000-8000-${String(compute).padStart(12, "0")}`,
-      })),
-    })),
-  };
 }
 
 function figure(name: string, samples: readonly number[], below?: number): Figure {

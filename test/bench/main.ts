@@ -1,10 +1,11 @@
 // `npm run bench` runs them all, `npm run bench -- NAME…` those named. The status is 1 where a median is too high.
+import { consolePages } from "./console-pages.ts";
 import { endpointLists } from "./endpoint-lists.ts";
 import { fairness } from "./fairness.ts";
 import { type Bench, describeFigure, keeps } from "./figures.ts";
 import { latency } from "./latency.ts";
 
-const benches: readonly Bench[] = [latency, endpointLists, fairness];
+const benches: readonly Bench[] = [latency, endpointLists, consolePages, fairness];
 
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
