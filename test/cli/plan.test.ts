@@ -79,3 +79,12 @@ describe("what a manifest holds of its cluster", () => {
     expect(run.out).toContain("MassLoss: Endpoint ep-gone is not listed through the current base URL and key");
   });
 });
+
+test("of two Computes in two namespaces that want one branch only one is created", async () => {
+  using stage = new Stage();
+  const inShop = documents(connection, compute("a"));
+  const text = documents(inShop, inShop.replaceAll("namespace: shop", "namespace: eu"));
+  const { out } = await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
+  expect(out.match(/ create /g)).toHaveLength(1);
+  expect(out).toContain("Conflict: Compute ");
+});

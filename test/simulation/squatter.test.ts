@@ -56,3 +56,33 @@ test.each([
   await clock.advance(60_000);
   expect(tenants.computes("good").map(isReady)).toEqual([true, true]);
 });
+
+test.each([
+  ["whose connection has no budget to list the project", 1, { status: 404 }],
+  ["whose key the service keeps throttled", 700, { status: 429, retryAfterMs: 60_000 }],
+  ["whose lists the service answers with errors", 700, { status: 500 }],
+])("an older Compute holds no branch of another tenant: one %s", async (_, perMinute, answer) => {
+  await using tenants = new Tenants();
+  const { clock } = tenants;
+  const body = { code: "", message: "not now" };
+  tenants.healthy("good.test", ["br-0"], (key) => (key === ownKey ? { json: true, body, ...answer } : undefined));
+  tenants.tenant("good", "good.test");
+  tenants.tenant("evil", "good.test", { connections: 2 });
+  const connectionRef = { name: "slow" };
+  tenants.ask("POST", `${group}/evil/serviceconnections`, {
+    apiVersion: "compute-operator.dev/v1alpha1",
+    kind: "ServiceConnection",
+    metadata: connectionRef,
+    spec: { baseURL, apiKeySecretRef: { name: "service-api-key-1" }, requestBudget: { perMinute, burst: perMinute } },
+  });
+  await clock.advance(3000);
+  for (let n = 0; n < 20; n += 1) {
+    tenants.declare("evil", `line-${n}`, { projectID: `p-${n}`, branchID: "br-0", connectionRef });
+  }
+  await clock.advance(1000);
+  tenants.declare("evil", "squat", { projectID: project, branchID: "br-0", connectionRef });
+  await clock.advance(5000);
+  tenants.declare("good", "primary", { projectID: project, branchID: "br-0" });
+  await clock.advance(60_000);
+  expect(tenants.computes("good").map(isReady)).toEqual([true]);
+});

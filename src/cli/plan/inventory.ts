@@ -48,10 +48,14 @@ export interface InventoryOptions {
 /** Looks at the service for a set of Computes: one list of endpoints per project, and a view for each Compute. */
 export class Inventory {
   readonly #options: InventoryOptions;
-  readonly #claims = new ClaimIndex(({ metadata, spec }) =>
-    this.#baseURLs.get(`${metadata.namespace ?? ""}/${spec.connectionRef.name}`),
+  readonly #claims = new ClaimIndex(
+    ({ metadata, spec }) => this.#baseURLs.get(`${metadata.namespace ?? ""}/${spec.connectionRef.name}`),
+    () => false,
+    ({ metadata }) => reached(this.#projectOf.get(metadata.uid)),
   );
   readonly #projects = new Map<string, Project>();
+  /** By the uid of the Compute. */
+  readonly #projectOf = new Map<string, Project>();
   readonly #clients = new Map<string, ServiceClient>();
   /** Base URL by namespace and connection. */
   readonly #baseURLs = new Map<string, string>();
@@ -71,11 +75,9 @@ export class Inventory {
     const { namespace = "" } = compute.metadata;
     this.#baseURLs.set(`${namespace}/${compute.spec.connectionRef.name}`, account.baseURL);
     this.#claims.set(compute);
-    return {
-      compute,
-      memory: newReconcileState(clock.monotonic()),
-      project: this.#project(compute, account, connection),
-    };
+    const project = this.#project(compute, account, connection);
+    this.#projectOf.set(compute.metadata.uid, project);
+    return { compute, memory: newReconcileState(clock.monotonic()), project };
   }
 
   /** Takes note of a Compute that has changed: what it claims counts for the others. */
@@ -158,6 +160,11 @@ export function clientFor(
 ): ServiceClient {
   const budget = new RequestBudget(clock, { perMinute: 700, burst: 40 });
   return new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {} });
+}
+
+/** The base URL and key through which a project was listed. */
+function reached(project: Project | undefined): string | undefined {
+  return project?.listing?.kind === "listed" ? project.client.through : undefined;
 }
 
 function unlisted(failure: Failure, { id, client }: Project): Extract<Observation, { kind: "blocked" }> {

@@ -22,21 +22,22 @@ export interface Claimants {
  */
 export type ReachedThrough = (compute: Compute) => string | undefined;
 
+type ShownReasons = readonly (string | undefined)[];
+
 /** What a Compute is told whose connection does not lead to its project, or of which nobody asked whether it does. */
-const outside: readonly (string | undefined)[] = [
-  "ProjectNotFound",
-  "Forbidden",
-  "Unauthorized",
-  "ConnectionNotReady",
-  "Paused",
-];
+const outside: ShownReasons = ["ProjectNotFound", "Forbidden", "Unauthorized", "ConnectionNotReady", "Paused"];
+
+/** What a Compute shows while its connection's first list of the project is still to come. */
+const unlisted: ShownReasons = [undefined, "RateLimited", "ServiceUnavailable"];
 
 /**
  * Whether nothing shows that a Compute's connection reaches the project, and it never had, or tried to make, anything
  * there: it claims nothing, or anybody could keep others from their branches by naming them, with no key at all.
  */
 export function isOutsider(compute: Compute, reached: string | undefined): boolean {
-  return hadNothing(compute, reached) && outside.includes(conditionOf(compute.status, "Ready")?.reason);
+  if (!hadNothing(compute, reached)) return false;
+  const reason = conditionOf(compute.status, "Ready")?.reason;
+  return outside.includes(reason) || (reached === undefined && unlisted.includes(reason));
 }
 
 /** Whether a Compute never saw an endpoint of its own at the service, nor sent for one through what it reaches. */
