@@ -92,6 +92,35 @@ describe("a service that says an endpoint is not there, and still lists it", () 
   });
 });
 
+describe("a service that shows an operation as running for ever", () => {
+  it("holds the other writes of the project back for ten minutes, and no longer", async () => {
+    await using world = new SmallWorld([branch.branchID, "br-1-a"], 1);
+    world.declare(0, branch);
+    world.declare(1, { ...branch, branchID: "br-1-a" });
+    await world.settle(2);
+    const [first, second] = [0, 1].map((index) => world.compute(index).status.endpointID ?? "");
+    const running = { id: "op-x", endpoint_id: first, action: "apply_config", status: "running" };
+    world.host.instead = ({ method, path }) =>
+      method === "GET" && path.endsWith("/operations") ? reply(200, { operations: [running] }) : undefined;
+    const answer = { endpoint: world.endpoint(first), operations: [running] };
+    const { instead } = world.host;
+    world.host.instead = (call) =>
+      call.method === "PATCH" && call.path.endsWith(first ?? "") ? reply(200, answer) : instead(call);
+    world.edit(0, { passwordlessAccess: false });
+    await world.clock.advance(5000);
+    world.host.instead = instead;
+    const { length } = world.writes;
+    world.edit(1, { passwordlessAccess: false });
+    await world.clock.advance(540_000);
+    expect([world.writes.length, reason(world, 1)]).toEqual([length, "Updating"]);
+    await world.clock.advance(60_000);
+    expect(world.writes[length]).toBe(`PATCH /projects/shop/endpoints/${second}`);
+    world.remove(0);
+    await world.clock.advance(60_000);
+    expect(world.isGone(0)).toBe(true);
+  });
+});
+
 describe("a service that shows an endpoint, and lists it no longer", () => {
   it("has the deletion wait that may not go on without it, which says so and what to do", async () => {
     await using world = new SmallWorld([branch.branchID], 1);

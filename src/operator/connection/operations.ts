@@ -16,6 +16,9 @@ const polling = { firstMs: 300, factor: 1.5, mostMs: 5000 } as const;
 /** After this long without news an operation no longer counts as blocking its project, in milliseconds. */
 const staleAfterMs = 60_000;
 
+/** After this long in progress one no longer counts as blocking either: where it does, the service says so (423). */
+const blocksForMs = 600_000;
+
 /** A service that refuses the call is asked again after this long, in milliseconds: a right may have been missing. */
 const refusedForMs = 600_000;
 
@@ -30,7 +33,7 @@ export interface OperationsOptions {
   projectID: string;
   clock: Clock;
   signal: AbortSignal;
-  /** An operation of this endpoint changed; `undefined`: none is in progress any more. */
+  /** An operation of this endpoint changed; `undefined`: none blocks the project any more. */
   onChange: (endpointID: string | undefined) => void;
   /** An operation that was followed is over. */
   onEnded?: ((operation: Operation) => void) | undefined;
@@ -42,12 +45,14 @@ export interface OperationsOptions {
  */
 export class Operations {
   readonly #options: OperationsOptions;
-  readonly #known = new Map<string, { operation: Operation; heardAt: number }>();
+  readonly #known = new Map<string, { operation: Operation; since: number; heardAt: number }>();
   /** Of which nothing was heard for long: a status may remember them still. */
   readonly #givenUp = new Set<string>();
   #timer: Cancel | undefined;
   #stopped = false;
   #polling = false;
+  /** Whether the project was locked when that was last told. */
+  #wasBusy = false;
   #delayMs: number = polling.firstMs;
   /** Once the service has answered the call it does not lack it: whatever it says to one is no more than a failure. */
   #hasAnswered = false;
@@ -68,7 +73,7 @@ export class Operations {
   /** Whether an operation that we follow is in progress: the project is then locked for other writes. */
   get busy(): boolean {
     const now = this.#options.clock.monotonic();
-    return this.#inProgress().some(({ heardAt }) => now - heardAt < staleAfterMs);
+    return this.#inProgress().some(({ since, heardAt }) => now - heardAt < staleAfterMs && now - since < blocksForMs);
   }
 
   /** Whether an operation of this endpoint that we follow is in progress. */
@@ -81,13 +86,15 @@ export class Operations {
     let begun = false;
     for (const operation of operations) {
       if (this.#known.has(operation.id) || this.#givenUp.has(operation.id)) continue;
-      this.#known.set(operation.id, { operation, heardAt: this.#options.clock.monotonic() });
+      const now = this.#options.clock.monotonic();
+      this.#known.set(operation.id, { operation, since: now, heardAt: now });
       begun ||= operationOutcome(operation.status) === "in-progress";
     }
     this.#forgetOldest();
     // One that is over is no reason to put the next poll off: of a large fleet some pass tells of such all the time.
     if (!begun) return;
     if (!this.#supported) this.#dropInProgress();
+    this.#wasBusy = this.busy;
     this.#delayMs = polling.firstMs;
     this.#schedule();
   }
@@ -172,7 +179,7 @@ export class Operations {
   #hear(heard: ReadonlyMap<string, Operation>): Set<string | undefined> {
     const now = this.#options.clock.monotonic();
     const changed = new Set<string | undefined>();
-    for (const { operation, heardAt } of this.#inProgress()) {
+    for (const { operation, since, heardAt } of this.#inProgress()) {
       const news = heard.get(operation.id);
       if (news === undefined) {
         // Not in the list: too old for it, or not there yet. It is dropped when nothing is heard for long.
@@ -182,13 +189,14 @@ export class Operations {
         changed.add(operation.endpoint_id);
         continue;
       }
-      this.#known.set(news.id, { operation: { ...operation, ...news }, heardAt: now });
+      this.#known.set(news.id, { operation: { ...operation, ...news }, since, heardAt: now });
       if (operationOutcome(news.status) !== "in-progress") this.#options.onEnded?.(news);
       if (news.status !== operation.status || news.failures_count !== operation.failures_count) {
         changed.add(operation.endpoint_id);
       }
     }
-    if (changed.size > 0 && this.#inProgress().length === 0) changed.add(undefined);
+    if (this.#wasBusy && !this.busy) changed.add(undefined);
+    this.#wasBusy = this.busy;
     return changed;
   }
 
