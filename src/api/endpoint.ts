@@ -78,8 +78,11 @@ export function hasUnreadableName({ unreadable }: Endpoint): boolean {
 export const EndpointsAnswer = loose({ endpoints: z.array(Endpoint) });
 export type EndpointsAnswer = z.infer<typeof EndpointsAnswer>;
 
-/** `GET …/endpoints/{id}`, and the answer to every write, where `operations` tells what it set off. */
-export const EndpointAnswer = loose({ endpoint: Endpoint, operations: z.array(Operation).optional() });
+/**
+ * `GET …/endpoints/{id}`, and the answer to every write, where `operations` tells what it set off: without them the
+ * endpoint itself still shows what became of the write.
+ */
+export const EndpointAnswer = tolerant({ endpoint: Endpoint, operations: z.array(Operation).optional() });
 export type EndpointAnswer = z.infer<typeof EndpointAnswer>;
 
 const ComputeUnits = z.literal([...computeUnitSizes], { error: `must be a compute size: ${computeUnitSizesInWords}` });

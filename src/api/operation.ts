@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { figure, loose, shortText } from "./loose.ts";
+import { tolerant } from "./tolerant.ts";
 
 /** What the answers are made of; the service itself promises more of it than a reader may count on. */
 export const operationFields = {
@@ -18,12 +19,15 @@ export const operationFields = {
   total_duration_ms: z.number().optional(),
 };
 
-/** An operation: work that a change of a compute sets off. Actions and statuses are open sets. */
-export const Operation = loose(operationFields);
+/**
+ * An operation: work that a change of a compute sets off. Actions and statuses are open sets; an optional field that
+ * cannot be read is left out.
+ */
+export const Operation = tolerant(operationFields);
 export type Operation = z.infer<typeof Operation>;
 
 /** `GET …/operations`; pages end when a cursor is missing or a page is empty. */
-export const OperationsAnswer = loose({
+export const OperationsAnswer = tolerant({
   operations: z.array(Operation),
   pagination: loose({ cursor: z.string().optional() }).optional(),
 });

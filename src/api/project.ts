@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { figure, loose, shortText } from "./loose.ts";
+import { tolerant } from "./tolerant.ts";
 
 /** What the answers are made of; the service itself promises more of it than a reader may count on. */
 export const projectFields = {
@@ -20,8 +21,8 @@ export const projectFields = {
   updated_at: shortText.optional(),
 };
 
-/** A project as the service lists it. */
-export const Project = loose(projectFields);
+/** A project as the service lists it; an optional field that cannot be read is left out. */
+export const Project = tolerant(projectFields);
 export type Project = z.infer<typeof Project>;
 
 /**

@@ -70,6 +70,26 @@ describe("answers are read loosely", () => {
     expect(second).toEqual({ ...bare, id: "ep-b", ...left, ...told });
   });
 
+  it("of one operation or project in a list is left out what cannot be read", () => {
+    const operation = { id: "o", action: "start_compute", status: "running" };
+    const operations = [operation, { ...operation, failures_count: "none", created_at: 7 }];
+    expect(OperationsAnswer.parse({ operations, pagination: { cursor: 7 } }).operations).toEqual([
+      operation,
+      { ...operation, unreadable: ["created_at", "failures_count"] },
+    ]);
+    const projects = [{ id: "p" }, { id: "q", name: long, pg_version: "17" }];
+    expect(ProjectsAnswer.parse({ projects }).projects).toEqual([
+      { id: "p" },
+      { id: "q", unreadable: ["name", "pg_version"] },
+    ]);
+  });
+
+  it("an answer whose operations cannot be read still tells the endpoint", () => {
+    const answer = { endpoint: bare, operations: [{ id: "o" }] };
+    expect(EndpointAnswer.parse(answer)).toEqual({ endpoint: bare, unreadable: ["operations"] });
+    expect(EndpointAnswer.safeParse({ operations: [] }).success).toBe(false);
+  });
+
   test.each([
     ["without an endpoints array", {}],
     ["with null for the array", { endpoints: null }],
