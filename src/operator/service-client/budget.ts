@@ -42,6 +42,7 @@ export class RequestBudget {
   readonly #called = new Map<unknown, { priority: Priority; since: number; until: number }>();
   /** Who is asking right now, and is answered rather than called. */
   #asking: unknown;
+  #isCalling = false;
   readonly #onTaken: (waitedSeconds: number) => void;
   readonly #onPause = new Set<() => void>();
   #timer: Cancel | undefined;
@@ -188,7 +189,16 @@ export class RequestBudget {
     this.#timer = undefined;
   }
 
+  /** Who is called may take at once and have the next called by that: thousands wait, so this never nests. */
   #callNext(): void {
+    if (this.#isCalling) return;
+    this.#isCalling = true;
+    this.#callAll();
+    this.#isCalling = false;
+    this.#schedule();
+  }
+
+  #callAll(): void {
     this.#fill();
     const now = this.#clock.monotonic();
     for (const [who, { until }] of this.#called) if (until <= now) this.#called.delete(who);
@@ -199,7 +209,6 @@ export class RequestBudget {
       this.#called.set(who, { priority, since, until: now + calledForMs });
       if (who !== this.#asking) next.ready();
     }
-    this.#schedule();
   }
 
   #isFull(priority: Priority): boolean {

@@ -37,6 +37,24 @@ describe("a request budget", () => {
     ]);
   });
 
+  test("lets many thousands out at once after a pause, where the burst allows it", async () => {
+    const count = 20_000;
+    const clock = new VirtualClock();
+    const budget = new RequestBudget(clock, { perMinute: 1, burst: count });
+    budget.closeFor(1000);
+    let taken = 0;
+    for (let n = 0; n < count; n += 1) {
+      const who = {};
+      const ask = () => {
+        taken += budget.tryTake("refresh", who, ask) ? 1 : 0;
+      };
+      ask();
+    }
+    expect(taken).toBe(0);
+    await clock.advance(1000);
+    expect(taken).toBe(count);
+  });
+
   test("never lets out more than burst and rate allow, whoever asks when, and lets out everybody in turn", async () => {
     const asks = fc.array(fc.record({ waitMs: fc.nat(3000), count: fc.integer({ min: 1, max: 30 }) }), {
       maxLength: 12,
