@@ -16,6 +16,10 @@ const refusal = (status: number, headers: Record<string, string> = {}): ServiceR
   body: JSON.stringify({ code: "", message: "no" }),
 });
 
+const silence = (): never => {
+  throw new NoResponseError("ECONNREFUSED: connection refused");
+};
+
 /** A settled fleet, a moment before its next list. */
 async function settled(): Promise<SmallWorld> {
   const world = new SmallWorld([place.branchID], 1);
@@ -45,6 +49,8 @@ describe("a blip changes nothing of any Compute, and raises no event", () => {
     ["500", 2000, () => refusal(500)],
     ["500", 5000, () => refusal(500)],
     ["500", 30_000, () => refusal(500)],
+    ["500", 45_000, () => refusal(500)],
+    ["no answer", 55_000, silence],
     ["503 of the service", 30_000, () => refusal(503)],
     ["a proxy's page", 30_000, () => ({ status: 502, headers: {}, body: "<html>" })],
     ["401", 1000, () => refusal(401)],
@@ -52,13 +58,7 @@ describe("a blip changes nothing of any Compute, and raises no event", () => {
     ["403", 2000, () => refusal(403)],
     ["404", 2000, () => refusal(404)],
     ["429 with Retry-After: 5", 1000, () => refusal(429, { "retry-after": "5" })],
-    [
-      "no answer",
-      2000,
-      () => {
-        throw new NoResponseError("ECONNREFUSED: connection refused");
-      },
-    ],
+    ["no answer", 2000, silence],
   ])("%s for %i ms at refresh time", async (_, ms, answer) => {
     await using world = await settled();
     const versions = versionsOf(world);
@@ -166,4 +166,29 @@ it("a Compute that is new says at once why nothing is seen", async () => {
   ]);
   world.host.instead = undefined;
   await world.settle(fleet + 1);
+});
+
+describe("a restart of the operator", () => {
+  it("leaves a connection as it stands until the service has answered", async () => {
+    await using world = await settled();
+    const { resourceVersion } = world.send("GET", connection).metadata;
+    await world.restart();
+    await world.clock.advance(300_000);
+    expect(world.send("GET", connection).metadata.resourceVersion).toBe(resourceVersion);
+  });
+
+  it("beside a service that does not answer is reported once the first probe has ended", async () => {
+    await using world = await settled();
+    const reasonNow = () => world.send("GET", connection).status.conditions[0].reason;
+    await world.restart(() => {
+      world.network.send = async (_, { timeoutMs }) => {
+        await new Promise<void>((resolve) => void world.clock.after(timeoutMs, resolve));
+        throw new NoResponseError("no answer in time");
+      };
+    });
+    await world.clock.advance(5000);
+    expect(reasonNow()).toBe("Authenticated");
+    await world.clock.advance(20_000);
+    expect(reasonNow()).toBe("Unreachable");
+  });
 });

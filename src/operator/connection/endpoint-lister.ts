@@ -178,8 +178,8 @@ export class EndpointLister {
       return;
     }
     const { clock, refreshIntervalMs } = this.#options;
-    const delay = Math.max(0, this.#demand.nextAt(refreshIntervalMs()) - clock.monotonic());
-    this.#timer = clock.after(delay, () => this.#due());
+    const nextAt = this.#demand.nextAt(refreshIntervalMs(), this.#lostAt);
+    this.#timer = clock.after(Math.max(0, nextAt - clock.monotonic()), () => this.#due());
   }
 
   get #mayList(): boolean {

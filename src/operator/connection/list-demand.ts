@@ -5,6 +5,9 @@ import { ListRateLimiter } from "./list-rate-limiter.ts";
 const retryFirstMs = 1000;
 const retryMostMs = 60_000;
 
+/** So long before a loss of sight would be reported, in milliseconds, a failing list is tried once more. */
+const lastTryMs = 5000;
+
 /** When a project's next list is to begin, and what it is for. Times on the monotonic clock, in milliseconds. */
 export class ListDemand {
   readonly #pace = new ListRateLimiter();
@@ -53,10 +56,14 @@ export class ListDemand {
     return this.#need;
   }
 
-  nextAt(refreshIntervalMs: number): number {
+  /** `lostAt`: when the project counts as not seen any more. */
+  nextAt(refreshIntervalMs: number, lostAt: number): number {
     if (this.#failures > 0) {
       const retryMs = retryFirstMs * 2 ** (this.#failures - 1);
-      return this.#startedAt + Math.min(refreshIntervalMs, retryMostMs, retryMs);
+      const retryAt = this.#startedAt + Math.min(refreshIntervalMs, retryMostMs, retryMs);
+      const beforeMs = Math.min(lastTryMs, refreshIntervalMs / 6);
+      const lastTryAt = lostAt - beforeMs;
+      return lastTryAt >= this.#startedAt + beforeMs ? Math.min(retryAt, lastTryAt) : retryAt;
     }
     const inTime = this.#startedAt + refreshIntervalMs;
     if (!this.#isWanted) return inTime;
