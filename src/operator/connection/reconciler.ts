@@ -41,6 +41,8 @@ export class ConnectionReconciler {
    * other's with its own would never end. `unanswered` may still take effect, long after they were given up.
    */
   readonly #said = new Map<string, { word?: string; unanswered: readonly ServiceConnection["status"][] }>();
+  /** Connections, by uid, of which this process has had something to report. */
+  readonly #known = new Set<string>();
   readonly #turns: Transitions;
 
   constructor(options: ConnectionReconcilerOptions) {
@@ -79,6 +81,7 @@ export class ConnectionReconciler {
       }
       this.#told.delete(uid);
       this.#said.delete(uid);
+      this.#known.delete(uid);
       this.#turns.forget(uid);
       return undefined;
     }
@@ -119,6 +122,7 @@ export class ConnectionReconciler {
   async #report(connection: ServiceConnection, resolved: Resolved, session: Session | undefined): Promise<void> {
     const { clock, cluster, cache } = this.#options;
     const latest = cache.connectionByUID(connection.metadata.uid) ?? connection;
+    if (!this.#hasNews(latest, session)) return;
     const secret = cache.secret(latest.metadata.namespace ?? "", latest.spec.apiKeySecretRef.name);
     const leaving = leavingOf(latest, secret, this.#dependentsOf(latest));
     const status = statusOf(latest, resolved, session, leaving, timestamp(clock.now()));
@@ -139,6 +143,15 @@ export class ConnectionReconciler {
     await cluster.patch(serviceConnectionKind, latest.metadata, patch, { subresource: "status" });
     this.#said.set(uid, { word, unanswered });
     this.#warn(leaving, latest, secret);
+  }
+
+  /** What an earlier process reported stands until the first probe of this one has ended. */
+  #hasNews(connection: ServiceConnection, session: Session | undefined): boolean {
+    const { uid } = connection.metadata;
+    const isUnknown = session?.health.kind === "unknown" && !session.pause.isOn;
+    if (isUnknown && isWhole(connection) && !this.#known.has(uid)) return false;
+    this.#known.add(uid);
+    return true;
   }
 
   /** What waits for a person is told on the very object that they deleted, once. */
