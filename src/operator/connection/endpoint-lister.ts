@@ -5,6 +5,7 @@ import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority-queue.ts";
 import type { RequestReservation } from "../service-client/request-reservation.ts";
+import { steadyMessage } from "../service-client/same-words.ts";
 import { LastSeen } from "./last-seen.ts";
 import { changesBetween } from "./list-changes.ts";
 import { ListDemand } from "./list-demand.ts";
@@ -259,7 +260,7 @@ export class EndpointLister {
         this.#options.onListed?.(projectID, this.#listing);
         enqueue(wasLost ? this.#everyone() : this.#concerned(before?.endpoints, answer.value));
       } else {
-        this.#failure = answer;
+        this.#failure = { ...answer, message: steadyMessage(this.#failure?.message, answer.message) };
         this.#lastSeen.failed(answer, clock.monotonic());
         enqueue(this.#takeWaiting());
       }

@@ -1,4 +1,5 @@
-import type { Answer } from "../service-client/answer.ts";
+import type { Answer, Failure } from "../service-client/answer.ts";
+import { steadyMessage } from "../service-client/same-words.ts";
 
 /** Whether the service lets us in. `unknown` until the first probe has an answer. */
 export type Health =
@@ -9,8 +10,24 @@ export type Health =
 
 export type KeyType = "personal" | "organization" | "project" | "unknown";
 
+/** What a list of projects shows: how the service is, and why it does not list them though it takes the key. */
+export interface Shown {
+  health: Health;
+  unlisted: Failure | undefined;
+}
+
+export function shownBy(listed: Answer<unknown>, organizationID: string | undefined, before: Shown): Shown {
+  const health = healthShownBy(listed, organizationID);
+  const told = "message" in before.health ? before.health.message : undefined;
+  const refused = listed.kind === "notFound" || listed.kind === "forbidden" || listed.kind === "refused";
+  return {
+    health: "message" in health ? { ...health, message: steadyMessage(told, health.message) } : health,
+    unlisted: refused ? { ...listed, message: steadyMessage(before.unlisted?.message, listed.message) } : undefined,
+  };
+}
+
 /** A service may lack /auth, and a key may not be allowed to list projects: any answer of its own shows it alive. */
-export function healthShownBy(listed: Answer<unknown>, organizationID: string | undefined): Health {
+function healthShownBy(listed: Answer<unknown>, organizationID: string | undefined): Health {
   if (listed.kind === "unavailable" || listed.kind === "ambiguous") {
     return { kind: "unreachable", message: listed.message };
   }

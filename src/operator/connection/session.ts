@@ -11,7 +11,7 @@ import { ServiceClient } from "../service-client/client.ts";
 import type { RequestObserver } from "../service-client/exchange.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
 import { EndpointLister } from "./endpoint-lister.ts";
-import { type Health, healthShownBy, isKeyRefused, type KeyType, keyTypeShownBy, probeInterval } from "./health.ts";
+import { type Health, isKeyRefused, type KeyType, keyTypeShownBy, probeInterval, shownBy } from "./health.ts";
 import type { Listing } from "./listing.ts";
 import { Pause } from "./pause.ts";
 import { projectIsGone } from "./project-gone.ts";
@@ -222,9 +222,8 @@ export class Session {
       const listed = await this.#prober.listProjects(organizationID, this.signal);
       if (isKeyRefused(listed)) return;
       if (listed.kind === "ok") this.#take(listed.value.projects);
-      const refused = listed.kind === "notFound" || listed.kind === "forbidden" || listed.kind === "refused";
-      this.#unlisted = refused ? listed : undefined;
-      const health = healthShownBy(listed, organizationID);
+      const { health, unlisted } = shownBy(listed, organizationID, { health: this.#health, unlisted: this.#unlisted });
+      this.#unlisted = unlisted;
       const falls = health.kind === "unreachable" && this.#health.kind === "reachable";
       if (!falls || this.#suspicion.isConfirmed("unreachable")) this.#setHealth(health);
     } catch {

@@ -1,5 +1,6 @@
 import type { Compute } from "../../resources/compute.ts";
 import type { Failure } from "../../service-client/answer.ts";
+import { steadyMessage } from "../../service-client/same-words.ts";
 import { generationOf } from "../observe/plan-input.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
@@ -22,10 +23,11 @@ export function recordFailedWrite(
   if (failure.kind === "superseded") return unchanged(compute, 1);
   const { reason, message: meaning } = meaningOf(failure, doing);
   // What passes by itself needs no way out.
-  const message = wayOut === undefined || reasons[reason].look === "backoff" ? meaning : `${meaning} ${wayOut}`;
+  const said = wayOut === undefined || reasons[reason].look === "backoff" ? meaning : `${meaning} ${wayOut}`;
   const identity = identityOf(write, generationOf(compute));
   const { through } = watcher.client;
   const again = memory.failedWrite?.write === identity && memory.failedWrite.through === through;
+  const message = steadyMessage(again ? memory.failedWrite?.message : undefined, said);
   const failures = again ? (memory.failedWrite?.failures ?? 0) + 1 : 0;
   const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
   const wait = Math.max(asked, requeueDelay(reasons[reason].look, failures) ?? 1000);
