@@ -71,14 +71,3 @@ export function maxConnections({ min, max }: ComputeUnitRange): number {
 
 const bytesPerComputeUnit = 4 * 1024 ** 3;
 const bytesPerConnection = 9_531_392;
-
-/** Postgres's `max_worker_processes`. */
-export function maxWorkerProcesses({ max }: ComputeUnitRange): number {
-  return 12 + Math.floor(2 * max);
-}
-
-/** Postgres's `shared_buffers` in MB: 256 kB for each connection and worker, and never less than 128 MB. */
-export function sharedBuffersMB(range: ComputeUnitRange): number {
-  const processes = 1 + maxConnections(range) + maxWorkerProcesses(range);
-  return Math.max(128, Math.floor((1023 + processes * 256) / 1024));
-}

@@ -43,7 +43,7 @@ const stuckAfterMs = 120_000;
 export interface Operator {
   /** Runs until the signal aborts; then what is in flight is finished and the lease given back. */
   run(signal: AbortSignal): Promise<void>;
-  /** What is not ready yet, in a sentence; `undefined` once all caches have synced. */
+  /** What is not ready yet, in a sentence; `undefined` once all informers have synced. */
   unready(): string | undefined;
   /** What is stuck, in a sentence; `undefined` where nothing is. */
   stuck(): string | undefined;
@@ -70,46 +70,37 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
   const mayWrite = requireLeader(leadership);
   const cluster = client(timeouts.write, {
     beforeSend: mayWrite,
-    onAnswer: (kind, object, write) => caches.answered(kind, object, write),
+    onAnswer: (kind, object, write) => informers.answered(kind, object, write),
   });
   const budgets = new Budgets(clock, (seconds) => metrics.budgetWaits.observe({}, seconds));
   const namesShownBy = new Set<string>();
   const brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
-  let term: Manager | undefined;
-  const caches = new Informers(
-    { client: client(timeouts.list), clock, random, log, metrics, namespaces: settings.namespaces },
-    {
-      compute: (change) => term?.news.compute(change),
-      connection: (change) => term?.news.connection(change),
-      pool: (change) => term?.news.pool(change),
-      apiKey: (change) => term?.news.apiKey(change),
-      connectionSecret: (change) => term?.news.connectionSecret(change),
-      computesRelisted: () => term?.news.computesRelisted(),
-    },
-  );
+  let manager: Manager | undefined;
+  const { namespaces } = settings;
+  const informers = new Informers({ client: client(timeouts.list), clock, random, log, metrics, namespaces });
 
   metrics.beforeScrape(() => {
     measureState(metrics, {
       leading: leadership.mayWrite(),
-      caches,
-      connections: term?.connections,
+      informers,
+      connections: manager?.connections,
       deletesHeld: brake.held,
       clock,
     });
   });
 
   const lead = async (leadSignal: AbortSignal): Promise<void> => {
-    await caches.whenSynced(leadSignal).catch(() => {});
+    await informers.whenSynced(leadSignal).catch(() => {});
     if (leadSignal.aborted) return;
     const events = new EventRecorder({ client: cluster, clock, random, log, component: OPERATOR_NAME });
-    term = new Manager({
+    manager = new Manager({
       cluster,
       serviceTransport: ports.serviceTransport,
       budgets,
       namesShownBy,
       brake,
       beforeWrite: mayWrite,
-      caches,
+      informers,
       clock,
       random,
       log,
@@ -118,8 +109,8 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
       event: (kind, { metadata }, note) =>
         events.record({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, note),
     });
-    await term.run(leadSignal);
-    term = undefined;
+    await manager.run(leadSignal);
+    manager = undefined;
     // While the lease is still held: without it no event could be written any more.
     const patience = new AbortController();
     const giveUp = clock.after(2000, () => patience.abort());
@@ -130,12 +121,12 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
   return {
     metrics,
     unready() {
-      const kinds = caches.unsynced();
+      const kinds = informers.unsynced();
       if (kinds.length === 0) return undefined;
       return `no complete list yet of ${kinds.join(", ")}: are the CRDs installed, and may the operator list these kinds?`;
     },
     stuck() {
-      const stuck = term?.progress().find(({ waiting, oldestWaitMs, lastFinishedAt }) => {
+      const stuck = manager?.progress().find(({ waiting, oldestWaitMs, lastFinishedAt }) => {
         return waiting > 0 && oldestWaitMs > stuckAfterMs && clock.monotonic() - lastFinishedAt > stuckAfterMs;
       });
       return stuck === undefined ? undefined : `${stuck.waiting} waiting, and no pass has ended for two minutes`;
@@ -144,7 +135,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
       // What fails here ends everything: a process that only watched would look well.
       const over = new AbortController();
       const running = AbortSignal.any([signal, over.signal]);
-      const watching = caches.run(running);
+      const watching = informers.run(running);
       try {
         await leadership.run({ signal: running, onStarted: lead });
       } finally {

@@ -7,9 +7,7 @@ import {
   localFileCacheGB,
   maxConnections,
   maxPooledConnections,
-  maxWorkerProcesses,
   memoryGB,
-  sharedBuffersMB,
   temporaryDiskGiB,
   vCPU,
 } from "../../src/api/compute-units.ts";
@@ -131,22 +129,5 @@ describe("what follows from the largest size", () => {
     { max: 56, disk: 840 },
   ])("at most $max CU: $disk GiB for temporary files", ({ max, disk }) => {
     expect(temporaryDiskGiB({ min: 0.25, max })).toBe(disk);
-  });
-
-  test.each([
-    { max: 0.25, workers: 12 },
-    { max: 0.5, workers: 13 },
-    { max: 2, workers: 16 },
-    { max: 56, workers: 124 },
-  ])("at most $max CU: $workers worker processes", ({ max, workers }) => {
-    expect(maxWorkerProcesses({ min: max, max })).toBe(workers);
-  });
-
-  it("shared_buffers grows with the size, from 128 MB", () => {
-    const bySize = computeUnitSizes.map((cu) => sharedBuffersMB(fixed(cu)));
-    expect(bySize[0]).toBe(128);
-    expect(bySize).toEqual(bySize.toSorted((a, b) => a - b));
-    expect(sharedBuffersMB(fixed(2))).toBe(230);
-    expect(sharedBuffersMB(fixed(56))).toBe(1032);
   });
 });

@@ -14,8 +14,6 @@ export interface LeadershipTerm {
    * be finished: the lease is kept until the promise has settled. Where it rejects, so does `run`.
    */
   onStarted: (leadSignal: AbortSignal) => Promise<void> | void;
-  /** The work has ended and leadership is over, given up or lost. */
-  onStopped?: () => void;
 }
 
 /** Nothing was sent, because this process does not lead, or no longer. */
@@ -33,11 +31,10 @@ export function requireLeader(leadership: Pick<Leadership, "mayWrite">): () => v
 /** For a single operator without a lease. */
 export const alwaysLeader: Leadership = {
   mayWrite: () => true,
-  async run({ signal, onStarted, onStopped }) {
+  async run({ signal, onStarted }) {
     if (signal.aborted) return;
     await onStarted(signal);
     await aborted(signal);
-    onStopped?.();
   },
 };
 

@@ -51,13 +51,7 @@ export class LeaderElection implements Leadership {
 
   /** Stands for election until the signal aborts, leads while elected, and gives the lease back in the end. */
   async run(term: LeadershipTerm): Promise<void> {
-    while (await this.#acquire(term.signal)) {
-      try {
-        await this.#lead(term);
-      } finally {
-        term.onStopped?.();
-      }
-    }
+    while (await this.#acquire(term.signal)) await this.#lead(term);
   }
 
   /** Resolves with true once the lease is ours, with false when the signal aborts before. */

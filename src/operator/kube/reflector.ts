@@ -46,17 +46,15 @@ export class Reflector<T extends KubeObject> {
     this.#lastHeardAt = options.clock.monotonic();
   }
 
-  /** Whether the first complete list is in, or nothing is left to be listed since the kind is being uninstalled. */
-  hasSynced(): boolean {
-    return this.#hasSynced;
-  }
-
   /** Whether a complete list was read, and the kind is not known to be uninstalled since. */
   isServed(): boolean {
     return this.#isServed;
   }
 
-  /** Resolves once `hasSynced`; rejects with the signal's reason when that aborts before. */
+  /**
+   * Resolves once the first complete list is in, or the kind is being uninstalled, so that there is nothing to list;
+   * rejects with the signal's reason when that aborts before.
+   */
   async whenSynced(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const aborted = Promise.withResolvers<never>();

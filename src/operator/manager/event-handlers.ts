@@ -9,10 +9,10 @@ import { type ComputePool, owningPool } from "../resources/compute-pool.ts";
 import { labels } from "../resources/names.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
 import type { Kind } from "./flow-of.ts";
-import type { Informers, Listeners } from "./informers.ts";
+import type { ChangeHandlers, Informers } from "./informers.ts";
 
 export interface EventHandlersOptions {
-  caches: Informers;
+  informers: Informers;
   claims: ClaimIndex;
   computes: ComputeReconciler;
   connections: ConnectionReconciler;
@@ -22,7 +22,7 @@ export interface EventHandlersOptions {
 }
 
 /** Whom a change concerns that the watches bring: those are woken, whatever it was. */
-export class EventHandlers implements Listeners {
+export class EventHandlers implements ChangeHandlers {
   readonly #options: EventHandlersOptions;
 
   constructor(options: EventHandlersOptions) {
@@ -31,16 +31,16 @@ export class EventHandlers implements Listeners {
 
   /** A term begins: all that there is, is news. */
   everything(): void {
-    const { caches, claims, connections, enqueue } = this.#options;
-    for (const compute of caches.computes.list()) claims.set(compute);
-    const orphans = caches.apiKeys.list().filter((secret) => connections.secretSeen(secret));
-    enqueue("connection", uidsOf([...caches.connections.list(), ...orphans]));
-    enqueue("compute", uidsOf(caches.computes.list()));
-    enqueue("pool", uidsOf(caches.pools.list()));
+    const { informers, claims, connections, enqueue } = this.#options;
+    for (const compute of informers.computes.list()) claims.set(compute);
+    const orphans = informers.apiKeys.list().filter((secret) => connections.secretSeen(secret));
+    enqueue("connection", uidsOf([...informers.connections.list(), ...orphans]));
+    enqueue("compute", uidsOf(informers.computes.list()));
+    enqueue("pool", uidsOf(informers.pools.list()));
   }
 
   compute(change: Change<Compute>): void {
-    const { caches, claims, computes, selects, enqueue } = this.#options;
+    const { informers, claims, computes, selects, enqueue } = this.#options;
     const { type, object, previous } = change;
     const { uid, namespace = "" } = object.metadata;
     const woken = claims.change(change);
@@ -56,18 +56,18 @@ export class EventHandlers implements Listeners {
     const owner = owningPool(object);
     if (owner !== undefined) enqueue("pool", [owner.uid]);
     // Whoever owns it: its name stands in the way of the pool that would give it, or no longer does.
-    const pool = type === "updated" ? undefined : caches.pools.get(namespace, poolNameIn(object));
+    const pool = type === "updated" ? undefined : informers.pools.get(namespace, poolNameIn(object));
     if (pool !== undefined) enqueue("pool", [pool.metadata.uid]);
   }
 
   computesRelisted(): void {
-    const { caches, computes, enqueue } = this.#options;
+    const { informers, computes, enqueue } = this.#options;
     computes.relisted();
-    enqueue("compute", uidsOf(caches.computes.list()));
+    enqueue("compute", uidsOf(informers.computes.list()));
   }
 
   connection({ type, object, previous }: Change<ServiceConnection>): void {
-    const { caches, claims, connections, enqueue } = this.#options;
+    const { informers, claims, connections, enqueue } = this.#options;
     const { uid, name, namespace = "" } = object.metadata;
     connections.seen(object);
     enqueue("connection", [uid]);
@@ -76,50 +76,53 @@ export class EventHandlers implements Listeners {
     this.usersOf(namespace, name);
     if (type === "updated" && previous.spec.baseURL === object.spec.baseURL) return;
     // What its Computes lay claim to lies elsewhere now: whoever they were in the way of may go on.
-    for (const user of caches.users.of(namespace, name)) enqueue("compute", claims.movedWith(user));
+    for (const user of informers.users.of(namespace, name)) enqueue("compute", claims.movedWith(user));
   }
 
   pool({ type, object, previous }: Change<ComputePool>): void {
-    const { caches, enqueue } = this.#options;
+    const { informers, enqueue } = this.#options;
     const { uid, generation, namespace = "", deletionTimestamp } = object.metadata;
     enqueue("pool", [uid]);
     const before = previous?.metadata;
     const same = before?.generation === generation && before?.deletionTimestamp === deletionTimestamp;
     if (type === "updated" && same) return;
     // A member whose spec was not its pool's may be so now, where the watch of pools lags behind that of Computes.
-    enqueue("compute", uidsOf(caches.computes.within(namespace).filter((member) => owningPool(member)?.uid === uid)));
+    enqueue(
+      "compute",
+      uidsOf(informers.computes.within(namespace).filter((member) => owningPool(member)?.uid === uid)),
+    );
   }
 
   apiKey({ object }: Change<Secret>): void {
-    const { caches, connections, enqueue } = this.#options;
+    const { informers, connections, enqueue } = this.#options;
     const { uid, namespace = "" } = object.metadata;
-    enqueue("connection", uidsOf(caches.connections.within(namespace)));
+    enqueue("connection", uidsOf(informers.connections.within(namespace)));
     if (connections.secretSeen(object)) enqueue("connection", [uid]);
   }
 
   connectionSecret({ type, object }: Change<Secret>): void {
-    const { caches, enqueue } = this.#options;
+    const { informers, enqueue } = this.#options;
     const { labels: labelled, namespace = "", name } = object.metadata;
     const owner = labelled?.[labels.compute];
     if (owner !== undefined) enqueue("compute", [owner]);
     if (type !== "deleted") return;
     // It stood in the way of whoever names it too, such as one that was restored from a backup under another uid.
-    const waiting = caches.computes.within(namespace);
+    const waiting = informers.computes.within(namespace);
     enqueue("compute", uidsOf(waiting.filter(({ spec }) => spec.connectionSecret?.name === name)));
   }
 
   /** What may be done through a connection has changed. */
   usersOf(namespace: string, connection: string): void {
-    const { caches, enqueue } = this.#options;
-    enqueue("compute", uidsOf(caches.users.of(namespace, connection)));
+    const { informers, enqueue } = this.#options;
+    enqueue("compute", uidsOf(informers.users.of(namespace, connection)));
   }
 
   /** A Compute needs its connection, or no longer does. */
   connectionsUsedBy(...versions: readonly (Compute | undefined)[]): void {
-    const { caches, enqueue } = this.#options;
+    const { informers, enqueue } = this.#options;
     for (const version of versions) {
       const { metadata, spec } = version ?? {};
-      const used = caches.connections.get(metadata?.namespace ?? "", spec?.connectionRef.name ?? "");
+      const used = informers.connections.get(metadata?.namespace ?? "", spec?.connectionRef.name ?? "");
       if (used !== undefined) enqueue("connection", [used.metadata.uid]);
     }
   }

@@ -12,10 +12,10 @@ export type Kind = "compute" | "connection" | "pool";
 export function flowOf(
   kind: Kind,
   uid: string,
-  caches: Informers,
+  informers: Informers,
   departed: (uid: string) => Compute | undefined,
 ): string {
-  const { computes, connections, pools } = caches;
+  const { computes, connections, pools } = informers;
   if (kind === "compute") {
     const compute = computes.byUid(uid) ?? departed(uid);
     return compute === undefined ? "" : `${compute.metadata.namespace ?? ""}/${compute.spec.connectionRef.name}`;

@@ -28,8 +28,8 @@ export interface InformersOptions {
   namespaces: readonly string[];
 }
 
-/** Who hears of changes. */
-export interface Listeners {
+/** Called with each change, after the copy has it. */
+export interface ChangeHandlers {
   compute: (change: Change<Compute>) => void;
   connection: (change: Change<ServiceConnection>) => void;
   pool: (change: Change<ComputePool>) => void;
@@ -47,8 +47,9 @@ export class Informers {
   readonly pools: Reflectors<ComputePool>;
   readonly apiKeys: Reflectors<Secret>;
   readonly connectionSecrets: Reflectors<Secret>;
+  readonly #handlers = new Set<ChangeHandlers>();
 
-  constructor(options: InformersOptions, listeners: Listeners) {
+  constructor(options: InformersOptions) {
     const { namespaces, metrics, ...shared } = options;
     const isUninstalled = () => crdIsGoing(options.client);
     const observer = {
@@ -60,26 +61,35 @@ export class Informers {
       onChange: (change: Change<T>) => void,
       more: Partial<ReflectorOptions<T>> = {},
     ) => new Reflectors<T>(namespaces, { ...shared, isUninstalled, observer, kind, onChange, ...more });
+    const each = (call: (handlers: ChangeHandlers) => void) => this.#handlers.forEach(call);
     const computeChanged = (change: Change<Compute>) => {
       this.users.change(change);
-      listeners.compute(change);
+      each((handlers) => handlers.compute(change));
     };
     this.computes = reflect(computeKind, computeChanged, {
       parse: (raw) => readable(parseCompute(raw)),
-      onRelist: listeners.computesRelisted,
+      onRelist: () => each((handlers) => handlers.computesRelisted()),
     });
-    this.connections = reflect(serviceConnectionKind, listeners.connection, {
+    this.connections = reflect(serviceConnectionKind, (change) => each((handlers) => handlers.connection(change)), {
       parse: (raw) => readable(parseServiceConnection(raw)),
     });
-    this.pools = reflect(computePoolKind, listeners.pool, { parse: (raw) => readable(parseComputePool(raw)) });
-    this.apiKeys = reflect(secretKind, listeners.apiKey, {
+    this.pools = reflect(computePoolKind, (change) => each((handlers) => handlers.pool(change)), {
+      parse: (raw) => readable(parseComputePool(raw)),
+    });
+    this.apiKeys = reflect(secretKind, (change) => each((handlers) => handlers.apiKey(change)), {
       fieldSelector: `type=${API_KEY_SECRET_TYPE}`,
       selects: ({ type }) => type === API_KEY_SECRET_TYPE,
     });
-    this.connectionSecrets = reflect(secretKind, listeners.connectionSecret, {
+    this.connectionSecrets = reflect(secretKind, (change) => each((handlers) => handlers.connectionSecret(change)), {
       labelSelector: labels.compute,
       selects: ({ metadata }) => metadata.labels?.[labels.compute] !== undefined,
     });
+  }
+
+  /** Calls the handlers with each change from now on, until the function that it returns is called. */
+  subscribe(handlers: ChangeHandlers): () => void {
+    this.#handlers.add(handlers);
+    return () => this.#handlers.delete(handlers);
   }
 
   get #all() {

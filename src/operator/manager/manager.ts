@@ -35,7 +35,7 @@ export interface ManagerOptions {
   namesShownBy: Set<string>;
   brake: DeletionBrake;
   beforeWrite: () => void;
-  caches: Informers;
+  informers: Informers;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -55,32 +55,31 @@ export class Manager {
   readonly #computes: ComputeReconciler;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #pools: PoolReconciler;
-  /** For what the watches bring meanwhile. */
-  readonly news: EventHandlers;
+  readonly #handlers: EventHandlers;
 
-  constructor(term: ManagerOptions) {
-    this.#options = term;
-    const { cluster, caches, clock, options, metrics } = term;
+  constructor(options: ManagerOptions) {
+    this.#options = options;
+    const { cluster, informers, clock, options: settings, metrics } = options;
     const signal = this.#stop.signal;
-    const few = Math.max(2, Math.ceil(options.workers / 4));
+    const few = Math.max(2, Math.ceil(settings.workers / 4));
     this.#queues = {
-      compute: this.#queue("compute", (uid) => this.#computes.reconcile(uid), options.workers),
+      compute: this.#queue("compute", (uid) => this.#computes.reconcile(uid), settings.workers),
       connection: this.#queue("connection", (uid) => this.#connectionReconciler.reconcile(uid), few),
       pool: this.#queue("pool", (uid) => this.#pools.reconcile(uid), few),
     };
     const usage = new UsageMeter(metrics);
     this.#connections = new SessionRegistry({
       cache: {
-        connection: (namespace, name) => caches.connections.get(namespace, name),
-        secret: (namespace, name) => caches.apiKeys.get(namespace, name),
+        connection: (namespace, name) => informers.connections.get(namespace, name),
+        secret: (namespace, name) => informers.apiKeys.get(namespace, name),
       },
-      allowedBaseURLs: options.allowedBaseURLs,
-      budgetShare: options.budgetShare,
-      transport: term.serviceTransport,
-      budgets: term.budgets,
-      namesShownBy: term.namesShownBy,
+      allowedBaseURLs: settings.allowedBaseURLs,
+      budgetShare: settings.budgetShare,
+      transport: options.serviceTransport,
+      budgets: options.budgets,
+      namesShownBy: options.namesShownBy,
       clock,
-      beforeWrite: term.beforeWrite,
+      beforeWrite: options.beforeWrite,
       signal,
       enqueue: (uids) => this.#enqueue("compute", uids),
       enqueueConnections: (uids) => this.#enqueue("connection", uids),
@@ -104,17 +103,17 @@ export class Manager {
       clock,
       connections: this.#connections,
       cache: {
-        connectionByUID: (uid) => caches.connections.byUid(uid),
-        connectionsOf: (namespace) => caches.connections.within(namespace),
-        secret: (namespace, name) => caches.apiKeys.get(namespace, name),
-        secretsOf: (namespace) => caches.apiKeys.within(namespace),
-        usersOf: (namespace, name) => caches.users.of(namespace, name),
+        connectionByUID: (uid) => informers.connections.byUid(uid),
+        connectionsOf: (namespace) => informers.connections.within(namespace),
+        secret: (namespace, name) => informers.apiKeys.get(namespace, name),
+        secretsOf: (namespace) => informers.apiKeys.within(namespace),
+        usersOf: (namespace, name) => informers.users.of(namespace, name),
         departedFrom: (namespace, name) => this.#computes.departed.filter((compute) => names(compute, namespace, name)),
       },
       uninstalling: () => crdIsGoing(cluster),
-      enqueueUsers: (namespace, name) => this.news.usersOf(namespace, name),
-      event: term.event,
-      log: this.#options.log,
+      enqueueUsers: (namespace, name) => this.#handlers.usersOf(namespace, name),
+      event: options.event,
+      log: options.log,
     });
     this.#computes = new ComputeReconciler({
       cluster,
@@ -122,39 +121,39 @@ export class Manager {
       connections: this.#connections,
       claims: this.#claims,
       cache: {
-        computeByUID: (uid) => caches.computes.byUid(uid),
-        connectionSecrets: (namespace) => caches.connectionSecrets.within(namespace),
+        computeByUID: (uid) => informers.computes.byUid(uid),
+        connectionSecrets: (namespace) => informers.connectionSecrets.within(namespace),
       },
-      selects: (compute) => options.selects(compute.metadata.labels),
+      selects: (compute) => settings.selects(compute.metadata.labels),
       awaitsPool: (compute) => {
-        const pool = caches.pools.byUid(owningPool(compute)?.uid ?? "");
+        const pool = informers.pools.byUid(owningPool(compute)?.uid ?? "");
         return pool !== undefined && awaitsTemplate(pool, compute);
       },
-      event: (compute, note) => term.event(computeKind, compute, note),
-      brake: term.brake,
-      uninstalling: new Uninstalling(cluster, clock, () => term.brake.wakeAll()),
-      createSettleMs: options.createSettleMs,
+      event: (compute, note) => options.event(computeKind, compute, note),
+      brake: options.brake,
+      uninstalling: new Uninstalling(cluster, clock, () => options.brake.wakeAll()),
+      createSettleMs: settings.createSettleMs,
       signal,
-      onSettled: (compute) => this.news.connectionsUsedBy(compute),
+      onSettled: (compute) => this.#handlers.connectionsUsedBy(compute),
       onStep: (action, compute, outcome) => this.#note(action.kind, compute, outcome.notes),
     });
     this.#pools = new PoolReconciler({
       cluster,
       clock,
-      selects: (pool) => options.selects(pool.metadata.labels),
-      event: term.event,
+      selects: (pool) => settings.selects(pool.metadata.labels),
+      event: options.event,
       cache: {
-        poolByUID: (uid) => caches.pools.byUid(uid),
-        computesOf: (namespace) => caches.computes.within(namespace),
-        compute: (namespace, name) => caches.computes.get(namespace, name),
+        poolByUID: (uid) => informers.pools.byUid(uid),
+        computesOf: (namespace) => informers.computes.within(namespace),
+        compute: (namespace, name) => informers.computes.get(namespace, name),
       },
     });
-    this.news = new EventHandlers({
-      caches,
+    this.#handlers = new EventHandlers({
+      informers,
       claims: this.#claims,
       computes: this.#computes,
       connections: this.#connectionReconciler,
-      selects: options.selects,
+      selects: settings.selects,
       enqueue: (kind, uids) => this.#enqueue(kind, uids),
     });
   }
@@ -170,14 +169,16 @@ export class Manager {
 
   /** Reconciles until the signal aborts, then lets what is in flight finish for a while. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, options } = this.#options;
-    this.news.everything();
+    const { clock, options, informers } = this.#options;
+    const unsubscribe = informers.subscribe(this.#handlers);
+    this.#handlers.everything();
     let drained = () => {};
     const hardStop = () => {
       drained = clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
     };
     signal.addEventListener("abort", hardStop, { once: true });
     await Promise.all(Object.values(this.#queues).map((queue) => queue.run(signal)));
+    unsubscribe();
     drained();
     this.#stop.abort(new Error("the operator is stopping"));
     this.#connections.stop();
@@ -187,14 +188,14 @@ export class Manager {
   }
 
   #queue(kind: Kind, reconcile: (uid: string) => Promise<number | undefined>, workers: number): Controller {
-    const { clock, random, log, metrics, caches } = this.#options;
+    const { clock, random, log, metrics, informers } = this.#options;
     const stopped = this.#stop.signal;
     const shared = { kind, clock, random, log, metrics, workers, reconcile, stopped };
-    const cache = { compute: caches.computes, connection: caches.connections, pool: caches.pools }[kind];
+    const cache = { compute: informers.computes, connection: informers.connections, pool: informers.pools }[kind];
     const departed = (compute: string) => this.#computes.departedCompute(compute);
     const nameOf = (uid: string) =>
       cache.byUid(uid)?.metadata ?? (kind === "compute" ? departed(uid)?.metadata : {}) ?? {};
-    return new Controller({ ...shared, nameOf, flowOf: (uid) => flowOf(kind, uid, caches, departed) });
+    return new Controller({ ...shared, nameOf, flowOf: (uid) => flowOf(kind, uid, informers, departed) });
   }
 
   #enqueue(kind: Kind, uids: Iterable<string>): void {

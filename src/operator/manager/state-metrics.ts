@@ -6,7 +6,7 @@ import type { Informers } from "./informers.ts";
 
 export interface State {
   leading: boolean;
-  caches: Informers;
+  informers: Informers;
   /** `undefined` where this process does not lead. */
   connections: SessionRegistry | undefined;
   deletesHeld: number;
@@ -14,12 +14,12 @@ export interface State {
 }
 
 /** Sets the gauges that tell how things stand, right before a scrape. */
-export function measureState(metrics: Metrics, { leading, caches, connections, deletesHeld, clock }: State): void {
+export function measureState(metrics: Metrics, { leading, informers, connections, deletesHeld, clock }: State): void {
   metrics.leader.set({}, leading ? 1 : 0);
   metrics.deletesHeld.set({}, deletesHeld);
-  for (const [kind, ms] of Object.entries(caches.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
+  for (const [kind, ms] of Object.entries(informers.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
   metrics.computes.reset();
-  const counts = Map.groupBy(caches.computes.list(), ({ status }) =>
+  const counts = Map.groupBy(informers.computes.list(), ({ status }) =>
     JSON.stringify([status.state ?? "Unknown", conditionOf(status, "Ready")?.status ?? "Unknown"]),
   );
   for (const computes of counts.values()) {
@@ -31,7 +31,7 @@ export function measureState(metrics: Metrics, { leading, caches, connections, d
   metrics.budgetAvailable.reset();
   metrics.endpointListAge.reset();
   metrics.refreshInterval.reset();
-  for (const connection of caches.connections.list()) {
+  for (const connection of informers.connections.list()) {
     const session = connections?.sessionOf(connection);
     const { namespace = "", name } = connection.metadata;
     if (session === undefined) continue;

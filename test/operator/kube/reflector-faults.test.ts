@@ -138,7 +138,7 @@ describe("what others do wrong", () => {
     outside.create("b");
     await clock.advance(10);
     expect(seen).toEqual(["added a", "added b"]);
-    expect(reflector.hasSynced()).toBe(true);
+    expect(reflector.isServed()).toBe(true);
   });
 
   test("an object that cannot be read is skipped, and what was known of it stays until it is gone", async () => {

@@ -30,12 +30,12 @@ describe("the first list", () => {
     cluster.fate = ({ query }) => (query?.continue === undefined ? undefined : { kind: "refused", afterMs: 0 });
     void run();
     await clock.advance(minute);
-    expect(reflector.hasSynced()).toBe(false);
+    expect(reflector.isServed()).toBe(false);
     expect(reflector.list()).toEqual([]);
     expect(changes).toEqual([]);
     cluster.fate = () => undefined;
     await clock.advance(minute);
-    expect(reflector.hasSynced()).toBe(true);
+    expect(reflector.isServed()).toBe(true);
     expect(changes).toEqual(["added a", "added b", "added c", "added d", "added e"]);
     expect(new Set(cluster.lists().map(({ query }) => query?.limit))).toEqual(new Set(["2"]));
   });

@@ -28,14 +28,10 @@ test("a Compute that other CRDs let in is skipped, and named in a warning that i
   const transport = listing([good, { ...odd, spec: { ...odd.spec, computeUnits: { min: 3.5, max: 4 } } }]);
   const stop = new AbortController();
   const client = new ClusterClient(transport, { clock, timeoutMs: 1000, signal: stop.signal });
-  const hears = { compute() {}, connection() {}, pool() {}, apiKey() {}, connectionSecret() {}, computesRelisted() {} };
-  const caches = new Informers(
-    { client, clock, random: () => 0.5, log, metrics: createMetrics(), namespaces: [] },
-    hears,
-  );
-  const running = caches.run(stop.signal);
+  const informers = new Informers({ client, clock, random: () => 0.5, log, metrics: createMetrics(), namespaces: [] });
+  const running = informers.run(stop.signal);
   await clock.advance(100);
-  expect(caches.computes.list().map(({ metadata }) => metadata.name)).toEqual(["good"]);
+  expect(informers.computes.list().map(({ metadata }) => metadata.name)).toEqual(["good"]);
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({
     object: expect.stringContaining("/odd"),
