@@ -64,7 +64,7 @@ describe("export", () => {
     });
     stage.env = { COMPUTE_OPERATOR_API_KEY: "wrong" };
     const refused = await stage.run("export", ["--project", project, ...from]);
-    expect(refused.err).toContain("Set a valid one in COMPUTE_OPERATOR_API_KEY. Check that the service is at");
+    expect(refused.err).toContain("Set a valid key in COMPUTE_OPERATOR_API_KEY. Check that the service is at");
     expect(refused.err).not.toContain("ServiceConnection");
   });
 });

@@ -116,7 +116,7 @@ describe.concurrent("a connection Secret", () => {
     await shop.edit("db", { connectionSecret: { ...database, database: "stock" } });
     const refused = await shop.reason("db", "Rejected");
     expect(said(refused)).toMatch(
-      /refuses to store Secret "shop-db": .*immutable.* delete it, and it is written again/,
+      /refused to store Secret "shop-db": .*immutable.* delete it; the operator then creates it/,
     );
     await shop.cluster.delete("Secret", shop.namespace, "shop-db");
     await shop.ready("db");

@@ -125,7 +125,7 @@ describe("an edit that comes just after the endpoint was deleted elsewhere", () 
       await world.clock.advance(2000);
       expect(reasonOf(world)).toBe("ServiceUnavailable");
       expect(said(world.compute(0))).toBe(
-        `The service could not ${doing} endpoint ${endpointID}, although it lists it: endpoint not found. The endpoints are listed again before anything else is sent.`,
+        `The service could not ${doing} endpoint ${endpointID}, although it listed the endpoint: endpoint not found. The endpoints are listed again before anything else is sent.`,
       );
       await world.clock.advance(60_000);
       await world.settle(1);

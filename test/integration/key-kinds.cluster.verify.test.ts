@@ -91,7 +91,7 @@ describe.concurrent("when a key's reach ends", () => {
     shop.console("DELETE", `${members}/acc-bob`);
     const blind = await shop.reason("db", "ProjectNotFound");
     expect(said(blind)).toContain(
-      "project not found. Check spec.projectID, and that baseURL and key of the connection lead to that project.",
+      "project not found. Check spec.projectID, and whether baseURL and API key of the connection reach that project.",
     );
     expect(blind.status.endpointID).toBe(status.endpointID);
     await shop.cluster.delete("Compute", shop.namespace, "db");

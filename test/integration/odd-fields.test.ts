@@ -41,7 +41,7 @@ describe("an optional field of one endpoint that cannot be read", () => {
   it("is said by its Compute, with one event, and changes neither its conditions nor any other Compute", async () => {
     await using world = await twoWith({ settings: { pg_settings: { work_mem: 65_536 } }, last_active: 7 });
     const sentence =
-      "The service shows last_active, settings.pg_settings.work_mem in a form that cannot be read, which is left out.";
+      "The service shows last_active, settings.pg_settings.work_mem in a form that cannot be read, so the status leaves it out.";
     const { Ready, Synced, Stalled } = conditionsOf(world);
     expect([Ready?.status, Synced?.status, Stalled]).toEqual(["True", "True", undefined]);
     expect(Ready?.message).toContain(sentence);

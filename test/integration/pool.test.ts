@@ -28,7 +28,7 @@ it("a deleted connection says that it goes and which pool uses it, and is gone o
   expect(ready.message).toContain("use this connection: ComputePool db.");
   declare(world, 3);
   await world.clock.advance(10_000);
-  expect(said(world.compute(2))).toContain("Name another in spec.connectionRef of its ComputePool's template.");
+  expect(said(world.compute(2))).toContain("Name another in spec.template.connectionRef of the ComputePool.");
   const before = world.writes;
   const { apiVersion, kind, spec } = connectionOf(world, "default");
   world.send("POST", `${root}/serviceconnections`, { apiVersion, kind, metadata: { name: "second" }, spec });

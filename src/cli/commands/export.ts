@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
 import type { Endpoint } from "../../api/endpoint.ts";
 import { meaningOf } from "../../operator/compute/execute/failures.ts";
+import { requests } from "../../operator/compute/status/messages/failures.ts";
 import { objectName } from "../../operator/resources/fields.ts";
 import type { ServiceClient } from "../../operator/service-client/client.ts";
 import { type Exported, manifestOf } from "../manifests/manifest-of.ts";
@@ -21,7 +22,7 @@ export async function exportProject(
   if (namespace !== undefined) requireName("--namespace", namespace);
   const answer = await client.listEndpoints(project, signal);
   if (answer.kind !== "ok") {
-    const meaning = meaningOf(answer, `list the endpoints of project ${project}`);
+    const meaning = meaningOf(answer, requests.listEndpoints(project));
     throw new CommandProblem([saidOnce(meaning, client.account.baseURL, "flags")]);
   }
   const documents: string[] = [];

@@ -4,6 +4,7 @@ import { changing, meaningOf } from "../../operator/compute/execute/failures.ts"
 import { pendingCreateOf } from "../../operator/compute/observe/pending-operations.ts";
 import { generationOf } from "../../operator/compute/observe/plan-input.ts";
 import { identityOf, type WriteAction } from "../../operator/compute/plan/action.ts";
+import { requests } from "../../operator/compute/status/messages/failures.ts";
 import { type Reason, reasons, requeueDelay } from "../../operator/compute/status/reasons.ts";
 import { timestamp } from "../../operator/resources/conditions-of.ts";
 import { annotations } from "../../operator/resources/names.ts";
@@ -87,13 +88,7 @@ async function create(write: Extract<WriteAction, { kind: "create" }>, tracked: 
     return { compute: marked, result: { kind: "later", said }, operations: [] };
   }
   const kept = again ? marked : annotated(marked, {}, annotations.pendingCreate);
-  return afterBackoff(
-    write,
-    failure,
-    `create the endpoint on branch ${marked.spec.branchID}`,
-    { ...tracked, compute: kept },
-    clock,
-  );
+  return afterBackoff(write, failure, requests.create(marked.spec.branchID), { ...tracked, compute: kept }, clock);
 }
 
 function nameless({ id }: Endpoint): string {
@@ -141,7 +136,7 @@ async function restart(
     return done(begun(over, "Restarting"), `restarted ${endpointID}`, written);
   }
   const kept = answer.kind === "ambiguous" ? marked : compute;
-  return afterBackoff(write, answer, `restart endpoint ${endpointID}`, { ...tracked, compute: kept }, clock);
+  return afterBackoff(write, answer, requests.restart(endpointID), { ...tracked, compute: kept }, clock);
 }
 
 async function remove(write: Extract<WriteAction, { kind: "delete" }>, tracked: Tracked, clock: Clock): Promise<Sent> {
@@ -149,7 +144,7 @@ async function remove(write: Extract<WriteAction, { kind: "delete" }>, tracked: 
   const { endpointID } = write;
   const answer = await project.client.deleteEndpoint(project.id, endpointID, uninterrupted);
   if (answer.kind === "ok") return done(compute, `deleted ${endpointID}`, answer.value);
-  return afterBackoff(write, answer, `delete endpoint ${endpointID}`, tracked, clock);
+  return afterBackoff(write, answer, requests.delete(endpointID), tracked, clock);
 }
 
 function done(compute: Sent["compute"], said: string, { operations }: Pick<Written, "operations">): Sent {

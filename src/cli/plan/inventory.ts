@@ -6,6 +6,7 @@ import { markersIn, vanishedFrom } from "../../operator/compute/observe/endpoint
 import { EndpointIndex, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import type { EndpointSnapshot, Observation, PlanInput } from "../../operator/compute/observe/plan-input.ts";
 import { newReconcileState, type ReconcileState } from "../../operator/compute/state.ts";
+import { requests } from "../../operator/compute/status/messages/failures.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import type { ServiceConnection } from "../../operator/resources/service-connection.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
@@ -168,7 +169,7 @@ function reached(project: Project | undefined): string | undefined {
 }
 
 function unlisted(failure: Failure, { id, client }: Project): Extract<Observation, { kind: "blocked" }> {
-  const meaning = meaningOf(failure, `list the endpoints of project ${id}`);
+  const meaning = meaningOf(failure, requests.listEndpoints(id));
   const message = saidOnce(meaning, client.account.baseURL, "manifests");
   return { kind: "blocked", reason: meaning.reason, message, projectGone: false };
 }

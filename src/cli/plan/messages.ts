@@ -1,3 +1,4 @@
+import { checkProject, replaceKey, retriedAtEnd } from "../../operator/compute/status/messages/failures.ts";
 import type { Reason } from "../../operator/compute/status/reasons.ts";
 import { keyVariable } from "../manifests/accounts.ts";
 
@@ -7,15 +8,12 @@ interface Said {
 }
 
 const inManifests: readonly (readonly [from: string, to: string])[] = [
-  ["the Secret of the ServiceConnection", `the Secret of the ServiceConnection, or into ${keyVariable}`],
+  [replaceKey, replaceKey.replace(/\.$/, `, or into ${keyVariable}.`)],
 ];
 
 const inFlags: readonly (readonly [from: string, to: string])[] = [
-  ["Put a valid one into the Secret of the ServiceConnection.", `Set a valid one in ${keyVariable}.`],
-  [
-    "Check spec.projectID, and that baseURL and key of the connection lead to that project.",
-    `Check --project, --base-url and ${keyVariable}.`,
-  ],
+  [replaceKey, `Set a valid key in ${keyVariable}.`],
+  [checkProject, `Check --project, --base-url and ${keyVariable}.`],
 ];
 
 /**
@@ -24,10 +22,7 @@ const inFlags: readonly (readonly [from: string, to: string])[] = [
  */
 export function saidOnce({ reason, message }: Said, baseURL: string, named: "manifests" | "flags"): string {
   const words = named === "manifests" ? inManifests : inFlags;
-  const said = words.reduce(
-    (text, [from, to]) => text.replace(from, to),
-    message.replace(/ It is retried automatically[^.]*\./, ""),
-  );
+  const said = words.reduce((text, [from, to]) => text.replace(from, to), message.replace(retriedAtEnd, "."));
   if (reason !== "ServiceUnavailable" && reason !== "Unauthorized") return said;
   const stop = /[.!?]$/.test(said) ? "" : ".";
   const place = named === "manifests" ? "spec.baseURL of the ServiceConnection, else --base-url" : "--base-url";

@@ -59,7 +59,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
       const unavailable = await shop.reason("db", "ServiceUnavailable");
       expect(conditions(unavailable)).toEqual(unseen("ServiceUnavailable"));
       expect(seenOf(unavailable)).toEqual(seenOf(before));
-      expect(said(unavailable)).toMatch(/^The service is not available: .+\. It is retried automatically\.$/);
+      expect(said(unavailable)).toMatch(/^The service is not available: .+\. Retried automatically\.$/);
       expect(await shop.event("db", "ServiceUnavailable")).toBe(said(unavailable));
       shop.clearCalls();
       await shop.lists(2);

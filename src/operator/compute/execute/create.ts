@@ -12,6 +12,7 @@ import { generationOf } from "../observe/plan-input.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { progressMessage } from "../plan/progress.ts";
+import { requests } from "../status/messages/failures.ts";
 import { recordFailedWrite } from "./failed-write.ts";
 import { type ExecuteContext, noteDisabling, patched } from "./hands.ts";
 
@@ -40,7 +41,7 @@ export async function createEndpoint(action: Create, compute: Compute, hands: Ex
   return recordFailedWrite(
     action,
     failure,
-    `create the endpoint on branch ${compute.spec.branchID}`,
+    requests.create(compute.spec.branchID),
     await clearPending(compute, marked, hands),
     hands,
   );

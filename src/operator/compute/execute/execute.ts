@@ -2,6 +2,7 @@ import type { Compute } from "../../resources/compute.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../plan/action.ts";
 import { unlistedMessage } from "../plan/delete.ts";
+import { requests } from "../status/messages/failures.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import { createEndpoint } from "./create.ts";
 import { meaningOf } from "./failures.ts";
@@ -68,6 +69,6 @@ async function confirmGone(
     return unchanged(compute, requeueDelay("backoff", before));
   }
   if (answer.kind === "superseded") return unchanged(compute, 1);
-  const { reason, message } = meaningOf(answer, `show endpoint ${endpointID}`);
+  const { reason, message } = meaningOf(answer, requests.show(endpointID));
   return shown(compute, reason, message);
 }

@@ -2,6 +2,20 @@ import { errorCodes } from "../../../api/error.ts";
 import { isRefusal } from "../../kube/errors.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Failure } from "../../service-client/answer.ts";
+import {
+  branchNotFound,
+  connectionNotReady,
+  forbidden,
+  patchRefused,
+  primaryRefused,
+  projectBusy,
+  projectNotFound,
+  rateLimited,
+  rejected,
+  requests,
+  serviceUnavailable,
+  unauthorized,
+} from "../status/messages/failures.ts";
 import type { Reason } from "../status/reasons.ts";
 
 /** What a failed call means for the Compute that it was made for. */
@@ -9,90 +23,47 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
   const said = failure.message;
   switch (failure.kind) {
     case "unauthorized":
-      return {
-        reason: "Unauthorized",
-        message: `The service refused the API key (${said}). Put a valid one into the Secret of the ServiceConnection.`,
-      };
+      return { reason: "Unauthorized", message: unauthorized.refused(said) };
     case "refusedOnce":
-      return {
-        reason: "ServiceUnavailable",
-        message: `The service refused the API key once (${said}). It is asked again before the key counts as refused.`,
-      };
+      return { reason: "ServiceUnavailable", message: serviceUnavailable.keyRefusedOnce(said) };
     case "forbidden":
-      return {
-        reason: "Forbidden",
-        message: `The API key may not ${doing} (${said}). Give it the right, or use a connection with another key. It is retried automatically.`,
-      };
+      return { reason: "Forbidden", message: forbidden.request(doing, said) };
     case "notFound":
       return notFound(said, doing);
     case "superseded":
-      return {
-        reason: "ConnectionNotReady",
-        message: `The connection changed before the service could be asked to ${doing}. The request goes through the changed connection.`,
-      };
+      return { reason: "ConnectionNotReady", message: connectionNotReady.changed(doing) };
     case "busy":
     case "notReady":
-      return {
-        reason: "ProjectBusy",
-        message: `The service could not ${doing} yet: ${said}. It is retried automatically.`,
-      };
+      return { reason: "ProjectBusy", message: projectBusy.request(doing, said) };
     case "rateLimited":
-      return {
-        reason: "RateLimited",
-        message: `The service allows no more requests for now (${said}). It is retried automatically.`,
-      };
+      return { reason: "RateLimited", message: rateLimited.request(said) };
     case "unavailable":
-      return {
-        reason: "ServiceUnavailable",
-        message: `The service is not available: ${said}. It is retried automatically.`,
-      };
+      return { reason: "ServiceUnavailable", message: serviceUnavailable.request(said) };
     case "ambiguous":
-      return {
-        reason: "ServiceUnavailable",
-        message: `Whether the service could ${doing} is not known: ${said}. The endpoints are listed again before anything else is sent.`,
-      };
+      return { reason: "ServiceUnavailable", message: serviceUnavailable.ambiguous(doing, said) };
     case "refused":
       if (failure.code === errorCodes.secondPrimary || /already exists/i.test(said)) {
-        return {
-          reason: "PrimaryExists",
-          message: `The service refused to ${doing}, because the branch already has a primary: ${said}. The endpoints are listed again.`,
-        };
+        return { reason: "PrimaryExists", message: primaryRefused(doing, said) };
       }
-      return {
-        reason: "Rejected",
-        message: `The service refused to ${doing}: ${said} (HTTP ${failure.status}). Change the spec; it is also retried with backoff, at most hourly.`,
-      };
+      return { reason: "Rejected", message: rejected.request(doing, said, failure.status) };
   }
 }
 
-/** What a patch was to do, for the sentence of its failure: a move names the branch, which may be what is missing. */
+/** What a patch was to do, for the sentence of its failure. */
 export function changing(
   { spec }: Pick<Compute, "spec">,
   { endpointID, fields }: { endpointID: string; fields: readonly string[] },
 ): string {
-  return fields.includes("branchID")
-    ? `change endpoint ${endpointID} and move it to branch ${spec.branchID}`
-    : `change endpoint ${endpointID}`;
+  return fields.includes("branchID") ? requests.move(endpointID, spec.branchID) : requests.change(endpointID);
 }
 
 function notFound(said: string, doing: string): { reason: Reason; message: string } {
-  if (/branch/i.test(said)) {
-    return {
-      reason: "BranchNotFound",
-      message: `The service could not ${doing}: ${said}. Create the branch, or name another in spec.branchID.`,
-    };
-  }
+  if (/branch/i.test(said)) return { reason: "BranchNotFound", message: branchNotFound.request(doing, said) };
+  // A list showed it just now: it went since, which only further lists can prove, or the service contradicts itself.
   if (/endpoint/i.test(said)) {
-    // A list showed it just now: it went since, which only further lists can prove, or the service contradicts itself.
-    return {
-      reason: "ServiceUnavailable",
-      message: `The service could not ${doing}, although it lists it: ${said}. The endpoints are listed again before anything else is sent.`,
-    };
+    return { reason: "ServiceUnavailable", message: serviceUnavailable.endpointNotFound(doing, said) };
   }
-  return {
-    reason: "ProjectNotFound",
-    message: `The service could not ${doing}: ${said}. Check spec.projectID, and that baseURL and key of the connection lead to that project.`,
-  };
+  return { reason: "ProjectNotFound", message: projectNotFound.request(doing, said) };
 }
 
 /**
@@ -103,6 +74,6 @@ export function refusalOfNote(error: unknown): { reason: Reason; message: string
   if (!isRefusal(error)) return undefined;
   return {
     reason: error.status === 403 ? "Forbidden" : "Rejected",
-    message: `The Kubernetes API server refuses the operator's patch of this Compute: ${error.message}. Nothing is sent to the service until the patch passes: make room in the annotations, or let the patch pass.`,
+    message: patchRefused(error.message),
   };
 }

@@ -13,6 +13,7 @@ import { deletedMessage, stillListedMessage } from "../plan/delete.ts";
 import type { Attributes } from "../plan/fields.ts";
 import { progressMessage } from "../plan/progress.ts";
 import { wasRestarted } from "../plan/restart.ts";
+import { requests } from "../status/messages/failures.ts";
 import { recordFailedWrite } from "./failed-write.ts";
 import { changing } from "./failures.ts";
 import { type ExecuteContext, noteDisabling, patched, release } from "./hands.ts";
@@ -107,13 +108,7 @@ export async function restartEndpoint(
   const latest = await watcher.operations.latest(endpointID, client);
   // Without them a restart whose reply is lost could not be told from one that was never sent.
   if (latest.kind === "failed") {
-    return recordFailedWrite(
-      action,
-      latest.failure,
-      `list the operations of endpoint ${endpointID} before its restart`,
-      compute,
-      hands,
-    );
+    return recordFailedWrite(action, latest.failure, requests.listOperations(endpointID), compute, hands);
   }
   const before = latest.kind === "told" ? latest.operations : undefined;
   const mark = pendingRestartOf(compute);
@@ -136,7 +131,7 @@ export async function restartEndpoint(
     });
   }
   if (answer.kind === "ambiguous")
-    return recordFailedWrite(action, answer, `restart endpoint ${endpointID}`, marked, hands);
+    return recordFailedWrite(action, answer, requests.restart(endpointID), marked, hands);
   const resting = answer.kind === "refused" ? await doesRest(endpointID, seen, compute, hands) : false;
   // A compute that does not run is as good as restarted: its next start is a fresh one.
   if (resting === true) {
@@ -145,13 +140,7 @@ export async function restartEndpoint(
   }
   const unmarked = await clearPending(earlier, marked, hands);
   // Where that could not be asked just now, it is soon, and not only when a refusal is tried again.
-  return recordFailedWrite(
-    action,
-    resting === false ? answer : resting,
-    `restart endpoint ${endpointID}`,
-    unmarked,
-    hands,
-  );
+  return recordFailedWrite(action, resting === false ? answer : resting, requests.restart(endpointID), unmarked, hands);
 }
 
 /** A marked restart that shows at the service is done. */
@@ -245,7 +234,7 @@ export async function deleteEndpoint(
   const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = watcher.wrote(endpointID);
   if (answer.kind !== "ok" && answer.kind !== "notFound")
-    return recordFailedWrite(action, answer, `delete endpoint ${endpointID}`, compute, hands, removeFinalizer);
+    return recordFailedWrite(action, answer, requests.delete(endpointID), compute, hands, removeFinalizer);
   delete memory.failedWrite;
   const before = memory.answeredDeletes.get(endpointID);
   memory.answeredDeletes.set(endpointID, {

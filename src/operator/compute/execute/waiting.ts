@@ -3,6 +3,7 @@ import type { RequestReservation } from "../../service-client/request-reservatio
 import { shownReason } from "../observe/plan-input.ts";
 import { type EventRecord, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { WriteAction } from "../plan/action.ts";
+import { rateLimited } from "../status/messages/failures.ts";
 import { meaningOf } from "./failures.ts";
 import type { Wait } from "./gate.ts";
 
@@ -29,11 +30,9 @@ export function waiting(wait: Wait, write: WriteAction, compute: Compute, reserv
 /** The service asked for a pause that is worth a word. */
 export function paused(compute: Compute, { closedForMs }: RequestReservation): Outcome | undefined {
   if (closedForMs <= longWaitMs) return undefined;
-  const { reason, message } = meaningOf({ kind: "rateLimited", message: pauseMessage }, "");
+  const { reason, message } = meaningOf({ kind: "rateLimited", message: rateLimited.pause }, "");
   return shown(compute, reason, message, { isWoken: true });
 }
-
-export const pauseMessage = "the service asked for a pause, and nothing is sent until it is over";
 
 function messageOf(wait: Wait, write: WriteAction): string {
   if (wait === "budget") {

@@ -8,8 +8,8 @@ import type { Failure } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import type { ServiceAccess } from "../execute/context.ts";
 import { meaningOf } from "../execute/failures.ts";
-import { pauseMessage } from "../execute/waiting.ts";
 import type { ReconcileState } from "../state.ts";
+import { rateLimited, requests } from "../status/messages/failures.ts";
 import type { Claimants } from "./claims.ts";
 import { snapshotFor } from "./endpoint-snapshot.ts";
 import { recordedID } from "./ownership.ts";
@@ -38,7 +38,7 @@ export async function observe(
   const listing = watcher.listedAfter(after, compute.metadata.uid, priorityOf(compute));
   const failure = watcher.unseen ?? (isNews(compute) ? watcher.failure : undefined);
   if (failure !== undefined) {
-    const doing = `list the endpoints of project ${compute.spec.projectID}`;
+    const doing = requests.listEndpoints(compute.spec.projectID);
     // The same words during a pause that the service asks for as between two of them.
     const asksPause = reservation.closedForMs > 0 || ("retryAfterMs" in failure && failure.retryAfterMs !== undefined);
     const { reason, message } = meaningOf(asksPause ? pauseAskedFor : failure, doing);
@@ -64,7 +64,7 @@ export async function observe(
 }
 
 /** While the service wants no requests, no list can come. */
-const pauseAskedFor: Failure = { kind: "rateLimited", message: pauseMessage };
+const pauseAskedFor: Failure = { kind: "rateLimited", message: rateLimited.pause };
 
 /**
  * Whether the conditions do not speak of the present spec yet: then the first failed lists are told at once. Others

@@ -5,6 +5,7 @@ import { claimOnBranch, claimOnEndpoint } from "../observe/claims.ts";
 import { ownershipOf } from "../observe/ownership.ts";
 import { pendingCreateOf } from "../observe/pending-operations.ts";
 import { type EndpointSnapshot, type PlanInput, who } from "../observe/plan-input.ts";
+import { connectionNotReady } from "../status/messages/failures.ts";
 import type { Action } from "./action.ts";
 import { attributesOf } from "./fields.ts";
 import { markToKeep } from "./pending.ts";
@@ -97,8 +98,7 @@ export const creation: Rule = (view, list) => {
   const blocked = type === "read_write" ? occupied(view, list) : undefined;
   if (blocked !== undefined) return blocked;
   if (list.terminating) {
-    const where = owningPool(compute) === undefined ? "" : " of its ComputePool's template";
-    const message = `The ServiceConnection is being deleted: nothing new is created through it. Name another in spec.connectionRef${where}.`;
+    const message = connectionNotReady.terminating(owningPool(compute) !== undefined);
     return { kind: "wait", reason: "ConnectionNotReady", message };
   }
   const pending = pendingCreateOf(compute);

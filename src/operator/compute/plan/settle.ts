@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import type { EndpointSnapshot, PlanInput } from "../observe/plan-input.ts";
+import { serviceUnavailable } from "../status/messages/failures.ts";
 import type { Action } from "./action.ts";
 import { deleteDueInMs } from "./delete-backoff.ts";
 import { desiredSpec } from "./desired-spec.ts";
@@ -38,7 +39,7 @@ export function settle(view: PlanInput, list: EndpointSnapshot): Action {
   }
   if (unreadable.length > 0) {
     const which = unreadable.map(({ field }) => field).join(", ");
-    const message = `The service shows ${which} in a form that cannot be read, so whether it is as declared is not known. Take it out of the spec, or ask the service's support about endpoint ${endpoint.id}.`;
+    const message = serviceUnavailable.unreadableFields(which, endpoint.id);
     return { kind: "wait", reason: "ServiceUnavailable", message, ...look };
   }
   return { kind: "settled", ...restingState(endpoint), drift: [], ...look, ...disables };

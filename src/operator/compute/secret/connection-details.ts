@@ -4,6 +4,7 @@ import type { Compute } from "../../resources/compute.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { ServiceClient } from "../../service-client/client.ts";
 import type { ReconcileState } from "../state.ts";
+import { serviceUnavailable } from "../status/messages/failures.ts";
 import { poolerHost } from "../status/status.ts";
 
 const port = "5432";
@@ -39,7 +40,7 @@ export async function connectionDetails(
   const pooled = await client.connectionURI(spec.projectID, { ...query, pooled: "true" }, signal);
   if (pooled.kind !== "ok") return { kind: "failed", failure: pooled };
   if (!URL.canParse(direct.value)) {
-    const failure: Failure = { kind: "unavailable", message: "a connection URI that cannot be read" };
+    const failure: Failure = { kind: "unavailable", message: serviceUnavailable.unreadableURI };
     return { kind: "failed", failure };
   }
   const { username, password } = new URL(direct.value);

@@ -12,6 +12,7 @@ import type { ServiceClient } from "../../service-client/client.ts";
 import { meaningOf } from "../execute/failures.ts";
 import { reconcileRequested } from "../observe/plan-input.ts";
 import type { EventRecord } from "../outcome.ts";
+import { forbidden, rejected, requests } from "../status/messages/failures.ts";
 import type { Reason } from "../status/reasons.ts";
 import { connectionDetails, type HourlyReading } from "./connection-details.ts";
 
@@ -48,10 +49,9 @@ export async function keepConnectionSecret(compute: Compute, endpoint: Endpoint,
   } catch (error) {
     if (!isRefusal(error)) throw error;
     if (error.status === 403) {
-      const message = `The operator may not write Secrets in namespace "${compute.metadata.namespace ?? ""}" (spec.connectionSecret): bind its Role for Secrets there.`;
-      return { kind: "failed", reason: "Forbidden", message };
+      return { kind: "failed", reason: "Forbidden", message: forbidden.secrets(compute.metadata.namespace ?? "") };
     }
-    const message = `The API server refuses to store Secret "${compute.spec.connectionSecret?.name ?? ""}": ${error.message}. If it exists, delete it, and it is written again.`;
+    const message = rejected.secret(compute.spec.connectionSecret?.name ?? "", error.message);
     return { kind: "failed", reason: "Rejected", message };
   }
 }
@@ -216,11 +216,10 @@ function encoded(data: Record<string, string>): Record<string, string> {
 }
 
 function failedBinding(failure: Failure, name: string): Binding {
-  const doing = `return the connection details for Secret "${name}"`;
+  const doing = requests.connectionDetails(name);
   if (failure.kind === "notFound") {
     // What is not found here is the database or the role, or the very call, which not every service has.
-    const message = `The service could not ${doing}: ${failure.message}. Check database and role in spec.connectionSecret, or leave both out: it then holds host and port alone.`;
-    return { kind: "failed", reason: "Rejected", message };
+    return { kind: "failed", reason: "Rejected", message: rejected.connectionDetails(doing, failure.message) };
   }
   return { kind: "failed", ...meaningOf(failure, doing) };
 }

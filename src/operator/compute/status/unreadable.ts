@@ -2,6 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
+import { serviceUnavailable } from "./messages/failures.ts";
 import { reasons } from "./reasons.ts";
 
 /** How many fields are named, and how much of each name: they are the service's own. */
@@ -17,7 +18,7 @@ export function withUnreadable(outcome: Outcome, endpoint: Endpoint | undefined,
     delete memory.unreadable;
     return outcome;
   }
-  const sentence = `The service shows ${inWords(unreadable)} in a form that cannot be read, which is left out.`;
+  const sentence = serviceUnavailable.leftOut(inWords(unreadable));
   const isTold = memory.unreadable === sentence || conditionOf(compute.status, "Ready")?.message?.includes(sentence);
   memory.unreadable = sentence;
   const note = { type: "Warning", reason: "ServiceUnavailable", message: sentence } as const;

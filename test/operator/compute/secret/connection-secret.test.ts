@@ -228,7 +228,7 @@ describe("a connection Secret", () => {
     expect(await keep(self)).toMatchObject({
       kind: "failed",
       reason: "Rejected",
-      message: expect.stringMatching(/role not found.*leave both out/),
+      message: expect.stringMatching(/role not found.*remove both/),
     });
     expect(stored()).toEqual([]);
   });

@@ -1,0 +1,95 @@
+// What conditions say of requests that the service or the API server refused or did not answer, by their reason.
+// `doing` is one of `requests`; `said` is the other side's own text.
+
+/** What a request was to do: completes "The service could not …" and "The API key may not …". */
+export const requests = {
+  listEndpoints: (projectID: string) => `list the endpoints of project ${projectID}`,
+  create: (branchID: string) => `create the endpoint on branch ${branchID}`,
+  change: (endpointID: string) => `change endpoint ${endpointID}`,
+  /** Names the branch, which may be what is missing. */
+  move: (endpointID: string, branchID: string) => `change endpoint ${endpointID} and move it to branch ${branchID}`,
+  listOperations: (endpointID: string) => `list the operations of endpoint ${endpointID} before its restart`,
+  restart: (endpointID: string) => `restart endpoint ${endpointID}`,
+  delete: (endpointID: string) => `delete endpoint ${endpointID}`,
+  show: (endpointID: string) => `show endpoint ${endpointID}`,
+  connectionDetails: (secret: string) => `return the connection details for Secret "${secret}"`,
+};
+
+/** The end of a message about a request that is sent again. The CLI, which asks once, leaves it out. */
+export const retriedAtEnd = /(\. R|; r)etried automatically\.$/;
+
+/** What to do about a refused key. The CLI has neither Secret nor connection, and says something else instead. */
+export const replaceKey = "Put a valid key into the Secret of the ServiceConnection.";
+
+/** What to do about a project that is not found, which the CLI words in flags. */
+export const checkProject =
+  "Check spec.projectID, and whether baseURL and API key of the connection reach that project.";
+
+export const unauthorized = {
+  refused: (said: string) => `The service refused the API key (${said}). ${replaceKey}`,
+};
+
+export const forbidden = {
+  request: (doing: string, said: string) =>
+    `The API key may not ${doing} (${said}). Give it the right, or use a connection with another key; retried automatically.`,
+  secrets: (namespace: string) =>
+    `The operator may not write the Secret that spec.connectionSecret names. Bind the operator's Role for Secrets in namespace "${namespace}".`,
+};
+
+export const connectionNotReady = {
+  changed: (doing: string) =>
+    `The connection changed before the request to ${doing} was sent. It is sent through the changed connection.`,
+  terminating: (ofPool: boolean) =>
+    `The ServiceConnection is being deleted, so no endpoint is created through it. Name another in spec.${ofPool ? "template.connectionRef of the ComputePool" : "connectionRef"}.`,
+};
+
+export const projectNotFound = {
+  request: (doing: string, said: string) => `The service could not ${doing}: ${said}. ${checkProject}`,
+};
+
+export const branchNotFound = {
+  request: (doing: string, said: string) =>
+    `The service could not ${doing}: ${said}. Create the branch, or name another in spec.branchID.`,
+};
+
+export const projectBusy = {
+  request: (doing: string, said: string) => `The service could not ${doing} yet: ${said}. Retried automatically.`,
+};
+
+export const rateLimited = {
+  request: (said: string) => `The service allows no more requests for now (${said}). Retried automatically.`,
+  /** The service's text where it asked for a pause: the same for all that wait for its end. */
+  pause: "it asked for a pause",
+};
+
+export const serviceUnavailable = {
+  request: (said: string) => `The service is not available: ${said}. Retried automatically.`,
+  keyRefusedOnce: (said: string) =>
+    `The service refused the API key once (${said}). It is asked again before the key counts as refused.`,
+  ambiguous: (doing: string, said: string) =>
+    `The service gave no usable answer to a request to ${doing}: ${said}. The endpoints are listed again before anything else is sent.`,
+  endpointNotFound: (doing: string, said: string) =>
+    `The service could not ${doing}, although it listed the endpoint: ${said}. The endpoints are listed again before anything else is sent.`,
+  unreadableURI: "it returned a connection URI that cannot be read",
+  unreadableFields: (fields: string, endpointID: string) =>
+    `The service shows ${fields} in a form that cannot be read, so it is not known whether the endpoint matches the spec. Remove the field from the spec, or ask the service's support about endpoint ${endpointID}.`,
+  /** Added to the message of an endpoint that is fine otherwise, and an event. */
+  leftOut: (fields: string) =>
+    `The service shows ${fields} in a form that cannot be read, so the status leaves it out.`,
+};
+
+export const primaryRefused = (doing: string, said: string): string =>
+  `The service refused to ${doing}, because the branch already has a primary: ${said}. The endpoints are listed again.`;
+
+export const rejected = {
+  request: (doing: string, said: string, status: number) =>
+    `The service refused to ${doing}: ${said} (HTTP ${status}). Change the spec; retried with backoff, at most hourly.`,
+  connectionDetails: (doing: string, said: string) =>
+    `The service could not ${doing}: ${said}. Check database and role in spec.connectionSecret, or remove both to have host and port alone.`,
+  secret: (name: string, said: string) =>
+    `The Kubernetes API server refused to store Secret "${name}": ${said}. If that Secret exists, delete it; the operator then creates it.`,
+};
+
+/** Of reason Forbidden or Rejected. */
+export const patchRefused = (said: string): string =>
+  `The Kubernetes API server refused the operator's patch of this Compute: ${said}. Nothing is sent to the service until the patch is accepted: shorten the annotations, or change the policy that refuses it.`;
