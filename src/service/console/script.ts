@@ -15,9 +15,12 @@ document.addEventListener("click", async ({ target }) => {
   const button = target.closest("[data-copy]");
   if (!button) return;
   const field = document.getElementById(button.dataset.copy);
-  field.select();
-  // Browsers have no clipboard on pages that came over plain HTTP from another machine.
-  await (navigator.clipboard?.writeText(field.value) ?? document.execCommand("copy"));
+  if (navigator.clipboard) await navigator.clipboard.writeText(field.value);
+  else {
+    // Browsers hide the clipboard from pages that came over plain HTTP from another machine.
+    field.select();
+    document.execCommand("copy");
+  }
   button.textContent = "Copied";
 });
 

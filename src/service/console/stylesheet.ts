@@ -87,7 +87,8 @@ details p { margin: .4rem 0; }
 .scripted .copy { display: inline-block; }
 .live .again { display: none; }
 .value { display: flex; gap: .5rem; align-items: end; }
-.value label { flex: 1; min-width: 0; max-width: 64rem; }
+.value label { flex: 1; min-width: 0; max-width: 72rem; }
+.value input { max-width: none; }
 @media (max-width: 40rem) {
   header, main { padding-left: 1rem; padding-right: 1rem; }
   .cards thead { position: absolute; left: -100vw; }

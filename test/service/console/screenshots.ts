@@ -38,8 +38,13 @@ await page.locator(`#${primary}`).getByLabel("to", { exact: true }).selectOption
 await page.getByRole("button", { name: `Save ${primary}` }).click();
 await page.getByRole("status").waitFor();
 mkdirSync(images, { recursive: true });
-await page.setViewportSize({ width: 1280, height: 660 });
+await page.setViewportSize({ width: 1280, height: 700 });
 await page.screenshot({ path: join(images, "console.png") });
+await page.goto(`${site.address}${branch}/computes/${primary}`);
+await page.getByRole("button", { name: "Copy" }).click();
+await page.getByRole("button", { name: "Copied" }).waitFor();
+await page.setViewportSize({ width: 1280, height: 690 });
+await page.screenshot({ path: join(images, "console-compute.png") });
 
 function on(branchID: string) {
   return { branchID };

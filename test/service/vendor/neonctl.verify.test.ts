@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,6 +15,8 @@ let directory: ReturnType<typeof temporaryDirectory>;
 beforeAll(async () => {
   shop = await ListeningShop.start({ timeScale: 1000, rateLimits: { perMinute: 1e6, perSecondAndRoute: 1e6 } });
   directory = temporaryDirectory("neonctl");
+  // Nobody can connect to the model of a compute: this psql prints what it would connect with.
+  writeFileSync(join(directory.path, "psql"), '#!/bin/sh\necho "psql $*"\n', { mode: 0o755 });
 });
 afterAll(async () => {
   directory.remove();
@@ -25,7 +28,7 @@ function neonctl(...args: string[]): Promise<string> {
   const everywhere = ["--api-host", shop.baseURL, "--no-analytics", "--no-color", "--config-dir", directory.path];
   const options = {
     cwd: directory.path,
-    env: { PATH: process.env["PATH"], HOME: directory.path, NEON_API_KEY: keys.ana, CI: "1" },
+    env: { PATH: `${directory.path}:${process.env["PATH"]}`, HOME: directory.path, NEON_API_KEY: keys.ana, CI: "1" },
   };
   return new Promise((resolve, reject) => {
     execFile(cli, [...args, "--output", "json", ...everywhere], options, (error, stdout, stderr) => {
@@ -63,6 +66,7 @@ const session: readonly (readonly [command: string, output: string])[] = [
   ["branches delete bare", '"name": "bare"'],
   ["connection-string devel", "postgresql://neondb_owner:npg_"],
   ["connection-string main --pooled --prisma --role-name neondb_owner --database-name neondb", "-pooler."],
+  ["psql devel --role-name neondb_owner", "psql postgresql://neondb_owner:npg_"],
   ["databases list", "neondb"],
   ["databases create --name stock", '"name": "stock"'],
   ["databases delete stock", '"name": "stock"'],
@@ -78,6 +82,8 @@ const session: readonly (readonly [command: string, output: string])[] = [
   ["api-keys list", "second"],
   ["api-keys create --name shops --org-id org-shop", '"key"'],
   ["api-keys list --org-id org-shop", "shops"],
+  ["projects delete shop-two", '"id": "shop-two"'],
+  ["checkout devel", ""],
   ["api /regions", "aws-us-east-2"],
   [`api /projects/${project}/branches/count`, '"count"'],
 ];
@@ -85,7 +91,7 @@ const session: readonly (readonly [command: string, output: string])[] = [
 describe("neonctl", () => {
   it.each(session)("%s", async (command, output) => {
     await finished();
-    const own = /^(branches|databases|roles|operations|ip-allow|connection-string)/.test(command);
+    const own = /^(branches|databases|roles|operations|ip-allow|connection-string|psql|checkout)/.test(command);
     const args = [...command.split(" "), ...(own ? ["--project-id", project] : [])];
     expect(await neonctl(...args)).toContain(output);
   });
