@@ -71,7 +71,6 @@ export class RequestBudget {
   setLimits(limits: BudgetLimits): void {
     this.#fill();
     this.#limits = limits;
-    this.#tokens = Math.min(this.#tokens, limits.burst);
     this.#callNext();
   }
 
@@ -156,7 +155,7 @@ export class RequestBudget {
         reject(signal.reason);
         return;
       }
-      signal.addEventListener("abort", onAbort, { once: true });
+      signal.addEventListener("abort", onAbort);
       ask();
     });
   }
@@ -186,7 +185,6 @@ export class RequestBudget {
     this.#line.clear();
     this.#called.clear();
     this.#timer?.();
-    this.#timer = undefined;
   }
 
   /** Who is called may take at once and have the next called by that: thousands wait, so this never nests. */
@@ -212,7 +210,6 @@ export class RequestBudget {
   }
 
   #isFull(priority: Priority): boolean {
-    if (priority !== "write" && priority !== "read") return false;
     let called = 0;
     for (const one of this.#called.values()) if (one.priority === priority) called += 1;
     return called >= mostCalled;
@@ -220,7 +217,6 @@ export class RequestBudget {
 
   #schedule(): void {
     this.#timer?.();
-    this.#timer = undefined;
     const delays: number[] = [];
     const { closedForMs } = this;
     if (closedForMs > 0) {
@@ -236,7 +232,6 @@ export class RequestBudget {
     if (delays.length === 0) return;
     const delay = Math.max(1, Math.ceil(Math.min(...delays)));
     this.#timer = this.#clock.after(delay, () => {
-      this.#timer = undefined;
       if (closedForMs > 0 && this.closedForMs === 0) for (const listener of this.#onPause) listener();
       this.#callNext();
     });

@@ -1,25 +1,10 @@
+import { getEventListeners } from "node:events";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
 import type { Priority } from "../../../src/operator/service-client/priority-queue.ts";
+import { budgetOf, forever } from "../../support/request-budget.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
-
-const forever = new AbortController().signal;
-
-function budgetOf(perMinute: number, burst: number) {
-  const clock = new VirtualClock();
-  const budget = new RequestBudget(clock, { perMinute, burst });
-  const sent: { at: number; who: number }[] = [];
-  let asked = 0;
-  const ask = (signal = forever) => {
-    const who = asked++;
-    budget.take("write", signal, Number.POSITIVE_INFINITY).then(
-      () => sent.push({ at: clock.monotonic(), who }),
-      () => {},
-    );
-  };
-  return { clock, budget, sent, ask };
-}
 
 describe("a request budget", () => {
   test("lets a burst out at once, then one at a time, in the order in which they asked", async () => {
@@ -126,6 +111,14 @@ describe("a request budget", () => {
     expect(sent).toHaveLength(4);
   });
 
+  test("counts the time before new figures at the old ones", async () => {
+    const { clock, budget, ask } = budgetOf(1, 100);
+    for (let n = 0; n < 100; n += 1) ask();
+    await clock.advance(60_000);
+    budget.setLimits({ perMinute: 600, burst: 100 });
+    expect(budget.available).toBe(1);
+  });
+
   test("takes new figures also for those who stand in line already", async () => {
     const { clock, budget, sent, ask } = budgetOf(1, 1);
     for (let n = 0; n < 3; n += 1) ask();
@@ -137,158 +130,66 @@ describe("a request budget", () => {
   });
 });
 
-describe("a caller that does not wait", () => {
-  function line(perMinute: number, burst: number) {
-    const { clock, budget, sent, ask } = budgetOf(perMinute, burst);
-    const called: { at: number; who: string }[] = [];
-    const tryTake = (who: string, priority: Priority = "write") =>
-      budget.tryTake(priority, who, () => called.push({ at: clock.monotonic(), who }));
-    return { clock, budget, sent, ask, called, tryTake };
-  }
+describe("a caller that waits", () => {
+  const patienceMs = 5000;
 
-  test("takes what is left at once; a second request is another", () => {
-    const { budget, called, tryTake } = line(60, 1);
-    expect([tryTake("a"), tryTake("a"), budget.available]).toEqual([true, false, 0]);
-    expect(called).toEqual([]);
+  test("is let out at once where the budget is open, however short its patience", async () => {
+    const { budget } = budgetOf(60, 1);
+    expect(await budget.take("write", forever, 0)).toBeUndefined();
   });
 
-  test("keeps its place among those who wait, and is called when it is its turn; asking again moves nobody", async () => {
-    const { clock, sent, ask, called, tryTake } = line(60, 1);
-    ask();
-    expect(tryTake("a")).toBe(false);
-    ask();
-    expect([tryTake("b"), tryTake("a")]).toEqual([false, false]);
+  test("waits through a pause that is no longer than its patience, and gives up a longer one", async () => {
+    const { clock, budget, sent } = budgetOf(60, 1);
+    budget.closeFor(3000);
+    const patient = budget.take("write", forever, patienceMs);
     await clock.advance(3000);
-    expect(called).toEqual([{ at: 1000, who: "a" }]);
-    expect(tryTake("a")).toBe(true);
-    await clock.advance(2000);
-    expect(sent.map(({ at }) => at)).toEqual([0, 4000]);
-    expect(called.at(-1)).toEqual({ at: 5000, who: "b" });
-    expect(tryTake("b")).toBe(true);
-  });
-
-  test("that leaves makes room for others at once, called or not", async () => {
-    const { clock, budget, called, tryTake } = line(60, 1);
-    for (const who of ["first", "a", "b", "c"]) tryTake(who);
-    budget.leave("b");
-    await clock.advance(1000);
-    budget.leave("a");
-    expect(called.map(({ who }) => who)).toEqual(["a", "c"]);
-    budget.leave("c");
+    expect(await patient).toBeUndefined();
+    const waiting = budget.take("write", forever, patienceMs);
+    budget.closeFor(30_000);
+    expect(await waiting).toBe(30_000);
     expect(clock.pending).toBe(0);
-  });
-
-  test("that neither comes nor leaves holds nobody up for more than a minute", async () => {
-    const { clock, called, tryTake } = line(60, 1);
-    for (const who of ["first", "gone", "next"]) tryTake(who);
-    await clock.advance(60_999);
-    expect(called.map(({ who }) => who)).toEqual(["gone"]);
-    await clock.advance(1);
-    expect(called.at(-1)).toEqual({ at: 61_000, who: "next" });
-  });
-
-  test("is called once when the service asks for a pause, so as to say so, and again when it is over", async () => {
-    const { clock, budget, called, tryTake } = line(60, 1);
-    tryTake("first");
-    tryTake("a");
-    budget.closeFor(30_000);
-    budget.closeFor(30_500);
-    expect(called.map(({ who }) => who)).toEqual(["a"]);
-    expect(tryTake("a")).toBe(false);
-    await clock.advance(30_500);
-    expect(called.map(({ at, who }) => [at, who])).toEqual([
-      [0, "a"],
-      [30_500, "a"],
-    ]);
-    expect(tryTake("a")).toBe(true);
-  });
-
-  test("that was called finds the budget closed by a pause, and keeps waiting", async () => {
-    const { clock, budget, called, tryTake } = line(60, 1);
-    tryTake("first");
-    tryTake("a");
-    await clock.advance(1000);
-    budget.closeFor(30_000);
-    expect(tryTake("a")).toBe(false);
     await clock.advance(30_000);
-    expect(called).toHaveLength(2);
-    expect(tryTake("a")).toBe(true);
+    expect([budget.available, sent]).toEqual([1, []]);
   });
 
-  test("says about how long it will be", () => {
-    const { budget, ask, tryTake } = line(60, 1);
-    ask();
-    ask();
-    tryTake("a");
-    tryTake("a list", "refresh");
-    expect([budget.waitOf("a"), budget.waitOf("a list")]).toEqual([2000, 3000]);
-    budget.closeFor(5000);
-    expect(budget.waitOf("a")).toBe(7000);
-  });
-
-  test("who is long in coming keeps lists from nothing: few writes are called at a time", async () => {
-    const { clock, called, tryTake } = line(600, 40);
-    for (let n = 0; n < 40; n += 1) expect(tryTake(`first-${n}`)).toBe(true);
-    for (let n = 0; n < 100; n += 1) tryTake(`write-${n}`);
-    await clock.advance(10_000);
-    expect(called).toHaveLength(8);
-    expect(tryTake("a list", "refresh")).toBe(true);
-    expect(tryTake("another write")).toBe(false);
-  });
-
-  test("leaves no timer behind where it is dismissed", async () => {
-    const { clock, budget, called, tryTake } = line(60, 1);
-    for (const who of ["first", "a", "b"]) tryTake(who);
-    budget.dismiss();
-    expect(clock.pending).toBe(0);
-    await clock.advance(10_000);
-    expect(called).toEqual([]);
+  test("leaves no listener on its signal, which may outlive many requests", async () => {
+    const { signal } = new AbortController();
+    const { clock, budget } = budgetOf(60, 1);
+    const both = [budget.take("write", signal, patienceMs), budget.take("write", signal, patienceMs)];
+    await clock.advance(1000);
+    await Promise.all(both);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 });
 
-describe("priorities", () => {
-  /** What is sent where so many of each kind wait without end. */
-  async function shares(kinds: readonly Priority[], requests: number): Promise<Record<string, number>> {
-    const { clock, budget } = budgetOf(600, 1);
-    const sent: Record<string, number> = {};
-    for (const priority of kinds) {
-      const ask = () => {
-        if (!budget.tryTake(priority, priority, ask)) return;
-        sent[priority] = (sent[priority] ?? 0) + 1;
-        ask();
-      };
-      ask();
-    }
-    await clock.advance(requests * 100);
-    return sent;
+describe("how long requests waited", () => {
+  function measured() {
+    const clock = new VirtualClock();
+    const waits: number[] = [];
+    const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 }, (seconds) => waits.push(seconds));
+    return { clock, budget, waits };
   }
 
-  test("while writes wait, lists and polls share 5 % of the budget, those that resolve something first", async () => {
-    const sent = await shares(["refresh", "follow", "plan", "resolve", "write"], 2000);
-    expect(sent["write"]).toBeGreaterThanOrEqual(1890);
-    expect(sent["write"]).toBeLessThanOrEqual(1910);
-    expect(sent["resolve"]).toBeGreaterThanOrEqual(90);
-    expect(sent["plan"]).toBeLessThanOrEqual(6);
+  test("is told in seconds, from when each first asked", async () => {
+    const { clock, budget, waits } = measured();
+    for (let n = 0; n < 3; n += 1) void budget.take("write", forever, 0);
+    await clock.advance(2000);
+    expect(waits).toEqual([0, 1, 2]);
   });
 
-  test("refreshes take what is left, and are never starved", async () => {
-    const sent = await shares(["refresh", "plan"], 2000);
-    expect(sent["plan"]).toBeGreaterThanOrEqual(1890);
-    expect(sent["refresh"]).toBeGreaterThanOrEqual(95);
-  });
-
-  test("where one alone waits, it has everything", async () => {
-    expect(await shares(["refresh"], 100)).toEqual({ refresh: 101 });
-  });
-
-  test("a caller that becomes more urgent moves up, and none moves down", async () => {
-    const { clock, budget } = budgetOf(60, 1);
-    const called: string[] = [];
-    const tryTake = (who: string, priority: Priority) => budget.tryTake(priority, who, () => called.push(who));
-    for (const who of ["first", "a", "b", "c"]) tryTake(who, "refresh");
-    tryTake("c", "plan");
-    tryTake("c", "refresh");
-    await clock.advance(1000);
-    expect(called).toEqual(["c"]);
+  test("includes a pause, and the time before the caller became more urgent", async () => {
+    const { clock, budget, waits } = measured();
+    const tryTake = (priority: Priority) => budget.tryTake(priority, "one", () => {});
+    await budget.take("write", forever, 0);
+    await clock.advance(500);
+    tryTake("refresh");
+    await clock.advance(250);
+    tryTake("plan");
+    await clock.advance(250);
+    budget.closeFor(2000);
+    expect(tryTake("plan")).toBe(false);
+    await clock.advance(2000);
+    expect(tryTake("plan")).toBe(true);
+    expect(waits).toEqual([0, 2.5]);
   });
 });

@@ -35,11 +35,17 @@ test("a reconcile that has begun may go on: its further requests come before all
   expect(one.tryTake("read")).toBe(true);
   await one.take(signal, 0);
   expect(one.tryTake("read")).toBe(true);
-  const sent: string[] = [];
-  void budget.take("plan", signal, forever).then(() => sent.push("another"));
-  void one.take(signal, 60_000).then(() => sent.push("one"));
-  await clock.advance(2000);
-  expect(sent).toEqual(["one", "another"]);
+  const sent: unknown[] = [];
+  const note = (who: string) => () => sent.push([who, clock.monotonic()]);
+  void budget.take("plan", signal, forever).then(note("another"));
+  void one.take(signal, 60_000).then(note("one"));
+  void one.take(signal, 60_000).then(note("one"));
+  await clock.advance(3000);
+  expect(sent).toEqual([
+    ["one", 1000],
+    ["one", 2000],
+    ["another", 3000],
+  ]);
 });
 
 test("for a reconcile that was called and no longer wants to send nothing is kept", async () => {
@@ -58,4 +64,16 @@ test("a pause that the service asks for after a reconcile was let in holds for i
   budget.closeFor(30_000);
   expect(await one.take(signal, 5000)).toBe(30_000);
   expect(one.closedForMs).toBe(30_000);
+});
+
+test("a reconcile that never asked draws each request from the budget, and knows how long it would wait", async () => {
+  const { clock, reservation } = setUp();
+  const [one, other] = [reservation("one"), reservation("other")];
+  await one.take(signal, 0);
+  const sent: number[] = [];
+  void one.take(signal, 0).then(() => sent.push(clock.monotonic()));
+  other.tryTake("write");
+  expect(other.waitMs).toBe(2000);
+  await clock.advance(1000);
+  expect(sent).toEqual([1000]);
 });

@@ -1,0 +1,158 @@
+import { describe, expect, test } from "vitest";
+import type { Priority } from "../../../src/operator/service-client/priority-queue.ts";
+import { budgetOf } from "../../support/request-budget.ts";
+
+describe("a caller that does not wait", () => {
+  function line(perMinute: number, burst: number) {
+    const { clock, budget, sent, ask } = budgetOf(perMinute, burst);
+    const called: { at: number; who: string }[] = [];
+    const tryTake = (who: string, priority: Priority = "write") =>
+      budget.tryTake(priority, who, () => called.push({ at: clock.monotonic(), who }));
+    return { clock, budget, sent, ask, called, tryTake };
+  }
+
+  test("takes what is left at once; a second request is another", () => {
+    const { budget, called, tryTake } = line(60, 1);
+    expect([tryTake("a"), tryTake("a"), budget.available]).toEqual([true, false, 0]);
+    expect(called).toEqual([]);
+  });
+
+  test("keeps its place among those who wait, and is called when it is its turn; asking again moves nobody", async () => {
+    const { clock, sent, ask, called, tryTake } = line(60, 1);
+    ask();
+    expect(tryTake("a")).toBe(false);
+    ask();
+    expect([tryTake("b"), tryTake("a")]).toEqual([false, false]);
+    await clock.advance(3000);
+    expect(called).toEqual([{ at: 1000, who: "a" }]);
+    expect(tryTake("a")).toBe(true);
+    await clock.advance(2000);
+    expect(sent.map(({ at }) => at)).toEqual([0, 4000]);
+    expect(called.at(-1)).toEqual({ at: 5000, who: "b" });
+    expect(tryTake("b")).toBe(true);
+  });
+
+  test("that leaves makes room for others at once, called or not", async () => {
+    const { clock, budget, called, tryTake } = line(60, 1);
+    for (const who of ["first", "a", "b", "c"]) tryTake(who);
+    budget.leave("b");
+    await clock.advance(1000);
+    budget.leave("a");
+    expect(called.map(({ who }) => who)).toEqual(["a", "c"]);
+    budget.leave("c");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("that neither comes nor leaves holds nobody up for more than a minute", async () => {
+    const { clock, called, tryTake } = line(60, 1);
+    for (const who of ["first", "gone", "next"]) tryTake(who);
+    await clock.advance(60_999);
+    expect(called.map(({ who }) => who)).toEqual(["gone"]);
+    await clock.advance(1);
+    expect(called.at(-1)).toEqual({ at: 61_000, who: "next" });
+  });
+
+  test("is called once when the service asks for a pause, so as to say so, and again when it is over", async () => {
+    const { clock, budget, called, tryTake } = line(60, 1);
+    tryTake("first");
+    tryTake("a");
+    budget.closeFor(30_000);
+    budget.closeFor(30_500);
+    expect(called.map(({ who }) => who)).toEqual(["a"]);
+    expect(tryTake("a")).toBe(false);
+    await clock.advance(30_500);
+    expect(called.map(({ at, who }) => [at, who])).toEqual([
+      [0, "a"],
+      [30_500, "a"],
+    ]);
+    expect(tryTake("a")).toBe(true);
+  });
+
+  test("that was called finds the budget closed by a pause, and keeps waiting", async () => {
+    const { clock, budget, called, tryTake } = line(60, 1);
+    tryTake("first");
+    tryTake("a");
+    await clock.advance(1000);
+    budget.closeFor(30_000);
+    expect(tryTake("a")).toBe(false);
+    await clock.advance(30_000);
+    expect(called).toHaveLength(2);
+    expect(tryTake("a")).toBe(true);
+  });
+
+  test("says about how long it will be", async () => {
+    const { clock, budget, ask, tryTake } = line(60, 1);
+    ask();
+    ask();
+    tryTake("a");
+    tryTake("a list", "refresh");
+    expect([budget.waitOf("a"), budget.waitOf("a list")]).toEqual([2000, 3000]);
+    await clock.advance(500);
+    expect(budget.waitOf("a")).toBe(1500);
+    budget.closeFor(5000);
+    expect(budget.waitOf("a")).toBe(6500);
+  });
+
+  test("says about how long it will be behind others that were called, were served, or left", async () => {
+    const { clock, budget, tryTake } = line(60, 1);
+    for (const who of ["first", "a", "b", "c", "d", "e"]) tryTake(who);
+    await clock.advance(1000);
+    expect([budget.waitOf("a"), budget.waitOf("b"), budget.waitOf("e")]).toEqual([1000, 1000, 4000]);
+    expect(tryTake("a")).toBe(true);
+    expect([budget.waitOf("b"), budget.waitOf("e")]).toEqual([1000, 4000]);
+    for (const who of ["b", "c"]) budget.leave(who);
+    // Who left counts as if still there, up to how many wait.
+    expect([budget.waitOf("d"), budget.waitOf("e")]).toEqual([2000, 2000]);
+  });
+
+  test("finds fewer requests available while some are set aside for others", async () => {
+    const { clock, budget, tryTake } = line(60, 2);
+    for (const who of ["first", "second", "a"]) tryTake(who);
+    await clock.advance(1000);
+    expect([budget.available, budget.takeSpare()]).toEqual([0, false]);
+    await clock.advance(1000);
+    expect([budget.available, budget.takeSpare()]).toEqual([1, true]);
+  });
+
+  test("who is long in coming keeps lists from nothing: few writes are called at a time", async () => {
+    const { clock, called, tryTake } = line(600, 40);
+    for (let n = 0; n < 40; n += 1) expect(tryTake(`first-${n}`)).toBe(true);
+    for (let n = 0; n < 100; n += 1) tryTake(`write-${n}`);
+    await clock.advance(10_000);
+    expect(called).toHaveLength(8);
+    expect(tryTake("a list", "refresh")).toBe(true);
+    expect(tryTake("another write")).toBe(false);
+    expect(tryTake("write-0")).toBe(true);
+    expect(called.at(-1)).toEqual({ at: 10_000, who: "write-8" });
+  });
+
+  test("where as many are called as may be, the next is when one of them comes, or a minute has passed", async () => {
+    const { clock, called, tryTake } = line(600, 9);
+    for (let n = 0; n < 9; n += 1) tryTake(`first-${n}`);
+    for (let n = 0; n < 9; n += 1) tryTake(`write-${n}`);
+    await clock.advance(10_000);
+    expect(called.at(-1)).toEqual({ at: 800, who: "write-7" });
+    expect(clock.nextDue()).toBe(60_100);
+    await clock.advance(50_100);
+    expect(called.at(-1)).toEqual({ at: 60_100, who: "write-8" });
+  });
+
+  test("leaves no timer behind where it is dismissed", async () => {
+    const { clock, budget, called, tryTake } = line(60, 1);
+    for (const who of ["first", "a", "b"]) tryTake(who);
+    budget.dismiss();
+    expect(clock.pending).toBe(0);
+    await clock.advance(10_000);
+    expect(called).toEqual([]);
+  });
+
+  test("is nobody any more where it is dismissed, waiting or called: those who come after have all there is", async () => {
+    const { clock, budget, called, tryTake } = line(60, 1);
+    for (const who of ["first", "called", "waiting"]) tryTake(who);
+    await clock.advance(1000);
+    budget.dismiss();
+    expect(tryTake("another")).toBe(true);
+    await clock.advance(10_000);
+    expect(called.map(({ who }) => who)).toEqual(["called"]);
+  });
+});

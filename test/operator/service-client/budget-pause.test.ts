@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { budgetOf, forever } from "../../support/request-budget.ts";
+
+describe("a pause", () => {
+  function listening(perMinute = 60, burst = 1) {
+    const { clock, budget } = budgetOf(perMinute, burst);
+    const told: number[] = [];
+    const stop = budget.onPause(() => told.push(clock.monotonic()));
+    return { clock, budget, told, stop };
+  }
+
+  test("is told when it begins, grows by a second or more, and ends, also where nobody waits for a request", async () => {
+    const { clock, budget, told } = listening();
+    budget.closeFor(500);
+    await clock.advance(400);
+    budget.closeFor(1000);
+    await clock.advance(100);
+    budget.closeFor(3000);
+    await clock.advance(10_000);
+    expect(told).toEqual([0, 500, 3500]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("of no length is none", () => {
+    const { budget, told } = listening();
+    const called: string[] = [];
+    for (const who of ["first", "a"]) budget.tryTake("write", who, () => called.push(who));
+    budget.closeFor(0);
+    expect([told, called]).toEqual([[], []]);
+  });
+
+  test("that is not there is never told, however long others wait", async () => {
+    const { clock, budget, told } = listening();
+    for (let n = 0; n < 5; n += 1) void budget.take("write", forever, 0);
+    await clock.advance(10_000);
+    expect(told).toEqual([]);
+  });
+
+  test("is told no more to who listens no more", async () => {
+    const { clock, budget, told, stop } = listening();
+    budget.closeFor(1000);
+    stop();
+    await clock.advance(1000);
+    budget.closeFor(1000);
+    expect(told).toEqual([0]);
+    await clock.advance(1000);
+  });
+
+  test("that nobody waits for or listens to needs no timer", () => {
+    const { clock, budget } = budgetOf(60, 1);
+    budget.closeFor(1000);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("stops the clock of what waits for its turn alone", async () => {
+    const { clock, budget } = budgetOf(60, 1);
+    const times: number[] = [];
+    const after = async (ms: number) => {
+      await clock.advance(ms);
+      times.push(budget.openMs);
+    };
+    await after(1000);
+    budget.closeFor(5000);
+    await after(2000);
+    budget.closeFor(10_000);
+    await after(9999);
+    await after(2);
+    budget.closeFor(1000);
+    await after(2000);
+    expect(times).toEqual([1000, 1000, 1000, 1001, 2001]);
+  });
+});
