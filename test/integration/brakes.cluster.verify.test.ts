@@ -34,7 +34,7 @@ it("no more computes are deleted in a minute than --max-deletes-per-minute allow
   );
   await eventually("the event", async () => {
     const events = await shop.cluster.events(shop.namespace, waiting.metadata.name);
-    return events.find(({ message }) => message.includes("waits for its turn"));
+    return events.find(({ message }) => message.startsWith("Waiting: --max-deletes-per-minute"));
   });
   expect(shop.endpoints).toHaveLength(2);
   expect(await stage.scrape()).toMatch(/^compute_operator_deletes_held [12]$/m);

@@ -18,7 +18,7 @@ it("a loser hears at once when the winner's connection is led to another service
   await world.clock.advance(5000);
   world.declare(1, branch);
   await world.clock.advance(120_000);
-  expect(said(world.compute(1))).toContain("is claimed by Compute default/db-0");
+  expect(said(world.compute(1))).toContain("Compute default/db-0 claims");
   world.host.instead = undefined;
 
   const other = world.send("GET", `${connections}/other`);

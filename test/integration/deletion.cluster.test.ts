@@ -56,7 +56,7 @@ describe.concurrent("a Compute is deleted", () => {
     await shop.reason("db", "CreateUnknown");
     await remove(shop);
     const waiting = await shop.until("db", "the reason for its wait", (db) =>
-      said(db).includes("is the Compute let go"),
+      said(db).includes("before the Compute is removed"),
     );
     expect(waiting.metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
     await shop.gone("db");

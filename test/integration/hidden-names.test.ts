@@ -95,7 +95,7 @@ describe("a create without a reply, and then another key", () => {
       await world.clock.advance(1_200_000);
       expect(world.compute(0).status.conditions?.[0]).toMatchObject({
         reason: "CreateUnknown",
-        message: expect.stringContaining("through another base URL or key"),
+        message: expect.stringContaining("with another base URL or key"),
       });
       expect(posts(world)).toBe(before);
       setKey(world, goodKey);

@@ -184,7 +184,7 @@ describe.concurrent("adoption", () => {
     await shop.ready("db");
     shop.console("DELETE", `${endpoints}/ep-theirs`);
     const refused = await shop.reason("db", "AdoptionRefused");
-    expect(said(refused)).toContain("was deleted at the service. No replacement is created");
+    expect(said(refused)).toContain("was deleted at the service, and no replacement is created");
     expect(shop.writes).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ it("a Compute that another operator's selector selects is left alone, and what i
   await world.clock.advance(180_000);
   expect(world.compute(0).metadata.finalizers).toBeUndefined();
   expect(world.compute(0).status.conditions).toBeUndefined();
-  expect(said(world.compute(1))).toContain("is claimed by Compute default/db-0");
+  expect(said(world.compute(1))).toContain("Compute default/db-0 claims");
   expect(world.writes).toEqual([]);
 });
 

@@ -18,9 +18,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     expect(conditions(creating)).toEqual(inProgress("Creating"));
     expect(creating.status).toMatchObject({ state: "Creating", observedGeneration: 1, appliedGeneration: 1 });
     expect(creating.status.operations).toMatchObject([{ action: "start_compute", status: "running" }]);
-    expect(said(creating)).toBe(
-      `Endpoint ${creating.status.endpointID} was created and is being started by the service.`,
-    );
+    expect(said(creating)).toBe(`Endpoint ${creating.status.endpointID} was created. The service is starting it.`);
     expect(await shop.event("db", "Creating")).toBe(said(creating));
     expect(await shop.event("db", "Created")).toContain(creating.status.endpointID);
     expect(reasonsIn(shop.history("db"))).toEqual(["Creating", "Active"]);
@@ -35,7 +33,9 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     const updating = await shop.reason("db", "Updating");
     expect(conditions(updating)).toEqual(inProgress("Updating"));
     expect(updating.status).toMatchObject({ state: "Updating", observedGeneration: 2 });
-    expect(said(updating)).toMatch(`A change of endpoint ${status.endpointID} was accepted and is being carried out`);
+    expect(said(updating)).toMatch(
+      `The service accepted a change and is applying it to endpoint ${status.endpointID}.`,
+    );
     expect(await shop.event("db", "Updating")).toBe(said(updating));
     const after = await shop.ready("db");
     expect(after.status).toMatchObject({ size: "1–4 CU", appliedGeneration: 2, host: status.host });
@@ -54,7 +54,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     const moving = await shop.reason("db", "Moving");
     expect(conditions(moving)).toEqual(inProgress("Moving"));
     expect(moving.status.state).toBe("Moving");
-    expect(said(moving)).toBe(`Endpoint ${status.endpointID} is being moved to another branch by the service.`);
+    expect(said(moving)).toBe(`The service is moving endpoint ${status.endpointID} to another branch.`);
     expect(await shop.event("db", "Moving")).toBe(said(moving));
     const after = await shop.ready("db");
     expect(after.status).toMatchObject({ branchID: preview, host: status.host });
@@ -72,7 +72,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     const restarting = await shop.reason("db", "Restarting");
     expect(conditions(restarting)).toEqual(sameSpec("Restarting"));
     expect(restarting.status.state).toBe("Restarting");
-    expect(said(restarting)).toBe(`Endpoint ${status.endpointID} is being restarted by the service.`);
+    expect(said(restarting)).toBe(`The service is restarting endpoint ${status.endpointID}.`);
     expect(await shop.event("db", "Restarting")).toBe(said(restarting));
     await shop.ready("db");
     const after = await shop.until("db", "the restart", (db) => db.status.restartedAt === "today");
@@ -97,7 +97,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     await shop.annotate("db", "paused", undefined);
     const starting = await shop.reason("db", "Starting");
     expect(conditions(starting)).toEqual(sameSpec("Starting"));
-    expect(said(starting)).toBe(`Endpoint ${status.endpointID} is being started by the service.`);
+    expect(said(starting)).toBe(`The service is starting endpoint ${status.endpointID}.`);
     expect(await shop.event("db", "Starting")).toBe(said(starting));
     await shop.ready("db");
     expect(shop.writes).toEqual([`POST ${endpoints}`, `POST ${endpoints}/${status.endpointID}/restart`]);

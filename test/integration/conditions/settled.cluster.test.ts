@@ -30,7 +30,7 @@ describe.concurrent("a Compute at rest shows", () => {
     shop.console("POST", `${endpoints}/${status.endpointID}/suspend`);
     const idle = await shop.reason("db", "Idle");
     expect(conditions(idle)).toEqual(settled("Idle"));
-    expect(said(idle)).toBe("The compute is as declared and suspended: the first connection wakes it.");
+    expect(said(idle)).toBe("The compute is as declared and suspended. The first connection wakes it.");
     expect(idle.status.state).toBe("Idle");
     shop.console("POST", `/_connect/${status.endpointID}`);
     await shop.reason("db", "Active");
@@ -47,7 +47,7 @@ describe.concurrent("a Compute at rest shows", () => {
     await shop.edit("db", { disabled: true });
     const disabled = await shop.reason("db", "Disabled");
     expect(conditions(disabled)).toEqual(settled("Disabled"));
-    expect(said(disabled)).toBe("The compute is as declared: it takes no connections.");
+    expect(said(disabled)).toBe("The compute is as declared: disabled, so it accepts no connections.");
     expect(await shop.event("db", "Disabled")).toBe(said(disabled));
     expect(disabled.status).toMatchObject({ state: "Disabled", disabled: true });
     await shop.edit("db", { disabled: false });

@@ -75,7 +75,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     const { status } = await shop.ready("first");
     await shop.compute("second", { adopt: { endpointID: status.endpointID } });
     const message = await isStalled(shop, "second", "AdoptionRefused");
-    expect(message).toContain(`belongs to Compute ${shop.namespace}/first, which created it`);
+    expect(message).toContain(`Compute ${shop.namespace}/first created the endpoint`);
     await shop.edit("second", { adopt: undefined, branchID: preview });
     await shop.ready("second");
     expect(shop.endpoints).toHaveLength(2);
@@ -87,7 +87,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     const first = await shop.ready("first");
     await shop.compute("second");
     const message = await isStalled(shop, "second", "Conflict");
-    expect(message).toContain(`The primary of branch br-main is claimed by Compute ${shop.namespace}/first,`);
+    expect(message).toContain(`Compute ${shop.namespace}/first claims the primary of branch br-main,`);
     await shop.cluster.delete("Compute", shop.namespace, "first");
     const second = await shop.ready("second");
     expect(second.status.endpointID).not.toBe(first.status.endpointID);
@@ -123,7 +123,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     await shop.edit("db", { computeUnits: { min: 2, max: 2 } });
     const message = await isStalled(shop, "db", "Rejected");
     expect(message).toMatch(
-      /does not keep it: computeUnits\.min \(ours 2, theirs 1\), computeUnits\.max \(ours 2, theirs 1\)/,
+      /did not keep it: computeUnits\.min \(ours 2, theirs 1\), computeUnits\.max \(ours 2, theirs 1\)/,
     );
     const sent = shop.writes.length;
     await shop.lists(3);
@@ -149,7 +149,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     }
     const message = await isStalled(shop, "db", "Rejected");
     expect(await shop.event("db", "DriftCorrected")).toContain("computeUnits.max (was 4, now 2)");
-    expect(message).toContain("Something else keeps changing computeUnits.max (ours 2, theirs 4)");
+    expect(message).toContain("Something outside the operator keeps changing computeUnits.max (ours 2, theirs 4)");
     expect(shop.writes.filter((write) => write === patch).length).toBeLessThanOrEqual(5);
     await shop.edit("db", { computeUnits: { min: 1, max: 3 } });
     expect((await shop.ready("db")).status.size).toBe("1–3 CU");

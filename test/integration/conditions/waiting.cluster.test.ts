@@ -227,7 +227,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     expect(conditions(lost)).toEqual(inProgress("EndpointLost"));
     expect(lost.status.state).toBe("Lost");
     expect(said(lost)).toBe(
-      `Endpoint ${before.status.endpointID} was deleted outside the operator. A replacement is being created, with new connection details.`,
+      `Endpoint ${before.status.endpointID} was deleted outside the operator. A replacement is created, with new connection details.`,
     );
     expect(await shop.event("db", "EndpointLost")).toBe(said(lost));
     const after = await shop.ready("db");

@@ -11,7 +11,8 @@ import { type PendingCreate, pendingCreateOf } from "../observe/pending-operatio
 import { generationOf } from "../observe/plan-input.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
-import { progressMessage } from "../plan/progress.ts";
+import { inProgress } from "../status/messages/conditions.ts";
+import { noAnswer } from "../status/messages/create-unknown.ts";
 import { requests } from "../status/messages/failures.ts";
 import { recordFailedWrite } from "./failed-write.ts";
 import { type ExecuteContext, noteDisabling, patched } from "./hands.ts";
@@ -94,7 +95,7 @@ async function created(
   }
   watcher.operations.follow(operations);
   const linked = await patched(cluster, patch, compute);
-  return shown(linked, "Creating", progressMessage("Creating", endpoint.id), {
+  return shown(linked, "Creating", inProgress("Creating", endpoint.id), {
     endpoint,
     operations,
     // A change of the spec while the POST was under way is still to be sent.
@@ -116,9 +117,5 @@ async function created(
 function unknown(compute: Compute, { memory, clock }: ExecuteContext): Outcome {
   const pending = pendingCreateOf(compute);
   if (pending !== undefined) memory.pendingCreate = { since: pending.since, seenAt: clock.monotonic(), mark: pending };
-  return shown(
-    compute,
-    "CreateUnknown",
-    "A create was sent and no usable answer came. The next lists are searched for the endpoint before another create is sent.",
-  );
+  return shown(compute, "CreateUnknown", noAnswer);
 }

@@ -11,8 +11,8 @@ import { type EventRecord, type Outcome, shown, unchanged } from "../outcome.ts"
 import type { Action } from "../plan/action.ts";
 import { deletedMessage, stillListedMessage } from "../plan/delete.ts";
 import type { Attributes } from "../plan/fields.ts";
-import { progressMessage } from "../plan/progress.ts";
 import { wasRestarted } from "../plan/restart.ts";
+import { inProgress, restarting } from "../status/messages/conditions.ts";
 import { requests } from "../status/messages/failures.ts";
 import { recordFailedWrite } from "./failed-write.ts";
 import { changing } from "./failures.ts";
@@ -44,7 +44,7 @@ export async function patchEndpoint(
   }
   const { endpoint, operations } = answer.value;
   watcher.operations.follow(operations);
-  return shown(compute, action.progress, progressMessage(action.progress, endpointID), {
+  return shown(compute, action.progress, inProgress(action.progress, endpointID), {
     ...(endpoint === undefined ? {} : { endpoint }),
     operations,
     applied: generation,
@@ -124,7 +124,7 @@ export async function restartEndpoint(
     memory.restarted = value;
     const { operations } = answer.value;
     watcher.operations.follow(operations);
-    return shown(marked, "Restarting", progressMessage("Restarting", endpointID), {
+    return shown(marked, "Restarting", inProgress("Restarting", endpointID), {
       operations,
       restarted: value,
       notes: [{ type: "Normal", reason: "Restarted", message: `Restarted endpoint ${endpointID}.` }],
@@ -150,7 +150,7 @@ export function restarted(
   { memory }: Pick<ExecuteContext, "memory">,
 ): Outcome {
   memory.restarted = value;
-  return shown(compute, "Restarting", `Endpoint ${endpointID} was restarted.`, {
+  return shown(compute, "Restarting", restarting.done(endpointID), {
     restarted: value,
     notes: [{ type: "Normal", reason: "Restarted", message: `Restarted endpoint ${endpointID}.` }],
   });

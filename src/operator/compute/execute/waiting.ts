@@ -3,6 +3,7 @@ import type { RequestReservation } from "../../service-client/request-reservatio
 import { shownReason } from "../observe/plan-input.ts";
 import { type EventRecord, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { WriteAction } from "../plan/action.ts";
+import { waiting as messages } from "../status/messages/conditions.ts";
 import { rateLimited } from "../status/messages/failures.ts";
 import { meaningOf } from "./failures.ts";
 import type { Wait } from "./gate.ts";
@@ -22,7 +23,7 @@ export function waiting(wait: Wait, write: WriteAction, compute: Compute, reserv
   const progress = progressOf[write.kind];
   const isBrief = wait === "budget" && reservation.waitMs <= longWaitMs;
   if (isBrief || shownReason(compute) === progress) return { ...unchanged(compute), isWoken: true };
-  const message = messageOf(wait, write);
+  const message = messageOf(wait, write, compute.spec.projectID);
   const notes: EventRecord[] = wait === "brake" ? [{ type: "Warning", reason: progress, message }] : [];
   return shown(compute, progress, message, { isWoken: true, notes });
 }
@@ -34,13 +35,7 @@ export function paused(compute: Compute, { closedForMs }: RequestReservation): O
   return shown(compute, reason, message, { isWoken: true });
 }
 
-function messageOf(wait: Wait, write: WriteAction): string {
-  if (wait === "budget") {
-    return "Waiting for room in spec.requestBudget of the ServiceConnection: other requests with the same key come first.";
-  }
-  // The same for whichever it waits: a deletion may wait for one after the other.
-  if (write.kind === "delete") {
-    return `Endpoint ${write.endpointID} waits for its turn to be deleted: --max-deletes-per-minute limits deletions, and each project has one at a time.`;
-  }
-  return "Waiting: another change runs in the same project. This one follows.";
+function messageOf(wait: Wait, write: WriteAction, projectID: string): string {
+  if (wait === "budget") return messages.forBudget;
+  return write.kind === "delete" ? messages.toDelete(write.endpointID) : messages.forProject(projectID, write.kind);
 }

@@ -5,6 +5,7 @@ import { claimOnBranch, claimOnEndpoint } from "../observe/claims.ts";
 import { ownershipOf } from "../observe/ownership.ts";
 import { pendingCreateOf } from "../observe/pending-operations.ts";
 import { type EndpointSnapshot, type PlanInput, who } from "../observe/plan-input.ts";
+import { adoptionRefused, conflict, creating, primaryExists } from "../status/messages/conditions.ts";
 import { connectionNotReady } from "../status/messages/failures.ts";
 import type { Action } from "./action.ts";
 import { attributesOf } from "./fields.ts";
@@ -18,9 +19,7 @@ export const adoption: Rule = (view, list) => {
   if ("endpointID" in adopt) {
     const target = list.endpoints.byID(adopt.endpointID);
     if (target !== undefined) return taken(view, list, target) ?? misfit(view, target) ?? link(view, target);
-    return refused(
-      `spec.adopt names endpoint ${adopt.endpointID}, which project ${view.compute.spec.projectID} does not have. Correct the id, or remove spec.adopt.`,
-    );
+    return refused(adoptionRefused.notFound(view.compute.spec.projectID, adopt.endpointID));
   }
   const [primary] = list.endpoints.primariesOf(branchID);
   if (primary === undefined) return undefined;
@@ -44,7 +43,7 @@ function perhapsMade(
   return {
     kind: "wait",
     reason: "Creating",
-    message: `Endpoint ${primary.id} may be the one that ${who(maker)} just created, because its name is not shown. It is adopted once that is ruled out.`,
+    message: creating.perhapsOthers(who(maker), primary.id),
     requeueAfterMs: anothersCreateMs,
   };
 }
@@ -55,14 +54,10 @@ function link(view: PlanInput, { id }: Endpoint): Action {
 
 function misfit({ compute: { spec } }: PlanInput, target: Endpoint): Action | undefined {
   if (target.type !== spec.type) {
-    return refused(
-      `Endpoint ${target.id}, which spec.adopt names, is of type ${target.type}, and spec.type is ${spec.type}. Name another endpoint, or make another Compute of that type.`,
-    );
+    return refused(adoptionRefused.otherType(target.type, spec.type, target.id));
   }
   if (target.branch_id !== spec.branchID) {
-    return refused(
-      `Endpoint ${target.id}, which spec.adopt names, serves branch ${target.branch_id}, and spec.branchID is ${spec.branchID}. Name its branch to adopt it; move it afterwards.`,
-    );
+    return refused(adoptionRefused.otherBranch(target.branch_id, spec.branchID, target.id));
   }
   return undefined;
 }
@@ -74,15 +69,8 @@ function taken(
 ): Action | undefined {
   const claim = claimOnEndpoint(compute, target, claimants, endpoints);
   if (claim.kind !== "taken") return undefined;
-  if (claim.marked)
-    return refused(
-      `Endpoint ${target.id}, which spec.adopt names, belongs to ${who(claim.by)}, which created it. To take it over, delete that Compute with deletionPolicy: Retain; otherwise remove spec.adopt here.`,
-    );
-  return {
-    kind: "blocked",
-    reason: "Conflict",
-    message: `Endpoint ${target.id} is claimed by ${who(claim.by)}, and only one Compute can own it. Delete that Compute, or remove spec.adopt here.`,
-  };
+  if (claim.marked) return refused(adoptionRefused.createdBy(who(claim.by), target.id));
+  return { kind: "blocked", reason: "Conflict", message: conflict.adopted(who(claim.by), target.id) };
 }
 
 function refused(message: string): Action {
@@ -127,22 +115,10 @@ function occupied({ compute, claimants }: PlanInput, list: EndpointSnapshot): Ac
       return undefined;
     case "taken":
     case "swap":
-      return {
-        kind: "blocked",
-        reason: "Conflict",
-        message: `The primary of branch ${branchID} is claimed by ${who(claim.by)}, and a branch has only one. Delete either Compute, or name another branch.`,
-      };
+      return { kind: "blocked", reason: "Conflict", message: conflict.branchTaken(who(claim.by), branchID) };
     case "leaving":
-      return {
-        kind: "wait",
-        reason: "Creating",
-        message: `Waiting for ${who(claim.by)} to leave branch ${branchID}. The endpoint is created then.`,
-      };
+      return { kind: "wait", reason: "Creating", message: creating.branchHeld(who(claim.by), branchID) };
     case "unowned":
-      return {
-        kind: "blocked",
-        reason: "PrimaryExists",
-        message: `Branch ${branchID} has the primary ${claim.endpoint.id}, which no Compute owns. To take it over, set spec.adopt to {branchPrimary: true} or {endpointID: ${claim.endpoint.id}}; to have a new one, delete it at the service.`,
-      };
+      return { kind: "blocked", reason: "PrimaryExists", message: primaryExists.create(branchID, claim.endpoint.id) };
   }
 }

@@ -2,6 +2,7 @@ import { claimOnEndpoint } from "../observe/claims.ts";
 import { type Proof, recordedID } from "../observe/ownership.ts";
 import { pendingCreateOf } from "../observe/pending-operations.ts";
 import { annotation, hasFinalizer, type PlanInput, who } from "../observe/plan-input.ts";
+import { adoptionRefused, conflict } from "../status/messages/conditions.ts";
 import type { Action } from "./action.ts";
 import { deleteDueInMs } from "./delete-backoff.ts";
 import { markToKeep, pendingMark } from "./pending.ts";
@@ -22,7 +23,7 @@ export const ownedByOther: Rule = ({ compute, claimants }, { links, endpoints })
   return {
     kind: "blocked",
     reason: "Conflict",
-    message: `Endpoint ${endpoint.id} belongs to ${who(claim.by)}. Nothing is sent for this Compute: delete either Compute, or remove the annotation compute-operator.dev/endpoint-id here to have an endpoint of its own.`,
+    message: conflict.linked(who(claim.by), endpoint.id),
     ownedByOther: true,
   };
 };
@@ -34,7 +35,7 @@ export const linkOfAnotherType: Rule = ({ compute: { spec } }, { links }) => {
   return {
     kind: "blocked",
     reason: "AdoptionRefused",
-    message: `Endpoint ${endpoint.id}, which the annotation compute-operator.dev/endpoint-id names, is of type ${endpoint.type}, and spec.type is ${spec.type}. Nothing is sent for it: remove the annotation to have an endpoint of its own, or make another Compute of that type.`,
+    message: adoptionRefused.linkOfOtherType(endpoint.type, spec.type, endpoint.id),
     ownedByOther: true,
   };
 };

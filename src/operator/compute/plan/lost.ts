@@ -1,6 +1,7 @@
 import { endpointNamedBy, proofOf } from "../observe/ownership.ts";
 import { pendingCreateOf } from "../observe/pending-operations.ts";
 import { type EndpointSnapshot, lossConfirmed, type PlanInput, shownReason } from "../observe/plan-input.ts";
+import { adoptionRefused, endpointLost } from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import type { Action } from "./action.ts";
 import { markToKeep } from "./pending.ts";
@@ -41,18 +42,14 @@ export const lostEndpoint: Rule = (view, list) => {
   if (unproved !== undefined) return unproved;
   const named = endpointNamedBy(compute);
   if (named === endpointID) {
-    return {
-      kind: "blocked",
-      reason: "AdoptionRefused",
-      message: `Endpoint ${endpointID}, which spec.adopt names, was deleted at the service. No replacement is created: name another endpoint, or remove spec.adopt and the annotation compute-operator.dev/endpoint-id.`,
-    };
+    return { kind: "blocked", reason: "AdoptionRefused", message: adoptionRefused.deleted(endpointID) };
   }
   // Another one that a person names is taken over in its place, and not made.
   if (compute.spec.driftPolicy === "Report" && named === undefined) {
     return {
       kind: "wait",
       reason: "EndpointLost",
-      message: `Endpoint ${endpointID} was deleted outside the operator. driftPolicy is Report, so no replacement is created: set it to Correct to have one created, or delete this Compute.`,
+      message: endpointLost.reported(endpointID),
       requeueAfterMs: requeueDelay("slow", 0) ?? 0,
     };
   }
@@ -61,7 +58,7 @@ export const lostEndpoint: Rule = (view, list) => {
   return {
     kind: "wait",
     reason: "EndpointLost",
-    message: `Endpoint ${endpointID} was deleted outside the operator. A replacement is being created, with new connection details.`,
+    message: endpointLost.replaced(endpointID),
     requeueAfterMs: 1,
   };
 };

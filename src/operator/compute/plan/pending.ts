@@ -1,9 +1,11 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
+import { markerOf } from "../../resources/names.ts";
 import { holderOf, olderFirst } from "../observe/claims.ts";
 import { endpointNamedBy, hasArrived, ownershipOf, type Proof, recordedID } from "../observe/ownership.ts";
 import { type PendingCreate, pendingCreateOf } from "../observe/pending-operations.ts";
 import { type EndpointSnapshot, hasFinalizer, isPaused, type PlanInput, who } from "../observe/plan-input.ts";
+import * as messages from "../status/messages/create-unknown.ts";
 import type { Action } from "./action.ts";
 import type { Rule } from "./rule.ts";
 
@@ -56,13 +58,14 @@ export function outcomeOfCreate(view: PlanInput, list: EndpointSnapshot): Action
   const named = unnamed.find(({ id }) => id === endpointNamedBy(view.compute));
   // A person who names one knows what the lists do not tell.
   if (named !== undefined) return { kind: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
-  if (!showsPlaceOf(mark, view.compute, list)) return unknown(sentElsewhere(view.compute));
-  if (unreadable.length > 0) return unknown(unreadableName(unreadable, view.compute));
+  if (!showsPlaceOf(mark, view.compute, list))
+    return unknown(messages.sentElsewhere(markerOf(view.compute.metadata.uid)));
+  if (unreadable.length > 0) return unknown(messages.unreadableNames(idsOf(unreadable), isDeleted(view.compute)));
   if (list.markers === "shown") return outcomeByLists(view, list, mark);
   if (view.compute.spec.type === "read_write") return outcomeOfPrimary(view, list, mark, candidates);
   // Without any candidate nothing depends on a name; but where names are hidden, one that comes late would never show.
   if (list.markers === "unknown" && candidates.length === 0) return outcomeByLists(view, list, mark);
-  return unknown(undecidable(candidates, view.compute));
+  return unknown(messages.hiddenNames(idsOf(candidates), isDeleted(view.compute)));
 }
 
 /**
@@ -95,10 +98,11 @@ function outcomeOfPrimary(
   const appeared = candidates.filter(({ branch_id }) => branch_id === branchOf(mark, view.compute));
   const [only] = appeared;
   if (only === undefined) return outcomeByLists(view, list, mark);
-  if (appeared.length > 1) return unknown(undecidable(appeared, view.compute));
+  if (appeared.length > 1) return unknown(messages.hiddenNames(idsOf(appeared), isDeleted(view.compute)));
   if (list.links.link?.endpoint.id === only.id) return "absent";
   const first = firstToTake(only, view, list);
-  if (first !== undefined) return { ...unknown(anothersToTake(only, first)), requeueAfterMs: anothersLinkMs };
+  if (first !== undefined)
+    return { ...unknown(messages.othersFirst(who(first), only.id)), requeueAfterMs: anothersLinkMs };
   return { kind: "link", endpointID: only.id, proof: "none", news: "created", ...markToKeep(view, "none") };
 }
 
@@ -119,9 +123,8 @@ function firstToTake(
     if (mark === undefined || isPaused(other) || isRecordedSince(mark, other)) return false;
     return ownershipOf(other, list.endpoints).link === undefined;
   };
-  const isDeleted = ({ metadata }: Compute) => (metadata.deletionTimestamp === undefined ? 0 : 1);
   const [first] = [compute, ...claimants.creatingOn(branch_id, type).filter(mayTake)].toSorted(
-    (a, b) => isDeleted(a) - isDeleted(b) || olderFirst(a, b),
+    (a, b) => Number(isDeleted(a)) - Number(isDeleted(b)) || olderFirst(a, b),
   );
   return first?.metadata.uid === compute.metadata.uid ? undefined : first;
 }
@@ -129,7 +132,7 @@ function firstToTake(
 /** No list shows the endpoint: after a while, by two of them, the POST is proved to have made nothing. */
 function outcomeByLists(view: PlanInput, list: EndpointSnapshot, mark: PendingCreate): Action | "absent" {
   const { compute, memory, createSettleMs, now } = view;
-  const deleting = compute.metadata.deletionTimestamp !== undefined;
+  const deleting = isDeleted(compute);
   // Only on the branch of that POST a second primary is refused.
   const refusable = compute.spec.type === "read_write" && mark.branchID === compute.spec.branchID;
   if (refusable && !deleting) return "absent";
@@ -140,7 +143,7 @@ function outcomeByLists(view: PlanInput, list: EndpointSnapshot, mark: PendingCr
   return {
     kind: "wait",
     reason: "CreateUnknown",
-    message: `A create was sent and its outcome is not known. The lists are searched for the endpoint named k8s-${compute.metadata.uid} for ${createSettleMs / 1000} s (--create-settle); only then ${deleting ? "is the Compute let go" : "another create is sent"}.`,
+    message: messages.searching(markerOf(compute.metadata.uid), createSettleMs, deleting),
     requeueAfterMs: Math.max(1000, settlesAt - now),
   };
 }
@@ -171,32 +174,10 @@ function unknown(message: string): Extract<Action, { kind: "wait" }> {
   return { kind: "wait", reason: "CreateUnknown", message };
 }
 
-function anothersToTake({ id }: Endpoint, other: Compute): string {
-  return `A create was sent and its outcome is not known: the primary that appeared on the branch may also be what ${who(other)} made, which takes it. Nothing is sent until it has: ${id}.`;
+function isDeleted({ metadata }: Compute): boolean {
+  return metadata.deletionTimestamp !== undefined;
 }
 
-function sentElsewhere({ metadata }: Compute): string {
-  return `A create was sent through another base URL or key, its outcome is not known, and its endpoint is not listed here. Look for k8s-${metadata.uid} there; then remove the annotation compute-operator.dev/pending-create.`;
-}
-
-/** The name is what proves whose an endpoint is: where it cannot be read, no list proves that ours is not there. */
-function unreadableName(candidates: readonly Endpoint[], compute: Compute): string {
-  return `A create was sent and its outcome is not known: the names of endpoints that it may have made cannot be read. ${wayOut(compute)}; candidates: ${idsOf(candidates)}.`;
-}
-
-function undecidable(candidates: readonly Endpoint[], compute: Compute): string {
-  const listed = candidates.length === 0 ? "none" : idsOf(candidates);
-  return `A create was sent and its outcome is not known: this service shows no names, by which its endpoint could be found. ${wayOut(compute)}; candidates: ${listed}.`;
-}
-
-function wayOut({ metadata }: Compute): string {
-  const otherwise = metadata.deletionTimestamp === undefined ? "have another create sent" : "let the Compute go";
-  return `Set spec.adopt.endpointID to the right one, or remove the annotation compute-operator.dev/pending-create to ${otherwise}`;
-}
-
-function idsOf(endpoints: readonly Endpoint[]): string {
-  return endpoints
-    .map(({ id }) => id)
-    .toSorted()
-    .join(", ");
+function idsOf(endpoints: readonly Endpoint[]): string[] {
+  return endpoints.map(({ id }) => id);
 }

@@ -1,4 +1,5 @@
 import { type EndpointSnapshot, generationOf, isPaused, type PlanInput, shownReason } from "../observe/plan-input.ts";
+import * as messages from "../status/messages/conditions.ts";
 import { type Action, identityOf, isWrite, noop } from "./action.ts";
 import { adoption, creation } from "./create.ts";
 import { planDelete } from "./delete.ts";
@@ -69,8 +70,7 @@ function whilePaused(view: PlanInput): Action {
   const { observation } = view;
   // A list is on its way: what the endpoint does meanwhile is not unknown, but not looked at.
   if (observation.kind === "awaited") return restoreFinalizer(view) ?? { kind: "noop" };
-  const message = "Nothing is sent while the annotation compute-operator.dev/paused is set. Remove it to go on.";
-  const paused = { kind: "wait", reason: "Paused", message } as const;
+  const paused = { kind: "wait", reason: "Paused", message: messages.paused } as const;
   if (observation.kind === "blocked") return restoreFinalizer(view) ?? paused;
   const { list } = observation;
   // Paused or not, of what is another's nothing is put back, and nothing shown.

@@ -1,5 +1,6 @@
 import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import { shownReason } from "../observe/plan-input.ts";
+import { inProgress } from "../status/messages/conditions.ts";
 import { isProgress, type Progress } from "../status/reasons.ts";
 import type { Rule } from "./rule.ts";
 
@@ -18,24 +19,9 @@ export const operationInProgress: Rule = ({ compute }, { links, operations }) =>
   const progress =
     begun ??
     (endpoint.current_state === "init" ? "Creating" : ours?.action === "start_compute" ? "Starting" : "Updating");
-  return { kind: "wait", reason: progress, message: progressMessage(progress, endpoint.id) };
+  return { kind: "wait", reason: progress, message: inProgress(progress, endpoint.id) };
 };
 
 function hasFailed({ status }: Operation): boolean {
   return operationOutcome(status) === "failed";
-}
-
-export function progressMessage(progress: Progress, endpointID: string): string {
-  switch (progress) {
-    case "Creating":
-      return `Endpoint ${endpointID} was created and is being started by the service.`;
-    case "Starting":
-      return `Endpoint ${endpointID} is being started by the service.`;
-    case "Updating":
-      return `A change of endpoint ${endpointID} was accepted and is being carried out by the service.`;
-    case "Moving":
-      return `Endpoint ${endpointID} is being moved to another branch by the service.`;
-    case "Restarting":
-      return `Endpoint ${endpointID} is being restarted by the service.`;
-  }
 }

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { type Operation, operationOutcome } from "../../../api/operation.ts";
 import type { EndpointSnapshot, PlanInput } from "../observe/plan-input.ts";
+import { drifted, operationFailed, resting } from "../status/messages/conditions.ts";
 import { serviceUnavailable } from "../status/messages/failures.ts";
 import type { Action } from "./action.ts";
 import { deleteDueInMs } from "./delete-backoff.ts";
@@ -16,11 +17,7 @@ export function settle(view: PlanInput, list: EndpointSnapshot): Action {
   const failed = currentFailure(endpoint, list.operations, list.lookedUp ?? []);
   if (failed !== undefined) {
     const failures = failed.failures_count ?? 0;
-    return {
-      kind: "wait",
-      reason: "OperationFailed",
-      message: `Operation ${failed.action} (${failed.id}) of endpoint ${endpoint.id} ended as ${failed.status} after ${failures} failed attempts${failed.error === undefined ? "" : `: ${failed.error}`}. Restart the compute or change its spec to try again, or ask the service's support.`,
-    };
+    return { kind: "wait", reason: "OperationFailed", message: operationFailed(failed, failures, endpoint.id) };
   }
   // Nothing but the time tells that a mark has done its work, or that a surplus endpoint is to be deleted once more, or
   // that no write that disables can take effect any more.
@@ -33,16 +30,15 @@ export function settle(view: PlanInput, list: EndpointSnapshot): Action {
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
   const drift = differences.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
   if (drift.length > 0) {
-    const what = drift.map(({ field, ours, theirs }) => `${field}: theirs ${theirs}, ours ${ours}`).join("; ");
-    const message = `The service differs from the spec (${what}). driftPolicy is Report, so it is left: change the spec, or set driftPolicy to Correct.`;
-    return { kind: "settled", reason: "Drifted", message, drift, ...look, ...disables };
+    return { kind: "settled", reason: "Drifted", message: drifted(drift), drift, ...look, ...disables };
   }
   if (unreadable.length > 0) {
     const which = unreadable.map(({ field }) => field).join(", ");
     const message = serviceUnavailable.unreadableFields(which, endpoint.id);
     return { kind: "wait", reason: "ServiceUnavailable", message, ...look };
   }
-  return { kind: "settled", ...restingState(endpoint), drift: [], ...look, ...disables };
+  const reason = restingState(endpoint);
+  return { kind: "settled", reason, message: resting[reason], drift: [], ...look, ...disables };
 }
 
 /**
@@ -59,15 +55,9 @@ function disableMayArriveForMs(
 }
 
 /** What a settled endpoint does. Suspending and waking by the service itself is no news. */
-function restingState({ disabled, current_state }: Endpoint): {
-  reason: "Active" | "Idle" | "Disabled";
-  message: string;
-} {
-  if (disabled === true) return { reason: "Disabled", message: "The compute is as declared: it takes no connections." };
-  if (current_state === "idle") {
-    return { reason: "Idle", message: "The compute is as declared and suspended: the first connection wakes it." };
-  }
-  return { reason: "Active", message: "The compute is as declared." };
+function restingState({ disabled, current_state }: Endpoint): keyof typeof resting {
+  if (disabled === true) return "Disabled";
+  return current_state === "idle" ? "Idle" : "Active";
 }
 
 /** A failed operation that nothing has made good since: no later one succeeded, and the compute did not start again. */

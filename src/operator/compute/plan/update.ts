@@ -1,5 +1,6 @@
 import type { Link } from "../observe/ownership.ts";
 import { generationOf, type PlanInput } from "../observe/plan-input.ts";
+import * as messages from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import type { Action } from "./action.ts";
 import { desiredSpec } from "./desired-spec.ts";
@@ -91,7 +92,7 @@ function notShownYet(differences: readonly Difference[], view: PlanInput): Actio
   if (stillAfterPatch(differences, view).length === 0 || (view.memory.patched?.listsWithout.length ?? 0) >= 2) {
     return undefined;
   }
-  return { kind: "wait", reason: "Updating", message: "A change was accepted; the service does not show it yet." };
+  return { kind: "wait", reason: "Updating", message: messages.updating.notShownYet };
 }
 
 /** Two lists after an accepted PATCH still differ in what it sent: the service takes the field and does not keep it. */
@@ -102,11 +103,10 @@ function fieldNotPersisted(differences: readonly Difference[], view: PlanInput):
   if (patched === undefined || still.length === 0) return undefined;
   const againAt = patched.at + (requeueDelay("slow", patched.tries) ?? 0);
   if (now >= againAt) return undefined;
-  const what = still.map(({ field, ours, theirs }) => `${field} (ours ${ours}, theirs ${theirs})`).join(", ");
   return {
     kind: "blocked",
     reason: "Rejected",
-    message: `The service accepts a change and does not keep it: ${what}. Set what it keeps, or leave the field out; it is retried with backoff, at most hourly.`,
+    message: messages.notPersisted(still),
     requeueAfterMs: againAt - now,
   };
 }
@@ -125,11 +125,10 @@ function tugOfWar(
     ({ generation, at }) => generation === generationOf(compute) && now - at < correctionsCountForMs,
   );
   if (recent.length < mostCorrections) return undefined;
-  const what = differences.map(({ field, ours, theirs }) => `${field} (ours ${ours}, theirs ${theirs})`).join(", ");
   return {
     kind: "blocked",
     reason: "Rejected",
-    message: `Something else keeps changing ${what} at the service. Find it and stop it, or leave the field out of the spec.`,
+    message: messages.tugOfWar(differences),
     requeueAfterMs: correctionsCountForMs,
   };
 }

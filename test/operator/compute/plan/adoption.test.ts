@@ -32,7 +32,12 @@ describe("adoption", () => {
   test.each([
     ["is missing", [], {}, "does not have"],
     ["is of another type", [endpoint()], { type: "read_only" }, "of type read_write"],
-    ["is on another branch", [endpoint({ branch_id: "br-next" })], {}, "serves branch br-next"],
+    [
+      "is on another branch",
+      [endpoint({ branch_id: "br-next" })],
+      {},
+      "is on branch br-next, and spec.branchID is br-main",
+    ],
   ])("is refused where the target %s", (_, endpoints, spec, text) => {
     expect(plan(view({ compute: byID({ spec }), endpoints }))).toMatchObject(refused(text));
   });
@@ -51,7 +56,7 @@ describe("adoption", () => {
   test("is refused where the target is another Compute's by its marker", () => {
     const maker = other({ linked: "ep-one" });
     expect(plan(view({ compute: byID(), endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
-      refused("belongs to Compute others/other, which created it"),
+      refused("Compute others/other created the endpoint that spec.adopt names"),
     );
   });
 
@@ -81,7 +86,7 @@ describe("adoption", () => {
     const waits = {
       kind: "wait",
       reason: "Creating",
-      message: expect.stringContaining("the one that Compute others/other just created"),
+      message: expect.stringContaining("may be what Compute others/other just created"),
     };
     expect(see({}, "hidden")).toMatchObject(waits);
     expect(see({ branchID: "br-next" }, "hidden")).toMatchObject({ kind: "link" });

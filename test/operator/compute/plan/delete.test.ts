@@ -210,7 +210,7 @@ describe("a deletion while a create is pending", () => {
   test("of a replica is never let go automatically where names are not shown", () => {
     const list = { markers: "hidden" } as const;
     const message = expect.stringContaining(
-      "remove the annotation compute-operator.dev/pending-create to let the Compute go",
+      "remove the annotation compute-operator.dev/pending-create to have the Compute removed",
     );
     const replica = pending({ spec: { type: "read_only" } });
     for (const endpoints of [[], [endpoint({ type: "read_only" })]]) {

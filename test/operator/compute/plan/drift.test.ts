@@ -197,7 +197,7 @@ describe("another tool that sets a field back", () => {
     expect(planned({}, {}, { corrections: four })).toMatchObject({
       kind: "blocked",
       reason: "Rejected",
-      message: expect.stringContaining("Something else keeps changing computeUnits.max"),
+      message: expect.stringContaining("Something outside the operator keeps changing computeUnits.max"),
     });
     expect(planned({}, {}, { corrections: [...three, corrected(10 * minute)] })).toMatchObject({ kind: "patch" });
   });

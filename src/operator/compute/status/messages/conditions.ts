@@ -1,0 +1,125 @@
+import { annotations } from "../../../resources/names.ts";
+import type { Progress } from "../reasons.ts";
+
+// What conditions say of a Compute that is to be, by their reason. `owner` names the other Compute.
+
+/** A field in which the service and the spec differ. */
+interface Difference {
+  field: string;
+  ours: string;
+  theirs: string;
+}
+
+export const resting = {
+  Active: "The compute is as declared.",
+  Idle: "The compute is as declared and suspended. The first connection wakes it.",
+  Disabled: "The compute is as declared: disabled, so it accepts no connections.",
+};
+
+export const drifted = (differences: readonly Difference[]): string => {
+  const fields = differences.map(({ field, ours, theirs }) => `${field}: theirs ${theirs}, ours ${ours}`).join("; ");
+  return `The service differs from the spec (${fields}). Nothing is sent because driftPolicy is Report: change the spec, or set driftPolicy to Correct.`;
+};
+
+const progressTexts: Readonly<Record<Progress, (endpointID: string) => string>> = {
+  Creating: (endpointID) => `Endpoint ${endpointID} was created. The service is starting it.`,
+  Starting: (endpointID) => `The service is starting endpoint ${endpointID}.`,
+  Updating: (endpointID) => `The service accepted a change and is applying it to endpoint ${endpointID}.`,
+  Moving: (endpointID) => `The service is moving endpoint ${endpointID} to another branch.`,
+  Restarting: (endpointID) => `The service is restarting endpoint ${endpointID}.`,
+};
+
+export const inProgress = (progress: Progress, endpointID: string): string => progressTexts[progress](endpointID);
+
+export const updating = {
+  notShownYet: "The service accepted a change and does not show it yet.",
+};
+
+export const restarting = {
+  done: (endpointID: string) => `The service restarted endpoint ${endpointID}.`,
+};
+
+/** Of the progress that the write would begin. */
+export const waiting = {
+  forBudget:
+    "Waiting for the request budget: other requests with the same API key come first. If this lasts, raise spec.requestBudget of the ServiceConnection.",
+  forProject: (projectID: string, write: "create" | "patch" | "restart") =>
+    `Waiting: another operation runs in project ${projectID}. The ${write === "patch" ? "change" : write} follows.`,
+  /** The same for brake and project: a deletion may wait for one after the other. */
+  toDelete: (endpointID: string) =>
+    `Waiting: --max-deletes-per-minute limits deletions, and each project has one at a time. The deletion follows: ${endpointID}.`,
+};
+
+export const creating = {
+  branchHeld: (owner: string, branchID: string) =>
+    `Waiting until ${owner} has left branch ${branchID}. The create follows.`,
+  perhapsOthers: (owner: string, endpointID: string) =>
+    `The primary of the branch may be what ${owner} just created, because the service does not show its name. It is adopted once that is ruled out: ${endpointID}.`,
+};
+
+export const moving = {
+  branchHeld: (owner: string, branchID: string) =>
+    `Waiting until ${owner} has left branch ${branchID}. The move follows.`,
+  earlierCreate: "Move deferred: an earlier create may still complete.",
+};
+
+export const conflict = {
+  branchTaken: (owner: string, branchID: string) =>
+    `${owner} claims the primary of branch ${branchID}, and a branch has only one. Delete one of the two Computes, or name another branch.`,
+  moveTaken: (owner: string, branchID: string) =>
+    `${owner} claims the primary of branch ${branchID}, so the endpoint is not moved there. Name another branch, or delete that Compute.`,
+  swap: (owner: string) =>
+    `This Compute and ${owner} want each other's branch, and a branch has only one primary, so neither can move. Move one of them to a third branch first.`,
+  adopted: (owner: string, endpointID: string) =>
+    `${owner} claims the endpoint that this Compute is to adopt, and only one Compute can own it. Delete that Compute, or remove spec.adopt here: ${endpointID}.`,
+  linked: (owner: string, endpointID: string) =>
+    `The linked endpoint belongs to ${owner}, so nothing is sent for this Compute. Delete one of the two Computes, or remove the annotation ${annotations.endpointID} here to get an endpoint of its own: ${endpointID}.`,
+};
+
+export const primaryExists = {
+  create: (branchID: string, endpointID: string) =>
+    `Branch ${branchID} already has a primary, which no Compute owns. Set spec.adopt to {branchPrimary: true} or {endpointID: ${endpointID}} to take it over, or delete it at the service to have a new one created.`,
+  move: (branchID: string, endpointID: string) =>
+    `Branch ${branchID} already has a primary, which no Compute owns, so the endpoint is not moved there. Delete that primary at the service, or name another branch: ${endpointID}.`,
+};
+
+export const adoptionRefused = {
+  notFound: (projectID: string, endpointID: string) =>
+    `Project ${projectID} does not have the endpoint that spec.adopt names. Correct the id, or remove spec.adopt: ${endpointID}.`,
+  otherType: (theirs: string, ours: string, endpointID: string) =>
+    `The endpoint that spec.adopt names is of type ${theirs}, and spec.type is ${ours}. Name another endpoint, or create a Compute of type ${theirs} to adopt it: ${endpointID}.`,
+  otherBranch: (theirs: string, ours: string, endpointID: string) =>
+    `The endpoint that spec.adopt names is on branch ${theirs}, and spec.branchID is ${ours}. Set spec.branchID to ${theirs} to adopt it, and change it afterwards to move it: ${endpointID}.`,
+  createdBy: (owner: string, endpointID: string) =>
+    `${owner} created the endpoint that spec.adopt names, and owns it. Delete that Compute with deletionPolicy: Retain to take the endpoint over, or remove spec.adopt here: ${endpointID}.`,
+  deleted: (endpointID: string) =>
+    `The endpoint that spec.adopt names was deleted at the service, and no replacement is created. Name another endpoint, or remove spec.adopt and the annotation ${annotations.endpointID}: ${endpointID}.`,
+  linkOfOtherType: (theirs: string, ours: string, endpointID: string) =>
+    `The endpoint that the annotation ${annotations.endpointID} names is of type ${theirs}, and spec.type is ${ours}, so nothing is sent. Remove the annotation to get an endpoint of its own, or create a Compute of type ${theirs}: ${endpointID}.`,
+};
+
+export const endpointLost = {
+  replaced: (endpointID: string) =>
+    `Endpoint ${endpointID} was deleted outside the operator. A replacement is created, with new connection details.`,
+  reported: (endpointID: string) =>
+    `Endpoint ${endpointID} was deleted outside the operator, and no replacement is created because driftPolicy is Report. Set driftPolicy to Correct to have one created, or delete this Compute.`,
+};
+
+export const operationFailed = (
+  { action, id, status, error }: { action: string; id: string; status: string; error?: string | undefined },
+  failures: number,
+  endpointID: string,
+): string =>
+  `Operation ${action} of endpoint ${endpointID} ended as ${status} after ${failures} failed attempts${error === undefined ? "" : `: ${error}`}. Restart the compute or change its spec to try again, or ask the service's support about operation ${id}.`;
+
+export const notPersisted = (differences: readonly Difference[]): string =>
+  `The service accepted a change and did not keep it: ${inWords(differences)}. Declare a value that it keeps, or leave the field out; retried with backoff, at most hourly.`;
+
+export const tugOfWar = (differences: readonly Difference[]): string =>
+  `Something outside the operator keeps changing ${inWords(differences)}. Find it and stop it, or leave the field out of the spec.`;
+
+export const paused = `Nothing is sent while the annotation ${annotations.paused} is set. Remove it to continue.`;
+
+function inWords(differences: readonly Difference[]): string {
+  return differences.map(({ field, ours, theirs }) => `${field} (ours ${ours}, theirs ${theirs})`).join(", ");
+}
