@@ -8,6 +8,7 @@ import type { Clock } from "../../src/operator/runtime/clock.ts";
 import {
   NoResponseError,
   type ServiceRequest,
+  type ServiceResponse,
   type ServiceTransport,
 } from "../../src/operator/service-client/transport.ts";
 import { DrivenTime } from "../service/support/service.ts";
@@ -53,6 +54,8 @@ export class Stage implements Disposable {
   readonly stopping = new AbortController();
   env: Record<string, string | undefined> = {};
   terminal = false;
+  /** Changes what the service answered. */
+  rewrite: (request: ServiceRequest, response: ServiceResponse) => ServiceResponse = (_, response) => response;
   /** Decides what becomes of a request. */
   fate: (request: ServiceRequest) => Fate = () => "answered";
   /** For how long lists show the computes as they stood when this was set. */
@@ -80,23 +83,32 @@ export class Stage implements Disposable {
   async run(command: keyof typeof commands, args: readonly string[], stdin = ""): Promise<Run> {
     const out: string[] = [];
     const err: string[] = [];
-    const ports: CliPorts = {
-      clock: this.time,
-      stdout: (line) => out.push(line),
-      stderr: (line) => err.push(line),
-      terminal: this.terminal,
-      stdoutTerminal: this.terminal,
-      stdin: Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY: this.terminal }),
-      env: this.env,
-      signal: this.stopping.signal,
-      serviceTransport: this.#transport(),
-    };
+    const ports = this.ports(
+      stdin,
+      (line) => out.push(line),
+      (line) => err.push(line),
+    );
     const status = await commands[command](args, ports);
     const plain = (lines: readonly string[]) => lines.join("\n").replaceAll(`${this.#directory.path}/`, "");
     return { status, out: plain(out), err: plain(err) };
   }
 
-  #transport(): ServiceTransport {
+  /** What the commands are given of the process. */
+  ports(stdin = "", stdout: (line: string) => void = () => {}, stderr: (line: string) => void = () => {}): CliPorts {
+    return {
+      clock: this.time,
+      stdout,
+      stderr,
+      terminal: this.terminal,
+      stdoutTerminal: this.terminal,
+      stdin: Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY: this.terminal }),
+      env: this.env,
+      signal: this.stopping.signal,
+      serviceTransport: this.transport(),
+    };
+  }
+
+  transport(): ServiceTransport {
     return {
       send: async (request) => {
         const fate = this.fate(request);
@@ -115,10 +127,10 @@ export class Stage implements Disposable {
         if (request.method === "GET" && request.path.endsWith("/endpoints")) {
           this.#stale ??= reply.body;
           if (this.time.now() < this.staleUntil)
-            return { status: 200, body: JSON.parse(this.#stale ?? ""), json: true };
+            return this.rewrite(request, { status: 200, body: JSON.parse(this.#stale ?? ""), json: true });
         }
         const body: unknown = reply.body === undefined ? undefined : JSON.parse(reply.body);
-        return { status: reply.status, body, json: reply.body !== undefined };
+        return this.rewrite(request, { status: reply.status, body, json: reply.body !== undefined });
       },
     };
   }

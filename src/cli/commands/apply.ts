@@ -1,17 +1,17 @@
 import { operationOutcome } from "../../api/operation.ts";
 import { pendingCreateOf, pendingRestartOf } from "../../operator/compute/observe/pending-operations.ts";
-import { nameOf } from "../../operator/compute/observe/plan-input.ts";
+import { nameOf, type PlanInput } from "../../operator/compute/observe/plan-input.ts";
 import { takeNote } from "../../operator/compute/observe/remember.ts";
-import { isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
+import type { Outcome } from "../../operator/compute/outcome.ts";
+import { type Action, isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
+import { carryOut } from "../plan/carry-out.ts";
 import { type DryRun, dryRun } from "../plan/dry-run.ts";
-import { reported } from "../plan/in-memory-writes.ts";
 import type { Inventory, Project, Tracked } from "../plan/inventory.ts";
 import { unownedReplicasLike } from "../plan/unowned-replicas.ts";
-import { send } from "./send.ts";
 
 export interface ApplyOptions {
-  survey: Inventory;
+  inventory: Inventory;
   tracked: readonly Tracked[];
   clock: Clock;
   signal: AbortSignal;
@@ -77,64 +77,72 @@ export class Application {
 
   /** Looks once and sends what may be sent. Answers whether anything was. */
   async #round(): Promise<boolean> {
-    const { survey, signal } = this.#options;
+    const { inventory, signal } = this.#options;
     const projects = [...new Set([...this.#open].map(({ project }) => project))];
     await Promise.all(projects.map((project) => followOperations(project, signal)));
-    await survey.look(projects);
+    await inventory.look(projects);
     const taken = new Set(projects.filter(isBusy));
     let wrote = false;
     for (const tracked of this.#open) {
       if (signal.aborted) return wrote;
-      const { action } = await this.#next(tracked);
-      if (!isWrite(action)) await this.#wait(action, tracked);
+      const next = await this.#next(tracked);
+      const { action } = next;
+      if (!isWrite(action)) await this.#wait(action, next, tracked);
       else if (!taken.has(tracked.project)) {
         taken.add(tracked.project);
         wrote = true;
-        await this.#send(action, tracked);
+        await this.#send(action, next, tracked);
       }
     }
     return wrote;
   }
 
   async #next(tracked: Tracked): Promise<DryRun> {
-    const { survey, clock, signal } = this.#options;
-    const { observation } = survey.view(tracked);
-    if (observation.kind === "listed") {
-      const { list } = observation;
-      takeNote(tracked.memory, tracked.compute, list, clock.monotonic());
-      if (list.links.link !== undefined) {
-        survey.update(tracked, reported(tracked.compute, { observedThrough: list.through }));
-      }
-    }
-    if (pendingRestartOf(tracked.compute) === undefined) return dryRun(survey, tracked);
+    const { inventory, clock, signal } = this.#options;
+    const { observation } = inventory.view(tracked);
+    if (observation.kind === "listed") takeNote(tracked.memory, tracked.compute, observation.list, clock.monotonic());
+    if (pendingRestartOf(tracked.compute) === undefined) return dryRun(inventory, tracked, clock);
     const { client, id } = tracked.project;
     const operations = await client.listOperations(id, signal);
     const endpointID = observation.kind === "listed" ? observation.list.links.link?.endpoint.id : undefined;
     const recent = operations.kind === "ok" ? operations.value : [];
     return dryRun(
-      survey,
+      inventory,
       tracked,
+      clock,
       recent.filter(({ endpoint_id }) => endpoint_id === endpointID),
     );
   }
 
-  async #send(write: WriteAction, tracked: Tracked): Promise<void> {
-    const { survey, clock } = this.#options;
-    const strangers = write.kind === "create" ? unownedReplicasLike(survey.view(tracked)) : [];
+  async #send(write: WriteAction, { input }: DryRun, tracked: Tracked): Promise<void> {
+    const strangers = write.kind === "create" ? unownedReplicasLike(input) : [];
     if (strangers.length > 0 && pendingCreateOf(tracked.compute) === undefined) {
       const which = strangers.join(", ");
       const said = `not created: this service has shown no names yet, so an earlier apply may have made one of ${which}, which no manifest claims. Declare them too (export writes the manifests), or set spec.adopt`;
       this.#end(tracked, { ok: false, said });
       return;
     }
-    const { compute, result, operations } = await send(write, tracked, clock);
-    survey.update(tracked, compute);
-    for (const operation of operations) tracked.project.operations.set(operation.id, operation);
-    if (result.kind === "failed") this.#end(tracked, { ok: false, said: `${result.reason}: ${result.said}` });
-    else this.#say(tracked, result.said);
+    const { memory } = tracked;
+    const before = memory.failedWrite;
+    const outcome = await this.#carryOut(write, input, tracked);
+    const failed = memory.failedWrite;
+    if (failed === undefined || failed === before || outcome.restarted !== undefined) {
+      this.#say(tracked, saidOf(write, outcome));
+      return;
+    }
+    const said = `${failed.reason}: ${failed.message}`;
+    if (passing.has(failed.reason) && failed.failures + 1 < mostFailures) this.#say(tracked, said);
+    else this.#end(tracked, { ok: false, said });
   }
 
-  async #wait(action: Exclude<DryRun["action"], WriteAction>, tracked: Tracked): Promise<void> {
+  #carryOut(action: Action, input: PlanInput, tracked: Tracked): Promise<Outcome> {
+    const { inventory, clock } = this.#options;
+    return carryOut(action, input, { inventory, tracked, clock });
+  }
+
+  /** What is no write is carried out too: the status says what the next plan goes by. */
+  async #wait(action: Exclude<DryRun["action"], WriteAction>, { input }: DryRun, tracked: Tracked): Promise<void> {
+    await this.#carryOut(action, input, tracked);
     switch (action.kind) {
       case "settled":
         this.#end(tracked, { ok: true, said: `${action.reason}: ${action.message}` });
@@ -146,8 +154,6 @@ export class Application {
         this.#end(tracked, { ok: false, said: `${action.reason}: ${action.message}` });
         return;
       case "confirmDeletion":
-        await this.#confirmGone(action.endpointID, tracked);
-        return;
       case "noop":
         return;
       case "wait":
@@ -155,15 +161,6 @@ export class Application {
         else if (nonRetryable.has(action.reason))
           this.#end(tracked, { ok: false, said: `${action.reason}: ${action.message}` });
         else this.#say(tracked, `${action.reason}: ${action.message}`);
-    }
-  }
-
-  /** The endpoint's own GET: 404 proves what lists suggest. */
-  async #confirmGone(endpointID: string, { memory, project }: Tracked): Promise<void> {
-    const answer = await project.client.getEndpoint(project.id, endpointID, this.#options.signal);
-    if (answer.kind === "ok") delete memory.missing;
-    else if (answer.kind === "notFound" && memory.missing !== undefined) {
-      memory.missing = { ...memory.missing, proved: true };
     }
   }
 
@@ -185,6 +182,31 @@ export class Application {
     this.#said.set(tracked, said);
     this.#options.say(`${failed ? "! " : "  "}${nameOf(tracked.compute)}: ${said}`);
   }
+}
+
+/** Failures that pass by themselves, or that a fresh look explains. */
+const passing: ReadonlySet<string> = new Set(["ProjectBusy", "RateLimited", "ServiceUnavailable", "PrimaryExists"]);
+
+/** How often in a row the same write may fail before it is given up. */
+const mostFailures = 8;
+
+/** A write that was sent, as a line for a person. */
+function saidOf(write: WriteAction, { endpoint, condition }: Outcome): string {
+  switch (write.kind) {
+    case "create":
+      if (endpoint === undefined) return condition.kind === "shown" ? condition.message : "nothing was sent";
+      return `created ${endpoint.id}${endpoint.name === write.attributes.name ? "" : nameless(endpoint.id)}`;
+    case "patch":
+      return `changed ${write.fields.join(", ")} of ${write.endpointID}`;
+    case "restart":
+      return `restarted ${write.endpointID}`;
+    case "delete":
+      return `deleted ${write.endpointID}`;
+  }
+}
+
+function nameless(endpointID: string): string {
+  return `; this service shows no names, so set spec.adopt to {endpointID: ${endpointID}}, or it cannot be known again`;
 }
 
 /** Reasons to wait that only a person ends. */

@@ -1,4 +1,5 @@
 import { nameOf } from "../../operator/compute/observe/plan-input.ts";
+import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
 import { dryRun } from "../plan/dry-run.ts";
 import { clientFor } from "../plan/inventory.ts";
@@ -27,7 +28,7 @@ export function planCommand(args: readonly string[], ports: CliPorts): Promise<n
     if (flags.help) return help(planUsage, ports);
     return withTransport(ports, async (transport) => {
       const prepared = await prepare({ ...flags, createSettleMs: 60_000 }, ports, transport);
-      const forecasts = await forecast(prepared);
+      const forecasts = await forecast(prepared, ports.clock);
       ports.stdout(renderPlan(forecasts, flags.output, inColour(ports)));
       if (hasProblems(forecasts)) return 1;
       return hasChanges(forecasts) ? 2 : 0;
@@ -50,12 +51,12 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
     const why = "is being deleted in its cluster, which is the operator's to carry out: leave it out";
     throw new CommandProblem(leaving.map(({ compute }) => `Compute ${nameOf(compute)} ${why}`));
   }
-  const shown = await forecast(prepared);
+  const shown = await forecast(prepared, ports.clock);
   ports.stdout(renderPlan(shown, "text", inColour(ports)));
   if (!hasChanges(shown)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {
     await confirm(ports);
-    const now = await forecast(prepared);
+    const now = await forecast(prepared, ports.clock);
     if (renderPlan(now, "json", false) !== renderPlan(shown, "json", false)) {
       throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
     }
@@ -77,9 +78,12 @@ async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
 }
 
 /** Looks at the service and plans each Compute. */
-async function forecast({ survey, tracked }: Prepared): Promise<PlanEntry[]> {
-  await survey.look();
-  return tracked.map((each) => planEntryOf(dryRun(survey, each), each));
+async function forecast({ inventory, tracked }: Prepared, clock: Clock): Promise<PlanEntry[]> {
+  await inventory.look();
+  const entries: PlanEntry[] = [];
+  // In order: what one of them takes over is no longer there for the next.
+  for (const each of tracked) entries.push(planEntryOf(await dryRun(inventory, each, clock), each));
+  return entries;
 }
 
 function inColour({ stdoutTerminal, env }: CliPorts): boolean {

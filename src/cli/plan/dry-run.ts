@@ -1,24 +1,46 @@
 import type { Operation } from "../../api/operation.ts";
+import type { PlanInput } from "../../operator/compute/observe/plan-input.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { plan } from "../../operator/compute/plan/plan.ts";
-import { isOnPaper, type OnPaper, onPaper } from "./in-memory-writes.ts";
+import type { Clock } from "../../operator/runtime/clock.ts";
+import { carryOut } from "./carry-out.ts";
 import type { Inventory, Tracked } from "./inventory.ts";
 import { leftToOperator } from "./running-operator.ts";
 
+/** Actions that change only the Compute: in memory they can be carried out to see what follows. */
+type InMemory = Extract<Action, { kind: "link" | "restorePending" | "clearPending" | "restarted" }>;
+
 /** What is to be done at the service next, and whether an endpoint was taken over on the way there. */
 export interface DryRun {
-  action: Exclude<Action, OnPaper>;
+  action: Exclude<Action, InMemory>;
+  /** What the action was planned from. */
+  input: PlanInput;
   adopted: boolean;
 }
 
-/** Plans as the operator would, pass by pass, until a step concerns the service or nothing more is to be done. */
-export function dryRun(survey: Inventory, tracked: Tracked, recent?: readonly Operation[]): DryRun {
+/** Plans as the operator would, until an action concerns the service or nothing more is to be done. */
+export async function dryRun(
+  inventory: Inventory,
+  tracked: Tracked,
+  clock: Clock,
+  recent?: readonly Operation[],
+): Promise<DryRun> {
   let adopted = false;
   for (;;) {
-    const view = survey.view(tracked, recent);
-    const action = plan(view);
-    if (!isOnPaper(action)) return { action: leftToOperator(action, view), adopted };
+    const input = inventory.view(tracked, recent);
+    const action = plan(input);
+    if (!isInMemory(action)) return { action: leftToOperator(action, input), input, adopted };
     adopted ||= action.kind === "link" && action.news === "adopted";
-    survey.update(tracked, onPaper(action, tracked.compute));
+    // Each action is planned from what the one before left.
+    await carryOut(action, input, { inventory, tracked, clock });
   }
+}
+
+function isInMemory(action: Action): action is InMemory {
+  return (
+    action.kind === "link" ||
+    action.kind === "restorePending" ||
+    action.kind === "clearPending" ||
+    action.kind === "restarted"
+  );
 }

@@ -15,7 +15,6 @@ import type { Failure } from "../../operator/service-client/answer.ts";
 import { RequestBudget } from "../../operator/service-client/budget.ts";
 import { ServiceClient } from "../../operator/service-client/client.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
-import { untouched } from "./in-memory-writes.ts";
 import { saidOnce } from "./messages.ts";
 
 /** A Compute on its way: as it would stand in a cluster by now, and what is remembered of it. */
@@ -72,7 +71,9 @@ export class Inventory {
   track(declared: Compute, account: Account, connection: ServiceConnection | undefined): Tracked {
     const { clock } = this.#options;
     // Where no status tells what was sent before, what differs is what the manifest is to change.
-    const compute = declared.status.appliedGeneration === undefined ? untouched(declared) : declared;
+    const { status } = declared;
+    const compute =
+      status.appliedGeneration === undefined ? { ...declared, status: { ...status, appliedGeneration: -1 } } : declared;
     const { namespace = "" } = compute.metadata;
     this.#baseURLs.set(`${namespace}/${compute.spec.connectionRef.name}`, account.baseURL);
     this.#claims.set(compute);

@@ -12,7 +12,7 @@ import { Inventory, type Tracked } from "./inventory.ts";
 
 /** The Computes that manifests declare, and the eyes on the service. */
 export interface Prepared {
-  survey: Inventory;
+  inventory: Inventory;
   tracked: Tracked[];
 }
 
@@ -39,16 +39,16 @@ export async function prepare(
   }
   const given: Given = { baseURL: flags.baseURL, env: ports.env };
   const { clock, signal } = ports;
-  const survey = new Inventory({ clock, transport, signal, createSettleMs: flags.createSettleMs });
+  const inventory = new Inventory({ clock, transport, signal, createSettleMs: flags.createSettleMs });
   const unreached = new Set<string>();
   const tracked = declared.computes.flatMap((compute) => {
     const reached = accountFor(compute, manifests, given);
-    if (!("problem" in reached)) return [survey.track(compute.object, reached.account, reached.connection)];
+    if (!("problem" in reached)) return [inventory.track(compute.object, reached.account, reached.connection)];
     unreached.add(reached.problem);
     return [];
   });
   if (unreached.size > 0) throw new CommandProblem([...unreached]);
-  return { survey, tracked };
+  return { inventory, tracked };
 }
 
 /** Runs `task` with the service's transport, and closes what was opened for it. */

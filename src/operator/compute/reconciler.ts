@@ -5,18 +5,16 @@ import type { ClusterClient } from "../kube/client.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { Cleanup, type CleanupOptions } from "./cleanup/cleanup.ts";
-import { accessTo, type ServiceAccess } from "./execute/context.ts";
+import { accessTo, type CrdDeletion, type ServiceAccess } from "./execute/context.ts";
 import { execute } from "./execute/execute.ts";
 import { refusalOfNote } from "./execute/failures.ts";
 import type { Brake } from "./execute/gate.ts";
-import type { CrdDeletion } from "./execute/hands.ts";
-import { patchMetadata } from "./execute/patch-metadata.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { observe } from "./observe/observe.ts";
 import { recordedID } from "./observe/ownership.ts";
 import { annotation, hasFinalizer, isPaused, type PlanInput } from "./observe/plan-input.ts";
 import { noteApplied, noteMark, takeNote } from "./observe/remember.ts";
-import { type EventRecord, type Outcome, shown, unchanged } from "./outcome.ts";
+import { type EventRecord, type Outcome, shown } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
 import { plan } from "./plan/plan.ts";
 import { expireLists, requeueAfter } from "./requeue.ts";
@@ -151,7 +149,9 @@ export class ComputeReconciler {
     if (observation.kind === "listed") takeNote(memory, compute, observation.list, now);
     const view: PlanInput = { compute, observation, claimants, memory, now, createSettleMs };
     const action = await this.#overruled(plan(view), compute);
-    const outcome = await this.#carryOut(action, compute, memory, access).catch((error: unknown) => {
+    const { cluster, signal, uninstalling } = this.#options;
+    const context = { cluster, clock, memory, signal, uninstalling };
+    const outcome = await execute(action, compute, context, access).catch((error: unknown) => {
       const refusal = refusalOfNote(error);
       if (refusal === undefined) throw error;
       return shown(compute, refusal.reason, refusal.message, { requeueAfterMs: noteAgainMs });
@@ -195,46 +195,6 @@ export class ComputeReconciler {
     return watcher;
   }
 
-  async #carryOut(
-    action: Action,
-    compute: Compute,
-    memory: ReconcileState,
-    access: ServiceAccess | undefined,
-  ): Promise<Outcome> {
-    switch (action.kind) {
-      case "noop":
-        return unchanged(compute, action.requeueAfterMs);
-      case "wait":
-      case "blocked": {
-        const ownedByOther = action.ownedByOther === undefined ? {} : { ownedByOther: action.ownedByOther };
-        return shown(compute, action.reason, action.message, { ...lookOf(action), ...ownedByOther });
-      }
-      case "settled":
-        delete memory.failedWrite;
-        return shown(compute, action.reason, action.message, {
-          drift: action.drift,
-          ...(action.disablesOver === true ? { unansweredDisables: 0 } : {}),
-          ...lookOf(action),
-        });
-      case "release":
-      case "link":
-      case "clearPending":
-      case "restorePending":
-        return patchMetadata(action, compute, this.#options.cluster);
-      case "create":
-      case "patch":
-      case "restart":
-      case "restarted":
-      case "delete":
-      case "confirmDeletion": {
-        if (access === undefined) return unchanged(compute);
-        const { cluster, clock, signal } = this.#options;
-        const { uninstalling } = this.#options;
-        return execute(action, compute, { cluster, clock, memory, signal, uninstalling, ...access });
-      }
-    }
-  }
-
   /** Whether a write that was planned for this version is no longer wanted: it may have waited since. */
   #isOutdated({ metadata }: Compute): boolean {
     const newest = this.#options.cache.computeByUID(metadata.uid);
@@ -260,8 +220,4 @@ export class ComputeReconciler {
     this.#leave(uid);
     this.#memories.delete(uid);
   }
-}
-
-function lookOf({ requeueAfterMs }: { requeueAfterMs?: number }): { requeueAfterMs?: number } {
-  return requeueAfterMs === undefined ? {} : { requeueAfterMs };
 }

@@ -1,10 +1,10 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import type { ClusterClient } from "../kube/client.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { clippedMessage } from "../resources/conditions-of.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { patched } from "./execute/hands.ts";
+import type { ComputePatcher } from "./execute/context.ts";
+import { patched } from "./execute/patched.ts";
 import { annotation, generationOf, type Observation, shownReason } from "./observe/plan-input.ts";
 import type { EventRecord, Outcome } from "./outcome.ts";
 import { desiredSpec } from "./plan/desired-spec.ts";
@@ -13,7 +13,7 @@ import { type Reason, reasons } from "./status/reasons.ts";
 import { nextStatus } from "./status/status.ts";
 
 export interface ReportTools {
-  cluster: ClusterClient;
+  cluster: ComputePatcher;
   clock: Clock;
   event: (compute: Compute, note: EventRecord) => void;
 }

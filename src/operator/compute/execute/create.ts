@@ -14,8 +14,9 @@ import type { Action } from "../plan/action.ts";
 import { inProgress } from "../status/messages/conditions.ts";
 import { noAnswer } from "../status/messages/create-unknown.ts";
 import { requests } from "../status/messages/failures.ts";
+import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./failed-write.ts";
-import { type ExecuteContext, noteDisabling, patched } from "./hands.ts";
+import { noteDisabling, patched } from "./patched.ts";
 
 type Create = Extract<Action, { kind: "create" }>;
 

@@ -4,35 +4,77 @@ import { type Action, isWrite, type WriteAction } from "../plan/action.ts";
 import { unlistedMessage } from "../plan/delete.ts";
 import { requests } from "../status/messages/failures.ts";
 import { requeueDelay } from "../status/reasons.ts";
+import type { ExecuteContext, PatchContext, WriteAccess } from "./context.ts";
 import { createEndpoint } from "./create.ts";
 import { meaningOf } from "./failures.ts";
-import type { ExecuteContext } from "./hands.ts";
+import { patchMetadata } from "./patch-metadata.ts";
 import { deleteEndpoint, keepEndpoint, patchEndpoint, restartEndpoint, restarted } from "./update.ts";
 import { paused, waiting } from "./waiting.ts";
 
-type ServiceAction = WriteAction | Extract<Action, { kind: "restarted" | "confirmDeletion" }>;
+type ServiceAction = WriteAction | Extract<Action, { kind: "confirmDeletion" }>;
 
-/** Carries out one step that concerns the service: at most one write, sent once. Never sleeps, polls or resends. */
-export async function execute(action: ServiceAction, compute: Compute, hands: ExecuteContext): Promise<Outcome> {
+/**
+ * Carries out one action, for the operator and for `apply` alike: at most one write to the service, sent once. Never
+ * sleeps, polls or resends. Without `access` the connection is not open, and nothing is asked of the service.
+ */
+export async function execute(
+  action: Action,
+  compute: Compute,
+  context: PatchContext,
+  access: WriteAccess | undefined,
+): Promise<Outcome> {
+  switch (action.kind) {
+    case "noop":
+      return unchanged(compute, action.requeueAfterMs);
+    case "wait":
+    case "blocked": {
+      const ownedByOther = action.ownedByOther === undefined ? {} : { ownedByOther: action.ownedByOther };
+      return shown(compute, action.reason, action.message, { ...requeueOf(action), ...ownedByOther });
+    }
+    case "settled": {
+      delete context.memory.failedWrite;
+      const over = action.disablesOver === true ? { unansweredDisables: 0 } : {};
+      const { drift } = action;
+      return shown(compute, action.reason, action.message, { drift, ...requeueOf(action), ...over });
+    }
+    case "release":
+    case "link":
+    case "clearPending":
+    case "restorePending":
+      return patchMetadata(action, compute, context.cluster);
+    case "restarted":
+      return restarted(action, compute, context);
+    case "create":
+    case "patch":
+    case "restart":
+    case "delete":
+    case "confirmDeletion":
+      return access === undefined ? unchanged(compute) : ask(action, compute, { ...context, ...access });
+  }
+}
+
+function requeueOf({ requeueAfterMs }: { requeueAfterMs?: number }): { requeueAfterMs?: number } {
+  return requeueAfterMs === undefined ? {} : { requeueAfterMs };
+}
+
+async function ask(action: ServiceAction, compute: Compute, context: ExecuteContext): Promise<Outcome> {
   if (isWrite(action)) {
-    const wait = hands.gate.pass(action.kind === "delete" ? "deletion" : "other");
-    if (wait === "brake" && action.kind === "delete" && (await isUninstalling(compute, hands)))
-      return keepEndpoint(action.endpointID, compute, hands);
-    if (wait !== undefined) return waiting(wait, action, compute, hands.reservation);
+    const wait = context.gate.pass(action.kind === "delete" ? "deletion" : "other");
+    if (wait === "brake" && action.kind === "delete" && (await isUninstalling(compute, context)))
+      return keepEndpoint(action.endpointID, compute, context);
+    if (wait !== undefined) return waiting(wait, action, compute, context.reservation);
   }
   switch (action.kind) {
     case "create":
-      return createEndpoint(action, compute, hands);
+      return createEndpoint(action, compute, context);
     case "patch":
-      return patchEndpoint(action, compute, hands);
+      return patchEndpoint(action, compute, context);
     case "restart":
-      return restartEndpoint(action, compute, hands);
+      return restartEndpoint(action, compute, context);
     case "delete":
-      return deleteEndpoint(action, compute, hands);
-    case "restarted":
-      return restarted(action, compute, hands);
+      return deleteEndpoint(action, compute, context);
     case "confirmDeletion":
-      return confirmGone(action, compute, hands);
+      return confirmGone(action, compute, context);
   }
 }
 

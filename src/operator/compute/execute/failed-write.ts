@@ -5,8 +5,8 @@ import { generationOf } from "../observe/plan-input.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
 import { reasons, requeueDelay } from "../status/reasons.ts";
+import type { ExecuteContext } from "./context.ts";
 import { meaningOf } from "./failures.ts";
-import type { ExecuteContext } from "./hands.ts";
 
 /**
  * A write that failed: says why, and where it lasts the way out, and remembers not to try the very same again too soon.

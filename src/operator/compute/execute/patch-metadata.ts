@@ -1,4 +1,3 @@
-import type { ClusterClient } from "../../kube/client.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { sameJSON } from "../../resources/equal.ts";
@@ -7,7 +6,8 @@ import { createdProof } from "../observe/ownership.ts";
 import { type PendingCreate, pendingCreateOf } from "../observe/pending-operations.ts";
 import { type EventRecord, type Outcome, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
-import { patched, release } from "./hands.ts";
+import type { ComputePatcher } from "./context.ts";
+import { patched, release } from "./patched.ts";
 
 /** The steps that are written into the Compute alone: the service is not asked. */
 export type MetadataAction = Extract<Action, { kind: "link" | "clearPending" | "restorePending" | "release" }>;
@@ -15,7 +15,7 @@ export type MetadataAction = Extract<Action, { kind: "link" | "clearPending" | "
 export async function patchMetadata(
   action: MetadataAction,
   compute: Compute,
-  cluster: ClusterClient,
+  cluster: ComputePatcher,
 ): Promise<Outcome> {
   switch (action.kind) {
     case "link":
@@ -32,7 +32,7 @@ export async function patchMetadata(
 }
 
 /** A later process must know that a POST may have been sent. */
-function restorePending(mark: PendingCreate, compute: Compute, cluster: ClusterClient): Promise<Compute> {
+function restorePending(mark: PendingCreate, compute: Compute, cluster: ComputePatcher): Promise<Compute> {
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
     .setAnnotation(annotations.pendingCreate, JSON.stringify(mark));
@@ -42,7 +42,7 @@ function restorePending(mark: PendingCreate, compute: Compute, cluster: ClusterC
 async function link(
   action: Extract<Action, { kind: "link" }>,
   before: Compute,
-  cluster: ClusterClient,
+  cluster: ComputePatcher,
 ): Promise<Outcome> {
   const { endpointID } = action;
   const compute = action.news === "none" ? before : await toBeBrought(before, action.news, cluster);
@@ -64,7 +64,7 @@ async function link(
  * Before an endpoint is taken over: it is still to be brought to the spec, whoever comes next. That this operator
  * disabled the endpoint before is not true of one that it did not make.
  */
-function toBeBrought(compute: Compute, news: "adopted" | "created", cluster: ClusterClient): Promise<Compute> {
+function toBeBrought(compute: Compute, news: "adopted" | "created", cluster: ComputePatcher): Promise<Compute> {
   const { disabledByUs, unansweredDisables, ...rest } = compute.status;
   // What a person names while a create is pending may be what that made.
   const ours = news === "created" || pendingCreateOf(compute) !== undefined;

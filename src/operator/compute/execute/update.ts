@@ -14,9 +14,10 @@ import type { Attributes } from "../plan/fields.ts";
 import { wasRestarted } from "../plan/restart.ts";
 import { inProgress, restarting } from "../status/messages/conditions.ts";
 import { requests } from "../status/messages/failures.ts";
+import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./failed-write.ts";
 import { changing } from "./failures.ts";
-import { type ExecuteContext, noteDisabling, patched, release } from "./hands.ts";
+import { noteDisabling, patched, release } from "./patched.ts";
 
 export async function patchEndpoint(
   action: Extract<Action, { kind: "patch" }>,

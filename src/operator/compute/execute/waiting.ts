@@ -5,6 +5,7 @@ import { type EventRecord, type Outcome, shown, unchanged } from "../outcome.ts"
 import type { WriteAction } from "../plan/action.ts";
 import { waiting as messages } from "../status/messages/conditions.ts";
 import { rateLimited } from "../status/messages/failures.ts";
+import type { WriteAccess } from "./context.ts";
 import { meaningOf } from "./failures.ts";
 import type { Wait } from "./gate.ts";
 
@@ -17,7 +18,12 @@ const longWaitMs = 5000;
  * A write that does not pass the gate. What it waits for is said once: while the status speaks of this write at all, it
  * stays, or Computes that wait for each other would take turns in writing theirs.
  */
-export function waiting(wait: Wait, write: WriteAction, compute: Compute, reservation: RequestReservation): Outcome {
+export function waiting(
+  wait: Wait,
+  write: WriteAction,
+  compute: Compute,
+  reservation: WriteAccess["reservation"],
+): Outcome {
   const closed = wait === "budget" ? paused(compute, reservation) : undefined;
   if (closed !== undefined) return closed;
   const progress = progressOf[write.kind];
@@ -29,7 +35,10 @@ export function waiting(wait: Wait, write: WriteAction, compute: Compute, reserv
 }
 
 /** The service asked for a pause that is worth a word. */
-export function paused(compute: Compute, { closedForMs }: RequestReservation): Outcome | undefined {
+export function paused(
+  compute: Compute,
+  { closedForMs }: Pick<RequestReservation, "closedForMs">,
+): Outcome | undefined {
   if (closedForMs <= longWaitMs) return undefined;
   const { reason, message } = meaningOf({ kind: "rateLimited", message: rateLimited.pause }, "");
   return shown(compute, reason, message, { isWoken: true });

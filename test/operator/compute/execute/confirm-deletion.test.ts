@@ -21,7 +21,7 @@ describe("the own GET of an endpoint that lists lack", () => {
   test("that is answered 404 proves it lost, and nothing is put back from memory any more", async () => {
     const { acting, memory, self } = missing();
     acting.answer = () => refusal(404, "endpoint not found");
-    const outcome = await execute({ ...action, after: "lost" }, self, acting.hands);
+    const outcome = await execute({ ...action, after: "lost" }, self, acting.hands, acting.hands);
     expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, requeueAfterMs: 1 });
     expect(memory).toMatchObject({ missing: { endpointID: "ep-one", proved: true } });
     expect([memory.proved, memory.deleted]).toEqual([undefined, undefined]);
@@ -31,7 +31,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     const { acting, memory, self } = missing({ deleting: true });
     memory.proved = { endpointID: "ep-two", proof: "marker" };
     acting.answer = () => refusal(404, "endpoint not found");
-    await execute({ ...action, after: "deleted" }, self, acting.hands);
+    await execute({ ...action, after: "deleted" }, self, acting.hands, acting.hands);
     expect(memory).toMatchObject({
       deleted: { proved: true },
       missing: { proved: false },
@@ -43,7 +43,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     const { acting, memory, self } = missing();
     await acting.cluster.clock.advance(500);
     acting.answer = () => json(200, { endpoint: endpoint() });
-    const outcome = await execute({ ...action, after: "lost" }, self, acting.hands);
+    const outcome = await execute({ ...action, after: "lost" }, self, acting.hands, acting.hands);
     expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, requeueAfterMs: 1000 });
     expect([memory.missing, memory.listsCountAfter, memory.deleted]).toEqual([undefined, 500, undefined]);
   });
@@ -51,7 +51,7 @@ describe("the own GET of an endpoint that lists lack", () => {
   test("that shows it while a deletion waits is told", async () => {
     const { acting, self } = missing({ deleting: true });
     acting.answer = () => json(200, { endpoint: endpoint() });
-    const { condition } = await execute({ ...action, after: "lost" }, self, acting.hands);
+    const { condition } = await execute({ ...action, after: "lost" }, self, acting.hands, acting.hands);
     expect(condition).toMatchObject({ reason: "Deleting", message: expect.stringContaining("does not list") });
   });
 
@@ -60,7 +60,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     acting.answer = () => json(200, { endpoint: endpoint() });
     const waits = [];
     for (const _ of [1, 2, 3])
-      waits.push((await execute({ ...action, after: "deleted" }, self, acting.hands)).requeueAfterMs);
+      waits.push((await execute({ ...action, after: "deleted" }, self, acting.hands, acting.hands)).requeueAfterMs);
     expect(waits).toEqual([1000, 2000, 4000]);
     expect(memory.deleted).toEqual({ endpointID: "ep-one", proved: false, shown: 3 });
   });
@@ -68,7 +68,7 @@ describe("the own GET of an endpoint that lists lack", () => {
   test("that was not sent since key or address had changed is planned anew, and says nothing", async () => {
     const acting = new Acting({}, { retired: AbortSignal.abort() });
     const self = acting.stored({ metadata: linked, status: settled });
-    expect(await execute({ ...action, after: "lost" }, self, acting.hands)).toMatchObject({
+    expect(await execute({ ...action, after: "lost" }, self, acting.hands, acting.hands)).toMatchObject({
       condition: { kind: "unchanged" },
       requeueAfterMs: 1,
     });

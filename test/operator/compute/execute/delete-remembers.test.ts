@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ExecuteContext } from "../../../../src/operator/compute/execute/hands.ts";
+import type { ExecuteContext, ServiceAccess } from "../../../../src/operator/compute/execute/context.ts";
 import { deleteEndpoint } from "../../../../src/operator/compute/execute/update.ts";
 import { endpoint, operation } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
@@ -7,7 +7,7 @@ import { Acting, linked, settled } from "./executing.ts";
 
 const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop";
 
-function deleting(hands: Partial<ExecuteContext> = {}, { leaving = true } = {}) {
+function deleting(hands: Partial<ExecuteContext & ServiceAccess> = {}, { leaving = true } = {}) {
   const acting = new Acting(hands);
   acting.stored({ metadata: linked, status: settled });
   if (leaving) acting.cluster.server.handle({ method: "DELETE", path });

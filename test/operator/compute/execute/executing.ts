@@ -1,9 +1,8 @@
+import type { ExecuteContext, ServiceAccess } from "../../../../src/operator/compute/execute/context.ts";
 import { accessTo } from "../../../../src/operator/compute/execute/context.ts";
 import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
 import { execute } from "../../../../src/operator/compute/execute/execute.ts";
 import type { Brake } from "../../../../src/operator/compute/execute/gate.ts";
-import type { ExecuteContext } from "../../../../src/operator/compute/execute/hands.ts";
-import { patchMetadata } from "../../../../src/operator/compute/execute/patch-metadata.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import { newReconcileState } from "../../../../src/operator/compute/state.ts";
 import { EndpointLister } from "../../../../src/operator/connection/endpoint-lister.ts";
@@ -30,13 +29,13 @@ export class Acting {
   readonly cluster = new MemoryCluster();
   readonly effects: string[] = [];
   readonly service = new ScriptedService();
-  readonly hands: ExecuteContext;
+  readonly hands: ExecuteContext & ServiceAccess;
   /** Whether what is about to be sent is no longer wanted. */
   withdrawn = false;
   answer: (what: string) => ServiceResponse | Promise<ServiceResponse> = () => refusal(500);
 
   constructor(
-    hands: Partial<ExecuteContext> = {},
+    hands: Partial<ExecuteContext & ServiceAccess> = {},
     client: Partial<ServiceClientOptions> = {},
     brake: Brake = new DeletionBrake(this.cluster.clock, 1000),
   ) {
@@ -122,16 +121,8 @@ export class Acting {
     if (action.kind === "wait" || action.kind === "noop" || action.kind === "blocked" || action.kind === "settled") {
       throw new Error(`nothing is to be done: ${JSON.stringify(action)}`);
     }
-    if (
-      action.kind === "link" ||
-      action.kind === "clearPending" ||
-      action.kind === "restorePending" ||
-      action.kind === "release"
-    ) {
-      return patchMetadata(action, self, this.hands.cluster);
-    }
     try {
-      return await execute(action, self, this.hands);
+      return await execute(action, self, this.hands, this.hands);
     } finally {
       this.hands.gate.end();
     }

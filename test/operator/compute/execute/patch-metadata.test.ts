@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { release } from "../../../../src/operator/compute/execute/hands.ts";
 import { type MetadataAction, patchMetadata } from "../../../../src/operator/compute/execute/patch-metadata.ts";
+import { release } from "../../../../src/operator/compute/execute/patched.ts";
 import { pendingCreateOf } from "../../../../src/operator/compute/observe/pending-operations.ts";
 import { ClusterClient } from "../../../../src/operator/kube/client.ts";
 import type { ClusterTransport } from "../../../../src/operator/kube/transport.ts";

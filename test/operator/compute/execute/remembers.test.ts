@@ -234,7 +234,7 @@ describe("of a restart is remembered", () => {
 
   test("also where it only shows that it was done", async () => {
     const { acting, self } = standing();
-    await execute({ kind: "restarted", endpointID: "ep-one", value: "now" }, self, acting.hands);
+    await execute({ kind: "restarted", endpointID: "ep-one", value: "now" }, self, acting.hands, acting.hands);
     expect(acting.hands.memory.restarted).toBe("now");
   });
 });

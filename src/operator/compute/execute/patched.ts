@@ -1,34 +1,13 @@
-import type { ClusterClient } from "../../kube/client.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { finalizers } from "../../resources/names.ts";
-import type { Clock } from "../../runtime/clock.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
-import type { ReconcileState } from "../state.ts";
-import type { ServiceAccess } from "./context.ts";
-
-/** All through which a step may have an effect. */
-export interface ExecuteContext extends ServiceAccess {
-  cluster: ClusterClient;
-  clock: Clock;
-  /** Written to by what was sent, so that the next plan knows how old a list may be. */
-  memory: ReconcileState;
-  signal: AbortSignal;
-  uninstalling: CrdDeletion;
-}
-
-/** Whether a Compute is deleted only because the CRD itself is: then nothing is deleted at the service. */
-export interface CrdDeletion {
-  /** Asks the API server now. */
-  now(compute: Compute): Promise<boolean>;
-  /** Asks the API server once for all who wait. */
-  lately(compute: Compute): Promise<boolean>;
-}
+import type { ComputePatcher, PatchContext } from "./context.ts";
 
 /** Sends a patch of a Compute and reads the answer; a patch that would change nothing is not sent. */
 export async function patched(
-  cluster: ClusterClient,
+  cluster: ComputePatcher,
   patch: ReturnType<typeof guardedPatch>,
   compute: Compute,
   options: { subresource?: "status" } = {},
@@ -46,7 +25,7 @@ export async function patched(
 export function noteDisabling(
   { disabled }: { disabled?: boolean | undefined },
   compute: Compute,
-  { cluster }: Pick<ExecuteContext, "cluster">,
+  { cluster }: Pick<PatchContext, "cluster">,
   unansweredDisables = compute.status.unansweredDisables,
 ): Promise<Compute> {
   const { status } = compute;
@@ -62,7 +41,7 @@ export function noteDisabling(
 export async function release(
   { event, message }: Extract<Action, { kind: "release" }>,
   compute: Compute,
-  cluster: ClusterClient,
+  cluster: ComputePatcher,
 ): Promise<Outcome> {
   const patch = guardedPatch(compute, { resourceVersion: true }).removeFinalizer(finalizers.endpoint);
   if (!patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
