@@ -96,8 +96,8 @@ function sorted(status: number, own: OwnError, response: ServiceResponse): Failu
 }
 
 /** The service's own error body has a string `message` and a string `code` (service-facts); nothing else counts. */
-function ownError({ json, body }: ServiceResponse, hiding: (text: string) => string): OwnError | undefined {
-  if (!json || typeof body !== "object" || body === null) return undefined;
+function ownError({ body }: ServiceResponse, hiding: (text: string) => string): OwnError | undefined {
+  if (typeof body !== "object" || body === null) return undefined;
   const { code, message } = body as { code?: unknown; message?: unknown };
   if (typeof code !== "string" || typeof message !== "string") return undefined;
   return { code: clip(hiding(code)), message: clip(hiding(message)) };
@@ -108,8 +108,8 @@ function ambiguous(response: ServiceResponse): Failure {
 }
 
 function describe({ status, json }: ServiceResponse): string {
-  if (status >= 300 && status < 400) return `HTTP ${status}: a redirect, which is never followed`;
-  if (status >= 200 && status < 300) return `HTTP ${status} with a body that is not the service's`;
+  if (status < 300) return `HTTP ${status} with a body that is not the service's`;
+  if (status < 400) return `HTTP ${status}: a redirect, which is never followed`;
   return json ? `HTTP ${status}` : `HTTP ${status} with a body that is not JSON`;
 }
 

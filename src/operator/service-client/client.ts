@@ -181,8 +181,7 @@ export class ServiceClient {
     signal: AbortSignal,
     query?: Readonly<Record<string, string>>,
   ): Promise<Answer<T>> {
-    const call = { method: "GET", route, ids, ...(query === undefined ? {} : { query }) } as const;
-    const sent = await exchange(this.#options, call, signal);
+    const sent = await exchange(this.#options, { method: "GET", route, ids, query }, signal);
     if (sent.kind === "failed") return this.#failed(sent.failure);
     const { response } = sent;
     if (response.status >= 200 && response.status < 300 && response.json) {
@@ -203,8 +202,7 @@ export class ServiceClient {
     body: unknown,
     signal: AbortSignal,
   ): Promise<Answer<Written>> {
-    const call = { method, route, ids, ...(body === undefined ? {} : { body }) };
-    const sent = await exchange(this.#options, call, signal);
+    const sent = await exchange(this.#options, { method, route, ids, body }, signal);
     if (sent.kind === "failed") return this.#failed(sent.failure);
     const { response } = sent;
     if (response.status < 200 || response.status >= 300) return this.#failed(failureOf(response, true, this.#hiding));
@@ -259,8 +257,7 @@ function mapped<T, U>(answer: Answer<T>, map: (value: T) => U): Answer<U> {
   return answer.kind === "ok" ? { ...answer, value: map(answer.value) } : answer;
 }
 
-/** Where an answer makes no sense; names in it are the service's own and may be of any length. */
+/** Where an answer makes no sense, in the names of the schema. */
 function placeOf({ issues: [issue] }: z.ZodError): string {
-  if (issue === undefined || issue.path.length === 0) return "";
-  return ` at ${issue.path.join(".").slice(0, 200)}`;
+  return issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.join(".")}`;
 }

@@ -8,11 +8,11 @@ export interface ServiceRequest {
   baseURL: string;
   /** Below the base URL, e.g. `/projects/shiny-wind-028834/endpoints`; parts are already encoded. */
   path: string;
-  query?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string>> | undefined;
   body?: unknown;
   key: ApiKey;
   /** PEM of a private authority to trust for this request. */
-  caBundle?: string;
+  caBundle?: string | undefined;
   /** The largest answer that is read, in bytes; `mostBytes.other` where left out. */
   maxBytes?: number;
 }

@@ -82,6 +82,18 @@ test("a pause that the service asks for is passed on, of five minutes at most; t
 
 test("a long message is cut, a redirect named, and nothing else of a stranger's body told", () => {
   expect(failureOf(refusal(400, "x".repeat(10_000)), true).message).toHaveLength(301);
+  expect(failureOf(refusal(400, "x".repeat(300)), true).message).toBe("x".repeat(300));
   expect(failureOf(json(302, "secret"), true).message).toBe("HTTP 302: a redirect, which is never followed");
   expect(failureOf(json(500, { error: "secret" }), true).message).toBe("HTTP 500");
+});
+
+test.each([
+  [200, false, "HTTP 200 with a body that is not the service's"],
+  [299, true, "HTTP 299 with a body that is not the service's"],
+  [300, true, "HTTP 300: a redirect, which is never followed"],
+  [399, false, "HTTP 399: a redirect, which is never followed"],
+  [400, true, "HTTP 400"],
+  [400, false, "HTTP 400 with a body that is not JSON"],
+])("what is no answer of the service's is described: %i, JSON %s", (status, isJSON, message) => {
+  expect(failureOf({ status, json: isJSON, body: isJSON ? {} : undefined }, true).message).toBe(message);
 });

@@ -24,6 +24,15 @@ test("of the answers that are too large together the largest is given up, whoeve
   ]);
 });
 
+test("answers that are read one after another are no load together, and each may be as large as is read", async () => {
+  const bodies = new Bodies({ together: 100, deepest: 8 });
+  for (const size of [60, 70, 90]) {
+    const stream = new PassThrough();
+    stream.end("x".repeat(size));
+    expect(await bodies.text(stream, 90)).toHaveLength(size);
+  }
+});
+
 test.each([
   ['{"a":[[[1]]]}', true],
   ['{"a":[[[[1]]]]}', false],

@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { mostBytes, type ServiceResponse } from "../../../src/operator/service-client/transport.ts";
+import { endpoint, operation } from "../../support/builders.ts";
+import { forever } from "../../support/request-budget.ts";
+import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+function setUp(answer: (requests: number) => ServiceResponse) {
+  const service = new ScriptedService(() => answer(service.requests.length));
+  const told: string[] = [];
+  const client = clientOf(service, new VirtualClock(), {
+    onAccepted: () => told.push("accepted"),
+    onNameShown: () => told.push("name shown"),
+  });
+  return { service, told, client };
+}
+
+const html = (status: number) => ({ status, body: undefined, json: false });
+const restart = (answer: ServiceResponse) => setUp(() => answer).client.restartEndpoint("shop", "ep-one", forever);
+const both = {
+  list: (client: ReturnType<typeof clientOf>) => client.listEndpoints("shop", forever),
+  get: (client: ReturnType<typeof clientOf>) => client.getEndpoint("shop", "ep-one", forever),
+  patch: (client: ReturnType<typeof clientOf>) => client.patchEndpoint("shop", "ep-one", { endpoint: {} }, forever),
+};
+
+describe("a restart", () => {
+  test("is accepted with any JSON, for its answer is not documented", async () => {
+    const accepted = { kind: "ok", status: 200, value: { endpoint: undefined, operations: [] } };
+    expect(await restart(json(200, {}))).toEqual(accepted);
+  });
+
+  test("is ambiguous where the answer is not JSON", async () => {
+    expect(await restart(html(200))).toEqual({
+      kind: "ambiguous",
+      message: "HTTP 200 with a body that is not the service's",
+    });
+  });
+});
+
+describe("HTTP 300 is no acceptance", () => {
+  test.each([
+    ["get", "unavailable"],
+    ["patch", "ambiguous"],
+  ] as const)("of a %s, whatever its body", async (name, kind) => {
+    const { client, told } = setUp(() => json(300, { endpoint: endpoint() }));
+    expect((await both[name](client)).kind).toBe(kind);
+    expect(told).toEqual([]);
+  });
+});
+
+describe("that the service takes the key", () => {
+  test.each(["list", "get", "patch"] as const)("is reported with each 2xx: %s", async (name) => {
+    const { client, told } = setUp(() => json(200, { endpoint: endpoint(), endpoints: [endpoint()] }));
+    await both[name](client);
+    expect(told).toEqual(["accepted"]);
+  });
+
+  test.each(["list", "get", "patch"] as const)("is not reported with a refusal: %s", async (name) => {
+    const { client, told } = setUp(() => refusal(404));
+    await both[name](client);
+    expect(told).toEqual([]);
+  });
+});
+
+describe("that the service shows names", () => {
+  test.each(["list", "get", "patch"] as const)("is reported where one endpoint has one: %s", async (name) => {
+    const named = endpoint({ name: "k8s-one" });
+    const { client, told } = setUp(() =>
+      json(200, { endpoint: named, endpoints: [endpoint({ id: "ep-two" }), named] }),
+    );
+    await both[name](client);
+    expect(told).toEqual(["accepted", "name shown"]);
+  });
+});
+
+describe("an answer that makes no sense", () => {
+  test.each([
+    [{}, " at endpoints"],
+    [{ endpoints: [endpoint(), { ...endpoint(), id: undefined }] }, " at endpoints.1.id"],
+    [[], ""],
+  ])("is reported with the place: %j", async (body, place) => {
+    expect(await both.list(setUp(() => json(200, body)).client)).toEqual({
+      kind: "unavailable",
+      message: `GET /projects/{p}/endpoints: an answer that makes no sense${place}`,
+    });
+  });
+});
+
+test("the error of an operation is shown without the key, which some services repeat", async () => {
+  const spoilt = { ...operation(), error: "bad key a-key-of-a-test" };
+  const { client } = setUp(() =>
+    json(200, { operation: spoilt, operations: [spoilt, operation()], endpoint: endpoint() }),
+  );
+  const shown = { ...operation(), error: "bad key [redacted]" };
+  expect(await client.getOperation("shop", "op-1", forever)).toMatchObject({ value: shown });
+  expect(await client.listOperations("shop", forever)).toMatchObject({ value: [shown, operation()] });
+  expect(await both.patch(client)).toMatchObject({ value: { operations: [shown, operation()] } });
+});
+
+describe("a list of projects", () => {
+  const page = (ids: readonly string[], cursor: string | undefined, bytes = 0) =>
+    json(200, { projects: ids.map((id) => ({ id })), pagination: cursor === undefined ? {} : { cursor } }, { bytes });
+
+  test.each([
+    ["that has no cursor", page(["b"], undefined)],
+    ["that repeats the cursor", page(["b"], "1")],
+    ["that is empty", page([], "2")],
+    ["that brings nothing new", page(["a"], "2")],
+  ])("ends with a page %s", async (_, last) => {
+    const { client, service } = setUp((requests) => (requests === 1 ? page(["a"], "1") : last));
+    expect(await client.listProjects(undefined, forever)).toMatchObject({ kind: "ok", value: { complete: true } });
+    expect(service.requests).toHaveLength(2);
+  });
+
+  test("is cut short beyond the size of the largest list: what was read is told, as incomplete", async () => {
+    const { client, service } = setUp((requests) => page([`p-${requests}`], `${requests}`, mostBytes.endpoints / 2));
+    expect(await client.listProjects(undefined, forever)).toEqual({
+      kind: "ok",
+      status: 200,
+      value: { projects: [{ id: "p-1" }, { id: "p-2" }, { id: "p-3" }], complete: false },
+    });
+    expect(service.requests).toHaveLength(3);
+  });
+});
+
+test("a project is read as a whole", async () => {
+  const { client } = setUp(() => json(200, { project: { id: "shop", name: "Shop" } }));
+  expect(await client.getProject("shop", forever)).toMatchObject({ kind: "ok", value: { id: "shop", name: "Shop" } });
+});
