@@ -116,7 +116,7 @@ export class Cleanup {
     departed.access = access;
     watcher.use(uid, endpointID);
     const listing = watcher.listedAfter(Math.max(at, memory.listsCountAfter), uid, "resolve");
-    if (listing === undefined) return watcher.failure === undefined ? listAwaitedMs : this.#later(departed);
+    if (listing === undefined) return listAwaitedMs;
     const index = indexOf(listing);
     const [left] = ours(index, last, endpointID);
     const claimants = claims.claimantsOf(last);
@@ -144,7 +144,6 @@ export class Cleanup {
     if (await uninstalling.now(last)) return this.#settled(departed);
     const answer = await client.deleteEndpoint(last.spec.projectID, id, signal);
     memory.listsCountAfter = watcher.wrote(id);
-    if (answer.kind !== "ok" && answer.kind !== "notFound") return this.#later(departed);
     if (answer.kind === "ok") {
       watcher.operations.follow(answer.value.operations);
       const message = `Deleted endpoint ${id}: it was created for this Compute, which was replaced and deleted before its finalizer could be put back.`;
@@ -164,11 +163,11 @@ export class Cleanup {
   ): Promise<number | undefined> {
     const { clock, createSettleMs, signal } = this.#options;
     const { last, memory } = departed;
-    if (endpointID !== undefined && memory.proved !== undefined) {
+    if (endpointID !== undefined) {
       departed.missingSince ??= listedAt;
       const stillToWait = departed.missingSince + goneAfterMs - listedAt;
       if (stillToWait > 0) {
-        memory.listsCountAfter = Math.max(memory.listsCountAfter, listedAt);
+        memory.listsCountAfter = listedAt;
         return stillToWait;
       }
       if (!reservation.tryTake("write")) return wokenMs;
@@ -186,12 +185,12 @@ export class Cleanup {
       const message = `A create without a reply may have made one of the endpoints below, whose names the service does not show, and its Compute was replaced and deleted meanwhile. Delete it there if it is not needed: ${ids.join(", ")}.`;
       return this.#settled(departed, ids.length > 0 ? message : undefined);
     }
-    memory.listsCountAfter = Math.max(memory.listsCountAfter, listedAt);
-    return requeueDelay("progress", departed.failures++) ?? listAwaitedMs;
+    memory.listsCountAfter = listedAt;
+    return requeueDelay("progress", departed.failures++);
   }
 
   #later(departed: Departed): number {
-    return requeueDelay("backoff", departed.failures++) ?? listAwaitedMs;
+    return requeueDelay("backoff", departed.failures++);
   }
 
   #settled(departed: Departed, told?: string): undefined {

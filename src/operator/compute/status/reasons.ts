@@ -70,6 +70,8 @@ export function isProgress(reason: string | undefined): reason is Progress {
 }
 
 /** The delay before the n-th look in a row for one reason, in milliseconds; `undefined` waits for news. */
+export function requeueDelay(look: Exclude<Requeue, "refresh">, lookedBefore: number): number;
+export function requeueDelay(look: Requeue, lookedBefore: number): number | undefined;
 export function requeueDelay(look: Requeue, lookedBefore: number): number | undefined {
   switch (look) {
     case "refresh":

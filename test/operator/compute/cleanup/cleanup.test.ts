@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest";
+import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
+import type { ServiceResponse } from "../../../../src/operator/service-client/transport.ts";
+import { compute, endpoint, operation, uidOf } from "../../../support/builders.ts";
+import { json, refusal } from "../../../support/scripted-service.ts";
+import { VirtualClock } from "../../../support/virtual-clock.ts";
+import { closedBrake, deletedEvent, departed, mayExist, replaced, uid } from "./departed.ts";
+
+describe("what a replaced and deleted Compute made", () => {
+  test("is deleted, proved gone, and forgotten", async () => {
+    const { reach, clock, expectSettled } = await departed();
+    await clock.advance(2000);
+    expect(reach.sent()).toEqual(["list", "DELETE ep-one", "list"]);
+    expect(reach.told).toEqual([deletedEvent]);
+    await clock.advance(8500);
+    expect(reach.sent()).toEqual([]);
+    await clock.advance(3000);
+    expect(reach.sent()).toEqual(["list", "GET ep-one"]);
+    await expectSettled();
+    expect(reach.told).toEqual([deletedEvent]);
+  });
+
+  test("keeps its connection until then, and is known as one that is being deleted", async () => {
+    const { cleanup, clock, reach } = await departed();
+    const last = { ...replaced, metadata: { ...replaced.metadata, deletionTimestamp: "2026-01-01T00:50:00Z" } };
+    expect(cleanup.all).toEqual([last]);
+    expect(cleanup.of(uid)).toEqual(last);
+    await clock.advance(14_000);
+    expect(cleanup.of(uid)).toBeUndefined();
+    expect(await cleanup.reconcile(uid)).toBeUndefined();
+    expect(reach.told).toHaveLength(1);
+  });
+
+  test("leaves its project's turn to write to others between its own writes", async () => {
+    const { session, clock, reach } = await departed();
+    const turn = session?.project("shiny-wind-028834").turn;
+    const answer = Promise.withResolvers<ServiceResponse>();
+    reach.answer = ({ method }) => (method === "DELETE" ? answer.promise : undefined);
+    await clock.advance(100);
+    expect(reach.sent()).toContain("DELETE ep-one");
+    expect(turn?.take("another")).toBe(false);
+    answer.resolve(json(200, { endpoint: endpoint() }));
+    await clock.advance(100);
+    expect(turn?.take("another")).toBe(true);
+  });
+
+  test("has the operations of its deletion followed, so that nobody else writes while they run", async () => {
+    const { session, clock, reach } = await departed();
+    reach.answer = ({ method }) =>
+      method === "DELETE" ? json(200, { endpoint: endpoint(), operations: [operation()] }) : undefined;
+    await clock.advance(600);
+    expect(session?.project("shiny-wind-028834").operations.busy).toBe(true);
+  });
+
+  test("is deleted again while lists show it, and told of whenever the service says that it did", async () => {
+    const { reach, clock } = await departed();
+    const answers = [refusal(500), refusal(423), refusal(404)];
+    reach.answer = ({ method }) => (method === "DELETE" ? answers.shift() : undefined);
+    await clock.advance(4000);
+    expect(answers).toEqual([]);
+    expect(reach.told).toEqual([]);
+    await clock.advance(60_000);
+    expect(reach.told).toEqual([deletedEvent]);
+  });
+
+  test("is not deleted on a list from before its last DELETE", async () => {
+    const { reach, clock } = await departed();
+    await clock.advance(600);
+    expect(reach.sent()).toEqual(["list", "DELETE ep-one"]);
+    reach.enqueue(uid);
+    await clock.advance(100);
+    expect(reach.sent()).not.toContain("DELETE ep-one");
+  });
+
+  test("waits for the brake, and looks again though nobody calls it", async () => {
+    let open = false;
+    const counted: string[] = [];
+    const brake = { mayGo: () => open, isExhausted: true, count: (one: string) => counted.push(one), leave: () => {} };
+    const { reach, clock } = await departed({ brake });
+    await clock.advance(70_000);
+    expect(reach.sent()).not.toContain("DELETE ep-one");
+    open = true;
+    await clock.advance(60_000);
+    expect(reach.sent()).toContain("DELETE ep-one");
+    expect(counted).toEqual([uid]);
+  });
+
+  test("waits for the brake no more once a person is told to delete it", async () => {
+    const clock = new VirtualClock();
+    const brake = new DeletionBrake(clock, 0);
+    const { reach, clock: time, settled } = await departed({ brake });
+    await time.advance(60_000);
+    expect(brake.held).toBe(1);
+    await time.advance(3_700_000);
+    expect(settled).toEqual([uid]);
+    expect(reach.told).toEqual([mayExist]);
+    expect(brake.held).toBe(0);
+  });
+
+  test("stands as long as the API server still has the Compute: the watch had only lost sight of it", async () => {
+    const { reach, clock } = await departed({ stored: true });
+    await clock.advance(10_000);
+    expect(reach.sent()).not.toContain("DELETE ep-one");
+    reach.removeStored();
+    reach.stored();
+    await clock.advance(30_000);
+    expect(reach.sent()).toContain("DELETE ep-one");
+  });
+
+  test("stands when the Compute is seen again, and nothing is listed for it", async () => {
+    const { reach, clock, cleanup } = await departed({ brake: closedBrake });
+    await clock.advance(2000);
+    cleanup.back(uid);
+    expect(cleanup.all).toEqual([]);
+    reach.sent();
+    await clock.advance(600_000);
+    expect(reach.sent()).toEqual([]);
+  });
+
+  test("stands while the CRD itself is being deleted", async () => {
+    const { reach, clock, expectSettled } = await departed({ uninstalling: true });
+    await clock.advance(2000);
+    expect(reach.sent()).toEqual(["list"]);
+    expect(reach.told).toEqual([]);
+    await expectSettled();
+  });
+
+  test("stands where another Compute is linked to it by now", async () => {
+    const heir = compute({ uid: uidOf("b"), name: "heir", linked: "ep-one" });
+    const { reach, clock, expectSettled } = await departed({ endpoints: [endpoint()], others: [heir] });
+    await clock.advance(2000);
+    expect(reach.sent()).toEqual(["list"]);
+    await expectSettled();
+  });
+
+  test("is found by its id where the service shows no names", async () => {
+    const { reach, clock, expectSettled } = await departed({
+      memory: { proved: { endpointID: "ep-one", proof: "created" } },
+      endpoints: [endpoint(), endpoint({ id: "ep-two" })],
+    });
+    await clock.advance(14_000);
+    expect([...reach.endpoints.keys()]).toEqual(["ep-two"]);
+    await expectSettled();
+  });
+
+  test("stands where it was given another name since, and a person is told within the hour", async () => {
+    const { reach, clock, settled } = await departed({ endpoints: [endpoint({ name: "mine now" })] });
+    await clock.advance(3_599_000);
+    expect(settled).toEqual([]);
+    await clock.advance(120_000);
+    expect(reach.told).toEqual([mayExist]);
+    expect(reach.endpoints.size).toBe(1);
+    expect(settled).toEqual([uid]);
+    expect(reach.sent().filter((one) => one.startsWith("DELETE"))).toEqual([]);
+  });
+
+  test("is proved gone by its own GET, which begins the proof again where it shows it", async () => {
+    const { reach, clock, settled } = await departed({ endpoints: [] });
+    const answers = [json(200, { endpoint: endpoint() }), refusal(500), refusal(500), refusal(500), refusal(500)];
+    reach.answer = ({ path }) => (path.endsWith("/ep-one") ? answers.shift() : undefined);
+    await clock.advance(10_500);
+    expect(reach.sent()).toEqual(["list", "list", "GET ep-one"]);
+    await clock.advance(9000);
+    expect(reach.sent()).toEqual(["list"]);
+    expect(settled).toEqual([]);
+    await clock.advance(40_000);
+    expect(answers).toEqual([]);
+    expect(settled).toEqual([uid]);
+  });
+});
