@@ -14,21 +14,27 @@ type Command = (args: readonly string[], ports: CommandPorts & CliPorts) => Prom
 
 /** Loaded only when asked for, so that each starts as fast as it can. */
 const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
-  run: { summary: "the operator", load: async () => (await import("./operator/command.ts")).runCommand },
+  run: {
+    summary: "run the operator in or beside a cluster",
+    load: async () => (await import("./operator/command.ts")).runCommand,
+  },
   plan: {
-    summary: "what the operator would do",
+    summary: "show what the operator would do to the service for these manifests; needs no cluster",
     load: async () => (await import("./cli/commands/command.ts")).planCommand,
   },
   apply: {
-    summary: "carries the plan out once",
+    summary: "carry the plan out once and wait; needs no cluster",
     load: async () => (await import("./cli/commands/command.ts")).applyCommand,
   },
   export: {
-    summary: "manifests of what exists",
+    summary: "print manifests for the computes that a project has",
     load: async () => (await import("./cli/commands/command.ts")).exportCommand,
   },
-  crds: { summary: "the CRDs as YAML", load: async () => (await import("./operator/command.ts")).crdsCommand },
-  service: { summary: "the service", load: async () => (await import("./service/command.ts")).serviceCommand },
+  crds: { summary: "print the CRDs as YAML", load: async () => (await import("./operator/command.ts")).crdsCommand },
+  service: {
+    summary: "run the service itself, for tests and demos",
+    load: async () => (await import("./service/command.ts")).serviceCommand,
+  },
 };
 
 const clock: Clock = {
@@ -61,7 +67,7 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
   const command = commands[asked ?? name];
   if (command) return (await command.load())(asked === undefined ? args : ["--help"], ports);
   const list = Object.entries(commands).map(([known, { summary }]) => `  ${known.padEnd(10)}${summary}`);
-  const usage = `Usage: compute-operator COMMAND [flags]\n\n${list.join("\n")}\n\nhelp COMMAND, or COMMAND --help, shows its flags; --version the version.`;
+  const usage = `Usage: compute-operator COMMAND [flags]\n\n${list.join("\n")}\n\ncompute-operator help COMMAND shows the flags of a command, compute-operator --version the version.`;
   if (name === "--version") {
     ports.stdout(`compute-operator ${manifest.version}`);
     return 0;

@@ -15,7 +15,10 @@ describe("help", () => {
 
   test("of nothing lists the commands, and of an unknown one says that there is none", async () => {
     const [all, unknown] = await Promise.all([run("help"), run("help", "plant")]);
-    expect(all).toMatchObject({ status: 0, stdout: expect.stringContaining("  plan      what the operator would do") });
+    expect(all).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("  plan      show what the operator would do"),
+    });
     expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining('there is no command "plant"') });
   });
 });

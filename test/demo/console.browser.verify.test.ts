@@ -8,7 +8,7 @@ import { toPlayWith } from "./to-play-with.ts";
 it("the console that the demo prints takes its own forms, through the counter", async () => {
   await using service = await ServiceProcess.start({ seed: samplesFor(sampleBaseURL).seed });
   await using counter = await CountingProxy.start(service);
-  const printed = toPlayWith({ kubeconfig: "", binaries: { kubectl: "kubectl" } }, counter.baseURL);
+  const printed = toPlayWith({ kubeconfig: "", binaries: { kubectl: "kubectl" } }, counter.baseURL, "");
   const url = /console: (\S+);/.exec(printed)?.[1] ?? "";
   await using browser = await startBrowser();
   const page = await browser.newPage();

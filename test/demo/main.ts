@@ -37,7 +37,7 @@ async function show(): Promise<"shown"> {
   await walk(screen, stage, samplesFor(stage.counter.baseURL));
   if (values.once) return "shown";
   state = "up";
-  screen.note(toPlayWith(stage.controlPlane, stage.counter.baseURL));
+  screen.note(toPlayWith(stage.controlPlane, stage.counter.baseURL, stage.operatorLog));
   return new Promise(() => undefined);
 }
 

@@ -1,8 +1,10 @@
+import { join } from "node:path";
 import { findBinaries } from "../control-plane/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { installCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import { sampleBaseURL, samplesFor } from "./samples.ts";
 import type { Screen } from "./screen.ts";
@@ -13,10 +15,12 @@ export interface Stage extends AsyncDisposable {
   readonly service: ServiceProcess;
   /** Counts what the operator sends; its base URL is the one that the operator knows. */
   readonly counter: CountingProxy;
+  /** The file with what the operator logs. */
+  readonly operatorLog: string;
 }
 
-/** What makes spec.deletionProtection work, from the root of the repository. */
-const deletionProtection = "deploy/base/deletion-protection";
+/** The admission policies of an installation, from the root of the repository. */
+const policies = ["deploy/base/deletion-protection", "deploy/base/annotations"];
 
 /** Starts everything, each as a process of its own but the counter. */
 export async function setStage(screen: Screen): Promise<Stage> {
@@ -35,10 +39,17 @@ export async function setStage(screen: Screen): Promise<Stage> {
   const { kubeconfig } = controlPlane;
   await screen.waiting("kube-controller-manager", controlPlane.startControllerManager());
   await screen.waiting("kubectl apply -k crds", installCrds({ kubeconfig, kubectl: binaries.kubectl }));
-  const protection = kubectl(["apply", "-k", deletionProtection], { kubeconfig, kubectl: binaries.kubectl });
-  await screen.waiting(`kubectl apply -k ${deletionProtection}`, protection);
-  await start("the operator", OperatorProcess.start({ kubeconfig, allowedBaseURLs: [counter.baseURL] }));
+  for (const policy of policies) {
+    const applied = kubectl(["apply", "-k", policy], { kubeconfig, kubectl: binaries.kubectl });
+    await screen.waiting(`kubectl apply -k ${policy}`, applied);
+  }
+  const operator = await start(
+    "the operator",
+    OperatorProcess.start({ kubeconfig, allowedBaseURLs: [counter.baseURL] }),
+  );
+  const operatorLog = join(temporaryDirectory("operator").path, "operator.log");
+  operator.child.logTo(operatorLog);
 
   const started = everything.move();
-  return { controlPlane, service, counter, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { controlPlane, service, counter, operatorLog, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

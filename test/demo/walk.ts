@@ -56,17 +56,21 @@ export async function walk(screen: Screen, stage: Stage, samples: Samples): Prom
     await steps.run(["get", "compute", name, `-o=jsonpath=${operations}`, ...inShop]);
   });
 
-  await steps.step("A change behind the operator's back", "It is found by the next list and put right.", async () => {
-    const path = `/projects/${project}/endpoints/${await steps.endpointID(name)}`;
-    const body = { endpoint: { autoscaling_limit_min_cu: 8, autoscaling_limit_max_cu: 8 } };
-    const status = await steps.callService("PATCH", path, body);
-    screen.note(`Somebody else: PATCH ${path} ${JSON.stringify(body)}, answered ${status}.`);
-    const correction = eventually("the operator to find it", () => stage.counter.writes[0], { timeoutMs: 90_000 });
-    await screen.waiting("until the next list, at most 30 s", correction);
-    await steps.wait([`compute/${name}`, "--for=condition=Ready", ...inShop]);
-    await steps.run(["events", `--for=compute/${name}`, ...inShop]);
-    await steps.run(["get", "compute", name, ...inShop]);
-  });
+  await steps.step(
+    "A change outside the operator",
+    "The next list shows it, and the operator puts the spec back.",
+    async () => {
+      const path = `/projects/${project}/endpoints/${await steps.endpointID(name)}`;
+      const body = { endpoint: { autoscaling_limit_min_cu: 8, autoscaling_limit_max_cu: 8 } };
+      const status = await steps.callService("PATCH", path, body);
+      screen.note(`Somebody else: PATCH ${path} ${JSON.stringify(body)}, answered ${status}.`);
+      const correction = eventually("the operator to find it", () => stage.counter.writes[0], { timeoutMs: 90_000 });
+      await screen.waiting("until the next list, at most 30 s", correction);
+      await steps.wait([`compute/${name}`, "--for=condition=Ready", ...inShop]);
+      await steps.run(["events", `--for=compute/${name}`, ...inShop]);
+      await steps.run(["get", "compute", name, ...inShop]);
+    },
+  );
 
   await steps.step("Delete", "The endpoint goes first, the object after it.", async () => {
     await steps.run(["delete", "compute", name, ...inShop]);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { endWithUs } from "./guardian.ts";
 
@@ -84,6 +85,12 @@ export class Child {
   /** The end of its output, for an error message. */
   tail(count = 15): string {
     return this.#lines.slice(-count).join("\n");
+  }
+
+  /** Writes everything, past and future, to a file too. */
+  logTo(file: string): void {
+    writeFileSync(file, this.#lines.map((line) => `${line}\n`).join(""));
+    this.#events.on("line", (line: string) => appendFileSync(file, `${line}\n`));
   }
 
   /** The first line that matches, past or future; rejects where it ends or `timeoutMs` pass before. */

@@ -11,7 +11,7 @@ import { isDerivedUID } from "../manifests/identity.ts";
 const mostNamed = 5;
 
 const cure =
-  "Leave this to that operator, or pass the cluster's own objects (kubectl get computes,computepools,serviceconnections,secrets -A -o yaml | compute-operator plan -f -); where the operator is gone, take the endpoint over with spec.adopt.endpointID (export writes the manifests)";
+  "Give the command the cluster's own objects (kubectl get computes,computepools,serviceconnections,secrets -A -o yaml | compute-operator plan -f -); where that operator is gone, adopt the endpoint by id (export writes the manifests)";
 
 /** Refuses a step that would double, or change, what an operator made for a Compute that no manifest holds. */
 export function leftToOperator<T extends Action>(action: T, view: PlanInput): T | Extract<Action, { kind: "blocked" }> {
@@ -32,7 +32,7 @@ export function leftToOperator<T extends Action>(action: T, view: PlanInput): T 
     if (unplaced.length === 0) return action;
     return refused(
       "Conflict",
-      `A running operator keeps computes of project ${projectID} for Computes that these manifests do not hold, and one of them may be this one, so nothing is created. ${cure}: ${namesOf(unplaced)}.`,
+      `A running operator keeps computes of project ${projectID} for Computes that these manifests do not hold, and one may be this one, so nothing is created. ${cure}: ${namesOf(unplaced)}.`,
     );
   }
   if (isWrite(action) && kept.some(({ id }) => id === action.endpointID)) {

@@ -58,7 +58,7 @@ export const definitions: readonly Definition[] = [
     status: computeStatus,
     columns: [
       { name: "Type", type: "string", jsonPath: ".spec.type", description: "read_write or read_only." },
-      { name: "Branch", type: "string", jsonPath: ".spec.branchID", description: "The branch it is to serve." },
+      { name: "Branch", type: "string", jsonPath: ".spec.branchID", description: "The branch it serves." },
       { name: "Size", type: "string", jsonPath: ".status.size", description: "Its size in compute units." },
       { name: "State", type: "string", jsonPath: ".status.state", description: "What it is doing." },
       READY,
@@ -94,9 +94,9 @@ export const definitions: readonly Definition[] = [
       { name: "Desired", type: "integer", jsonPath: ".spec.replicas", description: "Replicas asked for." },
       { name: "Replicas", type: "integer", jsonPath: ".status.replicas", description: "Replicas that exist." },
       { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas", description: "Replicas that are ready." },
+      REASON,
       AGE,
       { name: "Branch", type: "string", jsonPath: ".spec.template.branchID", description: "The branch.", wide: true },
-      { ...REASON, wide: true },
     ],
     scale: {
       specReplicasPath: ".spec.replicas",

@@ -91,7 +91,7 @@ function rootSchema({ description, spec, status, rules }: Definition): Structura
       kind: { type: "string", description: "The kind of the object." },
       // The API server lets nothing more be said here; it describes the metadata itself.
       metadata: { type: "object" },
-      spec: { ...structuralSchema(spec, "spec"), description: "What is wanted." },
+      spec: { ...structuralSchema(spec, "spec"), description: "The desired state." },
       status: {
         ...structuralSchema(status, "status"),
         description: "What is, as far as the operator knows. Written by the operator only.",

@@ -81,9 +81,9 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     if (unknown === undefined) throw new Error("it never showed CreateUnknown");
     expect(conditions(unknown)).toEqual(inProgress("CreateUnknown"));
     expect(unknown.status.state).toBe("Creating");
-    expect(said(unknown)).toContain("before another is sent");
+    expect(said(unknown)).toContain("before another create is sent");
     expect(await shop.event("db", "CreateUnknown")).toBe(said(unknown));
-    expect(await shop.event("db", "Created")).toContain("its reply had been lost");
+    expect(await shop.event("db", "Created")).toContain("the reply to the create had been lost");
     expect(shop.writes).toEqual([create]);
     expect(shop.endpoints).toHaveLength(1);
   });

@@ -75,11 +75,12 @@ describe("kubectl get", () => {
   });
 
   it("shows of a ComputePool how many replicas are ready, and kubectl scale sets their number", async () => {
-    await store("ComputePool", "readers", { replicas: 2, readyReplicas: 1, selector: "a=b" });
+    const conditions = [condition("Ready", "Scaling")];
+    await store("ComputePool", "readers", { replicas: 2, readyReplicas: 1, selector: "a=b", conditions });
     await kubectl(["scale", "-n", namespace, "computepool/readers", "--replicas=4"]);
     expect(await table("computepools")).toEqual([
-      ["NAME", "DESIRED", "REPLICAS", "READY", "AGE"],
-      ["readers", "4", "2", "1", "AGE"],
+      ["NAME", "DESIRED", "REPLICAS", "READY", "REASON", "AGE"],
+      ["readers", "4", "2", "1", "Scaling", "AGE"],
     ]);
   });
 

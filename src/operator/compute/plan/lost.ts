@@ -86,20 +86,20 @@ export function tooNew(view: PlanInput, list: EndpointSnapshot, endpointID: stri
 
 export function massLoss({ compute }: PlanInput, list: EndpointSnapshot, endpointID: string): string | undefined {
   const { missing, known } = list.notListed;
-  const cure = "Nothing is created again until you set the annotation compute-operator.dev/confirmLoss to a new value";
+  const confirm = "if the loss is real, set the annotation compute-operator.dev/confirmLoss to a new value";
   // Once too much was gone it stays so until a person acts, though others were made anew or deleted meanwhile, and
   // whatever else was to be told since.
   const doubted = shownReason(compute) === "MassLoss" || compute.status.lossDoubted === true;
   const told = doubted && compute.status.observedThrough === list.through;
   if (told || (missing > mostLost && missing * 2 > known)) {
-    return `More than half of the endpoints known in project ${compute.spec.projectID} vanished at once, ${endpointID} among them. Check connection, key and project. ${cure}.`;
+    return `More than half of the known endpoints of project ${compute.spec.projectID} vanished at once, ${endpointID} among them, so they do not count as deleted. Check connection, key and project; ${confirm}.`;
   }
   const { observedThrough } = compute.status;
   if (observedThrough === undefined) {
-    return `Endpoint ${endpointID} is not listed through the current base URL and key, and it is not known through which it was created. Check the connection, and the annotation compute-operator.dev/endpoint-id. ${cure}.`;
+    return `Endpoint ${endpointID} is not listed through the current base URL and key, and it is not known through which it was created, so it does not count as deleted. Check the connection and the annotation compute-operator.dev/endpoint-id; ${confirm}.`;
   }
   if (observedThrough !== list.through) {
-    return `Endpoint ${endpointID} is not listed through the current base URL and key, and was last seen through others. Check the connection. ${cure}.`;
+    return `Endpoint ${endpointID} is not listed through the current base URL and key, and was last seen through others, so it does not count as deleted. Check the connection; ${confirm}.`;
   }
   return undefined;
 }

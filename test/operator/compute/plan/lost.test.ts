@@ -160,11 +160,15 @@ describe("too much gone at once", () => {
   });
 
   test.each([
-    ["another base URL or key", "there", "was last seen through others. Check the connection"],
+    [
+      "another base URL or key",
+      "there",
+      "was last seen through others, so it does not count as deleted. Check the connection",
+    ],
     [
       "one that nobody remembers, as after a restore, or where the annotation was typed by hand",
       undefined,
-      "it is not known through which it was created. Check the connection, and the annotation",
+      "it is not known through which it was created, so it does not count as deleted. Check the connection and the annotation",
     ],
   ])("or gone since it was last seen through %s is not believed, not even of one", (_, observedThrough, message) => {
     const self = linked({ status: { endpointID: "ep-one", ...(observedThrough && { observedThrough }) } });
