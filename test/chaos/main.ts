@@ -5,7 +5,7 @@ import { storm } from "./storm.ts";
 const usage = `Usage: npm run chaos -- [operator] [service] [flags]
 
 Both where neither is named.
-  operator   a storm over a large fleet on a real API server: see docs/chaos.md
+  operator   a storm over a large fleet on a real API server: see docs/proof/chaos.md
   service    the service is killed again and again while it is being written to
 
   --computes N   Computes of the storm (default 500)

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { behavioursIn } from "../support/behaviour.ts";
 
-it("docs/attacks.md numbers the ways in which an operator goes wrong, and names a test that exists for each", () => {
-  const rows = behavioursIn(readFileSync("docs/attacks.md", "utf8"));
+it("docs/proof/attacks.md numbers the ways in which an operator goes wrong, and names a test that exists for each", () => {
+  const rows = behavioursIn(readFileSync("docs/proof/attacks.md", "utf8"));
   expect(rows.map(({ behaviour }) => Number.parseInt(behaviour, 10))).toEqual(rows.map((_, index) => index + 1));
   expect(rows).toHaveLength(39);
   // Whether it has passed, only a run of it can tell: test/support/behaviour-reporter.ts.

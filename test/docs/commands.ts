@@ -2,12 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { commandsOf } from "./blocks.ts";
 
-/** Every page that a person reads before or while they use the product. */
+/** Every page of the documentation. */
 export const pages: readonly string[] = [
   "README.md",
-  ...readdirSync("docs")
+  ...readdirSync("docs", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
-    .map((name) => join("docs", name)),
+    .map((name) => join("docs", name))
+    .toSorted(),
   "CONTRIBUTING.md",
   "CHANGELOG.md",
 ];

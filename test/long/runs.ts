@@ -5,7 +5,7 @@ export interface LongRun {
   script: string;
   flags: readonly string[];
   shows: string;
-  /** The line of its output that sums it up; its first group goes into docs/verify-long.md. */
+  /** The line of its output that sums it up; its first group goes into docs/proof/verify-long.md. */
   summary?: RegExp;
 }
 

@@ -19,7 +19,7 @@ import { refusedByTypes } from "./types.ts";
 const usage = `Usage: npm run mutants -- [flags]
 
 Changes the operator's code in every small way and runs the tests that reach the change. Without --only, --since and
---shard it is a full run, and writes docs/mutants.md.
+--shard it is a full run, and writes docs/proof/mutants.md.
 
   --only PATH       mutants of the files whose path has this
   --since REV       mutants of the lines changed since this revision
@@ -130,7 +130,7 @@ function conclude(verdicts: ReadonlyMap<Mutant, Verdict>): number {
   );
   for (const mutant of open) console.log(`${verdicts.get(mutant)?.outcome}: ${survivorLine(mutant)}`);
   console.log(summaryOf(verdicts, open.length));
-  if (isFull) writeFileSync("docs/mutants.md", pageOf(verdicts, accepted, open, commitNow()));
+  if (isFull) writeFileSync("docs/proof/mutants.md", pageOf(verdicts, accepted, open, commitNow()));
   return open.length === 0 ? 0 : 1;
 }
 

@@ -18,7 +18,7 @@ export function summaryOf(verdicts: ReadonlyMap<Mutant, Verdict>, open: number):
   return `mutants: ${caught} of ${verdicts.size} caught (${percent(caught, verdicts.size)}), ${open} survivors without a reason`;
 }
 
-/** docs/mutants.md. */
+/** docs/proof/mutants.md. */
 export function pageOf(
   verdicts: ReadonlyMap<Mutant, Verdict>,
   accepted: readonly Accepted[],

@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { behavioursIn, unproved } from "../support/behaviour.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const behaviours = behavioursIn(readFileSync(join(root, "docs", "service-behaviour.md"), "utf8"));
+const behaviours = behavioursIn(readFileSync(join(root, "docs", "proof", "service-behaviour.md"), "utf8"));
 
-describe("docs/service-behaviour.md", () => {
+describe("docs/proof/service-behaviour.md", () => {
   it("names a test file that exists in every row", () => {
     expect(behaviours.length).toBeGreaterThan(80);
     expect(behaviours.filter(({ file }) => !existsSync(join(root, "test", file)))).toEqual([]);

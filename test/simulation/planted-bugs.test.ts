@@ -57,9 +57,9 @@ async function seedsUntilCaught({
   return { seeds: mostSeeds, promise: "none" };
 }
 
-it("docs/simulation.md names each planted bug and each mutant, and a promise that it breaks", () => {
+it("docs/proof/simulation.md names each planted bug and each mutant, and a promise that it breaks", () => {
   const [, section = ""] =
-    /## The harness can fail\n(.*?)\n## /s.exec(readFileSync("docs/simulation.md", "utf8")) ?? [];
+    /## The harness can fail\n(.*?)\n## /s.exec(readFileSync("docs/proof/simulation.md", "utf8")) ?? [];
   const rows = [...section.matchAll(/^\| (.*) \| `(.*)`.* \|$/gm)].map(([, bug = "", promise = ""]) => ({
     bug,
     promise,

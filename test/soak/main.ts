@@ -15,7 +15,7 @@ A churning fleet on a real control plane. The status is 1 where anything is not 
 
   --minutes N     how long it churns (default 60)
   --computes N    how many there are (default 40)
-  --output FILE   the result as Markdown, for docs/soak.md`;
+  --output FILE   the result as Markdown, for docs/proof/soak.md`;
 
 const sampleEveryMs = 10_000;
 const actEveryMs = 4000;

@@ -26,9 +26,9 @@ export class BehaviourReporter implements Reporter {
       ]),
     );
     for (const page of pages) {
-      const problems = unproved(behavioursIn(readFileSync(join(root, "docs", page), "utf8")), ran);
+      const problems = unproved(behavioursIn(readFileSync(join(root, "docs", "proof", page), "utf8")), ran);
       if (problems.length === 0) continue;
-      console.error(`docs/${page} is not borne out:\n  ${problems.join("\n  ")}`);
+      console.error(`docs/proof/${page} is not borne out:\n  ${problems.join("\n  ")}`);
       process.exitCode = 1;
     }
   }

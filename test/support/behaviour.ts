@@ -1,4 +1,4 @@
-/** A row of docs/service-behaviour.md or docs/attacks.md: what is so, and the test that proves it. */
+/** A row of docs/proof/service-behaviour.md or docs/proof/attacks.md: what is so, and the test that proves it. */
 export interface Behaviour {
   behaviour: string;
   /** Below `test/`. */
