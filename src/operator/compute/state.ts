@@ -48,6 +48,8 @@ export interface ReconcileState {
   unansweredDisableSince?: number;
   /** The generation that the service was brought to, and the drift told since: a wiped status says neither. */
   applied?: { generation: number; drift: readonly Difference[] };
+  /** The generation that the service last accepted for this endpoint: the status tells it only once it is written. */
+  accepted?: { endpointID: string; generation: number };
   /** When drift was corrected, to notice a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
   /** A write that failed, not to be tried again before `until` through the same base URL and key. */

@@ -34,6 +34,7 @@ export async function createEndpoint(action: Create, compute: Compute, hands: Ex
     delete memory.failedWrite;
     memory.proved = { endpointID: endpoint.id, proof: endpoint.name === action.attributes.name ? "marker" : "created" };
     memory.applied = { generation: generationOf(compute), drift: [] };
+    memory.accepted = { endpointID: endpoint.id, generation: generationOf(compute) };
     if (pendingCreateOf(marked)?.resent !== true) delete memory.pendingCreate;
     return created(action, marked, endpoint, answer.value.operations, hands);
   }

@@ -37,8 +37,11 @@ export async function execute(
       const { drift } = action;
       return shown(compute, action.reason, action.message, { drift, ...requeueOf(action), ...over });
     }
-    case "release":
     case "link":
+      // What is taken over is still to be brought to the spec, whatever was sent to it before.
+      if (action.news !== "none") delete context.memory.accepted;
+      return patchMetadata(action, compute, context.cluster);
+    case "release":
     case "clearPending":
     case "restorePending":
       return patchMetadata(action, compute, context.cluster);

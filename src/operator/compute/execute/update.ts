@@ -39,6 +39,7 @@ export async function patchEndpoint(
   const generation = generationOf(compute);
   const again = memory.patched?.generation === generation ? memory.patched.tries + 1 : 0;
   memory.patched = { generation, fields: action.fields, listsWithout: [], at: clock.monotonic(), tries: again };
+  memory.accepted = { endpointID, generation };
   memory.applied = { generation, drift: compute.status.drift ?? memory.applied?.drift ?? [] };
   if (action.corrects.length > 0) {
     memory.corrections = [...memory.corrections, { generation, at: clock.monotonic() }].slice(-10);

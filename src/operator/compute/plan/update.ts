@@ -15,7 +15,7 @@ export const updateFields: Rule = (view, list) => {
   const comparison = compare(desiredSpec(view.compute), link.endpoint);
   const unseen = notShownYet(comparison.differences, view);
   if (unseen !== undefined) return unseen;
-  const { edited, drift } = since(view);
+  const { edited, drift } = since(view, link.endpoint.id);
   const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, view));
   const differences = withBothEnds(edits, comparison.differences);
   const notReturned = edited ? [...comparison.notReturned, ...sendable(comparison, differences)] : [];
@@ -30,14 +30,15 @@ export const updateFields: Rule = (view, list) => {
  * Whether the spec was edited since the service was last brought to it, and what was reported as drift since. Where a
  * wiped status no longer says so, `Report` waits for the next edit: it shows what differs, and sends nothing.
  */
-function since({ compute: { status, spec, metadata }, memory }: PlanInput): {
-  edited: boolean;
-  drift: readonly Difference[];
-} {
+function since(
+  { compute: { status, spec, metadata }, memory }: PlanInput,
+  endpointID: string,
+): { edited: boolean; drift: readonly Difference[] } {
   const { appliedGeneration, drift = [] } = status;
   const known = appliedGeneration === undefined ? memory.applied : { generation: appliedGeneration, drift };
   if (known === undefined) return { edited: spec.driftPolicy === "Correct", drift: [] };
-  return { edited: known.generation < (metadata.generation ?? 0), drift: known.drift };
+  const accepted = memory.accepted?.endpointID === endpointID ? memory.accepted.generation : known.generation;
+  return { edited: Math.max(known.generation, accepted) < (metadata.generation ?? 0), drift: known.drift };
 }
 
 /**
