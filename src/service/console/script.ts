@@ -27,7 +27,7 @@ document.addEventListener("click", async ({ target }) => {
 const main = document.querySelector("main[data-changes]");
 
 /** How long changes are gathered before the page is fetched, in milliseconds. */
-const gather = 200;
+const gather = 400;
 
 let announced = Number(main?.dataset.changes);
 let timer;

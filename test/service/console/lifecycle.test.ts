@@ -146,6 +146,23 @@ describe("a branch", () => {
   });
 });
 
+describe("a protected branch", () => {
+  it("says so, and offers to delete neither itself nor its computes", () => {
+    const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
+    shop.finishOperations();
+    const path = `${projectPath}/branches/${preview}`;
+    const offered = () =>
+      [path, `${path}/computes/${endpoint.id}`].map((page) => ana.get(page).html.includes("/delete"));
+    expect(offered()).toEqual([true, true]);
+    shop.ana(`PATCH /projects/${project}/branches/${preview}`, { branch: { protected: true } });
+    expect(offered()).toEqual([false, false]);
+    expect(textOf(ana.get(path))).toContain("protected");
+    expect(textOf(ana.get(`${path}/computes/${endpoint.id}`))).toContain("its computes cannot be deleted");
+    const seen = ana.post(`${path}/computes/${endpoint.id}/delete`);
+    expect([seen.status, problemIn(seen)]).toEqual([422, expect.stringContaining("set protected to false first")]);
+  });
+});
+
 describe("the page of a project", () => {
   it("shows the plan of its owner, not of the visitor, and what was used", () => {
     const bob = new Visitor(shop.core).signIn("acc-bob");

@@ -86,7 +86,8 @@ describe("the stream of changes", () => {
 });
 
 it("over HTTP the stream stops with its page, and ends with the service", async () => {
-  const { cookie = "" } = signedIn();
+  const ana = signedIn();
+  const { cookie = "" } = ana;
   const listening = await listen(createApp(shop.core), { host: "127.0.0.1", port: 0 });
   const open = (signal?: AbortSignal) =>
     fetch(`http://127.0.0.1:${listening.port}/app/changes`, { headers: { cookie }, ...(signal && { signal }) });
@@ -98,8 +99,12 @@ it("over HTTP the stream stops with its page, and ends with the service", async 
   expect((await reader?.read())?.value).toMatch(event);
   shop.core.change(() => undefined);
   expect((await reader?.read())?.value).toMatch(event);
+  const others = Array.from({ length: 199 }, () => new Follower(ana));
+  expect(statusOf(ana)).toBe(503);
   page.abort();
   await expect(reader?.read()).rejects.toThrow("aborted");
+  await expect.poll(() => statusOf(ana), { timeout: 10_000 }).toBeUndefined();
+  others[0]?.close();
   // A second one stays open: the service does not wait for it when it ends.
   expect((await open()).status).toBe(200);
   await listening.close();
