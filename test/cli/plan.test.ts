@@ -76,7 +76,9 @@ describe("what a manifest holds of its cluster", () => {
       stage.file("a.yaml", documents(connection, compute("a", "", main, metadata))),
     ]);
     expect(run.status).toBe(1);
-    expect(run.out).toContain("MassLoss: Endpoint ep-gone is not listed through the current base URL and key");
+    expect(run.out).toContain(
+      "MassLoss: No replacement is created: endpoint ep-gone (annotation compute-operator.dev/endpoint-id) is not listed with the current base URL and key",
+    );
   });
 });
 

@@ -83,7 +83,7 @@ describe.concurrent("a connection Secret", () => {
     await shop.compute("db", { connectionSecret: database });
     const refused = await shop.reason("db", "Conflict");
     expect(conditions(refused)).toMatchObject({ Ready: "False", Stalled: "True" });
-    expect(said(refused)).toContain('Secret "shop-db" exists and is not this Compute\'s');
+    expect(said(refused)).toContain('Secret "shop-db" exists and does not belong to this Compute');
     expect((await read(shop)).fields).toEqual({ "api-key": "mine" });
     await shop.cluster.delete("Secret", shop.namespace, "shop-db");
     await shop.annotate("db", "reconcileRequestedAt", "now");

@@ -95,7 +95,9 @@ describe.concurrent("a Compute is deleted", () => {
     await shop.lists(2);
     await remove(shop);
     await shop.gone("db");
-    expect(await shop.event("db", "Released")).toBe("Project shop is gone, and its endpoints with it.");
+    expect(await shop.event("db", "Released")).toBe(
+      "Project shop no longer exists at the service, nor do its endpoints.",
+    );
     expect(shop.writes).toEqual([create]);
   });
 

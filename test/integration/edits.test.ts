@@ -55,9 +55,7 @@ describe("a Compute whose connectionRef is changed", () => {
     world.declare(0, { ...place, connectionRef: { name: "other" } });
     await world.clock.advance(300_000);
     expect(reasonOf(world)).toBe("MassLoss");
-    expect(said(world.compute(0))).toContain(
-      `Endpoint ${endpointID} is not listed through the current base URL and key`,
-    );
+    expect(said(world.compute(0))).toContain(`endpoint ${endpointID} is not listed with the current base URL and key`);
     expect(elsewhere.calls.filter(({ method }) => method !== "GET")).toEqual([]);
     world.declare(0, place);
     await world.settle(1);

@@ -80,7 +80,7 @@ describe("a service that says an endpoint is not there, and still lists it", () 
     world.remove(0);
     await world.clock.advance(120_000);
     expect(world.writes.filter((call) => call.endsWith(stuck)).length).toBeLessThan(4);
-    expect(said(world.compute(0))).toMatch(/still lists it/);
+    expect(said(world.compute(0))).toMatch(/still lists the endpoint/);
     world.remove(1);
     await world.clock.advance(10_000);
     expect(world.isGone(1)).toBe(true);
@@ -132,7 +132,7 @@ describe("a service that shows an endpoint, and lists it no longer", () => {
     world.remove(0);
     await world.clock.advance(120_000);
     expect([world.isGone(0), reason(world, 0)]).toEqual([false, "Deleting"]);
-    expect(said(world.compute(0))).toMatch(/does not list endpoint .*or set spec\.deletionPolicy to Retain/);
+    expect(said(world.compute(0))).toMatch(/does not list the endpoint.*or set spec\.deletionPolicy to Retain/);
 
     world.host.instead = undefined;
     await world.clock.advance(120_000);

@@ -23,7 +23,7 @@ describe("what somebody else changed at the service", () => {
     expect(patches(world).map(({ body }) => body)).toEqual([{ endpoint: ours }]);
     expect(world.timesTold("DriftCorrected")).toBe(1);
     expect(world.events("DriftCorrected")).toEqual([
-      "Put back what was changed at the service: computeUnits.min (was 2, now 1), computeUnits.max (was 4, now 1), passwordlessAccess (was false, now true).",
+      "Corrected what was changed at the service: computeUnits.min (was 2, now 1), computeUnits.max (was 4, now 1), passwordlessAccess (was false, now true).",
     ]);
   });
 

@@ -126,7 +126,7 @@ describe("a name that cannot be read", () => {
     world.remove(0);
     await world.clock.advance(120_000);
     expect(world.isGone(0)).toBe(false);
-    expect(conditionsOf(world)["Ready"]?.message).toContain("the name of the endpoint");
+    expect(conditionsOf(world)["Ready"]?.message).toContain("the endpoint's name");
     expect(world.endpoint(id).id).toBe(id);
     world.host.instead = undefined;
     await world.clock.advance(120_000);

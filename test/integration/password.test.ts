@@ -36,7 +36,7 @@ describe("a role's password that is reset at the service", () => {
     expect(password(world)).toBe(after);
     await world.clock.advance(2 * hour);
     expect(world.events("SecretUpdated")).toEqual([
-      'The password of role "neondb_owner" changed at the service, and Secret "shop-db" holds the new one. Restart the applications that read the old one.',
+      'The password of role "neondb_owner" changed at the service, and Secret "shop-db" holds the new one. Restart the applications that use the old one.',
     ]);
     expect(world.timesTold("SecretUpdated")).toBe(1);
     expect(world.compute(0).status.conditions?.[0]).toMatchObject({ type: "Ready", status: "True" });

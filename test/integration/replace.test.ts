@@ -179,7 +179,7 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
     vanish(world, adopting)();
     await world.clock.advance(60_000);
     expect(world.endpoints).toHaveLength(1);
-    expect(world.events("Released")).toEqual([expect.stringContaining("it was taken over by this Compute")]);
+    expect(world.events("Released")).toEqual([expect.stringContaining("this Compute had taken it over")]);
   });
 
   it("leaves the endpoint to another Compute that takes it over meanwhile", async () => {

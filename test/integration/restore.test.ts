@@ -53,7 +53,7 @@ it("all Computes restored from a backup into an empty cluster: nothing is made, 
   });
   await world.clock.advance(30_000);
   // Its Secret came back with it, and still names an owner that is gone.
-  expect(said(world.compute(0))).toContain('Secret "details" exists and is not this Compute\'s');
+  expect(said(world.compute(0))).toContain('Secret "details" exists and does not belong to this Compute');
   world.send("DELETE", secret);
   await world.clock.advance(1000);
   expect(numbers.filter((index) => !isReady(world.compute(index)))).toEqual([]);

@@ -20,6 +20,7 @@ import { plan } from "./plan/plan.ts";
 import { expireLists, requeueAfter } from "./requeue.ts";
 import { type BindTools, bind } from "./secret/bind.ts";
 import { newReconcileState, type ReconcileState } from "./state.ts";
+import { released } from "./status/messages/deletion.ts";
 import { withUnreadable } from "./status/unreadable.ts";
 import { endpointAfter, updateStatus } from "./update-status.ts";
 
@@ -176,8 +177,7 @@ export class ComputeReconciler {
       return action;
     }
     if (!(await this.#options.uninstalling.now(compute))) return action;
-    const message = "Whatever endpoint it has is kept: the CRD itself is being deleted.";
-    return { kind: "release", event: "Released", message };
+    return { kind: "release", event: "Released", message: released.uninstalling(undefined) };
   }
 
   /** Joins the watcher of the Compute's project, and leaves the one before where that is another. */

@@ -28,7 +28,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     await shop.compute("db", { computeUnits: { min: 1, max: 2 } });
     const message = await isStalled(shop, "db", "PrimaryExists");
     expect(message).toMatch(
-      /primary ep-theirs, which no Compute owns.*\{branchPrimary: true\} or \{endpointID: ep-theirs\}/,
+      /already has a primary, which no Compute owns.*\{branchPrimary: true\} or \{endpointID: ep-theirs\}/,
     );
     await shop.lists(2);
     expect(shop.writes).toEqual([]);
@@ -51,11 +51,13 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     await shop.compute("elsewhere", { adopt: { endpointID: "ep-elsewhere" } });
     await shop.compute("replica", { adopt: { endpointID: "ep-replica" }, type: "read_only", branchID: preview });
     await shop.compute("kind", { adopt: { endpointID: "ep-replica" }, branchID: "br-other" });
-    expect(await isStalled(shop, "missing", "AdoptionRefused")).toContain("which project shop does not have");
-    expect(await isStalled(shop, "elsewhere", "AdoptionRefused")).toMatch(
-      /serves branch br-preview.*spec.branchID is br-main/,
+    expect(await isStalled(shop, "missing", "AdoptionRefused")).toContain(
+      "Project shop does not have the endpoint that spec.adopt names",
     );
-    expect(await isStalled(shop, "replica", "AdoptionRefused")).toContain("serves branch br-main");
+    expect(await isStalled(shop, "elsewhere", "AdoptionRefused")).toMatch(
+      /is on branch br-preview.*spec.branchID is br-main/,
+    );
+    expect(await isStalled(shop, "replica", "AdoptionRefused")).toContain("is on branch br-main");
     expect(await isStalled(shop, "kind", "AdoptionRefused")).toContain(
       "is of type read_only, and spec.type is read_write",
     );
@@ -162,7 +164,7 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     const empty = shop.addService({});
     await shop.editConnection({ baseURL: empty.baseURL });
     const message = await isStalled(shop, "db", "MassLoss");
-    expect(message).toMatch(/was last seen through others.*confirmLoss/);
+    expect(message).toMatch(/was last seen with others.*confirmLoss/);
     await eventually("a few lists", () => (empty.host.calls.length > 4 ? true : undefined));
     expect(empty.host.calls.filter(({ method }) => method !== "GET")).toEqual([]);
     await shop.editConnection({ baseURL: shop.baseURL });

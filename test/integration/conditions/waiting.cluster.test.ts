@@ -27,7 +27,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     const busy = await shop.reason("db", "ProjectBusy");
     expect(conditions(busy)).toEqual(inProgress("ProjectBusy"));
     expect(busy.status.state).toBe("NotCreated");
-    expect(said(busy)).toMatch(/running conflicting operations.*retried automatically/);
+    expect(said(busy)).toMatch(/running conflicting operations.*Retried automatically/);
     expect(await shop.event("db", "ProjectBusy")).toBe(said(busy));
     await shop.ready("db");
     expect(shop.endpoints).toHaveLength(2);
@@ -83,7 +83,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     expect(unknown.status.state).toBe("Creating");
     expect(said(unknown)).toContain("before another create is sent");
     expect(await shop.event("db", "CreateUnknown")).toBe(said(unknown));
-    expect(await shop.event("db", "Created")).toContain("the reply to the create had been lost");
+    expect(await shop.event("db", "Created")).toContain("the reply to the create was lost");
     expect(shop.writes).toEqual([create]);
     expect(shop.endpoints).toHaveLength(1);
   });

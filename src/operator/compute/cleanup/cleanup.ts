@@ -15,6 +15,7 @@ import type { EndpointIndex } from "../observe/ownership.ts";
 import type { EventRecord } from "../outcome.ts";
 import { goneAfterMs } from "../plan/lost.ts";
 import type { ReconcileState } from "../state.ts";
+import { cleanedUp } from "../status/messages/events.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import { leftoversOf, perhapsLeft } from "./leftovers.ts";
 
@@ -105,8 +106,7 @@ export class Cleanup {
     const { last, memory, at } = departed;
     const { uid, namespace = "" } = last.metadata;
     if (clock.monotonic() - at > triedForMs) {
-      const message = `Endpoint ${endpointID ?? markerOf(uid)} may still exist at the service: its Compute was replaced and deleted, and the service could not be reached since. Delete it there.`;
-      return this.#settled(departed, message);
+      return this.#settled(departed, cleanedUp.unreached(endpointID ?? markerOf(uid)));
     }
     const connection = connections.view(namespace, last.spec.connectionRef.name, last.spec.projectID);
     if (connection.kind !== "open") return this.#later(departed);
@@ -146,8 +146,7 @@ export class Cleanup {
     memory.listsCountAfter = watcher.wrote(id);
     if (answer.kind === "ok") {
       watcher.operations.follow(answer.value.operations);
-      const message = `Deleted endpoint ${id}: it was created for this Compute, which was replaced and deleted before its finalizer could be put back.`;
-      event(last, { type: "Warning", reason: "Deleted", message });
+      event(last, { type: "Warning", reason: "Deleted", message: cleanedUp.deleted(id) });
     }
     // A list that shows it still may lag, or always will.
     return this.#later(departed);
@@ -182,8 +181,7 @@ export class Cleanup {
     const settlesAt = memory.pendingCreate === undefined ? 0 : memory.pendingCreate.seenAt + createSettleMs;
     if (listedAt >= settlesAt) {
       const ids = unproved.map(({ id }) => id).toSorted();
-      const message = `A create without a reply may have made one of the endpoints below, whose names the service does not show, and its Compute was replaced and deleted meanwhile. Delete it there if it is not needed: ${ids.join(", ")}.`;
-      return this.#settled(departed, ids.length > 0 ? message : undefined);
+      return this.#settled(departed, ids.length > 0 ? cleanedUp.perhaps(ids) : undefined);
     }
     memory.listsCountAfter = listedAt;
     return requeueDelay("progress", departed.failures++);

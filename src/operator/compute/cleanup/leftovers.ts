@@ -5,6 +5,7 @@ import type { EndpointIndex } from "../observe/ownership.ts";
 import { pendingCreateOf } from "../observe/pending-operations.ts";
 import { annotation, hasFinalizer, isPaused } from "../observe/plan-input.ts";
 import type { ReconcileState } from "../state.ts";
+import { cleanedUp } from "../status/messages/events.ts";
 
 /** What a Compute that is gone may have left at the service. */
 export type Leftovers =
@@ -39,16 +40,14 @@ export function leftoversOf(last: Compute, { proved, pendingCreate, released }: 
   // Seen with our finalizer to the last, as where somebody takes that from a Compute whose deletion waits: by hand, or
   // with kubectl replace, which nothing tells apart.
   if (hasFinalizer(last) && proved !== undefined) {
-    const message = `Endpoint ${proved.endpointID} may still exist at the service: its Compute lost the operator's finalizer, as with kubectl replace, before the endpoint was confirmed gone. Delete it there if it is not needed.`;
-    return { kind: "kept", message };
+    return { kind: "kept", message: cleanedUp.unconfirmed(proved.endpointID) };
   }
   if (hasFinalizer(last) || marked || isPaused(last)) return { kind: "nothing" };
   if (proved === undefined)
     return pendingCreate === undefined ? { kind: "nothing" } : { kind: "made", endpointID: undefined };
   const { endpointID, proof } = proved;
   if (proof === "adopted") {
-    const message = `Endpoint ${endpointID} is kept: it was taken over by this Compute, which was replaced and deleted before its finalizer could be put back.`;
-    return { kind: "kept", message };
+    return { kind: "kept", message: cleanedUp.adopted(endpointID) };
   }
   return { kind: "made", endpointID };
 }

@@ -13,6 +13,7 @@ import { type Outcome, shown } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { inProgress } from "../status/messages/conditions.ts";
 import { noAnswer } from "../status/messages/create-unknown.ts";
+import { created as events } from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
 import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./failed-write.ts";
@@ -107,9 +108,7 @@ async function created(
       {
         type: "Normal",
         reason: "Created",
-        message: action.lost
-          ? `Created endpoint ${endpoint.id} in place of the one that was lost.`
-          : `Created endpoint ${endpoint.id}.`,
+        message: action.lost ? events.replacement(endpoint.id) : events.first(endpoint.id),
       },
     ],
   });

@@ -1,7 +1,7 @@
 import type { Compute } from "../../resources/compute.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../plan/action.ts";
-import { unlistedMessage } from "../plan/delete.ts";
+import { deleting } from "../status/messages/deletion.ts";
 import { requests } from "../status/messages/failures.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import type { ExecuteContext, PatchContext, WriteAccess } from "./context.ts";
@@ -110,7 +110,7 @@ async function confirmGone(
     if (after === "deleted") memory.deleted = { endpointID, proved: false, shown: before + 1 };
     // A deletion that waits says so.
     else if (compute.metadata.deletionTimestamp !== undefined)
-      return shown(compute, "Deleting", unlistedMessage(endpointID));
+      return shown(compute, "Deleting", deleting.notListed(endpointID));
     return unchanged(compute, requeueDelay("backoff", before));
   }
   if (answer.kind === "superseded") return unchanged(compute, 1);

@@ -6,6 +6,7 @@ import { createdProof } from "../observe/ownership.ts";
 import { type PendingCreate, pendingCreateOf } from "../observe/pending-operations.ts";
 import { type EventRecord, type Outcome, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
+import { adopted, created } from "../status/messages/events.ts";
 import type { ComputePatcher } from "./context.ts";
 import { patched, release } from "./patched.ts";
 
@@ -80,19 +81,9 @@ function linkNotes({ news, endpointID, proof }: Extract<Action, { kind: "link" }
     case "none":
       return [];
     case "adopted":
-      return [{ type: "Normal", reason: "Adopted", message: `Took over endpoint ${endpointID}.` }];
+      return [{ type: "Normal", reason: "Adopted", message: adopted(endpointID) }];
     case "created":
-      if (proof === "none") return [{ type: "Warning", reason: "Created", message: takenForCreated(endpointID) }];
-      return [
-        {
-          type: "Normal",
-          reason: "Created",
-          message: `Created endpoint ${endpointID}; the reply to the create had been lost.`,
-        },
-      ];
+      if (proof === "none") return [{ type: "Warning", reason: "Created", message: created.unproved(endpointID) }];
+      return [{ type: "Normal", reason: "Created", message: created.replyLost(endpointID) }];
   }
-}
-
-function takenForCreated(endpointID: string): string {
-  return `Linked the primary that appeared on the branch after a create without a reply. This service shows no names to prove that this Compute made it, so it is kept when the Compute is deleted; set spec.adopt.endpointID to have it deleted too: ${endpointID}.`;
 }

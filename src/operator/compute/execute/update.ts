@@ -9,10 +9,11 @@ import { type PendingRestart, pendingRestartOf } from "../observe/pending-operat
 import { generationOf } from "../observe/plan-input.ts";
 import { type EventRecord, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
-import { deletedMessage, stillListedMessage } from "../plan/delete.ts";
 import type { Attributes } from "../plan/fields.ts";
 import { wasRestarted } from "../plan/restart.ts";
 import { inProgress, restarting } from "../status/messages/conditions.ts";
+import { deleted, deleting, orRetain, released } from "../status/messages/deletion.ts";
+import * as events from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
 import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./failed-write.ts";
@@ -85,17 +86,12 @@ function afterFailedDisable(
 
 function patchNote({ corrects, endpointID, fields, attributes }: Extract<Action, { kind: "patch" }>): EventRecord {
   if (corrects.length > 0) {
-    const what = corrects.map(({ field, ours, theirs }) => `${field} (was ${theirs}, now ${ours})`).join(", ");
-    return { type: "Normal", reason: "DriftCorrected", message: `Put back what was changed at the service: ${what}.` };
+    return { type: "Normal", reason: "DriftCorrected", message: events.driftCorrected(corrects) };
   }
   if (attributes.branch_id !== undefined) {
-    return {
-      type: "Normal",
-      reason: "Moved",
-      message: `Moved endpoint ${endpointID} to branch ${attributes.branch_id}.`,
-    };
+    return { type: "Normal", reason: "Moved", message: events.moved(endpointID, attributes.branch_id) };
   }
-  return { type: "Normal", reason: "Patched", message: `Changed ${fields.join(", ")} of endpoint ${endpointID}.` };
+  return { type: "Normal", reason: "Patched", message: events.patched(endpointID, fields) };
 }
 
 /** Mark, then POST: a restart whose reply is lost can then be told from one that was never sent. */
@@ -129,7 +125,7 @@ export async function restartEndpoint(
     return shown(marked, "Restarting", inProgress("Restarting", endpointID), {
       operations,
       restarted: value,
-      notes: [{ type: "Normal", reason: "Restarted", message: `Restarted endpoint ${endpointID}.` }],
+      notes: [{ type: "Normal", reason: "Restarted", message: events.restarted(endpointID) }],
     });
   }
   if (answer.kind === "ambiguous")
@@ -154,7 +150,7 @@ export function restarted(
   memory.restarted = value;
   return shown(compute, "Restarting", restarting.done(endpointID), {
     restarted: value,
-    notes: [{ type: "Normal", reason: "Restarted", message: `Restarted endpoint ${endpointID}.` }],
+    notes: [{ type: "Normal", reason: "Restarted", message: events.restarted(endpointID) }],
   });
 }
 
@@ -215,12 +211,9 @@ function timesOf(
   return ends.length < operations.length ? { newestOperation } : { newestOperation, restedSince: newest(ends) };
 }
 
-/** What a person can do where an endpoint cannot be deleted. */
-const removeFinalizer = "Or set spec.deletionPolicy to Retain to let the Compute go and keep the endpoint.";
-
 /** The CRD itself is being deleted: that takes the operator away, and nothing that it looked after. */
 export function keepEndpoint(endpointID: string, compute: Compute, { cluster }: ExecuteContext): Promise<Outcome> {
-  const message = `Endpoint ${endpointID} is kept: the CRD itself is being deleted.`;
+  const message = released.uninstalling(endpointID);
   return release({ kind: "release", event: "Released", message }, compute, cluster);
 }
 
@@ -236,7 +229,7 @@ export async function deleteEndpoint(
   const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = watcher.wrote(endpointID);
   if (answer.kind !== "ok" && answer.kind !== "notFound")
-    return recordFailedWrite(action, answer, requests.delete(endpointID), compute, hands, removeFinalizer);
+    return recordFailedWrite(action, answer, requests.delete(endpointID), compute, hands, orRetain);
   delete memory.failedWrite;
   const before = memory.answeredDeletes.get(endpointID);
   memory.answeredDeletes.set(endpointID, {
@@ -246,10 +239,13 @@ export async function deleteEndpoint(
   if (answer.kind === "ok") watcher.operations.follow(answer.value.operations);
   if (why === "surplus") {
     if (answer.kind === "notFound" || before !== undefined) return unchanged(compute, 500);
-    const message = `Deleted endpoint ${endpointID}: one create had taken effect twice.`;
-    return unchanged(compute, 500, [{ type: "Warning", reason: "Deleted", message }]);
+    return unchanged(compute, 500, [{ type: "Warning", reason: "Deleted", message: deleted.duplicate(endpointID) }]);
   }
   // Who says that there is none may lag: then it is proved gone as any other.
   if (answer.kind === "ok") memory.deleted = { endpointID, proved: false };
-  return shown(compute, "Deleting", before === undefined ? deletedMessage(endpointID) : stillListedMessage(endpointID));
+  return shown(
+    compute,
+    "Deleting",
+    before === undefined ? deleting.accepted(endpointID) : deleting.stillListed(endpointID),
+  );
 }

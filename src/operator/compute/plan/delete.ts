@@ -5,10 +5,11 @@ import { type Claim, claimOnEndpoint } from "../observe/claims.ts";
 import { type Link, recordedID } from "../observe/ownership.ts";
 import { pendingCreateOf } from "../observe/pending-operations.ts";
 import { type EndpointSnapshot, isPaused, lossConfirmed, type PlanInput, who } from "../observe/plan-input.ts";
+import { deleted, deleting, deletionWaits, released } from "../status/messages/deletion.ts";
 import { type Action, noop } from "./action.ts";
 import { deleteDueInMs } from "./delete-backoff.ts";
 import { recordCreatedEndpoint } from "./link.ts";
-import { massLoss, stepOfProof, tooNew } from "./lost.ts";
+import { doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
 import { outcomeOfCreate } from "./pending.ts";
 
 /**
@@ -19,38 +20,27 @@ export function planDelete(view: PlanInput): Action {
   const { compute, observation } = view;
   if (compute.metadata.finalizers?.includes(finalizers.endpoint) !== true) return { kind: "noop" };
   const endpointID = recordedID(compute);
-  const which = endpointID === undefined ? "an endpoint that it may have made" : `endpoint ${endpointID}`;
-  const ways = "set spec.deletionPolicy to Retain to let the Compute go and keep the endpoint";
   if (compute.spec.deletionPolicy === "Retain") {
-    const message = `${which.charAt(0).toUpperCase()}${which.slice(1)} is kept: deletionPolicy is Retain.`;
-    return { kind: "release", event: "Released", message };
+    return { kind: "release", event: "Released", message: released.retained(endpointID) };
   }
   if (isPaused(compute)) {
-    return {
-      kind: "wait",
-      reason: "Paused",
-      message: `Deletion waits: the annotation compute-operator.dev/paused is set. Remove it to have ${which} deleted, or ${ways}.`,
-    };
+    return { kind: "wait", reason: "Paused", message: deletionWaits.paused(endpointID) };
   }
   switch (observation.kind) {
     case "awaited":
       return noop(observation.requeueAfterMs);
     case "blocked":
       if (observation.projectGone && !isSeenElsewhere(compute, observation.through)) {
-        const message = `Project ${compute.spec.projectID} is gone, and its endpoints with it.`;
-        return { kind: "release", event: "Released", message };
+        return { kind: "release", event: "Released", message: released.projectGone(compute.spec.projectID) };
       }
       if (observation.projectGone) {
-        return {
-          kind: "wait",
-          reason: "MassLoss",
-          message: `Deletion waits: project ${compute.spec.projectID} is not found through the current base URL and key, and ${which} was last seen through others. Check the connection. If the project is gone, set the annotation compute-operator.dev/confirmLoss to a new value, or ${ways}.`,
-        };
+        const message = deletionWaits.projectSeenElsewhere(compute.spec.projectID, endpointID);
+        return { kind: "wait", reason: "MassLoss", message };
       }
       return {
         kind: "wait",
         reason: observation.reason,
-        message: `Deletion waits because ${which} cannot be deleted yet: ${observation.message} Or ${ways}.`,
+        message: deletionWaits.blocked(endpointID, observation.message),
       };
     case "listed":
       return deletion(view, observation.list);
@@ -79,12 +69,11 @@ function deletion(view: PlanInput, list: EndpointSnapshot): Action {
     const { endpoint } = links.link;
     const claim = claimOnEndpoint(compute, endpoint, claimants, list.endpoints);
     if (claim.kind !== "taken" && links.link.proof === "none" && hasUnreadableName(endpoint)) {
-      return { kind: "wait", reason: "ServiceUnavailable", message: unprovableMessage(endpoint.id) };
+      return { kind: "wait", reason: "ServiceUnavailable", message: deletionWaits.unreadableName(endpoint.id) };
     }
     const kept = whyKept(links.link, claim);
     if (kept !== undefined) {
-      const message = `Endpoint ${endpoint.id} is kept: ${kept}.`;
-      return unsettledCreate(view, list) ?? { kind: "release", event: "Released", message };
+      return unsettledCreate(view, list) ?? { kind: "release", event: "Released", message: kept };
     }
     if (deleteDueInMs(view, endpoint.id) > 0) return stillListed(view, endpoint.id);
     return { kind: "delete", endpointID: endpoint.id, why: "deleted" };
@@ -94,7 +83,7 @@ function deletion(view: PlanInput, list: EndpointSnapshot): Action {
   const unsettled = unsettledCreate(view, list);
   if (unsettled !== undefined) return unsettled;
   if (links.missing === undefined) {
-    return { kind: "release", event: "Released", message: "No endpoint was ever created for this Compute." };
+    return { kind: "release", event: "Released", message: released.neverCreated };
   }
   return confirmDeletion(view, list, links.missing, memory.deleted?.endpointID === links.missing);
 }
@@ -107,9 +96,8 @@ function unsettledCreate(view: PlanInput, list: EndpointSnapshot): Action | unde
 
 /** Why the endpoint that a Compute is linked to is not deleted with it. */
 function whyKept({ endpoint: { id }, proof }: Link, claim: Claim): string | undefined {
-  if (claim.kind === "taken") return `it belongs to ${who(claim.by)}`;
-  if (proof !== "none") return undefined;
-  return `only an annotation links it to this Compute, which did not make it. To have it deleted, adopt it with spec.adopt.endpointID: ${id} in a Compute and delete that`;
+  if (claim.kind === "taken") return released.ownedByOther(who(claim.by), id);
+  return proof === "none" ? released.unproved(id) : undefined;
 }
 
 /** The endpoint is no longer listed: after our own DELETE its GET proves it gone; else as for any that is lost. */
@@ -117,36 +105,20 @@ function confirmDeletion(view: PlanInput, list: EndpointSnapshot, endpointID: st
   const { memory, compute } = view;
   if (deletedByUs) {
     if (memory.deleted?.proved !== true) return { kind: "confirmDeletion", endpointID, after: "deleted" };
-    return { kind: "release", event: "Deleted", message: `Endpoint ${endpointID} was deleted.` };
+    return { kind: "release", event: "Deleted", message: deleted.byUs(endpointID) };
   }
   // What is not there through another base URL or key is not proved gone by that.
-  const elsewhere = massLoss(view, { ...list, notListed: { missing: 0, known: 0 } }, endpointID);
+  const elsewhere = doubtOfLoss(view, { ...list, notListed: { missing: 0, known: 0 } }, endpointID);
   if (elsewhere !== undefined && !lossConfirmed(compute)) {
-    const message = `Deletion waits: ${elsewhere} Or set spec.deletionPolicy to Retain.`;
+    const message = deletionWaits.lossDoubted(elsewhere);
     return tooNew(view, list, endpointID) ?? { kind: "wait", reason: "MassLoss", message };
   }
-  const gone = { kind: "release", event: "Deleted", message: `Endpoint ${endpointID} was already gone.` } as const;
+  const gone = { kind: "release", event: "Deleted", message: deleted.alreadyGone(endpointID) } as const;
   return stepOfProof(view, list, endpointID) ?? gone;
 }
 
 function stillListed({ memory }: PlanInput, endpointID: string): Action {
   const again = (memory.answeredDeletes.get(endpointID)?.before ?? 0) > 0;
-  const message = again ? stillListedMessage(endpointID) : deletedMessage(endpointID);
+  const message = again ? deleting.stillListed(endpointID) : deleting.accepted(endpointID);
   return { kind: "wait", reason: "Deleting", message };
-}
-
-function unprovableMessage(endpointID: string): string {
-  return `Deletion waits: the name of the endpoint, which says whether this Compute made it, cannot be read in the service's answers. Set spec.adopt.endpointID to have it deleted, or spec.deletionPolicy to Retain to keep it: ${endpointID}.`;
-}
-
-export function deletedMessage(endpointID: string): string {
-  return `Endpoint ${endpointID} was deleted. The Compute is removed once that is confirmed.`;
-}
-
-export function stillListedMessage(endpointID: string): string {
-  return `The service confirmed the deletion of endpoint ${endpointID} but still lists it; the deletion is repeated with backoff. Find out there what keeps it, or set spec.deletionPolicy to Retain to let the Compute go.`;
-}
-
-export function unlistedMessage(endpointID: string): string {
-  return `Deletion waits: the service does not list endpoint ${endpointID}, yet returns it when asked for it by id. It is deleted once it is listed; or set spec.deletionPolicy to Retain to let the Compute go.`;
 }

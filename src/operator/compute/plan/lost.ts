@@ -1,7 +1,7 @@
 import { endpointNamedBy, proofOf } from "../observe/ownership.ts";
 import { pendingCreateOf } from "../observe/pending-operations.ts";
 import { type EndpointSnapshot, lossConfirmed, type PlanInput, shownReason } from "../observe/plan-input.ts";
-import { adoptionRefused, endpointLost } from "../status/messages/conditions.ts";
+import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import type { Action } from "./action.ts";
 import { markToKeep } from "./pending.ts";
@@ -34,9 +34,9 @@ export const lostEndpoint: Rule = (view, list) => {
   const { compute } = view;
   // A create is pending in its place: the loss was proved before that was sent.
   if (pendingCreateOf(compute) !== undefined) return undefined;
-  const mass = massLoss(view, list, endpointID);
-  if (mass !== undefined && !lossConfirmed(compute)) {
-    return tooNew(view, list, endpointID) ?? { kind: "blocked", reason: "MassLoss", message: mass };
+  const doubt = doubtOfLoss(view, list, endpointID);
+  if (doubt !== undefined && !lossConfirmed(compute)) {
+    return tooNew(view, list, endpointID) ?? { kind: "blocked", reason: "MassLoss", message: massLoss(doubt) };
   }
   const unproved = stepOfProof(view, list, endpointID);
   if (unproved !== undefined) return unproved;
@@ -84,22 +84,17 @@ export function tooNew(view: PlanInput, list: EndpointSnapshot, endpointID: stri
   return isMade ? stepOfProof(view, list, endpointID) : undefined;
 }
 
-export function massLoss({ compute }: PlanInput, list: EndpointSnapshot, endpointID: string): string | undefined {
+/** Why the loss of an endpoint is not believed until a person confirms it, where it is not. */
+export function doubtOfLoss({ compute }: PlanInput, list: EndpointSnapshot, endpointID: string): string | undefined {
   const { missing, known } = list.notListed;
-  const confirm = "if the loss is real, set the annotation compute-operator.dev/confirmLoss to a new value";
   // Once too much was gone it stays so until a person acts, though others were made anew or deleted meanwhile, and
   // whatever else was to be told since.
   const doubted = shownReason(compute) === "MassLoss" || compute.status.lossDoubted === true;
   const told = doubted && compute.status.observedThrough === list.through;
   if (told || (missing > mostLost && missing * 2 > known)) {
-    return `More than half of the known endpoints of project ${compute.spec.projectID} vanished at once, ${endpointID} among them, so they do not count as deleted. Check connection, key and project; ${confirm}.`;
+    return lossDoubted.vanished(compute.spec.projectID, endpointID);
   }
   const { observedThrough } = compute.status;
-  if (observedThrough === undefined) {
-    return `Endpoint ${endpointID} is not listed through the current base URL and key, and it is not known through which it was created, so it does not count as deleted. Check the connection and the annotation compute-operator.dev/endpoint-id; ${confirm}.`;
-  }
-  if (observedThrough !== list.through) {
-    return `Endpoint ${endpointID} is not listed through the current base URL and key, and was last seen through others, so it does not count as deleted. Check the connection; ${confirm}.`;
-  }
-  return undefined;
+  if (observedThrough === undefined) return lossDoubted.neverSeen(endpointID);
+  return observedThrough === list.through ? undefined : lossDoubted.seenElsewhere(endpointID);
 }

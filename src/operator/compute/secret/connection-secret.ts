@@ -12,6 +12,8 @@ import type { ServiceClient } from "../../service-client/client.ts";
 import { meaningOf } from "../execute/failures.ts";
 import { reconcileRequested } from "../observe/plan-input.ts";
 import type { EventRecord } from "../outcome.ts";
+import { conflict } from "../status/messages/conditions.ts";
+import { secretUpdated } from "../status/messages/events.ts";
 import { forbidden, rejected, requests } from "../status/messages/failures.ts";
 import type { Reason } from "../status/reasons.ts";
 import { connectionDetails, type HourlyReading } from "./connection-details.ts";
@@ -117,12 +119,10 @@ async function keepNamed(
 function rewritten(secret: Secret, source: string, role: string | undefined): EventRecord | undefined {
   const { name, annotations } = secret.metadata;
   if (isIntact(secret, source)) {
-    const message = `The password of role "${role ?? ""}" changed at the service, and Secret "${name}" holds the new one. Restart the applications that read the old one.`;
-    return { type: "Normal", reason: "SecretUpdated", message };
+    return { type: "Normal", reason: "SecretUpdated", message: secretUpdated.password(role ?? "", name) };
   }
   if (annotations?.[builtFrom] !== source) return undefined;
-  const message = `Secret "${name}" was changed outside the operator and is written again. Change spec.connectionSecret instead.`;
-  return { type: "Warning", reason: "SecretUpdated", message };
+  return { type: "Warning", reason: "SecretUpdated", message: secretUpdated.changed(name) };
 }
 
 function uriIn({ data }: Secret): string | undefined {
@@ -153,13 +153,12 @@ async function create(
       data: encoded(data),
     });
     if (status.binding?.name !== name) return { kind: "bound", name };
-    const message = `Secret "${name}" was deleted outside the operator and is made again. To do without it, take spec.connectionSecret out.`;
-    return { kind: "bound", name, note: { type: "Warning", reason: "SecretUpdated", message } };
+    const note = { type: "Warning", reason: "SecretUpdated", message: secretUpdated.recreated(name) } as const;
+    return { kind: "bound", name, note };
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     if (await isOurs(name, metadata, cluster)) return { kind: "bound", name };
-    const message = `Secret "${name}" exists and is not this Compute's, so it is not overwritten. Delete it, or name another in spec.connectionSecret.`;
-    return { kind: "failed", reason: "Conflict", message };
+    return { kind: "failed", reason: "Conflict", message: conflict.secret(name) };
   }
 }
 

@@ -40,7 +40,7 @@ describe("of a deletion is remembered", () => {
     await send("deleted");
     expect(memory.answeredDeletes.get("ep-one")?.before).toBe(2);
     expect(acting.service.count("DELETE")).toBe(3);
-    expect(condition).toMatchObject({ message: expect.stringContaining("still lists it") });
+    expect(condition).toMatchObject({ message: expect.stringContaining("still lists the endpoint") });
   });
 
   test("a 404 as an answer, and as no proof: the answer may lag behind", async () => {

@@ -39,7 +39,7 @@ describe("a Compute that is being deleted", () => {
     const self = going({ linked: "ep-victim" });
     const victim = endpoint({ id: "ep-victim", name: "somebody's" });
     expect(plan(view({ compute: self, endpoints: [victim] }))).toMatchObject(
-      released("adopt it with spec.adopt.endpointID: ep-victim"),
+      released("To have it deleted, adopt it in a Compute with spec.adopt.endpointID"),
     );
   });
 
@@ -115,9 +115,9 @@ describe("a Compute that is being deleted", () => {
       projectGone: true,
       through: "here",
     } as const;
-    expect(plan(view({ compute: mine, observation }))).toMatchObject(released("is gone"));
+    expect(plan(view({ compute: mine, observation }))).toMatchObject(released("no longer exists"));
     expect(plan(view({ compute: going(), observation: { ...observation, through: "there" } }))).toMatchObject(
-      released("is gone"),
+      released("no longer exists"),
     );
   });
 
@@ -144,7 +144,7 @@ describe("a Compute that is being deleted", () => {
         { type: "Ready", status: "False", reason: "MassLoss", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
       ];
       const confirmed = { ...early, status: { ...early.status, conditions } };
-      expect(plan(view({ compute: confirmed, observation }))).toMatchObject(released("is gone"));
+      expect(plan(view({ compute: confirmed, observation }))).toMatchObject(released("no longer exists"));
     },
   );
 
@@ -237,7 +237,7 @@ describe("after the DELETE", () => {
 
   test("it is sent ever more rarely to a service that lists the endpoint still, and the Compute says so", () => {
     const endpoints = [madeBy(mine)];
-    const told = { reason: "Deleting", message: expect.stringMatching(/still lists it.*Retain/) };
+    const told = { reason: "Deleting", message: expect.stringMatching(/still lists the endpoint.*Retain/) };
     expect(plan(view({ compute: mine, endpoints, memory: answered(59_000, 1) }))).toMatchObject(told);
     expect(plan(view({ compute: mine, endpoints, memory: answered(60_000, 1) }))).toMatchObject({ kind: "delete" });
     expect(plan(view({ compute: mine, endpoints, memory: answered(3_599_000, 60) }))).toMatchObject(told);

@@ -160,15 +160,11 @@ describe("too much gone at once", () => {
   });
 
   test.each([
-    [
-      "another base URL or key",
-      "there",
-      "was last seen through others, so it does not count as deleted. Check the connection",
-    ],
+    ["another base URL or key", "there", "was last seen with others. Check connection, key and project"],
     [
       "one that nobody remembers, as after a restore, or where the annotation was typed by hand",
       undefined,
-      "it is not known through which it was created, so it does not count as deleted. Check the connection and the annotation",
+      "(annotation compute-operator.dev/endpoint-id) is not listed with the current base URL and key, and it is not known with which it was created",
     ],
   ])("or gone since it was last seen through %s is not believed, not even of one", (_, observedThrough, message) => {
     const self = linked({ status: { endpointID: "ep-one", ...(observedThrough && { observedThrough }) } });

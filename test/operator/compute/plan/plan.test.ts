@@ -133,7 +133,7 @@ describe("what we began", () => {
       expect(plan(view({ compute: ours, endpoints: [madeBy(ours)], list: { operations: [failed] } }))).toMatchObject({
         kind: "wait",
         reason: "OperationFailed",
-        message: expect.stringMatching(/apply_config of endpoint ep-one .*3 failed attempts: no room\. .*op-1\.$/),
+        message: expect.stringMatching(/apply_config of endpoint ep-one .*failed attempts: 3\): no room\. .*op-1\.$/),
       });
     },
   );

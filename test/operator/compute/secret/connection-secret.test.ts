@@ -120,7 +120,7 @@ describe("a connection Secret", () => {
     change(ops);
     expect(read()).not.toEqual(before);
     const message =
-      'Secret "shop-db" was changed outside the operator and is written again. Change spec.connectionSecret instead.';
+      'Secret "shop-db" was changed outside the operator, and its content was restored. Change spec.connectionSecret instead.';
     expect(await keep(self)).toEqual({ ...bound, note: { type: "Warning", reason: "SecretUpdated", message } });
     expect(read()).toEqual(before);
     expect(await keep(self)).toEqual(bound);

@@ -74,6 +74,8 @@ export const conflict = {
     `${owner} claims the endpoint that this Compute is to adopt, and only one Compute can own it. Delete that Compute, or remove spec.adopt here: ${endpointID}.`,
   linked: (owner: string, endpointID: string) =>
     `The linked endpoint belongs to ${owner}, so nothing is sent for this Compute. Delete one of the two Computes, or remove the annotation ${annotations.endpointID} here to get an endpoint of its own: ${endpointID}.`,
+  secret: (name: string) =>
+    `Secret "${name}" exists and does not belong to this Compute, so it is not overwritten. Delete it, or name another in spec.connectionSecret.`,
 };
 
 export const primaryExists = {
@@ -110,7 +112,7 @@ export const operationFailed = (
   failures: number,
   endpointID: string,
 ): string =>
-  `Operation ${action} of endpoint ${endpointID} ended as ${status} after ${failures} failed attempts${error === undefined ? "" : `: ${error}`}. Restart the compute or change its spec to try again, or ask the service's support about operation ${id}.`;
+  `Operation ${action} of endpoint ${endpointID} ended as ${status} (failed attempts: ${failures})${error === undefined ? "" : `: ${error}`}. Restart the compute or change its spec to try again, or ask the service's support about operation ${id}.`;
 
 export const notPersisted = (differences: readonly Difference[]): string =>
   `The service accepted a change and did not keep it: ${inWords(differences)}. Declare a value that it keeps, or leave the field out; retried with backoff, at most hourly.`;
@@ -123,3 +125,16 @@ export const paused = `Nothing is sent while the annotation ${annotations.paused
 function inWords(differences: readonly Difference[]): string {
   return differences.map(({ field, ours, theirs }) => `${field} (ours ${ours}, theirs ${theirs})`).join(", ");
 }
+
+/** Why a loss is not believed: a part of the messages of reason MassLoss. */
+export const lossDoubted = {
+  vanished: (projectID: string, endpointID: string) =>
+    `more than half of the known endpoints of project ${projectID} vanished at once, ${endpointID} among them`,
+  seenElsewhere: (endpointID: string) =>
+    `endpoint ${endpointID} is not listed with the current base URL and key, and was last seen with others`,
+  neverSeen: (endpointID: string) =>
+    `endpoint ${endpointID} (annotation ${annotations.endpointID}) is not listed with the current base URL and key, and it is not known with which it was created`,
+};
+
+export const massLoss = (doubt: string): string =>
+  `No replacement is created: ${doubt}. Check connection, key and project; if the loss is real, set the annotation ${annotations.confirmLoss} to a new value.`;

@@ -1,0 +1,47 @@
+// What events say that no condition says as well. Of a Compute that is replaced and deleted only its events remain.
+
+export const created = {
+  first: (endpointID: string) => `Created endpoint ${endpointID}.`,
+  replacement: (endpointID: string) => `Created endpoint ${endpointID} in place of the one that was lost.`,
+  replyLost: (endpointID: string) => `Created endpoint ${endpointID}; the reply to the create was lost.`,
+  unproved: (endpointID: string) =>
+    `Linked the primary that appeared on the branch after a create without a reply. The service shows no names to prove that this Compute created it, so it is kept when the Compute is deleted unless spec.adopt.endpointID names it: ${endpointID}.`,
+};
+
+export const adopted = (endpointID: string): string => `Took over endpoint ${endpointID}.`;
+
+export const moved = (endpointID: string, branchID: string): string =>
+  `Moved endpoint ${endpointID} to branch ${branchID}.`;
+
+export const patched = (endpointID: string, fields: readonly string[]): string =>
+  `Changed ${fields.join(", ")} of endpoint ${endpointID}.`;
+
+export const restarted = (endpointID: string): string => `Restarted endpoint ${endpointID}.`;
+
+export const driftCorrected = (corrected: readonly { field: string; ours: string; theirs: string }[]): string => {
+  const fields = corrected.map(({ field, ours, theirs }) => `${field} (was ${theirs}, now ${ours})`).join(", ");
+  return `Corrected what was changed at the service: ${fields}.`;
+};
+
+/** What became of an endpoint after its Compute was gone: `name` is the endpoint's, where its id is not known. */
+export const cleanedUp = {
+  deleted: (endpointID: string) =>
+    `Deleted endpoint ${endpointID}: it was created for this Compute, which was replaced and deleted before its finalizer could be put back.`,
+  adopted: (endpointID: string) =>
+    `Endpoint ${endpointID} is kept: this Compute had taken it over, and was replaced and deleted before its finalizer could be put back.`,
+  unconfirmed: (endpointID: string) =>
+    `Endpoint ${endpointID} may still exist at the service: its Compute lost the operator's finalizer, as with kubectl replace, before the deletion was confirmed. Delete it there if it is not needed.`,
+  unreached: (idOrName: string) =>
+    `Endpoint ${idOrName} may still exist at the service, which could not be reached since its Compute was replaced and deleted. Delete it there.`,
+  perhaps: (endpointIDs: readonly string[]) =>
+    `A create without a reply may have made one of these endpoints, whose names the service does not show, and its Compute was replaced and deleted. Delete it there if it is not needed: ${endpointIDs.join(", ")}.`,
+};
+
+export const secretUpdated = {
+  password: (role: string, name: string) =>
+    `The password of role "${role}" changed at the service, and Secret "${name}" holds the new one. Restart the applications that use the old one.`,
+  changed: (name: string) =>
+    `Secret "${name}" was changed outside the operator, and its content was restored. Change spec.connectionSecret instead.`,
+  recreated: (name: string) =>
+    `Secret "${name}" was deleted outside the operator, and was created again. To do without it, remove spec.connectionSecret.`,
+};
