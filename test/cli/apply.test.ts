@@ -88,7 +88,7 @@ describe("a reply that is lost", () => {
     const run = await stage.run("apply", ["-f", path, "--yes"]);
     expect(run.status).toBe(0);
     expect(replicas(stage)).toHaveLength(made);
-    expect(run.out).toContain("no usable answer came");
+    expect(run.out).toContain("got no usable answer");
     // Nothing is sent again before --create-settle has passed; what carries the marker is taken at once.
     expect(stage.time.now() - startedAt >= 60_000).toBe(fate === "lost before");
   });
@@ -183,7 +183,7 @@ describe("a refusal by the service", () => {
     stage.fate = ({ method }) => (method === "POST" ? "lost before" : "answered");
     const run = await stage.run("apply", ["-f", path, "--yes", "--timeout", "5s"]);
     expect(run.status).toBe(1);
-    expect(run.out).toMatch(/! shop\/a: not done after 5 s \(--timeout\); last: .*no usable answer came/);
+    expect(run.out).toMatch(/! shop\/a: not done after 5 s \(--timeout\); last: .*got no usable answer/);
   });
 });
 

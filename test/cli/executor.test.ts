@@ -60,7 +60,7 @@ test("an answer with an endpoint that stood before is not taken for what the cre
   const text = documents(connection, compute("a", "type: read_only", preview));
   const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes", "--timeout", "5s"]);
   expect(run.out).not.toContain(`created ${endpoint.id}`);
-  expect(run.out).toContain("no usable answer came");
+  expect(run.out).toContain("got no usable answer");
   expect(stage.writes.map(({ line }) => line)).toEqual([`POST /projects/${project}/endpoints`]);
 });
 
