@@ -69,6 +69,7 @@ const played: Readonly<Record<string, string>> = {
  */
 const scripts: Readonly<Record<string, string>> = {
   test: ".ci/run",
+  setup: ".ci/run",
   verify: ".ci/run",
   "verify:long": "test/checks/test-runs.test.ts",
   check: "package.json",
