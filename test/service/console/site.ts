@@ -27,7 +27,7 @@ export class Site implements AsyncDisposable {
     this.#close = close;
     const complaints: string[] = [];
     this.complaints = complaints;
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(60_000);
     page.on("request", (request) => {
       if (!request.url().startsWith(`${address}/`)) complaints.push(`request of ${request.url()}`);
     });
