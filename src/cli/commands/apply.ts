@@ -4,6 +4,7 @@ import { nameOf, type PlanInput } from "../../operator/compute/observe/plan-inpu
 import { takeNote } from "../../operator/compute/observe/remember.ts";
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
+import { reasons } from "../../operator/compute/status/reasons.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
 import { carryOut } from "../plan/carry-out.ts";
 import { type DryRun, dryRun } from "../plan/dry-run.ts";
@@ -131,7 +132,7 @@ export class Application {
       return;
     }
     const said = `${failed.reason}: ${failed.message}`;
-    if (passing.has(failed.reason) && failed.failures + 1 < mostFailures) this.#say(tracked, said);
+    if (reasons[failed.reason].retryWrite && failed.failures + 1 < mostFailures) this.#say(tracked, said);
     else this.#end(tracked, { ok: false, said });
   }
 
@@ -157,11 +158,13 @@ export class Application {
       case "noop":
         return;
       case "wait":
-        if (action.reason === "Paused") this.#end(tracked, { ok: true, said: `${action.reason}: ${action.message}` });
-        else if (nonRetryable.has(action.reason))
-          this.#end(tracked, { ok: false, said: `${action.reason}: ${action.message}` });
-        else this.#say(tracked, `${action.reason}: ${action.message}`);
+        this.#waitOrEnd(reasons[action.reason].apply, `${action.reason}: ${action.message}`, tracked);
     }
+  }
+
+  #waitOrEnd(what: "wait" | "done" | "fail", said: string, tracked: Tracked): void {
+    if (what === "wait") this.#say(tracked, said);
+    else this.#end(tracked, { ok: what === "done", said });
   }
 
   #giveUp(why: string): void {
@@ -184,9 +187,6 @@ export class Application {
   }
 }
 
-/** Failures that pass by themselves, or that a fresh look explains. */
-const passing: ReadonlySet<string> = new Set(["ProjectBusy", "RateLimited", "ServiceUnavailable", "PrimaryExists"]);
-
 /** How often in a row the same write may fail before it is given up. */
 const mostFailures = 8;
 
@@ -208,16 +208,6 @@ function saidOf(write: WriteAction, { endpoint, condition }: Outcome): string {
 function nameless(endpointID: string): string {
   return `; this service shows no names, so set spec.adopt to {endpointID: ${endpointID}}, or it cannot be known again`;
 }
-
-/** Reasons to wait that only a person ends. */
-const nonRetryable: ReadonlySet<string> = new Set([
-  "Unauthorized",
-  "Forbidden",
-  "ConnectionNotReady",
-  "ProjectNotFound",
-  "BranchNotFound",
-  "OperationFailed",
-]);
 
 /** Asks after the operations that our writes set off. A service without them is judged by the states alone. */
 async function followOperations({ client, id, operations }: Project, signal: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@ import { nameOf, shownReason } from "../../operator/compute/observe/plan-input.t
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { desiredSpec } from "../../operator/compute/plan/desired-spec.ts";
 import { compare } from "../../operator/compute/plan/fields.ts";
-import type { Reason } from "../../operator/compute/status/reasons.ts";
+import { reasons } from "../../operator/compute/status/reasons.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import type { DryRun } from "./dry-run.ts";
 import type { Tracked } from "./inventory.ts";
@@ -44,18 +44,6 @@ export interface Summary {
   error: number;
 }
 
-/** Reasons for which nothing of the project can be seen. */
-const unseen: ReadonlySet<Reason> = new Set<Reason>([
-  "Unauthorized",
-  "Forbidden",
-  "ProjectNotFound",
-  "ServiceUnavailable",
-  "RateLimited",
-  "ConnectionNotFound",
-  "ConnectionNotReady",
-  "OperationFailed",
-]);
-
 export function planEntryOf({ action, adopted }: DryRun, tracked: Tracked): PlanEntry {
   const { compute, project } = tracked;
   const { listing } = project;
@@ -88,7 +76,7 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
     case "delete":
       return { step: "delete", endpoint: action.endpointID, fields: [], message: deletion(action) };
     case "wait": {
-      const what = unseen.has(action.reason) ? "error" : "wait";
+      const what = reasons[action.reason].planError ? "error" : "wait";
       const fields = linked === undefined ? [] : compared(compute, linked);
       return { step: what, fields, reason: action.reason, message: action.message };
     }

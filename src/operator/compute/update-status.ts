@@ -9,7 +9,7 @@ import { annotation, generationOf, type Observation, shownReason } from "./obser
 import type { EventRecord, Outcome } from "./outcome.ts";
 import { desiredSpec } from "./plan/desired-spec.ts";
 import { compare } from "./plan/fields.ts";
-import { type Reason, reasons } from "./status/reasons.ts";
+import { type Reason, reasons, rowOf } from "./status/reasons.ts";
 import { nextStatus } from "./status/status.ts";
 
 export interface ReportTools {
@@ -94,7 +94,6 @@ function transition(before: string | undefined, reason: Reason, message: string)
 
 /** Ready and in step with the spec: whichever of these it is, is the service's own to decide. */
 function isAtRest(reason: string | undefined): boolean {
-  return Object.entries(reasons).some(
-    ([name, { ready, synced }]) => name === reason && ready === "True" && synced === "True",
-  );
+  const row = rowOf(reason);
+  return row?.ready === "True" && row.synced === "True";
 }

@@ -2,6 +2,7 @@ import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { uidOfMarker } from "../../resources/names.ts";
+import { rowOf } from "../status/reasons.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
 import { pendingCreateOf } from "./pending-operations.ts";
 
@@ -22,14 +23,6 @@ export interface Claimants {
  */
 export type ReachedThrough = (compute: Compute) => string | undefined;
 
-type ShownReasons = readonly (string | undefined)[];
-
-/** What a Compute is told whose connection does not lead to its project, or of which nobody asked whether it does. */
-const outside: ShownReasons = ["ProjectNotFound", "Forbidden", "Unauthorized", "ConnectionNotReady", "Paused"];
-
-/** What a Compute shows while its connection's first list of the project is still to come. */
-const unlisted: ShownReasons = [undefined, "RateLimited", "ServiceUnavailable"];
-
 /**
  * Whether nothing shows that a Compute's connection reaches the project, and it never had, or tried to make, anything
  * there: it claims nothing, or anybody could keep others from their branches by naming them, with no key at all.
@@ -37,7 +30,8 @@ const unlisted: ShownReasons = [undefined, "RateLimited", "ServiceUnavailable"];
 export function isOutsider(compute: Compute, reached: string | undefined): boolean {
   if (!hadNothing(compute, reached)) return false;
   const reason = conditionOf(compute.status, "Ready")?.reason;
-  return outside.includes(reason) || (reached === undefined && unlisted.includes(reason));
+  const reaches = reason === undefined ? "first" : rowOf(reason)?.reaches;
+  return reaches === "no" || (reached === undefined && reaches === "first");
 }
 
 /** Whether a Compute never saw an endpoint of its own at the service, nor sent for one through what it reaches. */

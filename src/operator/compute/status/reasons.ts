@@ -13,15 +13,34 @@ export interface Row {
   reconciling: boolean;
   stalled: boolean;
   look: Requeue;
+  /**
+   * Whether the Compute's connection reaches its project, as far as the reason says. `first`: not until its first list
+   * of the project. One that reaches nothing, and never had anything there, claims no branch.
+   */
+  reaches: "yes" | "first" | "no";
+  /** `plan` reports an error: nothing of the project can be seen, or an operation failed. */
+  planError: boolean;
+  /** What `apply` does where it waits for this reason: goes on waiting, ends well, or ends as failed. */
+  apply: "wait" | "done" | "fail";
+  /** A write that failed for this reason may be sent again by `apply`. */
+  retryWrite: boolean;
 }
 
-const settled: Row = { ready: "True", synced: "True", reconciling: false, stalled: false, look: "refresh" };
-const inProgress: Row = { ready: "False", synced: "False", reconciling: true, stalled: false, look: "progress" };
+const usual = { reaches: "yes", planError: false, apply: "wait", retryWrite: false } as const;
+const settled: Row = { ...usual, ready: "True", synced: "True", reconciling: false, stalled: false, look: "refresh" };
+const inProgress: Row = {
+  ...usual,
+  ready: "False",
+  synced: "False",
+  reconciling: true,
+  stalled: false,
+  look: "progress",
+};
 const sameSpec: Row = { ...inProgress, synced: "True" };
-const retried: Row = { ready: "False", synced: "False", reconciling: true, stalled: false, look: "backoff" };
+const retried: Row = { ...inProgress, look: "backoff" };
 /** Something is in the way of seeing the endpoint or of writing to it. */
-const hindered: Row = { ...retried, synced: "compared" };
-const stalled: Row = { ready: "False", synced: "False", reconciling: false, stalled: true, look: "slow" };
+const hindered: Row = { ...retried, synced: "compared", planError: true };
+const stalled: Row = { ...inProgress, reconciling: false, stalled: true, look: "slow" };
 
 /**
  * The one place that decides what a reason means for the conditions and when to look again. `Stalled` wherever only a
@@ -38,27 +57,33 @@ export const reasons = {
   Moving: inProgress,
   Restarting: sameSpec,
   Deleting: inProgress,
-  ProjectBusy: retried,
-  RateLimited: hindered,
-  ServiceUnavailable: hindered,
+  ProjectBusy: { ...retried, retryWrite: true },
+  RateLimited: { ...hindered, reaches: "first", retryWrite: true },
+  ServiceUnavailable: { ...hindered, reaches: "first", retryWrite: true },
   CreateUnknown: retried,
-  Unauthorized: { ...hindered, look: "slow" },
-  Forbidden: { ...hindered, look: "patient" },
+  Unauthorized: { ...hindered, look: "slow", reaches: "no", apply: "fail" },
+  Forbidden: { ...hindered, look: "patient", reaches: "no", apply: "fail" },
   ConnectionNotFound: { ...hindered, look: "slow" },
-  ConnectionNotReady: { ...hindered, look: "slow" },
-  ProjectNotFound: { ...hindered, look: "patient" },
-  BranchNotFound: { ...retried, look: "patient" },
-  PrimaryExists: stalled,
+  ConnectionNotReady: { ...hindered, look: "slow", reaches: "no", apply: "fail" },
+  ProjectNotFound: { ...hindered, look: "patient", reaches: "no", apply: "fail" },
+  BranchNotFound: { ...retried, look: "patient", apply: "fail" },
+  PrimaryExists: { ...stalled, retryWrite: true },
   AdoptionRefused: stalled,
   Conflict: stalled,
   Rejected: stalled,
-  OperationFailed: { ...retried, look: "slow" },
+  OperationFailed: { ...retried, look: "slow", planError: true, apply: "fail" },
   EndpointLost: inProgress,
   MassLoss: stalled,
-  Paused: { ready: "kept", synced: "compared", reconciling: false, stalled: false, look: "refresh" },
+  Paused: { ...settled, ready: "kept", synced: "compared", reaches: "no", apply: "done" },
 } as const satisfies Record<string, Row>;
 
 export type Reason = keyof typeof reasons;
+
+/** The row of a reason that a status shows; undefined for none, or one of another version. */
+export function rowOf(reason: string | undefined): Row | undefined {
+  const rows: Readonly<Record<string, Row>> = reasons;
+  return reason !== undefined && Object.hasOwn(rows, reason) ? rows[reason] : undefined;
+}
 
 /** What our own write is doing while it runs. */
 export type Progress = "Creating" | "Starting" | "Updating" | "Moving" | "Restarting";
