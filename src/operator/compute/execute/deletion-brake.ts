@@ -76,7 +76,6 @@ export class DeletionBrake {
 
   /** This deletion is no longer wanted, or not now. */
   leave(uid: string): void {
-    if (!this.#waiting.has(uid) && !this.#called.has(uid)) return;
     this.#waiting.delete(uid);
     this.#lanes.remove(uid);
     this.#called.get(uid)?.release();
@@ -96,7 +95,6 @@ export class DeletionBrake {
     for (const { release } of this.#called.values()) release();
     this.#called.clear();
     this.#timer?.();
-    this.#timer = undefined;
   }
 
   #callNext(): void {
@@ -121,7 +119,6 @@ export class DeletionBrake {
 
   #schedule(now: number): void {
     this.#timer?.();
-    this.#timer = undefined;
     if (this.#waiting.size === 0) return;
     const [first] = this.#counted;
     const ends = [...this.#called.values()].map(({ until }) => until);

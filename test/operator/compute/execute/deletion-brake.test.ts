@@ -91,9 +91,77 @@ test("keeps no timer once it is dismissed, and does not forget what was counted"
   const { clock, brake, goes } = setUp(1);
   goes("a");
   goes("b");
+  goes("c");
   brake.dismiss();
   expect([clock.pending, brake.held]).toEqual([0, 0]);
   expect(goes("b")).toBe(false);
   await clock.advance(minute);
   expect(goes("b")).toBe(true);
+});
+
+test("says whether it is exhausted: what was sent within a minute counts, and what was called", async () => {
+  const { clock, brake, goes, mayGo } = setUp(2);
+  await clock.advance(minute);
+  goes("first");
+  expect(brake.isExhausted).toBe(false);
+  expect([mayGo("second"), mayGo("second"), brake.isExhausted, brake.held]).toEqual([true, true, true, 0]);
+  brake.count("second");
+  await clock.advance(minute);
+  expect(brake.isExhausted).toBe(false);
+});
+
+test("one that leaves is not called, nor holds up the next", async () => {
+  const { clock, brake, goes, news } = setUp(1);
+  for (const uid of ["first", "leaves", "next"]) goes(uid);
+  brake.leave("leaves");
+  await clock.advance(minute);
+  expect(news()).toEqual(["next"]);
+  expect(brake.held).toBe(0);
+});
+
+test("one of a project that was called and is long in coming no longer keeps the others of it", async () => {
+  const { clock, mayGo, news } = setUp(10);
+  expect([mayGo("a", "t/p"), mayGo("b", "t/p")]).toEqual([true, false]);
+  await clock.advance(9_999);
+  expect(news()).toEqual([]);
+  await clock.advance(1);
+  expect(news()).toEqual(["b"]);
+});
+
+test("the place of one that is long in coming is given away before those that were counted are over", async () => {
+  const { clock, goes, mayGo, news } = setUp(2);
+  goes("counted");
+  mayGo("called");
+  goes("waits");
+  await clock.advance(10_000);
+  expect(news()).toEqual(["waits"]);
+});
+
+test("calls all who wait when something else changes", () => {
+  const { brake, goes, news } = setUp(1);
+  for (const uid of ["goes", "a", "b"]) goes(uid);
+  brake.wakeAll();
+  expect(news()).toEqual(["a", "b"]);
+});
+
+test("forgets on dismissal who waited and who was called", async () => {
+  const { clock, brake, mayGo, goes } = setUp(1);
+  mayGo("called");
+  mayGo("waits");
+  brake.dismiss();
+  expect(mayGo("another")).toBe(true);
+  brake.dismiss();
+  goes("sent");
+  mayGo("waits");
+  brake.dismiss();
+  await clock.advance(minute);
+  expect(mayGo("another")).toBe(true);
+});
+
+test("keeps no timer where nobody waits, or nothing may ever go", () => {
+  const [idle, closed] = [setUp(1), setUp(0)];
+  idle.goes("first");
+  expect(idle.clock.pending).toBe(0);
+  expect(closed.goes("first")).toBe(false);
+  expect(closed.clock.pending).toBe(0);
 });

@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import { type BrakeCaller, DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
+import { Gate } from "../../../../src/operator/compute/execute/gate.ts";
+import { ProjectWriteLimiter } from "../../../../src/operator/connection/write-limiter.ts";
+import { RequestBudget } from "../../../../src/operator/service-client/budget.ts";
+import { RequestReservation } from "../../../../src/operator/service-client/request-reservation.ts";
+import { VirtualClock } from "../../../support/virtual-clock.ts";
+
+/** The gates of Computes of one project, each for one reconcile, and what they share. */
+function setUp({ deletions = 10, requests = 10 } = {}) {
+  const clock = new VirtualClock();
+  const woken: string[] = [];
+  const brake = new DeletionBrake(clock, deletions);
+  const asked: Pick<BrakeCaller, "uid" | "lane">[] = [];
+  const watched = {
+    mayGo: (caller: BrakeCaller) => {
+      asked.push({ uid: caller.uid, lane: caller.lane });
+      return brake.mayGo(caller);
+    },
+    get isExhausted() {
+      return brake.isExhausted;
+    },
+    count: (uid: string) => brake.count(uid),
+    leave: (uid: string) => brake.leave(uid),
+  };
+  const turn = new ProjectWriteLimiter({ enqueue: (uids) => woken.push(...uids), busy: () => false });
+  const budget = new RequestBudget(clock, { perMinute: 6, burst: requests });
+  const gateOf = (uid: string) => {
+    const enqueue = () => void woken.push(uid);
+    const reservation = new RequestReservation(budget, uid, enqueue);
+    return new Gate({ uid, lane: "team/shop", brake: watched, turn, reservation, enqueue });
+  };
+  /** What a write of this Compute waits for, asked in a reconcile that then ends. */
+  const pass = (uid: string, write: "deletion" | "other" = "other") => {
+    const gate = gateOf(uid);
+    const wait = gate.pass(write);
+    const { isWaiting } = gate;
+    gate.end();
+    expect(isWaiting).toBe(wait !== undefined);
+    return wait;
+  };
+  return { clock, brake, asked, turn, budget, gateOf, pass, news: () => woken.splice(0) };
+}
+
+describe("a write", () => {
+  test("passes, and gives the turn back when its reconcile is over", () => {
+    const { gateOf, pass, news } = setUp();
+    const gate = gateOf("a");
+    expect(gate.pass("other")).toBeUndefined();
+    expect(gate.isWaiting).toBe(false);
+    expect(pass("b")).toBe("turn");
+    gate.end();
+    expect(news()).toEqual(["b"]);
+    expect(pass("b")).toBeUndefined();
+  });
+
+  test("that waits for its turn takes nothing from the budget", () => {
+    const { turn, budget, pass } = setUp({ requests: 1 });
+    turn.take("another");
+    expect(pass("a")).toBe("turn");
+    expect(budget.available).toBe(1);
+  });
+
+  test("that waits for the budget keeps the turn, and is enqueued when there is room", async () => {
+    const { clock, pass, news } = setUp({ requests: 1 });
+    expect(pass("first")).toBeUndefined();
+    expect([pass("a"), pass("b")]).toEqual(["budget", "turn"]);
+    expect(news()).toEqual([]);
+    await clock.advance(10_000);
+    expect(news()).toEqual(["a"]);
+    expect(pass("a")).toBeUndefined();
+    expect(news()).toEqual(["b"]);
+  });
+
+  test("that is not wanted any more when there is room leaves that to others", async () => {
+    const { clock, budget, pass, gateOf, news } = setUp({ requests: 1 });
+    pass("first");
+    pass("a");
+    await clock.advance(10_000);
+    expect(news()).toEqual(["a"]);
+    gateOf("a").end();
+    expect(budget.tryTake("write", "others", () => {})).toBe(true);
+    expect(pass("b")).toBe("budget");
+  });
+
+  test("gives up a deletion of the same Compute that waited for the brake", () => {
+    const { brake, turn, pass } = setUp({ deletions: 1 });
+    pass("first", "deletion");
+    expect([pass("a", "deletion"), brake.held]).toEqual(["brake", 1]);
+    turn.take("another");
+    expect([pass("a"), brake.held]).toEqual(["turn", 0]);
+  });
+});
+
+describe("a deletion", () => {
+  test("passes the brake by its Compute and project, counts, and gives its place there back", async () => {
+    const { clock, asked, brake, pass } = setUp({ deletions: 2 });
+    expect([pass("a", "deletion"), pass("b", "deletion")]).toEqual([undefined, undefined]);
+    expect(asked).toEqual([
+      { uid: "a", lane: "team/shop" },
+      { uid: "b", lane: "team/shop" },
+    ]);
+    expect(brake.isExhausted).toBe(true);
+    await clock.advance(60_000);
+    expect(brake.isExhausted).toBe(false);
+  });
+
+  test("that waits for the brake keeps no turn, stays there, and is enqueued when it may go", async () => {
+    const { clock, turn, brake, pass, news } = setUp({ deletions: 1 });
+    pass("first", "deletion");
+    expect(pass("a", "deletion")).toBe("brake");
+    expect([brake.held, turn.take("another")]).toEqual([1, true]);
+    turn.give("another");
+    await clock.advance(60_000);
+    expect(news()).toEqual(["a"]);
+    expect(pass("a", "deletion")).toBeUndefined();
+  });
+
+  test("that waits for another of its project waits for the turn, and is enqueued after it", () => {
+    const { gateOf, pass, news } = setUp();
+    const gate = gateOf("a");
+    gate.pass("other");
+    expect([pass("b", "deletion"), pass("c", "deletion")]).toEqual(["turn", "turn"]);
+    gate.end();
+    expect(news()).toEqual(["b"]);
+    expect(pass("b", "deletion")).toBeUndefined();
+    expect(news()).toEqual(["c"]);
+  });
+
+  test("that waits for turn or budget does not count, and keeps its place at the brake", () => {
+    const { turn, brake, pass } = setUp({ deletions: 1 });
+    turn.take("another");
+    expect(pass("a", "deletion")).toBe("turn");
+    expect(pass("b", "deletion")).toBe("brake");
+    turn.give("another");
+    expect(pass("a", "deletion")).toBeUndefined();
+    expect(brake.isExhausted).toBe(true);
+  });
+
+  test("that is not wanted any more leaves its place to others", () => {
+    const { turn, gateOf, pass, news } = setUp({ deletions: 1 });
+    turn.take("another");
+    pass("a", "deletion");
+    pass("b", "deletion");
+    news();
+    gateOf("a").end();
+    turn.give("another");
+    expect(news()).toContain("b");
+    expect(pass("b", "deletion")).toBeUndefined();
+  });
+});
