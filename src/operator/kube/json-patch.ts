@@ -31,7 +31,9 @@ export class GuardedPatch {
     this.#finalizers = finalizers;
   }
 
-  setAnnotation(key: string, value: string): this {
+  /** Without a value the annotation is taken away. */
+  setAnnotation(key: string, value: string | undefined): this {
+    if (value === undefined) return this.removeAnnotation(key);
     if (this.#annotations?.get(key) === value) return this;
     if (this.#annotations === undefined) {
       this.#testVersion = true;

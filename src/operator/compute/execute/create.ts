@@ -2,7 +2,6 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
-import { sameJSON } from "../../resources/equal.ts";
 import { annotations, finalizers, uidOfMarker } from "../../resources/names.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Written } from "../../service-client/client.ts";
@@ -63,9 +62,7 @@ function isOfThis({ attributes }: Create, { branch_id, type, name }: Endpoint): 
 /** This POST did nothing. An earlier one may still be under way: then only the lists can tell, and its mark stays. */
 function clearPending(before: Compute, marked: Compute, { cluster }: ExecuteContext): Promise<Compute> {
   const earlier = pendingCreateOf(before);
-  const patch = guardedPatch(marked);
-  if (earlier === undefined) patch.removeAnnotation(annotations.pendingCreate);
-  else patch.setAnnotation(annotations.pendingCreate, JSON.stringify(earlier));
+  const patch = guardedPatch(marked).setAnnotation(annotations.pendingCreate, earlier && JSON.stringify(earlier));
   return patched(cluster, patch, marked);
 }
 
@@ -77,7 +74,7 @@ async function mark(action: Create, compute: Compute, { cluster, clock }: Execut
   // A primary is sent again at once, and the first may yet arrive.
   const resent = known !== undefined && compute.spec.type === "read_write" ? { resent: true as const } : {};
   const next: PendingCreate = { ...note, ...(known?.branchID === action.mark.branchID ? known : {}), ...resent };
-  if (!sameJSON(next, known)) patch.setAnnotation(annotations.pendingCreate, JSON.stringify(next));
+  patch.setAnnotation(annotations.pendingCreate, JSON.stringify(next));
   // A mark that stands already is proved to stand still, or a Compute that is long gone would get another endpoint.
   if (patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
   return patched(cluster, patch, compute);

@@ -49,9 +49,8 @@ async function link(
   const compute = action.news === "none" ? before : await toBeBrought(before, action.news, cluster);
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
-    .setAnnotation(annotations.endpointID, endpointID);
-  if (action.keepsMark === undefined) patch.removeAnnotation(annotations.pendingCreate);
-  else patch.setAnnotation(annotations.pendingCreate, JSON.stringify(action.keepsMark));
+    .setAnnotation(annotations.endpointID, endpointID)
+    .setAnnotation(annotations.pendingCreate, action.keepsMark && JSON.stringify(action.keepsMark));
   const note = createdProof(compute.metadata.uid, endpointID);
   if (action.proof === "created") patch.setAnnotation(annotations.createdEndpoint, note);
   const { adopt } = compute.spec;

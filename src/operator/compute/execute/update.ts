@@ -134,7 +134,7 @@ export async function restartEndpoint(
   // A compute that does not run is as good as restarted: its next start is a fresh one.
   if (resting === true) {
     memory.restarted = value;
-    return { ...unchanged(marked), restarted: value, notes: [] };
+    return { ...unchanged(marked), restarted: value };
   }
   const unmarked = await clearPending(earlier, marked, hands);
   // Where that could not be asked just now, it is soon, and not only when a refusal is tried again.
@@ -160,9 +160,7 @@ function clearPending(
   marked: Compute,
   { cluster }: ExecuteContext,
 ): Promise<Compute> {
-  const patch = guardedPatch(marked);
-  if (earlier === undefined) patch.removeAnnotation(annotations.pendingRestart);
-  else patch.setAnnotation(annotations.pendingRestart, JSON.stringify(earlier));
+  const patch = guardedPatch(marked).setAnnotation(annotations.pendingRestart, earlier && JSON.stringify(earlier));
   return patched(cluster, patch, marked);
 }
 

@@ -1,0 +1,190 @@
+import { describe, expect, test } from "vitest";
+import { createEndpoint } from "../../../../src/operator/compute/execute/create.ts";
+import { patchMetadata } from "../../../../src/operator/compute/execute/patch-metadata.ts";
+import { patchEndpoint } from "../../../../src/operator/compute/execute/update.ts";
+import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
+import { createMark, endpoint } from "../../../support/builders.ts";
+import { json, refusal } from "../../../support/scripted-service.ts";
+import { Acting, linked, settled } from "./executing.ts";
+
+/** One that is linked, and whose PATCH says this of `disabled`. */
+function changing(disabled: boolean | undefined, status: object = {}) {
+  const acting = new Acting();
+  const self = acting.stored({ metadata: linked, status: { ...settled, ...status } });
+  const shows = (fields: object) => () => json(200, { endpoint: endpoint(fields), operations: [] });
+  acting.answer = shows({ disabled: disabled ?? false });
+  const attributes = disabled === undefined ? { pooler_enabled: true } : { disabled };
+  const action = { kind: "patch", endpointID: "ep-one", fields: ["disabled"], progress: "Updating" } as const;
+  const send = () => patchEndpoint({ ...action, attributes, corrects: [] }, self, acting.hands);
+  return { acting, shows, send };
+}
+const noted = ({ acting }: { acting: Acting }) => {
+  const { disabledByUs, unansweredDisables, endpointID } = acting.compute().status;
+  return { disabledByUs, unansweredDisables, endpointID };
+};
+const byUs = { disabledByUs: true, endpointID: "ep-one" };
+
+describe("before a PATCH that disables", () => {
+  test.each([
+    ["the first", {}, 1],
+    ["the second, the first of which was not answered", { disabledByUs: true, unansweredDisables: 1 }, 2],
+    ["more, of which two stand for all", { disabledByUs: true, unansweredDisables: 2 }, 2],
+    ["one by another process", { unansweredDisables: 1 }, 2],
+  ])("it is noted that we do, and how many may take effect: %s", async (_, status, unansweredDisables) => {
+    const one = changing(true, status);
+    let before: object = {};
+    one.acting.answer = () => {
+      before = noted(one);
+      return refusal(423);
+    };
+    await one.send();
+    expect(before).toEqual({ ...byUs, unansweredDisables });
+  });
+
+  test("what is noted already is not written again", async () => {
+    const { acting, send } = changing(true, { disabledByUs: true, unansweredDisables: 2 });
+    await send();
+    expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
+  });
+
+  test("the note is not written from a stale view, and then nothing is sent", async () => {
+    const { acting, send } = changing(true);
+    acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
+    await expect(send()).rejects.toMatchObject({ status: 422 });
+    expect(acting.service.requests).toEqual([]);
+  });
+
+  test("other changes note nothing", async () => {
+    const { acting, send } = changing(undefined);
+    const outcome = await send();
+    expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
+    expect(outcome).not.toHaveProperty("disabledByUs");
+    expect(outcome).not.toHaveProperty("unansweredDisables");
+  });
+});
+
+describe("after a PATCH that disables", () => {
+  test.each([
+    ["nothing more can take effect where it was the only one", {}, 0],
+    ["an earlier one still may", { disabledByUs: true, unansweredDisables: 1 }, 2],
+  ])("and was accepted, %s", async (_, status, unansweredDisables) => {
+    expect(await changing(true, status).send()).toMatchObject({ disabledByUs: true, unansweredDisables });
+  });
+
+  test("and was not answered, its time begins", async () => {
+    const { acting, send } = changing(true);
+    await acting.cluster.clock.advance(700);
+    acting.answer = () => Promise.reject(new NoResponseError("reset"));
+    const outcome = await send();
+    expect(acting.hands.memory.unansweredDisableSince).toBe(700);
+    expect(outcome).not.toHaveProperty("disabledByUs");
+    expect(outcome).not.toHaveProperty("unansweredDisables");
+  });
+
+  test.each([
+    ["was refused, it is not ours", 400, {}, { disabledByUs: false, unansweredDisables: 0 }],
+    [
+      "was refused, an earlier one may be",
+      400,
+      { disabledByUs: true, unansweredDisables: 1 },
+      { unansweredDisables: 1 },
+    ],
+    ["is to be sent again, it may be", 423, {}, { unansweredDisables: 0 }],
+  ])("and %s", async (_, status, before, expected) => {
+    const { acting, send } = changing(true, before);
+    acting.answer = () => refusal(status);
+    const { disabledByUs, unansweredDisables } = await send();
+    expect({ disabledByUs, unansweredDisables }).toEqual({ disabledByUs: undefined, ...expected });
+    expect(acting.hands.memory.unansweredDisableSince).toBeUndefined();
+  });
+});
+
+describe("after a PATCH that enables", () => {
+  test.each([
+    ["where the answer shows it, lists are to show it too", { disabled: false }, 0, undefined, undefined],
+    ["where the service never shows it, it is so", {}, 0, false, undefined],
+    ["the only one without an answer had taken effect", { disabled: false }, 1, undefined, 0],
+    ["so also where the service never shows it", {}, 1, false, 0],
+    ["of several one may yet take effect", { disabled: false }, 2, undefined, undefined],
+  ])("%s", async (_, fields, before, disabledByUs, unansweredDisables) => {
+    const { acting, shows, send } = changing(false, { disabledByUs: true, unansweredDisables: before });
+    acting.answer = shows(fields);
+    const outcome = await send();
+    expect([outcome.disabledByUs, outcome.unansweredDisables]).toEqual([disabledByUs, unansweredDisables]);
+  });
+});
+
+describe("a create", () => {
+  const create = (acting: Acting, disabled: boolean) =>
+    createEndpoint(
+      {
+        kind: "create",
+        attributes: { branch_id: "br-main", type: "read_write", ...(disabled ? { disabled } : {}) },
+        mark: { branchID: "br-main", through: "here" },
+        lost: false,
+      },
+      acting.compute(),
+      acting.hands,
+    );
+
+  test.each([true, false])("says whether it made the endpoint disabled: %s", async (disabled) => {
+    const acting = new Acting();
+    acting.stored({ status: { observedGeneration: 1 } });
+    acting.answer = () => json(201, { endpoint: endpoint(), operations: [] });
+    expect(await create(acting, disabled)).toMatchObject({ disabledByUs: disabled });
+    expect(acting.compute().status).toEqual({ observedGeneration: 1, ...(disabled ? { disabledByUs: true } : {}) });
+  });
+
+  test("that was refused leaves no mark", async () => {
+    const acting = new Acting();
+    acting.stored({ metadata: { annotations: { a: "b" } } });
+    acting.answer = () => refusal(400);
+    await create(acting, false);
+    expect(Object.keys(acting.compute().metadata.annotations ?? {})).toEqual(["a"]);
+  });
+});
+
+describe("a link", () => {
+  const status = { observedGeneration: 1, appliedGeneration: 1, disabledByUs: true, unansweredDisables: 1 };
+  const link = { kind: "link", endpointID: "ep-one", proof: "marker" } as const;
+  const dropped = { observedGeneration: 1, appliedGeneration: -1 };
+  const kept = { ...status, appliedGeneration: -1 };
+
+  test.each([
+    ["we made and may have disabled", "created", status, false, kept],
+    [
+      "we made and disabled",
+      "created",
+      { observedGeneration: 1, disabledByUs: true },
+      false,
+      { ...dropped, disabledByUs: true },
+    ],
+    ["we made", "created", { observedGeneration: 1, unansweredDisables: 0 }, false, dropped],
+    ["we take over: whoever disabled it, it was not us", "adopted", status, false, dropped],
+    ["a person names, and our pending create may have made", "adopted", status, true, kept],
+  ] as const)("to an endpoint that %s", async (_, news, before, marked, after) => {
+    const acting = new Acting();
+    acting.stored({ metadata: { annotations: { a: "b" } }, status: before });
+    const path = "/metadata/annotations/compute-operator.dev~1pending-create";
+    const value = createMark({ uid: acting.compute().metadata.uid });
+    if (marked) acting.write([{ op: "add", path, value }]);
+    await patchMetadata({ ...link, news }, acting.compute(), acting.hands.cluster);
+    expect(acting.compute().status).toEqual(after);
+    expect(Object.keys(acting.compute().metadata.annotations ?? {})).toEqual(["a", "compute-operator.dev/endpoint-id"]);
+  });
+
+  test("writes no status that stands", async () => {
+    const acting = new Acting();
+    acting.stored({ status: dropped });
+    await patchMetadata({ ...link, news: "created" }, acting.compute(), acting.hands.cluster);
+    expect(acting.effects).toEqual(["PATCH computes/shop"]);
+  });
+
+  test("to the primary that appeared is told as taken without a proof", async () => {
+    const acting = new Acting();
+    acting.stored({ status: dropped });
+    const taken = { ...link, proof: "none", news: "created" } as const;
+    const { notes } = await patchMetadata(taken, acting.compute(), acting.hands.cluster);
+    expect(notes).toMatchObject([{ type: "Warning", reason: "Created", message: expect.stringContaining("ep-one") }]);
+  });
+});
