@@ -155,9 +155,32 @@ describe("--test-controls", () => {
     }
   });
 
-  it("does not exist without the flag, and not for other machines", async () => {
+  it("does not exist without the flag", async () => {
     const call = await started();
     expect((await call("POST", "/_reset")).status).toBe(404);
     expect((await call("POST", "/_clock/advance", { seconds: 1 })).status).toBe(404);
   });
+
+  it.each(["/_reset", "/_clock/advance"])("POST %s is refused to another site and through a proxy", async (path) => {
+    const call = await started("--test-controls");
+    await call("POST", "/projects/shop/branches", { branch: { name: "made" } });
+    const { origin } = new URL((await running?.listening()) ?? "");
+    for (const headers of [{ origin: "http://evil.example" }, { "x-forwarded-for": "192.0.2.7" }]) {
+      const answer = await fetch(`${origin}${path}`, { method: "POST", headers, body: '{"seconds": 1}' });
+      expect([headers, answer.status]).toEqual([headers, 403]);
+    }
+    expect(JSON.stringify((await call("GET", "/projects/shop/branches")).body)).toContain('"made"');
+  });
+
+  it.each(["0.0.0.0", "::", "192.0.2.7", "service.example"])(
+    "is refused with --host %s, before it listens",
+    async (host) => {
+      running = new Running("--port", "0", "--host", host, "--test-controls");
+      expect(await running.status).toBe(1);
+      expect(running.err[0]).toContain(
+        `--test-controls needs a --host of this machine alone, such as 127.0.0.1, not ${host}`,
+      );
+      expect(running.out).toEqual([]);
+    },
+  );
 });
