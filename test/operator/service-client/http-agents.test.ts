@@ -71,9 +71,11 @@ test("when it closes, what is under way is answered, and all connections are clo
   const answer = send({}, closed);
   const release = await held.promise;
   let isClosed = false;
-  const closing = closed.close().then(() => {
+  const close = async () => {
+    await closed.close();
     isClosed = true;
-  });
+  };
+  const closing = close();
   await turns();
   expect(isClosed).toBe(false);
   release();
