@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../support/guardian.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
-it("npm run pack makes a package whose command serves", () => {
+it("npm run pack makes a package whose command serves, and on an older Node says which it needs", () => {
   const directory = temporaryDirectory("package");
   try {
     execFileSync("npm", ["run", "--silent", "pack", "--", "--pack-destination", directory.path], {
@@ -22,6 +22,12 @@ it("npm run pack makes a package whose command serves", () => {
     const command = join(unpacked, bin["compute-operator"]);
     const usage = execFileSync(process.execPath, [command, "service", "--help"], { encoding: "utf8" });
     expect(usage).toContain("--ready-file");
+    const older = `Object.defineProperty(process.versions, "node", { value: "20.20.2" }); await import(${JSON.stringify(command)})`;
+    const refused = spawnSync(process.execPath, ["--input-type=module", "--eval", older], { encoding: "utf8" });
+    expect(refused).toMatchObject({
+      status: 1,
+      stderr: "compute-operator needs Node 24 or newer. This is Node 20.20.2.\n",
+    });
   } finally {
     directory.remove();
   }
