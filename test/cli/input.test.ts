@@ -77,7 +77,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
         compute("r-0"),
         `${head}kind: ComputePool\nmetadata: {name: r, namespace: shop}\nspec: {replicas: 1, template: {projectID: ${project}, branchID: ${main}}}\n`,
       ),
-      "a.yaml:17: ComputePool shop/r: Compute r-0 exists and is not this pool's. Delete or rename it, or the pool.",
+      "a.yaml:17: ComputePool shop/r: Compute r-0 exists and does not belong to this pool. Delete that Compute, or create the pool under another name.",
     ],
   ])("%s", async (_what, text, message) => {
     expect(await refusals(text)).toContain(message);

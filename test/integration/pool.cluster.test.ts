@@ -96,7 +96,7 @@ it.concurrent("a pool's owner garbage collection: in the foreground it goes last
   await orphan.cluster.create("ComputePool", orphan.namespace, pool(2));
   await eventually("the conflict", async () => {
     const { status } = await orphan.cluster.get("ComputePool", orphan.namespace, "readers");
-    return JSON.stringify(status).includes("readers-0 exists and is not this pool's") || undefined;
+    return JSON.stringify(status).includes("readers-0 exists and does not belong to this pool") || undefined;
   });
   expect(orphan.endpoints).toHaveLength(2);
 });

@@ -25,7 +25,7 @@ it("a deleted connection says that it goes and which pool uses it, and is gone o
   await world.clock.advance(10_000);
   const [ready] = connectionOf(world, "default").status.conditions;
   expect(ready).toMatchObject({ type: "Ready", status: "False", reason: "Deleting" });
-  expect(ready.message).toContain("use this connection: ComputePool db.");
+  expect(ready.message).toContain(": ComputePool db.");
   declare(world, 3);
   await world.clock.advance(10_000);
   expect(said(world.compute(2))).toContain("Name another in spec.template.connectionRef of the ComputePool.");

@@ -10,7 +10,7 @@ test("in a settled fleet of 2,000 projects an edit and a deletion are sent withi
   const { patch, deletion, message, refreshSeconds } = await secondsToSend(2000);
   expect(patch).toBeLessThanOrEqual(5);
   expect(deletion).toBeLessThanOrEqual(5);
-  expect(message).toContain("listed less often than spec.refreshInterval asks");
+  expect(message).toContain("listed less often than spec.refreshInterval says");
   // 2,000 lists at 700 a minute.
   expect(refreshSeconds).toBeGreaterThan(160);
   expect(refreshSeconds).toBeLessThan(190);

@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import type { ServiceConnection } from "../resources/service-connection.ts";
 import { memoize } from "../runtime/memoize.ts";
+import { unreachable } from "./messages.ts";
 
 /** What is wrong with the certificates in `spec.caBundle`, in a sentence. */
 export const caBundleProblem = memoize(({ spec: { caBundle } }: ServiceConnection) =>
@@ -13,7 +14,7 @@ function problemIn(pem: string): string | undefined {
   const broken = blocks.findIndex((block) => !isCertificate(block));
   if (broken === -1 && blocks.length === begins) return undefined;
   const which = broken === -1 ? "A certificate" : `Certificate ${broken + 1} of ${begins}`;
-  return `${which} in spec.caBundle cannot be read. Put the authority's certificates there whole, each from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----.`;
+  return unreachable.caBundle(which);
 }
 
 function isCertificate(block: string): boolean {

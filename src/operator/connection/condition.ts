@@ -1,5 +1,6 @@
 import type { ServiceConnection } from "../resources/service-connection.ts";
 import type { Failure } from "../service-client/answer.ts";
+import { authenticated, unanswered, unauthorized, unreachable } from "./messages.ts";
 import type { Resolved } from "./resolve.ts";
 import type { Session } from "./session.ts";
 
@@ -14,17 +15,7 @@ export type ConnectionReason =
   /** It is being deleted, and Computes still use it. */
   | "Deleting";
 
-/** What a connection says until its service has answered this process. */
-export const unanswered = "The service has not answered yet.";
-
-const paused = {
-  reason: "Unreachable",
-  message:
-    "The service asked for a pause, and nothing is sent until it is over: at most five minutes. If it asks often, lower spec.requestBudget.",
-} as const;
-
-const stretched =
-  "Projects are listed less often than spec.refreshInterval asks, because spec.requestBudget has no room for more.";
+const paused = { reason: "Unreachable", message: unreachable.paused } as const;
 
 /** What there is to say of a connection: reason and message of its condition. */
 export function verdictOn(
@@ -38,20 +29,17 @@ export function verdictOn(
   switch (health.kind) {
     case "reachable": {
       const unlisted = session?.unlisted;
-      const said = unlisted === undefined ? "" : ` ${listless(unlisted, spec.organizationID)}`;
-      const late = session?.refreshes.isStretched === true ? ` ${stretched}` : "";
-      return { reason: "Authenticated", message: `The service accepts the API key.${said}${late}` };
+      const parts = [
+        authenticated.accepted,
+        ...(unlisted === undefined ? [] : [listless(unlisted, spec.organizationID)]),
+        ...(session?.refreshes.isStretched === true ? [authenticated.stretched] : []),
+      ];
+      return { reason: "Authenticated", message: parts.join(" ") };
     }
     case "unauthorized":
-      return {
-        reason: "Unauthorized",
-        message: `The service refuses the API key: ${health.message}. Put a valid one into the Secret; until then only an occasional probe is sent.`,
-      };
+      return { reason: "Unauthorized", message: unauthorized.connection(health.message) };
     case "unreachable":
-      return {
-        reason: "Unreachable",
-        message: `The service gives no usable answer: ${health.message}. It is retried automatically; check baseURL and the network.`,
-      };
+      return { reason: "Unreachable", message: unreachable.noUsableAnswer(health.message) };
     case "unknown":
       return { reason: "Unreachable", message: unanswered };
   }
@@ -59,7 +47,6 @@ export function verdictOn(
 
 /** A key that the service knows, and whose projects it does not list all the same. */
 function listless({ message, kind }: Failure, organizationID: string | undefined): string {
-  const said = `Its projects cannot be listed: ${message}.`;
-  if (organizationID !== undefined) return `${said} Check spec.organizationID, and that the key reaches it.`;
-  return kind === "refused" ? `${said} Name the organization in spec.organizationID.` : said;
+  if (organizationID !== undefined) return authenticated.unlisted(message, authenticated.checkOrganization);
+  return authenticated.unlisted(message, kind === "refused" ? authenticated.nameOrganization : undefined);
 }

@@ -10,6 +10,7 @@ import { LastSeen } from "./last-seen.ts";
 import { changesBetween } from "./list-changes.ts";
 import { ListDemand } from "./list-demand.ts";
 import type { Listing } from "./listing.ts";
+import { unseen } from "./messages.ts";
 import { Operations } from "./operations.ts";
 import { longPauseMs } from "./pause.ts";
 import type { RefreshInterval } from "./refresh-interval.ts";
@@ -93,8 +94,7 @@ export class EndpointLister {
   /** Why nothing is seen of the project any more; `undefined`: what the newest list shows still counts. */
   get unseen(): Failure | undefined {
     if (!this.#isUnseen) return undefined;
-    const message = "no list of the project's endpoints has come for three refresh intervals";
-    return this.#failure ?? { kind: "unavailable", message };
+    return this.#failure ?? { kind: "unavailable", message: unseen };
   }
 
   /** What a reconcile of this Compute may send; the Compute is enqueued when its turn comes. */

@@ -8,6 +8,7 @@ import { type ServiceConnection, serviceConnectionKind } from "../resources/serv
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { Guards, type GuardsOptions, hasFinalizer } from "./finalizers.ts";
+import { notAllowed } from "./messages.ts";
 import type { SessionRegistry } from "./registry.ts";
 import { type Resolved, type Secret, secretKind } from "./resolve.ts";
 import type { Session } from "./session.ts";
@@ -93,7 +94,7 @@ export class ConnectionReconciler {
       return undefined;
     }
     const refusal = guarded === "stays" ? undefined : guarded;
-    connections.guardRefused(uid, refusal && guardless(refusal));
+    connections.guardRefused(uid, refusal && notAllowed.finalizer(refusal.message));
     const resolved = connections.resolved(connection);
     const session = this.#session(connection, resolved);
     await this.#report(connection, resolved, session);
@@ -185,8 +186,4 @@ export class ConnectionReconciler {
 function refusalOf(error: unknown): ClusterError {
   if (isRefusal(error)) return error;
   throw error;
-}
-
-function guardless({ message }: ClusterError): string {
-  return `The Kubernetes API server refuses the operator's finalizer on this connection or its Secret: ${message}. Nothing is sent to the service without it: let the operator's patch pass; it is retried automatically.`;
 }

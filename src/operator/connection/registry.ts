@@ -5,6 +5,7 @@ import { memoize } from "../runtime/memoize.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
 import { normalisedBaseURL } from "./base-url.ts";
 import { hasFinalizer } from "./finalizers.ts";
+import { connectionNotFound, connectionNotReady, unauthorized } from "./messages.ts";
 import { type Resolved, resolve, type Secret } from "./resolve.ts";
 import { Session, type SessionLimits, type SessionOptions } from "./session.ts";
 
@@ -101,17 +102,14 @@ export class SessionRegistry {
   view(namespace: string, name: string, projectID: string): ConnectionView {
     const connection = this.#options.cache.connection(namespace, name);
     if (connection === undefined) {
-      const message = `There is no ServiceConnection "${name}" in namespace "${namespace}". Create it, or name another in spec.connectionRef.`;
-      return { kind: "closed", reason: "ConnectionNotFound", message };
+      return { kind: "closed", reason: "ConnectionNotFound", message: connectionNotFound(name, namespace) };
     }
     const notReady = (message: string): ConnectionView => ({ kind: "closed", reason: "ConnectionNotReady", message });
     const resolved = this.resolved(connection);
-    if (resolved.kind === "refused") return notReady(`ServiceConnection "${name}": ${resolved.message}`);
+    if (resolved.kind === "refused") return notReady(connectionNotReady.refused(name, resolved.message));
     const allowed = connection.spec.allowedProjects;
     if (allowed !== undefined && !allowed.includes(projectID)) {
-      return notReady(
-        `ServiceConnection "${name}" does not allow project ${projectID}. Add it to its spec.allowedProjects, or use another connection.`,
-      );
+      return notReady(connectionNotReady.projectNotAllowed(name, projectID));
     }
     if (!this.isProtected(connection)) return { kind: "pending" };
     const id = idOf(resolved.account);
@@ -120,7 +118,7 @@ export class SessionRegistry {
     const { health } = session;
     if (health.kind === "unknown") return { kind: "pending" };
     if (health.kind === "unauthorized") {
-      const message = `The service refused the API key of ServiceConnection "${name}" (${health.message}). Put a valid key into Secret "${connection.spec.apiKeySecretRef.name}".`;
+      const message = unauthorized.compute(name, connection.spec.apiKeySecretRef.name, health.message);
       return { kind: "closed", reason: "Unauthorized", message };
     }
     return { kind: "open", session, connection, terminating: connection.metadata.deletionTimestamp !== undefined };

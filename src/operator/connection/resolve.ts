@@ -5,6 +5,7 @@ import type { Account } from "../service-client/account.ts";
 import { ApiKey } from "../service-client/api-key.ts";
 import { isAllowedBaseURL, normalisedBaseURL } from "./base-url.ts";
 import { caBundleProblem } from "./ca-bundle.ts";
+import { invalidSecret, notAllowed, secretNotFound } from "./messages.ts";
 
 /** A Secret as the API server stores it. */
 export interface Secret extends KubeObject {
@@ -34,27 +35,20 @@ export function resolve(
   const { spec } = connection;
   const baseURL = normalisedBaseURL(spec.baseURL);
   if (baseURL === undefined || !isAllowedBaseURL(baseURL, allowedBaseURLs)) {
-    const allowed = allowedBaseURLs.join(", ");
-    const message = `spec.baseURL ${spec.baseURL} is not allowed by this operator. Allowed: ${allowed}. An administrator can allow it with --allowed-base-url.`;
-    return { kind: "refused", reason: "NotAllowed", message };
+    return { kind: "refused", reason: "NotAllowed", message: notAllowed.baseURL(spec.baseURL, allowedBaseURLs) };
   }
   const untrusted = caBundleProblem(connection);
   if (untrusted !== undefined) return { kind: "refused", reason: "Unreachable", message: untrusted };
   const { name, key } = spec.apiKeySecretRef;
   if (secret === undefined) {
-    const message = `There is no Secret "${name}" of type compute-operator.dev/api-key in this namespace. Create it with that type and the API key under "${key}"; one of another type must be deleted first, because its type cannot be changed.`;
-    return { kind: "refused", reason: "SecretNotFound", message };
+    return { kind: "refused", reason: "SecretNotFound", message: secretNotFound(name, key) };
   }
-  const invalid = (what: string): Resolved => ({
-    kind: "refused",
-    reason: "InvalidSecret",
-    message: `Secret "${name}" ${what}. Put the API key there, as one line of printable characters.`,
-  });
+  const invalid = (message: string): Resolved => ({ kind: "refused", reason: "InvalidSecret", message });
   const encoded = secret.data !== undefined && Object.hasOwn(secret.data, key) ? secret.data[key] : undefined;
-  if (encoded === undefined) return invalid(`has no key "${key}"`);
+  if (encoded === undefined) return invalid(invalidSecret.noKey(name, key));
   const text = Buffer.from(encoded, "base64").toString("utf8").trim();
-  if (text === "") return invalid(`is empty under "${key}"`);
-  if (!/^[\x21-\x7e]{1,1024}$/.test(text)) return invalid(`holds no API key under "${key}"`);
+  if (text === "") return invalid(invalidSecret.empty(name, key));
+  if (!/^[\x21-\x7e]{1,1024}$/.test(text)) return invalid(invalidSecret.unusable(name, key));
   const { caBundle, organizationID } = spec;
   return {
     kind: "account",

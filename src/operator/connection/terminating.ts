@@ -3,6 +3,7 @@ import { owningPool } from "../resources/compute-pool.ts";
 import type { KubeObject } from "../resources/object.ts";
 import type { ServiceConnection } from "../resources/service-connection.ts";
 import { hasFinalizer } from "./finalizers.ts";
+import { deleting } from "./messages.ts";
 import type { Secret } from "./resolve.ts";
 
 /** What is being deleted and may not go yet. */
@@ -27,20 +28,11 @@ export function leavingOf(
   const standing = users.filter((user) => user.metadata.deletionTimestamp === undefined);
   const endsByItself = standing.length === 0;
   const pools = standing.some(owningPool);
-  const those = endsByItself
-    ? "the Computes that use this connection, which are being deleted and need it for that"
-    : `the Computes${pools ? " and ComputePools" : ""} that use this connection: ${namesOf(standing)}`;
-  if (isLeaving({ metadata })) {
-    const ofPools = pools ? ", a ComputePool's in its spec.template.connectionRef" : "";
-    const cure = `Delete those too, or name another connection in their spec.connectionRef${ofPools}.`;
-    const message = `Deletion waits for ${those}.${endsByItself ? "" : ` ${cure}`}`;
-    return { what: "ServiceConnection", message, endsByItself };
-  }
+  const said = (name: string | undefined) =>
+    endsByItself ? deleting.endsAutomatically(name) : deleting.inUse(name, pools, namesOf(standing));
+  if (isLeaving({ metadata })) return { what: "ServiceConnection", message: said(undefined), endsByItself };
   if (secret === undefined || !isLeaving(secret)) return undefined;
-  const cure =
-    "Name another Secret in spec.apiKeySecretRef, delete those Computes, or name another connection in their spec.connectionRef.";
-  const message = `Secret "${secret.metadata.name}" is being deleted, which waits for ${those}.${endsByItself ? "" : ` ${cure}`}`;
-  return { what: "Secret", message, endsByItself };
+  return { what: "Secret", message: said(secret.metadata.name), endsByItself };
 }
 
 function isLeaving(object: Pick<KubeObject, "metadata">): boolean {

@@ -6,7 +6,7 @@ import {
   serviceConnectionKind,
 } from "../resources/service-connection.ts";
 import type { Logger } from "../runtime/log.ts";
-import { unanswered } from "./condition.ts";
+import { unanswered } from "./messages.ts";
 
 /**
  * Reports, once, that a connection cannot be used any more or can be used again: a line in the log and an event on the

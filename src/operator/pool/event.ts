@@ -1,6 +1,7 @@
 import type { EventInput } from "../kube/event-record.ts";
 import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
 import { conditionOf } from "../resources/conditions-of.ts";
+import { scaling } from "./messages.ts";
 import type { PoolPlan } from "./plan.ts";
 
 /**
@@ -22,9 +23,7 @@ export function poolEvent(
   }
   if (!isNew && before.observedGeneration === metadata.generation) return undefined;
   if (create.length + remove.length > 0) {
-    return { type: "Normal", reason, message: `Creating or removing replicas: ${spec.replicas} are declared.` };
+    return { type: "Normal", reason, message: scaling.to(spec.replicas) };
   }
-  return update.length > 0
-    ? { type: "Normal", reason, message: "Applying the changed template to the replicas." }
-    : undefined;
+  return update.length > 0 ? { type: "Normal", reason, message: scaling.template } : undefined;
 }

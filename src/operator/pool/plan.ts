@@ -1,6 +1,7 @@
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
 import type { ComputePool } from "../resources/compute-pool.ts";
 import { sameJSON } from "../resources/equal.ts";
+import { conflict } from "./messages.ts";
 
 /** A Compute that a pool owns, and its number. */
 export interface Member {
@@ -47,10 +48,7 @@ export function planPool(
       (member) => member.index < replicas && !sameJSON(specOf(pool, member), member.compute.spec),
     ),
     remove: standing.filter(({ index }) => index >= replicas).toReversed(),
-    blocked:
-      ownedByOther.length === 0
-        ? undefined
-        : `Compute ${pool.metadata.name}-${ownedByOther[0]} exists and is not this pool's. Delete or rename it, or the pool.`,
+    blocked: ownedByOther.length === 0 ? undefined : conflict(`${pool.metadata.name}-${ownedByOther[0]}`),
   };
 }
 

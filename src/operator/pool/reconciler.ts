@@ -9,6 +9,7 @@ import { sameJSON } from "../resources/equal.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { poolEvent } from "./event.ts";
+import * as messages from "./messages.ts";
 import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
 import { SlowStart } from "./slow-start.ts";
 
@@ -96,10 +97,7 @@ export class PoolReconciler {
         await change();
       } catch (error) {
         if (!isRefusal(error)) throw error;
-        first ??= {
-          reason: "Rejected",
-          message: `The API server refused to create, change or delete a replica: ${error.message}. Allow it, or change spec; it is retried automatically.`,
-        };
+        first ??= { reason: "Rejected", message: messages.rejected(error.message) };
       }
     }
     return first;
@@ -140,7 +138,7 @@ export class PoolReconciler {
     const rolledOut = pool.status.observedGeneration === pool.metadata.generation;
     if (!rolledOut || conditionOf(pool.status, "Ready")?.reason === "Rejected") return;
     // On the member: whoever edited it looks there.
-    const message = `The spec differed from the template of ComputePool ${pool.metadata.name} and was put back. Change the template instead.`;
+    const message = messages.driftCorrected(pool.metadata.name);
     this.#options.event(computeKind, compute, { type: "Normal", reason: "DriftCorrected", message });
   }
 
@@ -182,8 +180,8 @@ function poolStatus(
     blocked !== undefined
       ? [blocked.reason, clippedMessage(blocked.message)]
       : whole
-        ? ["Ready", "All replicas are ready."]
-        : ["Scaling", scalingMessage(metadata.name, complete)];
+        ? ["Ready", messages.ready]
+        : ["Scaling", complete ? messages.scaling.notReady(metadata.name) : messages.scaling.changing(metadata.name)];
   const shared = { reason, message, observedGeneration: generation };
   const short = (type: keyof typeof shortMessages) => ({
     ...shared,
@@ -203,11 +201,6 @@ function poolStatus(
     readyReplicas: ready,
     selector: `${labels.pool}=${metadata.name}`,
   };
-}
-
-function scalingMessage(name: string, complete: boolean): string {
-  const what = complete ? "Replicas are not ready yet" : "Replicas are being created, changed or removed";
-  return `${what}. See each with: kubectl get computes -l ${labels.pool}=${name}`;
 }
 
 /** Ready, and for the spec that it has now. */

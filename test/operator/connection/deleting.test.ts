@@ -21,7 +21,7 @@ describe("a deletion that waits", () => {
     world.remove(`${ours}/serviceconnections/default`);
     await world.pass();
     const said =
-      "Deletion waits for the Computes that use this connection: cache, db. Delete those too, or name another connection in their spec.connectionRef.";
+      "Deletion waits until no Compute uses this connection. Delete its users, or name another connection in their spec.connectionRef: cache, db.";
     expect(conditionOf(world.status() ?? {}, "Ready")).toMatchObject({
       status: "False",
       reason: "Deleting",
@@ -30,7 +30,7 @@ describe("a deletion that waits", () => {
     expect(world.told).toEqual([`ServiceConnection default Deleting: ${said}`]);
     world.remove(`${ours}/computes/cache`);
     await world.pass();
-    expect(ready(world)).toContain("use this connection: db. Delete");
+    expect(ready(world)).toMatch(/uses this connection\. .*: db\.$/);
     expect(world.told).toHaveLength(1);
   });
 
@@ -41,7 +41,7 @@ describe("a deletion that waits", () => {
     world.remove(`${secrets}/service`);
     await world.pass();
     const said =
-      'Secret "service" is being deleted, which waits for the Computes that use this connection: db. Name another Secret in spec.apiKeySecretRef, delete those Computes, or name another connection in their spec.connectionRef.';
+      'Deletion of Secret "service" waits until no Compute uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users, or name another connection in their spec.connectionRef: db.';
     expect(ready(world)).toBe(`${said} The service accepts the API key.`);
     expect(world.told).toEqual([`Secret service Deleting: ${said}`]);
   });
@@ -52,7 +52,9 @@ describe("a deletion that waits", () => {
     await world.pass();
     for (const path of [`${ours}/computes/db`, `${ours}/serviceconnections/default`]) world.remove(path);
     await world.pass();
-    expect(ready(world)).toMatch(/^Deletion waits for the Computes .* which are being deleted and need it for that\.$/);
+    expect(ready(world)).toMatch(
+      /^Deletion waits for the Computes .*: they are being deleted, and need it for that\.$/,
+    );
     expect(world.told).toEqual([]);
   });
 
@@ -64,7 +66,7 @@ describe("a deletion that waits", () => {
     world.remove(`${ours}/serviceconnections/default`);
     await world.pass();
     expect(ready(world)).toBe(
-      "Deletion waits for the Computes and ComputePools that use this connection: ComputePool readers, db. Delete those too, or name another connection in their spec.connectionRef, a ComputePool's in its spec.template.connectionRef.",
+      "Deletion waits until no Compute or ComputePool uses this connection. Delete its users, or name another connection in their spec.connectionRef (of a ComputePool: spec.template.connectionRef): ComputePool readers, db.",
     );
   });
 
@@ -78,7 +80,7 @@ describe("a deletion that waits", () => {
     await world.pass();
     await world.cluster.clock.advance(5000);
     await world.pass();
-    expect(ready(world)).toMatch(/^Deletion waits for .* db\..* The service refuses the API key: revoked\./);
+    expect(ready(world)).toMatch(/^Deletion waits until .* db\. The service refused the API key: revoked\./);
   });
 
   test("names as many of its users as there is room for", async () => {
@@ -87,7 +89,7 @@ describe("a deletion that waits", () => {
     await world.pass();
     world.remove(`${ours}/serviceconnections/default`);
     await world.pass();
-    expect(ready(world)).toMatch(/: compute-x+-0, compute-x+-1, compute-x+-10 and others\. Delete those too/);
+    expect(ready(world)).toMatch(/: compute-x+-0, compute-x+-1, compute-x+-10 and others\.$/);
     expect(Buffer.byteLength(ready(world) ?? "")).toBeLessThan(1024);
   });
 });

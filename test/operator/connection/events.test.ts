@@ -14,7 +14,7 @@ test("a key that the service refuses, and one that it accepts again, is an event
   await pass();
   await pass();
   const refused =
-    "ServiceConnection default Unauthorized: The service refuses the API key: revoked. Put a valid one into the Secret; until then only an occasional probe is sent.";
+    "ServiceConnection default Unauthorized: The service refused the API key: revoked. Put a valid key into the Secret; until then only an occasional probe is sent.";
   expect(told).toEqual([refused]);
   restart();
   await pass();

@@ -144,7 +144,7 @@ describe("the finalizers of connection and Secret", () => {
       method === "PATCH" && path.includes("secrets");
     cluster.fate = (request) => (guarding(request) ? { kind: "status", afterMs: 0, status: 403 } : undefined);
     await expect(pass()).rejects.toThrow("hands off");
-    const told = expect.stringMatching(/refuses the operator's finalizer .* hands off.* retried automatically/);
+    const told = expect.stringMatching(/refused the operator's finalizer .* hands off.* retried automatically/);
     expect(status()?.conditions).toMatchObject([{ status: "False", reason: "NotAllowed", message: told }]);
     expect(view()).toMatchObject({ kind: "closed", reason: "ConnectionNotReady", message: told });
     expect(woken).toContain("default/default");
@@ -218,7 +218,13 @@ describe("a service that takes the key and lists no projects", () => {
   test.each([
     [400, "org_id is required", undefined, "True", "org_id is required. Name the organization in spec.organizationID."],
     [404, "organization not found", "org-x", "True", "organization not found. Check spec.organizationID"],
-    [404, "this route does not exist", undefined, "False", "GET /projects: this route does not exist.*check baseURL"],
+    [
+      404,
+      "this route does not exist",
+      undefined,
+      "False",
+      "GET /projects: this route does not exist.*check spec.baseURL",
+    ],
   ])("with %i %s says what to do", async (code, message, organizationID, status, text) => {
     const world = setUp(organizationID === undefined ? {} : { organizationID });
     const { script } = world.service;

@@ -175,7 +175,7 @@ describe("what a Compute sees of its connection", () => {
     [
       "its base URL is not allowed",
       { connections: [connection({ spec: { baseURL: "https://evil/api/v2" } })] },
-      "not allowed",
+      "does not allow spec.baseURL",
     ],
     [
       "it does not allow the project",

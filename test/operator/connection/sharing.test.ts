@@ -29,7 +29,7 @@ describe("the status of a connection that shards share", () => {
     await world.pass();
     await world.cluster.clock.advance(5000);
     await world.pass();
-    expect(says(world)).toContain("The service refuses the API key");
+    expect(says(world)).toContain("The service refused the API key");
   });
 });
 

@@ -11,7 +11,7 @@ describe("the events of a pool", () => {
     ready();
     await pass();
     expect(told.splice(0)).toEqual([
-      `Normal ${pool} Scaling: Creating or removing replicas: 1 are declared.`,
+      `Normal ${pool} Scaling: Creating or removing replicas, to have 1.`,
       `Normal ${pool} Ready: All replicas are ready.`,
     ]);
     move("br-other");
@@ -22,7 +22,7 @@ describe("the events of a pool", () => {
     await pass();
     expect(told).toEqual([
       `Normal ${pool} Scaling: Applying the changed template to the replicas.`,
-      `Normal ${pool} Scaling: Creating or removing replicas: 3 are declared.`,
+      `Normal ${pool} Scaling: Creating or removing replicas, to have 3.`,
     ]);
   });
 
@@ -34,7 +34,7 @@ describe("the events of a pool", () => {
     await refusing.pass();
     expect(refusing.told).toEqual([
       expect.stringMatching(
-        /^Warning ComputePool web Rejected: The API server refused to create, change or delete a replica: .*quota.*retried automatically/,
+        /^Warning ComputePool web Rejected: The Kubernetes API server refused to create, change or delete a replica: .*quota.*retried automatically/,
       ),
     ]);
     const body = {
@@ -59,7 +59,7 @@ describe("the events of a pool", () => {
     await pass();
     expect((await computes())[0]?.spec.disabled).toBeUndefined();
     expect(told[0]).toBe(
-      "Normal Compute web-0 DriftCorrected: The spec differed from the template of ComputePool web and was put back. Change the template instead.",
+      "Normal Compute web-0 DriftCorrected: The spec differed from the template of ComputePool web and was restored. Change the template instead.",
     );
   });
 

@@ -81,7 +81,7 @@ describe("a pool", () => {
     expect(planned(pool(2), [ownedByOther])).toEqual({
       ...nothing,
       create: [1],
-      blocked: expect.stringContaining("Compute readers-0 exists and is not this pool's"),
+      blocked: expect.stringContaining("Compute readers-0 exists and does not belong to this pool"),
     });
   });
 

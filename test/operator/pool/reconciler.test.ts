@@ -32,7 +32,7 @@ describe(`a ${computePoolKind.kind}`, () => {
     world.scale(3);
     await world.pass();
     expect(messages()).toEqual([
-      ["Ready", expect.stringContaining("The API server refused to create, change or delete a replica")],
+      ["Ready", expect.stringContaining("The Kubernetes API server refused to create, change or delete a replica")],
       ["Stalled", "A person has to act: see the condition Ready."],
     ]);
   });

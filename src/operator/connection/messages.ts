@@ -1,0 +1,86 @@
+import { API_KEY_SECRET_TYPE } from "../resources/names.ts";
+
+// What the conditions and events of a ServiceConnection say, and what a Compute is told of the connection that it
+// names. `said` is the service's own text.
+
+/** Until the service has answered this process. */
+export const unanswered = "The service has not answered yet.";
+
+export const authenticated = {
+  accepted: "The service accepts the API key.",
+  /** Added where the key is accepted and its projects are not listed all the same. */
+  unlisted: (said: string, remedy: string | undefined) =>
+    `The projects of the key cannot be listed: ${said}.${remedy === undefined ? "" : ` ${remedy}`}`,
+  checkOrganization: "Check spec.organizationID, and whether the key belongs to that organization.",
+  nameOrganization: "Name the organization in spec.organizationID.",
+  /** Added where the budget has no room for the refresh interval. */
+  stretched: "Projects are listed less often than spec.refreshInterval says, because spec.requestBudget is too small.",
+};
+
+export const unauthorized = {
+  connection: (said: string) =>
+    `The service refused the API key: ${said}. Put a valid key into the Secret; until then only an occasional probe is sent.`,
+  compute: (name: string, secret: string, said: string) =>
+    `The service refused the API key of ServiceConnection "${name}" (${said}). Put a valid key into Secret "${secret}".`,
+};
+
+export const unreachable = {
+  noUsableAnswer: (said: string) =>
+    `The service gave no usable answer: ${said}. Retried automatically; check spec.baseURL and the network.`,
+  paused:
+    "The service asked for a pause, and nothing is sent until it is over, at most five minutes. If it asks often, lower spec.requestBudget.",
+  /** `which` names a certificate. */
+  caBundle: (which: string) =>
+    `${which} in spec.caBundle cannot be read. Put complete certificates there, each from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----.`,
+};
+
+/** The service's text where lists go on failing without one. */
+export const unseen = "the endpoints of the project could not be listed for three refresh intervals";
+
+export const notAllowed = {
+  baseURL: (baseURL: string, allowed: readonly string[]) =>
+    `This operator does not allow spec.baseURL ${baseURL}. Use an allowed one, or have an administrator allow it with --allowed-base-url; allowed: ${allowed.join(", ")}.`,
+  finalizer: (said: string) =>
+    `The Kubernetes API server refused the operator's finalizer on this connection or its Secret: ${said}. Nothing is sent to the service without it: change the policy that refuses the patch; retried automatically.`,
+};
+
+export const secretNotFound = (name: string, key: string): string =>
+  `There is no Secret "${name}" of type ${API_KEY_SECRET_TYPE} in this namespace. Create it with that type and the API key under "${key}"; delete one of another type first, because its type cannot be changed.`;
+
+const putKey = "Put the API key there, as one line of printable characters.";
+
+export const invalidSecret = {
+  noKey: (name: string, key: string) => `Secret "${name}" has no key "${key}". ${putKey}`,
+  empty: (name: string, key: string) => `Secret "${name}" is empty under "${key}". ${putKey}`,
+  unusable: (name: string, key: string) => `Secret "${name}" holds no API key under "${key}". ${putKey}`,
+};
+
+/** Of a Compute. */
+export const connectionNotFound = (name: string, namespace: string): string =>
+  `There is no ServiceConnection "${name}" in namespace "${namespace}". Create it, or name another in spec.connectionRef.`;
+
+/** Of a Compute. */
+export const connectionNotReady = {
+  refused: (name: string, why: string) => `ServiceConnection "${name}": ${why}`,
+  projectNotAllowed: (name: string, projectID: string) =>
+    `ServiceConnection "${name}" does not allow project ${projectID}. Add it to spec.allowedProjects of the connection, or name another connection.`,
+};
+
+/** Of a connection that is being deleted, or of its Secret, which is then named, while Computes still use it. */
+export const deleting = {
+  /** All that uses the connection is being deleted too. */
+  endsAutomatically: (secret: string | undefined) =>
+    `${deletionOf(secret)} waits for the Computes that use this connection: they are being deleted, and need it for that.`,
+  inUse: (secret: string | undefined, withPools: boolean, names: string) => {
+    const users = withPools ? "Compute or ComputePool" : "Compute";
+    const reference = withPools
+      ? "spec.connectionRef (of a ComputePool: spec.template.connectionRef)"
+      : "spec.connectionRef";
+    const start = secret === undefined ? "Delete" : "Name another Secret in spec.apiKeySecretRef, delete";
+    return `${deletionOf(secret)} waits until no ${users} uses this connection. ${start} its users, or name another connection in their ${reference}: ${names}.`;
+  },
+};
+
+function deletionOf(secret: string | undefined): string {
+  return secret === undefined ? "Deletion" : `Deletion of Secret "${secret}"`;
+}

@@ -1,0 +1,27 @@
+import { labels } from "../resources/names.ts";
+
+// What the conditions and events of a ComputePool say, and the event of a member that the pool puts back.
+
+export const ready = "All replicas are ready.";
+
+export const scaling = {
+  changing: (pool: string) => `Replicas are being created, changed or removed. ${seeEach(pool)}`,
+  notReady: (pool: string) => `Replicas are not ready yet. ${seeEach(pool)}`,
+  /** Events. */
+  to: (replicas: number) => `Creating or removing replicas, to have ${replicas}.`,
+  template: "Applying the changed template to the replicas.",
+};
+
+export const conflict = (compute: string): string =>
+  `Compute ${compute} exists and does not belong to this pool. Delete that Compute, or create the pool under another name.`;
+
+export const rejected = (said: string): string =>
+  `The Kubernetes API server refused to create, change or delete a replica: ${said}. Change the spec, or the policy that refuses it; retried automatically.`;
+
+/** Event of a Compute. */
+export const driftCorrected = (pool: string): string =>
+  `The spec differed from the template of ComputePool ${pool} and was restored. Change the template instead.`;
+
+function seeEach(pool: string): string {
+  return `See each with: kubectl get computes -l ${labels.pool}=${pool}`;
+}
