@@ -1,6 +1,7 @@
 import type { ConnectionReason } from "../src/operator/connection/condition.ts";
 import { runUsage } from "../src/operator/flags.ts";
 import { createMetrics, type Metrics } from "../src/operator/metrics/metrics.ts";
+import { annotations, finalizers, labels as labelNames } from "../src/operator/resources/names.ts";
 
 /** What the operator writes and takes besides the fields of its kinds: the second half of docs/reference.md. */
 export async function referenceOfRun(): Promise<string[]> {
@@ -20,6 +21,25 @@ export async function referenceOfRun(): Promise<string[]> {
     "| reason | what was done |",
     "|---|---|",
     ...rows(events),
+    "",
+    "## Annotations, labels and finalizers",
+    "",
+    "On a Compute, for people to set. A policy of the installation refuses malformed values.",
+    "",
+    "| annotation | value | effect |",
+    "|---|---|---|",
+    ...rows(requests, (name) => annotations[name]),
+    "",
+    "Written by the operator. Do not edit them, and keep them in backups.",
+    "",
+    "| annotation of a Compute | value | what it records |",
+    "|---|---|---|",
+    ...rows(notes, (name) => annotations[name]),
+    "",
+    "| label or finalizer | on | meaning |",
+    "|---|---|---|",
+    ...rows(labelTexts, (name) => labelNames[name]),
+    ...rows(finalizerTexts, (name) => finalizers[name]),
     "",
     "## The connection Secret",
     "",
@@ -85,6 +105,37 @@ const events = {
   Released: "the object went and the endpoint stays; the message says why",
 };
 
+type Annotation = keyof typeof annotations;
+type Request = "restartedAt" | "reconcileRequestedAt" | "confirmLoss" | "paused";
+
+const requests: Record<Request, string> = {
+  restartedAt:
+    "any new value | one restart; `.status.restartedAt` shows the value when the service has restarted the compute",
+  reconcileRequestedAt:
+    "any new value | a reconcile from new lists, and a new read of the connection Secret's password",
+  confirmLoss:
+    "any new value, after `MassLoss` is shown | confirms this one loss of this Compute: what is missing may be created again",
+  paused: 'any value but `"false"` | nothing is sent to the service until it is removed, deletions included',
+};
+
+const notes: Record<Exclude<Annotation, Request>, string> = {
+  endpointID: "id of an endpoint | the endpoint that belongs to this Compute",
+  pendingCreate: "JSON | a create may have been sent, and its outcome is not known",
+  pendingRestart: "JSON | a restart may have been sent, and its outcome is not known",
+  createdEndpoint: "`uid/endpoint id` | this Compute created the endpoint, at a service that shows no names",
+  adoptedEndpoint: "`uid/endpoint id` | this Compute adopted the endpoint through `spec.adopt.branchPrimary`",
+};
+
+const labelTexts: Record<keyof typeof labelNames, string> = {
+  pool: "Compute | the name of the ComputePool that it belongs to",
+  compute: "Secret | the uid of the Compute whose connection Secret it is",
+};
+
+const finalizerTexts: Record<keyof typeof finalizers, string> = {
+  endpoint: "Compute | its endpoint has to be deleted, or released, before the Compute may go",
+  inUse: "ServiceConnection, Secret with an API key | a Compute still needs it",
+};
+
 const secretKeys = {
   "type, host, port": "`postgresql`, the endpoint's host, `5432`",
   "pooled-host": "the host of the connection pooler",
@@ -93,11 +144,13 @@ const secretKeys = {
   "uri, pooled-uri": "with `database` and `role` in the spec: the same as a URI, directly and through the pooler",
 };
 
-function rows(
-  texts: Readonly<Record<string, string>>,
-  named = (name: string) => name.replaceAll(", ", "`, `"),
+function rows<N extends string>(
+  texts: Readonly<Record<N, string>>,
+  named = (name: N): string => name.replaceAll(", ", "`, `"),
 ): string[] {
-  return Object.entries(texts).map(([name, text]) => `| \`${named(name)}\` | ${text} |`);
+  return Object.keys(texts)
+    .filter((name): name is N => name in texts)
+    .map((name) => `| \`${named(name)}\` | ${texts[name]} |`);
 }
 
 /** A value for every label that some metric has. */

@@ -37,8 +37,8 @@ export async function referenceDocument(): Promise<string> {
   return [
     "# Reference",
     "",
-    "Every field of the three kinds, as `kubectl explain` describes them; every reason of a condition, event, flag and",
-    "metric. Written by `npm run generate` from the schemas that the CRDs are made of and from the operator itself.",
+    "Every field of the three kinds, as `kubectl explain` describes them; every reason, event, annotation, flag and metric.",
+    "Written by `npm run generate` from the schemas that the CRDs are made of and from the operator itself.",
     "",
     ...kinds,
     "## Reasons of a Compute's conditions",

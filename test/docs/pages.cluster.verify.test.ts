@@ -39,7 +39,7 @@ beforeAll(async () => {
   service = running;
   await first.startControllerManager();
   shells = { kubectl: await shellOn(first), helm: await shellOn(second) };
-  await prometheusOperator(first);
+  await kindsOfOthers(first);
   for (const directory of ["deploy", "deploy/samples"]) {
     const { status, output } = await shells.kubectl.type(`kubectl apply -k ${directory}`);
     if (status !== 0) throw new Error(output);
@@ -69,21 +69,35 @@ async function shellOn(cluster: ControlPlane): Promise<Shell> {
   return new Shell({ kubectl: cluster.binaries.kubectl, helm: pathOf("helm") }, env);
 }
 
-/** The kinds of the Prometheus Operator, which whoever applies deploy/monitoring has. */
-async function prometheusOperator(cluster: ControlPlane): Promise<void> {
-  const kinds = { prometheusrules: "PrometheusRule", servicemonitors: "ServiceMonitor" };
+/** By group, plural and version: kinds that the pages show, and that whoever applies them has. */
+const others = [
+  { group: "monitoring.coreos.com", plural: "prometheusrules", kind: "PrometheusRule", version: "v1" },
+  { group: "monitoring.coreos.com", plural: "servicemonitors", kind: "ServiceMonitor", version: "v1" },
+  { group: "source.toolkit.fluxcd.io", plural: "gitrepositories", kind: "GitRepository", version: "v1" },
+  { group: "kustomize.toolkit.fluxcd.io", plural: "kustomizations", kind: "Kustomization", version: "v1" },
+  { group: "argoproj.io", plural: "applications", kind: "Application", version: "v1alpha1" },
+] as const;
+
+/** The kinds of the Prometheus Operator, Flux and Argo CD, and the namespaces that they are used in. */
+async function kindsOfOthers(cluster: ControlPlane): Promise<void> {
   const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
-  const items = Object.entries(kinds).map(([plural, kind]) => ({
+  const definitions = others.map(({ group, plural, kind, version }) => ({
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.monitoring.coreos.com` },
+    metadata: { name: `${plural}.${group}` },
     spec: {
-      group: "monitoring.coreos.com",
+      group,
       scope: "Namespaced",
       names: { plural, kind },
-      versions: [{ name: "v1", served: true, storage: true, schema }],
+      versions: [{ name: version, served: true, storage: true, schema }],
     },
   }));
+  const namespaces = ["flux-system", "argocd"].map((name) => ({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name },
+  }));
+  const items = [...definitions, ...namespaces];
   const options = { ...optionsOf(cluster), input: JSON.stringify({ apiVersion: "v1", kind: "List", items }) };
   await kubectl(["apply", "-f", "-"], options);
   await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"], options);
@@ -140,7 +154,7 @@ it.each(values)("the chart takes %s of docs/install.md", async (set) => {
   expect({ output, status }).toEqual({ output, status: 0 });
 });
 
-const isKustomization = (manifest: string) => /^kind: Kustomization$/m.test(manifest);
+const isKustomization = (manifest: string) => /^apiVersion: kustomize\.config\.k8s\.io\//m.test(manifest);
 const blocks = pages
   .filter((page) => page !== "README.md")
   .flatMap((page) => blocksOf(page, "yaml").map((manifest) => ({ page, manifest })))
