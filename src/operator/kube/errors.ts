@@ -114,12 +114,17 @@ export function isStale(error: unknown): boolean {
 }
 
 /**
- * The API server will not do this: a right that is missing, a quota, an admission policy, a value that is not valid.
- * Another try fares no better until somebody changes something.
+ * The API server will not do this: a right that is missing, a quota, an admission policy, a value that is not valid, an
+ * admission webhook that cannot be called. Another try fares no better until somebody changes something.
  */
 export function isRefusal(error: unknown): error is ClusterError {
-  return error instanceof ClusterError && (error.status === 403 || error.status === 422) && !isStale(error);
+  if (!(error instanceof ClusterError)) return false;
+  if (error.status === 500) return error.message.includes(webhookNotCalled);
+  return (error.status === 403 || error.status === 422) && !isStale(error);
 }
+
+/** What kube-apiserver answers while it cannot reach an admission webhook that must not be passed over. */
+const webhookNotCalled = "failed calling webhook";
 
 /** Asking for less at a time may help. */
 export function isTooLarge(error: unknown): boolean {

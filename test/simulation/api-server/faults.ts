@@ -8,7 +8,7 @@ export type RequestFate =
   /** It is carried out, but its answer never comes. */
   | { kind: "lost"; arriveMs: number; afterMs: number }
   /** An overloaded or failing server, or one with a policy, answers without doing anything. */
-  | { kind: "status"; afterMs: number; status: RefusedWith; retryAfterMs?: number };
+  | { kind: "status"; afterMs: number; status: RefusedWith; retryAfterMs?: number; message?: string };
 
 /** What an overloaded or failing server, or one with a policy, answers. */
 export type RefusedWith = 403 | 409 | 429 | 500 | 503;

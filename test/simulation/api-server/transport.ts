@@ -60,7 +60,7 @@ export class InMemoryClusterTransport implements ClusterTransport {
         await pass(fate.afterMs);
         break;
     }
-    return refusal(fate.status, fate.retryAfterMs);
+    return refusal(fate.status, fate.retryAfterMs, fate.message);
   }
 
   watch(
@@ -139,7 +139,7 @@ function onTheWire(request: ClusterRequest): ClusterRequest {
   return request.body === undefined ? request : { ...request, body: copyJson(request.body) };
 }
 
-function refusal(status: RefusedWith, retryAfterMs: number | undefined): ClusterResponse {
+function refusal(status: RefusedWith, retryAfterMs: number | undefined, message?: string): ClusterResponse {
   const refusals = {
     403: new Refusal(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: hands off'),
     409: new Refusal(
@@ -152,7 +152,11 @@ function refusal(status: RefusedWith, retryAfterMs: number | undefined): Cluster
       "TooManyRequests",
       "the server has received too many requests and has asked us to try again later",
     ),
-    500: new Refusal(500, "InternalError", "an error on the server has prevented the request from succeeding"),
+    500: new Refusal(
+      500,
+      "InternalError",
+      message ?? "an error on the server has prevented the request from succeeding",
+    ),
     503: new Refusal(503, "ServiceUnavailable", "the server is currently unable to handle the request"),
   };
   return { ...refusals[status].toResponse(), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };

@@ -1,0 +1,44 @@
+import { expect, it } from "vitest";
+import { type ClusterWeather, calm } from "../simulation/api-server/faults.ts";
+import { said } from "./conditions/conditions.ts";
+import { SmallWorld } from "./support/small-world.ts";
+
+// An admission webhook that cannot be called and must not be passed over: kube-apiserver answers 500, to the objects
+// that the webhook is for, and seldom to their status.
+
+const place = { projectID: "shop", branchID: "br-0-a", scaleToZero: { enabled: false } };
+const message =
+  'Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://policy.test:443/validate": connect: connection refused';
+
+/** `away` says of which objects: part of the path of their patches. */
+function worldWith(away: { of: string | undefined }): SmallWorld {
+  const weather: ClusterWeather = {
+    ...calm,
+    request: (request, timeoutMs) => {
+      const { method, path } = request;
+      const isMeant = away.of !== undefined && path.includes(away.of) && !path.endsWith("/status");
+      return method === "PATCH" && isMeant
+        ? { kind: "status", afterMs: 5, status: 500, message }
+        : calm.request(request, timeoutMs);
+    },
+  };
+  return new SmallWorld([place.branchID], 1, {}, weather);
+}
+
+it.each([
+  ["Computes", "/computes/"],
+  ["Secrets", "/secrets/"],
+  ["ServiceConnections", "/serviceconnections/"],
+])("of %s is named by the Compute that waits for it, and nothing is sent until it is back", async (_, of) => {
+  const away: { of: string | undefined } = { of };
+  await using world = worldWith(away);
+  world.declare(0, place);
+  await world.clock.advance(60_000);
+  expect(said(world.compute(0))).toContain('failed calling webhook "policy.example.com"');
+  const { versions } = world;
+  await world.clock.advance(300_000);
+  expect([world.versions, world.writes]).toEqual([versions, []]);
+  away.of = undefined;
+  await world.settle(1);
+  expect(world.writes).toHaveLength(1);
+});
