@@ -1,9 +1,12 @@
-import { isStale } from "../kube/errors.ts";
+import { ClusterError, isStale } from "../kube/errors.ts";
 import { NotLeader } from "../kube/leadership.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock, Random } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { type QueueProgress, WorkQueue } from "../runtime/workqueue.ts";
+
+/** The longest `Retry-After` of the API server that is waited out, in milliseconds: a proxy may ask for hours. */
+const longestRetryAfterMs = 30_000;
 
 export interface ControllerOptions {
   kind: string;
@@ -85,7 +88,8 @@ export class Controller {
   #failed(uid: string, error: unknown): string {
     const { kind, log, stopped, nameOf } = this.#options;
     if (stopped.aborted) return "stopped";
-    this.#queue.retry(uid);
+    const asked = error instanceof ClusterError ? (error.retryAfterMs ?? 0) : 0;
+    this.#queue.retry(uid, Math.min(asked, longestRetryAfterMs));
     // A claim can lapse for a moment (the wall clock jumped) and hold again; where it is lost, the queue ends with it.
     if (error instanceof NotLeader) return "stopped";
     const { namespace, name } = nameOf(uid);

@@ -95,11 +95,11 @@ export class WorkQueue {
     this.#delayed.set(key, { due, cancel });
   }
 
-  /** Asks for a run after a delay that grows with each call, until `forget`. */
-  retry(key: string): void {
+  /** Asks for a run after a delay that grows with each call, until `forget`; after `leastMs` at the earliest. */
+  retry(key: string, leastMs = 0): void {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
-    this.addAfter(key, delayOf(this.#options.backoff, failures, this.#options.random));
+    this.addAfter(key, Math.max(leastMs, delayOf(this.#options.backoff, failures, this.#options.random)));
   }
 
   /** The next `retry` of the key starts at the shortest delay again; what is already asked for stays. */

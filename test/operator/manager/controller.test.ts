@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import { NotLeader } from "../../../src/operator/kube/leadership.ts";
 import { Controller } from "../../../src/operator/manager/controller.ts";
 import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
@@ -49,6 +50,16 @@ describe("a pass that may not write", () => {
     expect(passes).toEqual([0]);
     expect(clock.pending).toBe(0);
   });
+});
+
+test.each([
+  [2, 2000],
+  [3600, 30_000],
+])("one that the API server refuses with Retry-After: %i is repeated after %i ms", async (seconds, ms) => {
+  const overloaded = new ClusterError({ status: 429, reason: "", message: "too many", retryAfterMs: seconds * 1000 });
+  const { clock, passes } = running((pass) => (pass === 1 ? overloaded : undefined));
+  await clock.advance(60_000);
+  expect(passes).toEqual([0, ms]);
 });
 
 test("a pass that fails is told with the name of its object, not by its uid alone", async () => {
