@@ -50,7 +50,7 @@ export interface ListPage {
 
 export interface CallOptions {
   /** In place of the client's own. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 const getAttempts = 4;

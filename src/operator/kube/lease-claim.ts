@@ -71,12 +71,12 @@ export class LeaseClaim {
     // A holder's own record is most likely what the server has: one request in place of two.
     if (this.isHeld && known !== undefined && (await this.#write(known, signal))) return true;
     const lease = await client.get(leases, { namespace, name }, { signal });
-    if (lease === undefined) return await this.#create(signal);
+    if (lease === undefined) return this.#create(signal);
     this.#observe(lease);
     const others = lease.spec?.holderIdentity !== identity;
     // Somebody may have led while this process slept, and given the lease back: then its term is over all the same.
     if (others && (this.isHeld || this.freeInMs() > 0)) return false;
-    return await this.#write(lease, signal);
+    return this.#write(lease, signal);
   }
 
   /** The lease is no longer ours, whatever the record says. */
@@ -127,7 +127,7 @@ export class LeaseClaim {
   #patch(lease: Lease, spec: LeaseSpec, signal?: AbortSignal): Promise<Lease> {
     const { client, namespace, name } = this.#options;
     const ops = guardedPatch(lease, { resourceVersion: true }).set(["spec"], spec).ops();
-    return client.patch(leases, { namespace, name }, ops, signal === undefined ? {} : { signal });
+    return client.patch(leases, { namespace, name }, ops, { signal });
   }
 
   #observe(lease: Lease): void {

@@ -76,16 +76,12 @@ export class LeaderElection implements Leadership {
   async #lead({ signal, onStarted }: LeadershipTerm): Promise<void> {
     const lost = new AbortController();
     const over = new AbortController();
-    const lead = new AbortController();
-    const stopLeading = () => lead.abort();
-    for (const end of [signal, lost.signal]) end.addEventListener("abort", stopLeading, { once: true });
-    if (signal.aborted) lead.abort();
+    const leading = AbortSignal.any([signal, lost.signal]);
     const renewing = this.#renew(lost, over.signal);
     try {
-      await onStarted(lead.signal);
-      await aborted(lead.signal);
+      await onStarted(leading);
+      await aborted(leading);
     } finally {
-      signal.removeEventListener("abort", stopLeading);
       over.abort();
       await renewing;
       await this.#release();

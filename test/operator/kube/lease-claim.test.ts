@@ -52,6 +52,15 @@ describe("a claim", () => {
     expect(claim.isValid()).toBe(false);
   });
 
+  test("ends to the millisecond on the monotonic clock, also where the wall clock was set back a little", async () => {
+    const { cluster, claim } = await held();
+    cluster.clock.stepWall(-1000);
+    await cluster.clock.advance(9999);
+    expect(claim.isValid()).toBe(true);
+    await cluster.clock.advance(1);
+    expect(claim.isValid()).toBe(false);
+  });
+
   test("that is dropped is valid for no time, and is not given back", async () => {
     const { cluster, claim } = await held();
     claim.drop();
@@ -92,6 +101,42 @@ describe("a claim", () => {
     const { cluster, claim } = await held();
     await write(cluster, { holderIdentity: "b", leaseDurationSeconds: 15 });
     expect(await claim.attempt(never)).toBe(false);
+  });
+
+  test("holds on where its renewal is refused: the next one may succeed", async () => {
+    const { cluster, claim } = await held();
+    cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "status", afterMs: 0, status: 500 } : undefined);
+    await expect(claim.attempt(never)).rejects.toThrow("500");
+    expect([claim.isHeld, claim.isValid()]).toEqual([true, true]);
+  });
+
+  test.each(["GET", "POST", "PATCH"])(
+    "whose try is called off does not wait for the answer to its %s",
+    async (slow) => {
+      const { cluster, claim } = slow === "PATCH" ? await held() : { cluster: new MemoryCluster(), claim: undefined };
+      const trying = claim ?? claimOn(cluster, "a");
+      cluster.fate = ({ method }) => (method === slow ? { kind: "answered", arriveMs: 5, replyMs: 2000 } : undefined);
+      const stop = new AbortController();
+      let isOver = false;
+      const ended = trying.attempt(stop.signal).catch(() => {
+        isOver = true;
+      });
+      await cluster.clock.advance(100);
+      stop.abort();
+      await cluster.clock.advance(0);
+      expect(isOver).toBe(true);
+      await ended;
+    },
+  );
+
+  test("whose try is called off when its answer has just come is none", async () => {
+    const cluster = new MemoryCluster();
+    const stop = new AbortController();
+    const client = cluster.client({ onAnswer: () => stop.abort(new Error("over")) });
+    const times = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000 };
+    const claim = new LeaseClaim({ client, clock: cluster.clock, ...ref, identity: "a", ...times });
+    await expect(claim.attempt(stop.signal)).rejects.toThrow("over");
+    expect(claim.isHeld).toBe(false);
   });
 
   test("whose try is called off while its answer is on the way is none", async () => {
@@ -143,6 +188,13 @@ describe("a lease that another holds", () => {
     await cluster.client().delete(leases, ref);
     await cluster.client().create(leases, { ...newOf(before?.spec) });
     expect([await claim.attempt(never), claim.freeInMs()]).toEqual([false, 15_000]);
+  });
+
+  test("is free now where its record names nobody", async () => {
+    const { cluster } = await held();
+    await write(cluster, { leaseDurationSeconds: 15 });
+    const claim = claimOn(cluster, "c");
+    expect(await claim.attempt(never)).toBe(true);
   });
 
   test("long past its end is free now, and not for less than no time", async () => {

@@ -13,13 +13,16 @@ const second = 1000;
 function candidate(cluster: MemoryCluster, identity: string, options: { drainMs?: number } = {}) {
   const stop = new AbortController();
   const log: string[] = [];
-  const reach = { broken: false, replyMs: 5 };
+  const reach = { broken: false, replyMs: 5, tries: 0 };
   const election = new LeaderElection({
     client: cluster.client({
       timeoutMs: 3 * second,
       weather: {
-        request: () =>
-          reach.broken ? { kind: "refused", afterMs: 100 } : { kind: "answered", arriveMs: 5, replyMs: reach.replyMs },
+        request: () => {
+          reach.tries += 1;
+          if (reach.broken) return { kind: "refused", afterMs: 100 };
+          return { kind: "answered", arriveMs: 5, replyMs: reach.replyMs };
+        },
       },
     }),
     clock: cluster.clock,
@@ -125,6 +128,8 @@ describe("a candidate", () => {
     a.reach.broken = true;
     await cluster.clock.advance(120 * second);
     expect(a.log).toEqual([]);
+    // Each try fails after 0.1 s, and the next follows 2.2 s later.
+    expect(a.reach.tries).toBeLessThan(56);
     a.reach.broken = false;
     await cluster.clock.advance(3 * second);
     expect(a.election.mayWrite()).toBe(true);
