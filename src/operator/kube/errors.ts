@@ -83,6 +83,11 @@ export function isAlreadyExists(error: unknown): boolean {
   return error instanceof ClusterError && error.status === 409 && error.reason === "AlreadyExists";
 }
 
+/** Nothing new is taken into a namespace that is being deleted. */
+export function isNamespaceTerminating(error: unknown): boolean {
+  return error instanceof ClusterError && error.details.causes.some(({ reason }) => reason === "NamespaceTerminating");
+}
+
 /** The resourceVersion or continue token is too old: list again. */
 export function isGone(error: unknown): boolean {
   return hasStatus(error, 410) || (error instanceof ClusterError && error.reason === "Expired");

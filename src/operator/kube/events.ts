@@ -2,7 +2,7 @@ import { type Backoff, delayOf } from "../runtime/backoff.ts";
 import { type Clock, type Random, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { ClusterClient } from "./client.ts";
-import { isAlreadyExists, isNotFound, isTransient } from "./errors.ts";
+import { isAlreadyExists, isNamespaceTerminating, isNotFound, isTransient } from "./errors.ts";
 import {
   type EventInput,
   type EventSubject,
@@ -121,7 +121,9 @@ export class EventRecorder {
         // The name is ours alone: an earlier try got through, and only its answer was lost.
         if (isAlreadyExists(error)) return;
         if (!isTransient(error) || attempt === attempts || this.#stop.signal.aborted) {
-          log.warn({ reason: pending.input.reason, object: pending.subject.metadata.name, error }, "Lost an event");
+          const fields = { reason: pending.input.reason, object: pending.subject.metadata.name, error };
+          if (isNamespaceTerminating(error)) log.debug(fields, "Dropped an event: its namespace is being deleted");
+          else log.warn(fields, "Lost an event");
           return;
         }
         await sleep(clock, delayOf(retryBackoff, attempt, random), this.#stop.signal).catch(() => {});

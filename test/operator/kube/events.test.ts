@@ -1,20 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { type EventInput, events, type KubeEvent, shortMessage } from "../../../src/operator/kube/event-record.ts";
 import { EventRecorder } from "../../../src/operator/kube/events.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import { createLogger, silentLogger } from "../../../src/operator/runtime/log.ts";
 import { seededRandom } from "../../simulation/random.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 
 const second = 1000;
 const created: EventInput = { type: "Normal", reason: "Created", message: "Created endpoint ep-1" };
 
-function setUp() {
-  const cluster = new MemoryCluster();
+function setUp({ cluster = new MemoryCluster(), log = silentLogger } = {}) {
   const recorder = new EventRecorder({
     client: cluster.client(),
     clock: cluster.clock,
     random: seededRandom(7),
-    log: silentLogger,
+    log,
     component: "compute-operator",
   });
   const recorded = async (): Promise<KubeEvent[]> => {
@@ -96,6 +95,29 @@ describe("an event", () => {
     recorder.record(compute(), { ...created, message: "next" });
     await clock.advance(10);
     expect(await recorded()).toMatchObject([{ message: "next" }]);
+  });
+});
+
+describe("an event that the API server does not take", () => {
+  const refusedIn = async (namespace: string) => {
+    const { cluster, clock } = setUp();
+    const lines: string[] = [];
+    const log = createLogger({ level: "info", destination: { write: (line) => void lines.push(line) }, clock });
+    const { recorder } = setUp({ cluster, log });
+    const body = { metadata: { name: "leaving", finalizers: ["example.com/wait"] } };
+    cluster.server.handle({ method: "POST", path: "/api/v1/namespaces", body });
+    cluster.server.handle({ method: "DELETE", path: "/api/v1/namespaces/leaving" });
+    recorder.record(compute("uid-1", namespace), created);
+    await clock.advance(10);
+    return lines;
+  };
+
+  test("is logged as a warning", async () => {
+    expect(await refusedIn("nowhere")).toEqual([expect.stringMatching(/"warn".*Lost an event/)]);
+  });
+
+  test("is no news in a namespace that is being deleted", async () => {
+    expect(await refusedIn("leaving")).toEqual([]);
   });
 });
 
