@@ -25,6 +25,9 @@ export interface AdmissionOptions {
  */
 const longPauseMs = 5000;
 
+/** What a failure says of a request that is not sent because of such a pause: the same at whatever stage. */
+export const pauseMessage = "it asked for a pause";
+
 /** Waits for the budget; answers why a request is not to be sent after all. */
 export async function admission(
   { budget, reservation, circuitOpen, retired, withdrawn, inHand }: AdmissionOptions,
@@ -46,8 +49,7 @@ export async function admission(
     return { kind: "superseded", message: "the connection was changed before the request could be sent" };
   }
   if (closedForMs !== undefined) {
-    const message = "the service asked for a pause, and nothing is sent until it is over";
-    return { kind: "rateLimited", message, retryAfterMs: closedForMs };
+    return { kind: "rateLimited", message: pauseMessage, retryAfterMs: closedForMs };
   }
   if (write && withdrawn?.() === true) {
     return { kind: "superseded", message: "it was no longer wanted when it could be sent" };

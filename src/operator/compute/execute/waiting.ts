@@ -1,10 +1,10 @@
 import type { Compute } from "../../resources/compute.ts";
+import { pauseMessage } from "../../service-client/admission.ts";
 import type { RequestReservation } from "../../service-client/request-reservation.ts";
 import { shownReason } from "../observe/plan-input.ts";
 import { type EventRecord, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { WriteAction } from "../plan/action.ts";
 import { waiting as messages } from "../status/messages/conditions.ts";
-import { rateLimited } from "../status/messages/failures.ts";
 import type { WriteAccess } from "./context.ts";
 import { meaningOf } from "./failures.ts";
 import type { Wait } from "./gate.ts";
@@ -40,7 +40,7 @@ export function paused(
   { closedForMs }: Pick<RequestReservation, "closedForMs">,
 ): Outcome | undefined {
   if (closedForMs <= longWaitMs) return undefined;
-  const { reason, message } = meaningOf({ kind: "rateLimited", message: rateLimited.pause }, "");
+  const { reason, message } = meaningOf({ kind: "rateLimited", message: pauseMessage }, "");
   return shown(compute, reason, message, { isWoken: true });
 }
 

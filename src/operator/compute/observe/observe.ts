@@ -4,12 +4,13 @@ import type { ConnectionView } from "../../connection/registry.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
+import { pauseMessage } from "../../service-client/admission.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import type { ServiceAccess } from "../execute/context.ts";
 import { meaningOf } from "../execute/failures.ts";
 import type { ReconcileState } from "../state.ts";
-import { rateLimited, requests } from "../status/messages/failures.ts";
+import { requests } from "../status/messages/failures.ts";
 import type { Claimants } from "./claims.ts";
 import { snapshotFor } from "./endpoint-snapshot.ts";
 import { recordedID } from "./ownership.ts";
@@ -64,7 +65,7 @@ export async function observe(
 }
 
 /** While the service wants no requests, no list can come. */
-const pauseAskedFor: Failure = { kind: "rateLimited", message: rateLimited.pause };
+const pauseAskedFor: Failure = { kind: "rateLimited", message: pauseMessage };
 
 /**
  * Whether the conditions do not speak of the present spec yet: then the first failed lists are told at once. Others

@@ -58,8 +58,6 @@ export const projectBusy = {
 
 export const rateLimited = {
   request: (said: string) => `The service allows no more requests for now (${said}). Retried automatically.`,
-  /** The service's text where it asked for a pause: the same for all that wait for its end. */
-  pause: "it asked for a pause",
 };
 
 export const serviceUnavailable = {
