@@ -75,7 +75,10 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
   );
   const health = flags.httpPort === 0 ? undefined : await serveHealth(operator, flags.httpPort);
   if (flags.namesLease && !elects) {
-    log.warn({}, "A lease is named and none is held: another operator would work beside this one. Add --leader-elect");
+    log.warn(
+      {},
+      "--lease-name or --lease-namespace is set, and no lease is held: another operator could run beside this one. Add --leader-elect",
+    );
   }
   log.info({ server: connection.server, namespaces: flags.namespaces, leaderElection: elects }, "Started");
   try {

@@ -11,17 +11,17 @@ Keeps the computes of the service as the Compute manifests of the cluster declar
                                else ~/.kube/config)
   --namespace NAME             watch this namespace only; repeatable (default: all)
   --selector SELECTOR          reconcile only Computes with these labels, e.g. team=a or team in (a,b)
-  --leader-elect               work only while holding a lease (default in a cluster)
-  --no-leader-elect            work without a lease
-  --lease-name NAME            of the lease (default: compute-operator, with a hash of selector and namespaces)
-  --lease-namespace NAME       of the lease (default: the pod's, else default)
-  --http-port N                for /healthz, /readyz and /metrics, 0 for none (default 8080)
-  --workers N                  objects handled at a time (default 16)
+  --leader-elect               run only while holding a lease (default in a cluster)
+  --no-leader-elect            run without a lease
+  --lease-name NAME            name of the lease (default: compute-operator, with a hash of selector and namespaces)
+  --lease-namespace NAME       namespace of the lease (default: the pod's, else default)
+  --http-port N                port of /healthz, /readyz and /metrics, 0 for none (default 8080)
+  --workers N                  objects reconciled at the same time (default 16)
   --log-level LEVEL            debug, info, warn, error or silent (default info)
   --allowed-base-url PATTERN   base URLs that connections may name; * stands for any run of characters but /;
                                repeatable (default ${publicServicePattern})
   --create-settle DURATION     how long after a create of unknown outcome another may be sent (default 60s)
-  --max-deletes-per-minute N   brake on deletions at the service (default 60)
+  --max-deletes-per-minute N   most deletions at the service per minute (default 60)
   --budget-share SHARE         share of each request budget for this process, above 0 to 1 (default 1)
   --help                       show this`;
 

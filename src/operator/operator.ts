@@ -129,7 +129,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
       const stuck = manager?.progress().find(({ waiting, oldestWaitMs, lastFinishedAt }) => {
         return waiting > 0 && oldestWaitMs > stuckAfterMs && clock.monotonic() - lastFinishedAt > stuckAfterMs;
       });
-      return stuck === undefined ? undefined : `${stuck.waiting} waiting, and no pass has ended for two minutes`;
+      return stuck === undefined ? undefined : `${stuck.waiting} waiting, and no reconcile has ended for two minutes`;
     },
     async run(signal) {
       // What fails here ends everything: a process that only watched would look well.

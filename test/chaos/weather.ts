@@ -25,7 +25,7 @@ const heldShare = 0.15;
 const shortestHeldMs = 2000;
 
 /** What an operator writes when the API server no longer has the history that it asks for. */
-const historyGone = "The history asked for is gone";
+const historyGone = "The resource version of the watch has expired";
 
 /** Everything that goes wrong. */
 export class Weather {

@@ -60,7 +60,7 @@ export class LeaderElection implements Leadership {
     while (!signal.aborted) {
       try {
         if (await this.#claim.attempt(signal)) {
-          this.#log.info({}, "Leading: the lease is ours");
+          this.#log.info({}, "Leading: this process holds the lease");
           return true;
         }
       } catch (error) {
@@ -103,7 +103,7 @@ export class LeaderElection implements Leadership {
         await sleep(this.#options.clock, this.#retryPeriodMs, over);
         if (lost.signal.aborted) break;
         if (!(await this.#claim.attempt(lost.signal))) {
-          lose("somebody else holds the lease");
+          lose("another process holds the lease");
           break;
         }
         cancel();
@@ -119,9 +119,9 @@ export class LeaderElection implements Leadership {
     if (!this.#claim.isHeld) return;
     try {
       await this.#claim.release();
-      this.#log.info({}, "Gave the lease back");
+      this.#log.info({}, "Released the lease");
     } catch (error) {
-      this.#log.info({ error }, "Could not give the lease back: it will run out by itself");
+      this.#log.info({ error }, "Could not release the lease: it expires on its own");
     }
   }
 }

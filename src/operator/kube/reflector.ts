@@ -132,9 +132,9 @@ export class Reflector<T extends KubeObject> {
     const watching = this.#resourceVersion !== undefined;
     const fields = { kind: kind.kind, failures: this.#failures, error };
     if (watching) observer?.watchRestarted?.(kind.kind, isGone(error) ? "expired" : "failed");
-    if (isGone(error)) log.info(fields, "The history asked for is gone: reading the complete list anew");
+    if (isGone(error)) log.info(fields, "The resource version of the watch has expired: listing again");
     else {
-      const message = watching ? "The watch broke off: opening it again" : whyNoList(error, kind);
+      const message = watching ? "The watch failed: opening it again" : whyNoList(error, kind);
       log[isPersistent(this.#failures) ? "warn" : "info"](fields, message);
     }
     if (watching && needsList(error, this.#failures, this.lastEventAgeMs())) this.#askForList("expired");
@@ -239,7 +239,7 @@ export class Reflector<T extends KubeObject> {
     try {
       call();
     } catch (error) {
-      this.#options.log.error({ kind: this.#options.kind.kind, error }, "A handler of changes threw: going on");
+      this.#options.log.error({ kind: this.#options.kind.kind, error }, "An event handler threw: continuing");
     }
   }
 

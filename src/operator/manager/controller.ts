@@ -95,10 +95,10 @@ export class Controller {
     const { namespace, name } = nameOf(uid);
     const fields = { kind, namespace, name, uid };
     if (isStale(error)) {
-      log.debug(fields, "A pass saw an old object and is repeated");
+      log.debug(fields, "Reconciled an outdated object: reconciling it again");
       return "stale";
     }
-    log.warn({ ...fields, error }, "A pass failed and is repeated");
+    log.warn({ ...fields, error }, "The reconcile failed: retrying");
     return "error";
   }
 }

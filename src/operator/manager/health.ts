@@ -37,6 +37,6 @@ async function answer(operator: Operator, path: string): Promise<{ status: numbe
     case "/metrics":
       return { status: 200, type: operator.metrics.contentType, body: await operator.metrics.text() };
     default:
-      return text(404, "Here are /healthz, /readyz and /metrics.");
+      return text(404, "This port serves /healthz, /readyz and /metrics.");
   }
 }

@@ -34,11 +34,11 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
   const { counter, gauge, histogram } = makers(registry);
   const computed: (() => void)[] = [];
   return {
-    reconciles: counter("reconcile_total", "Passes over an object, by how they ended.", ["kind", "result"]),
-    reconcileSeconds: histogram("reconcile_duration_seconds", "How long a pass over an object took.", ["kind"]),
+    reconciles: counter("reconcile_total", "Reconciles of an object, by outcome.", ["kind", "result"]),
+    reconcileSeconds: histogram("reconcile_duration_seconds", "How long a reconcile took.", ["kind"]),
     queueDepth: gauge("queue_depth", "Objects that wait for a worker.", ["kind"]),
     queueSeconds: histogram("queue_latency_seconds", "How long an object waited for a worker.", ["kind"]),
-    retries: counter("queue_retries_total", "Passes that are repeated because they failed.", ["kind"]),
+    retries: counter("queue_retries_total", "Reconciles that are repeated because they failed.", ["kind"]),
     serviceRequests: counter("service_requests_total", "Requests to the service; code is none where no answer came.", [
       "method",
       "route",
@@ -62,17 +62,14 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     ),
     refreshInterval: gauge(
       "refresh_interval_seconds",
-      "How far apart the lists of one project are: the interval asked for, and what the request budget makes of it.",
+      "Time between two lists of one project: the interval asked for, and what the request budget allows.",
       ["connection"],
       Math.max,
     ),
     computes: gauge("computes", "Computes by state and readiness.", ["state", "ready"]),
-    driftCorrections: counter("drift_corrections_total", "Changes made elsewhere that were set right.", []),
+    driftCorrections: counter("drift_corrections_total", "Changes made outside the operator that were corrected.", []),
     deletesHeld: gauge("deletes_held", "Deletions that wait because of --max-deletes-per-minute.", []),
-    operations: counter("operations_total", "Operations of the service seen to end, by outcome.", [
-      "action",
-      "outcome",
-    ]),
+    operations: counter("operations_total", "Operations of the service that ended, by outcome.", ["action", "outcome"]),
     clusterRequests: counter("cluster_requests_total", "Requests to the API server, watches and leases included.", [
       "method",
       "code",

@@ -16,7 +16,7 @@ export const computePoolSpec = z.object({
     .max(1000)
     .describe("How many read replicas there are, 1000 at most. kubectl scale and autoscalers set it."),
   template: template.describe(
-    "What each read replica is: the fields of a Compute's spec but type (always read_only) and adopt. A connectionSecret's name gets the replica's number as suffix.",
+    "The spec of each read replica: the fields of a Compute's spec except type (always read_only) and adopt. The name of a connectionSecret gets the replica's number as suffix.",
   ),
 });
 

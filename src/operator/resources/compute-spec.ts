@@ -31,7 +31,7 @@ const scaleToZero = withRules(
 );
 
 const pooler = z.object({
-  enabled: z.boolean().optional().describe("Whether the service's connection pooler stands before the compute."),
+  enabled: z.boolean().optional().describe("Whether clients can connect through the service's connection pooler."),
   mode: z
     .string()
     .min(1)
@@ -85,7 +85,7 @@ const adopt = z
 /** What a Compute and the template of a ComputePool have in common. */
 export const commonFields = {
   connectionRef: connectionRef.describe(
-    "ServiceConnection through which the service is reached. May be changed to one that lists the same endpoint.",
+    "The ServiceConnection that says how to reach the service. May be changed to one that lists the same endpoint.",
   ),
   projectID: withRules(id, immutable("projectID", "make another object for another project")).describe(
     "Id of the service's project that holds the branch, for example shiny-wind-028834. Immutable.",
@@ -104,7 +104,7 @@ export const commonFields = {
     .boolean()
     .optional()
     .describe(
-      "true: the compute takes no connections. Left out, the service decides; but what this operator disabled is enabled again.",
+      "true: the compute accepts no connections. Left out, the service decides; but a compute that this operator disabled is enabled again.",
     ),
   passwordlessAccess: z
     .boolean()
@@ -117,19 +117,19 @@ export const commonFields = {
     .enum(["Delete", "Retain"])
     .default("Delete")
     .describe(
-      "What becomes of the endpoint when this object is deleted. Delete: deleted, if this object made or adopted it. Retain: left as it is.",
+      "What happens to the endpoint when this object is deleted. Delete: it is deleted, if this object created or adopted it. Retain: it is kept.",
     ),
   driftPolicy: z
     .enum(["Correct", "Report"])
     .default("Correct")
     .describe(
-      "What to do where the service differs from this spec. Correct: put it back. Report: say so in the status, and send only what is changed here.",
+      "What to do when the service differs from this spec. Correct: change it back. Report: report it in the status, and send only what is changed here.",
     ),
   deletionProtection: z
     .boolean()
     .optional()
     .describe(
-      "true: deleting this object is refused until it is set to false. Needs the admission policy of deploy/base/deletion-protection, which a full installation brings along.",
+      "true: deleting this object is refused until it is set to false. Needs the admission policy of deploy/base/deletion-protection, which a full installation includes.",
     ),
   connectionSecret: connectionSecret
     .optional()
@@ -148,7 +148,7 @@ export const computeSpec = withRules(
     adopt: adopt
       .optional()
       .describe(
-        "Take over an endpoint that exists instead of creating one: exactly one of endpointID and branchPrimary. Read only while no endpoint is linked to this object.",
+        "Take over an endpoint that exists instead of creating one: exactly one of endpointID and branchPrimary. Used only until an endpoint is linked to this object; ignored afterwards.",
       ),
   }),
   {

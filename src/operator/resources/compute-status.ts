@@ -31,14 +31,14 @@ const capacity = z.object({
 
 const operation = z.object({
   id: z.string().describe("The service's id of the operation."),
-  action: z.string().describe("What is done, for example start_compute."),
+  action: z.string().describe("The service's name for it, for example start_compute."),
   status: z
     .string()
     .describe(
-      "How far it is, for example scheduling, running, finished or failed; unknown where the service does not tell what became of it.",
+      "Its status, for example scheduling, running, finished or failed; unknown where the service no longer reports it.",
     ),
   failuresCount: z.number().optional().describe("How many attempts have failed."),
-  createdAt: z.string().optional().describe("When it was asked for (RFC 3339)."),
+  createdAt: z.string().optional().describe("When it was created (RFC 3339)."),
   updatedAt: z.string().optional().describe("When the service last changed it (RFC 3339)."),
 });
 
@@ -64,13 +64,13 @@ export const computeStatus = z.object({
     .int()
     .optional()
     .describe(
-      "The last generation of the spec that the service was brought to; -1 while an endpoint that was taken over is still to be.",
+      "The last generation of the spec that was applied at the service; -1 while an adopted endpoint does not have the spec yet.",
     ),
   state: z
     .string()
     .optional()
     .describe(
-      "The compute's state in one word: Creating, Starting, Active, Idle, Updating, Moving, Restarting, Disabled, Deleting, Lost, NotCreated while there is no endpoint, or Unknown where one cannot be seen. While the service cannot be reached, it is as last seen.",
+      "The compute's state in one word: Creating, Starting, Active, Idle, Updating, Moving, Restarting, Disabled, Deleting, Lost, NotCreated while there is no endpoint, or Unknown while one cannot be seen. While the service cannot be reached, it keeps its last value.",
     ),
   endpointID: z.string().optional().describe("The service's id of the endpoint (it starts with ep-)."),
   host: z.string().optional().describe("Host name to connect to."),
@@ -95,7 +95,7 @@ export const computeStatus = z.object({
     .boolean()
     .optional()
     .describe(
-      "true after this operator disabled the compute, until it is seen enabled: a spec that leaves disabled out then enables it.",
+      "true after this operator disabled the compute, until it is seen enabled: until then a spec without disabled enables it.",
     ),
   unansweredDisables: z
     .int()
@@ -113,8 +113,8 @@ export const computeStatus = z.object({
   size: z
     .string()
     .optional()
-    .describe("The size for a person, for example 0.25–2 CU; that of the spec until an endpoint was seen."),
-  capacity: capacity.optional().describe("What the compute holds at its size."),
+    .describe("The size in words, for example 0.25–2 CU; that of the spec until an endpoint was seen."),
+  capacity: capacity.optional().describe("What the compute can hold at its size."),
   operations: z
     .array(operation)
     .optional()
@@ -123,7 +123,7 @@ export const computeStatus = z.object({
   lastHandledReconcileAt: z
     .string()
     .optional()
-    .describe("The last value of the reconcileRequestedAt annotation that was carried out."),
+    .describe("The last value of the reconcileRequestedAt annotation that was handled."),
   lastHandledConfirmLoss: z
     .string()
     .optional()
@@ -139,12 +139,12 @@ export const computeStatus = z.object({
   observedThrough: z
     .string()
     .optional()
-    .describe("A fingerprint of the base URL and key through which the endpoint was last seen; gives neither away."),
+    .describe("A fingerprint of the base URL and key with which the endpoint was last seen; it reveals neither."),
   lossDoubted: z
     .boolean()
     .optional()
     .describe(
-      "true after MassLoss until the endpoint is seen again or a person says that it is gone, whatever reason is shown meanwhile.",
+      "true after MassLoss until the endpoint is seen again or a person confirms the loss, whatever reason is shown in between.",
     ),
 });
 

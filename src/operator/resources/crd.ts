@@ -94,7 +94,7 @@ function rootSchema({ description, spec, status, rules }: Definition): Structura
       spec: { ...structuralSchema(spec, "spec"), description: "The desired state." },
       status: {
         ...structuralSchema(status, "status"),
-        description: "What is, as far as the operator knows. Written by the operator only.",
+        description: "What the operator last observed. Written by the operator only.",
         // Tools that compare it with the generation see a new object as in progress.
         default: { observedGeneration: -1 },
       },

@@ -23,6 +23,4 @@ export const objectName = z
 export const observedGeneration = z
   .int()
   .optional()
-  .describe(
-    "The generation of the spec that this status was worked out from; -1 until the operator has seen the object.",
-  );
+  .describe("The generation of the spec that this status is about; -1 until the operator has seen the object.");

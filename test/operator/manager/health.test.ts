@@ -162,7 +162,7 @@ describe("/healthz", () => {
     await probed.clock.advance(119_000);
     expect(await probed.probe("/healthz")).toEqual([200, "ok"]);
     await probed.clock.advance(2_000);
-    expect(await probed.probe("/healthz")).toEqual([503, "1 waiting, and no pass has ended for two minutes"]);
+    expect(await probed.probe("/healthz")).toEqual([503, "1 waiting, and no reconcile has ended for two minutes"]);
     expect(await probed.probe("/readyz")).toEqual([200, "ok"]);
 
     probed.withheld.resolve();
