@@ -1,0 +1,220 @@
+import { describe, expect, test } from "vitest";
+import { observe } from "../../../../src/operator/compute/observe/observe.ts";
+import { RequestBudget } from "../../../../src/operator/service-client/budget.ts";
+import { RequestReservation } from "../../../../src/operator/service-client/request-reservation.ts";
+import { compute, createMark, madeBy, operation } from "../../../support/builders.ts";
+import { json, refusal } from "../../../support/scripted-service.ts";
+import { observing, told } from "./observing.ts";
+
+const pause = { kind: "blocked", reason: "RateLimited", message: expect.stringContaining("it asked for a pause") };
+
+describe("without a list", () => {
+  test("a connection that is closed says why", async () => {
+    const { look, reach } = await observing();
+    reach.connections = [];
+    const message = expect.stringContaining('There is no ServiceConnection "default"');
+    expect(await look()).toEqual({ kind: "blocked", reason: "ConnectionNotFound", message, projectGone: false });
+  });
+
+  test("one that is about to be ready is looked at again soon, should its news be missed", async () => {
+    const { self, memory, access, claimants, connection, look, reach } = await observing();
+    const soon = { kind: "awaited", requeueAfterMs: 10_000 };
+    expect(await observe(self, memory, connection(), undefined, claimants)).toEqual(soon);
+    expect(await observe(self, memory, { kind: "pending" }, access, claimants)).toEqual(soon);
+    expect(await look()).toEqual({ kind: "awaited" });
+    expect(reach.sent()).toEqual([]);
+  });
+});
+
+describe("lists that fail", () => {
+  test("are told at once where the conditions do not speak of the present spec yet", async () => {
+    const { reach, seen, through } = await observing();
+    reach.answer = () => refusal(500);
+    expect(await seen(500)).toEqual({
+      kind: "blocked",
+      reason: "ServiceUnavailable",
+      message: expect.any(String),
+      projectGone: false,
+      through,
+    });
+  });
+
+  test.each([
+    ["the conditions speak of it", told()],
+    ["it is paused", told("Paused", 0)],
+  ])("are told only when nothing is seen any more where %s", async (_, status) => {
+    const { reach, seen, look, clock } = await observing({ status });
+    reach.answer = () => refusal(500);
+    expect(await seen(500)).toEqual({ kind: "awaited" });
+    await clock.advance(180_000);
+    expect(await look()).toMatchObject({ kind: "blocked", reason: "ServiceUnavailable" });
+  });
+
+  test("are told in the same words in and between the pauses that the service asks for", async () => {
+    const { reach, seen, clock, look, session, through } = await observing();
+    reach.answer = () => ({ ...refusal(429, "slow down"), retryAfterMs: 1 });
+    const between = await seen(500);
+    expect(between).toEqual({ ...pause, projectGone: false, through });
+    reach.answer = () => refusal(500);
+    await clock.advance(60_000);
+    expect(await look()).toMatchObject({ reason: "ServiceUnavailable" });
+    session.budget.closeFor(60_000);
+    expect(await look()).toEqual(between);
+  });
+
+  test("are no reason to wait in silence during a long pause, but for one whose conditions say it", async () => {
+    const [news, quiet] = [await observing(), await observing({ status: told() })];
+    for (const { session } of [news, quiet]) session.budget.closeFor(60_000);
+    expect(await news.look()).toEqual({ ...pause, projectGone: false, through: news.through });
+    expect(await quiet.look()).toEqual({ kind: "awaited" });
+  });
+});
+
+describe("a project that is not found", () => {
+  const status = { observedThrough: undefined };
+  const gone = async (fields: Parameters<typeof observing>[0], observedThroughThis: boolean, code = 404) => {
+    const one = await observing(fields);
+    const { self, reach, through, look, seen, clock } = one;
+    reach.answer = ({ path }) =>
+      path === "/projects" ? json(200, { projects: [{ id: "another" }] }) : refusal(code, "no project");
+    const known = { ...self, status: { ...self.status, ...(observedThroughThis ? { observedThrough: through } : {}) } };
+    await seen(0);
+    await clock.advance(10_000);
+    reach.sent();
+    const observation = await look(known);
+    return { gone: observation.kind === "blocked" && observation.projectGone, asked: reach.sent().length > 0 };
+  };
+
+  test.each([
+    ["by the key that has shown it, while the Compute is deleted", { deleting: true }, true, 404, true],
+    ["by another key", { deleting: true }, false, 404, false],
+    ["while the Compute stays", {}, true, 404, false],
+    ["by a key that is not allowed to see it", { deleting: true }, true, 403, false],
+    ["where there is nothing to lose", { deleting: true, unlinked: true, status }, false, 404, true],
+  ])("%s", async (_, fields, known, code, expected) => {
+    expect((await gone(fields, known, code)).gone).toBe(expected);
+  });
+
+  test("with a pending create counts where that was sent through the same key", async () => {
+    const { through } = await observing();
+    const pending = (one: string) => ({
+      deleting: true,
+      unlinked: true,
+      status,
+      annotations: { pendingCreate: createMark({ through: one }) },
+    });
+    expect((await gone(pending(through), false)).gone).toBe(true);
+    expect((await gone(pending("another"), false)).gone).toBe(false);
+  });
+});
+
+describe("what a list is for", () => {
+  const handled = { lastHandledReconcileAt: "before" };
+  test.each([
+    ["what is under way", {}, "follow"],
+    ["what is under way, after a fresh look", { status: handled }, "follow"],
+    ["a deletion", { deleting: true }, "resolve"],
+    ["a create that is open", { annotations: { pendingCreate: createMark() } }, "resolve"],
+    ["a change still to be sent", { status: { appliedGeneration: 0 } }, "plan"],
+    ["a fresh look", { annotations: { reconcileRequestedAt: "now" }, status: handled }, "plan"],
+    [
+      "a restart that is open",
+      { annotations: { pendingRestart: JSON.stringify({ uid: compute().metadata.uid }) } },
+      "plan",
+    ],
+  ])("%s", async (_, fields, priority) => {
+    const { look, wanted } = await observing(fields);
+    await look();
+    expect(wanted).toEqual([priority]);
+  });
+});
+
+describe("operations", () => {
+  const running = {
+    id: "op-1",
+    action: "start_compute",
+    status: "running",
+    createdAt: "2026-01-01T00:00:00Z",
+    updatedAt: "2026-01-01T00:00:01Z",
+  };
+
+  test("that ran when an earlier process stopped are followed", async () => {
+    const { id, action, status } = running;
+    const bare = { id: "op-2", action, status };
+    const unread = { id: "op-3", action, status: "unknown" };
+    const { reach, look, clock, watcher } = await observing({ status: { operations: [running, bare, unread] } });
+    reach.answer = ({ path }) => (path.includes("/operations/") ? refusal(500) : undefined);
+    await look();
+    await clock.advance(100);
+    const followed = { endpoint_id: "ep-one", project_id: "shiny-wind-028834", action, status };
+    const expected = [
+      { id, ...followed, created_at: "2026-01-01T00:00:00Z", updated_at: "2026-01-01T00:00:01Z" },
+      { id: "op-2", ...followed },
+    ];
+    const observation = await look();
+    expect(observation).toMatchObject({ kind: "listed", list: { operations: expect.arrayContaining(expected) } });
+    expect(watcher.operations.of("ep-one")).toHaveLength(2);
+  });
+
+  test("of a Compute that has no endpoint any more are not", async () => {
+    const { seen, watcher } = await observing({ unlinked: true, status: { operations: [running] } });
+    await seen();
+    expect(watcher.operations.busy).toBe(false);
+  });
+
+  const restart = {
+    annotations: { endpointID: "ep-one", pendingRestart: JSON.stringify({ uid: compute().metadata.uid }) },
+  };
+  const failed = { shows: "OperationFailed" };
+  const answers = ({ path }: { path: string }) =>
+    path.endsWith("/operations") ? json(200, { operations: [operation({ status: "finished" })] }) : undefined;
+  const lookedUp = [operation({ status: "finished" })];
+
+  test.each([
+    ["a restart that is open", restart, true],
+    ["an operation that failed", failed, true],
+    ["nothing else", {}, false],
+    ["an endpoint that lists lack", { ...failed, linked: "ep-gone" }, false],
+  ])("are looked up for %s", async (_, fields, expected) => {
+    const { reach, seen } = await observing(fields);
+    reach.answer = answers;
+    const observation = await seen();
+    expect(observation.kind === "listed" ? observation.list.lookedUp : "not listed").toEqual(
+      expected ? lookedUp : undefined,
+    );
+    expect(reach.sent().includes("GET operations")).toBe(expected);
+  });
+
+  test("are not known where the service does not show them", async () => {
+    const { reach, seen } = await observing(failed);
+    reach.answer = ({ path }) => (path.endsWith("/operations") ? refusal(404) : undefined);
+    const observation = await seen();
+    expect(observation.kind === "listed" && "lookedUp" in observation.list).toBe(false);
+    expect(observation.kind).toBe("listed");
+  });
+
+  test("wait for the budget; during a pause the Compute goes on without them", async () => {
+    const { self, seen, clock, access, reach, memory, connection, claimants } = await observing(failed);
+    await seen();
+    reach.sent();
+    const budget = new RequestBudget(clock, { perMinute: 1, burst: 1 });
+    budget.takeSpare();
+    const reservation = new RequestReservation(budget, "self", () => {});
+    const look = () => observe(self, memory, connection(), { ...access, reservation }, claimants);
+    expect(await look()).toEqual({ kind: "awaited" });
+    budget.closeFor(1000);
+    const observation = await look();
+    expect(observation.kind).toBe("listed");
+    expect(reach.sent()).toEqual([]);
+  });
+});
+
+test("an endpoint that another Compute wrote to is seen in a list begun after that", async () => {
+  const { seen, look, clock, watcher, self } = await observing();
+  expect(await seen()).toMatchObject({ kind: "listed" });
+  await clock.advance(100);
+  watcher.wrote("ep-one");
+  expect(await look()).toEqual({ kind: "awaited" });
+  await clock.advance(3000);
+  expect(await look()).toMatchObject({ kind: "listed", list: { links: { link: { endpoint: madeBy(self) } } } });
+});

@@ -1,0 +1,59 @@
+import { accessTo } from "../../../../src/operator/compute/execute/context.ts";
+import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
+import { observe } from "../../../../src/operator/compute/observe/observe.ts";
+import { newReconcileState } from "../../../../src/operator/compute/state.ts";
+import type { Compute } from "../../../../src/operator/resources/compute.ts";
+import { type ComputeFields, compute, endpoint, madeBy, rivalsAmong } from "../../../support/builders.ts";
+import { Reaching } from "../reaching.ts";
+
+const projectID = "shiny-wind-028834";
+
+/** The conditions speak of the present spec already: a single failed list is no news for it. */
+export const told = (reason = "Active", observedGeneration = 1) => ({
+  conditions: [
+    {
+      type: "Ready",
+      status: "True",
+      reason,
+      message: "",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+      observedGeneration,
+    },
+  ],
+});
+
+/** One Compute, linked where its fields say so, and its project as one connection shows it. */
+export async function observing(
+  { unlinked = false, ...fields }: ComputeFields & { unlinked?: boolean } = {},
+  others: readonly Compute[] = [],
+) {
+  const reach = new Reaching();
+  const { clock, registry } = reach;
+  const self = compute({ ...(unlinked ? {} : { linked: "ep-one" }), ...fields });
+  reach.endpoints.set("ep-one", madeBy(self));
+  reach.endpoints.set("ep-two", endpoint({ id: "ep-two" }));
+  const session = await reach.join();
+  const { through } = session;
+  const watcher = session.project(projectID);
+  const { uid } = self.metadata;
+  watcher.use(uid, self.status.endpointID);
+  /** What each list was wanted for. */
+  const wanted: unknown[] = [];
+  const listedAfter = watcher.listedAfter.bind(watcher);
+  watcher.listedAfter = (after, who, priority) => {
+    wanted.push(priority);
+    return listedAfter(after, who, priority);
+  };
+  const access = accessTo(watcher, self, new DeletionBrake(clock, 10), () => false);
+  const connection = () => registry.view("team", "default", projectID);
+  const claimants = rivalsAmong(self, others);
+  const memory = newReconcileState(-1);
+  const look = (one = self) => observe(one, memory, connection(), access, claimants);
+  /** What it sees once the lists have come. */
+  const seen = async (ms = 3000) => {
+    await look();
+    await clock.advance(ms);
+    return look();
+  };
+  return { reach, clock, self, session, through, watcher, access, connection, claimants, memory, wanted, look, seen };
+}

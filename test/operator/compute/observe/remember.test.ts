@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import type { Endpoint } from "../../../../src/api/endpoint.ts";
+import { noteApplied, noteMark, takeNote } from "../../../../src/operator/compute/observe/remember.ts";
+import { newReconcileState, type ReconcileState } from "../../../../src/operator/compute/state.ts";
+import {
+  type ComputeFields,
+  compute,
+  createMark,
+  endpoint,
+  listOf,
+  madeBy,
+  now,
+  operation,
+  type ViewFields,
+} from "../../../support/builders.ts";
+
+/** What is remembered after a list that shows these endpoints. */
+function after(
+  fields: ComputeFields,
+  memory: Partial<ReconcileState>,
+  endpoints: readonly Endpoint[] = [],
+  list: ViewFields["list"] = {},
+) {
+  const self = compute(fields);
+  const state = { ...newReconcileState(0), ...memory };
+  takeNote(state, self, listOf(self, endpoints, list), now);
+  return state;
+}
+
+const startedAt = now - 100;
+const mark = JSON.parse(createMark());
+const since = "2026-01-01T00:00:00Z";
+
+describe("a list", () => {
+  test("proves which endpoint is ours, but for one that only the annotation names", () => {
+    const linked = { linked: "ep-one" };
+    expect(after(linked, {}, [madeBy(compute())]).proved).toEqual({ endpointID: "ep-one", proof: "marker" });
+    expect(after(linked, {}, [endpoint()]).proved).toBeUndefined();
+    const before = { endpointID: "ep-one", proof: "adopted" } as const;
+    expect(after(linked, { proved: before }, [endpoint()]).proved).toEqual(before);
+  });
+
+  test("that lacks an endpoint whose deletion was answered ends that", () => {
+    const answered = (...ids: string[]) => new Map(ids.map((id) => [id, { at: 0, before: 0 }]));
+    const { answeredDeletes } = after({}, { answeredDeletes: answered("ep-one", "ep-gone") }, [endpoint()]);
+    expect([...answeredDeletes.keys()]).toEqual(["ep-one"]);
+  });
+
+  test("begins the time for which an endpoint is missing, ends it, and keeps it", () => {
+    const missing = { endpointID: "ep-one", firstListWithout: startedAt, proved: false };
+    expect(after({ linked: "ep-one" }, {}).missing).toEqual(missing);
+    expect(after({ linked: "ep-one" }, { missing: { ...missing, endpointID: "ep-other" } }).missing).toEqual(missing);
+    const earlier = { ...missing, firstListWithout: 5, proved: true };
+    expect(after({ linked: "ep-one" }, { missing: earlier }).missing).toEqual(earlier);
+    expect(after({ linked: "ep-one" }, { missing }, [endpoint()]).missing).toBeUndefined();
+    expect(after({}, { missing }).missing).toBeUndefined();
+  });
+
+  test.each([
+    ["begins where the status says that there is one", 1, undefined, now],
+    ["goes on", 1, 5, 5],
+    ["is over where the status says that there is none", 0, 5, undefined],
+    ["is over where the status says nothing", undefined, 5, undefined],
+  ])("the time of a disabling write without an answer %s", (_, count, before, expected) => {
+    const status = count === undefined ? {} : { unansweredDisables: count };
+    const memory = before === undefined ? {} : { unansweredDisableSince: before };
+    expect(after({ status }, memory).unansweredDisableSince).toBe(expected);
+  });
+});
+
+describe("a pending create", () => {
+  const pending = (more: object = {}) => ({ pendingCreate: { since, seenAt: 5, mark, ...more } });
+  const marked = (fields: Parameters<typeof createMark>[0] = {}) => ({
+    annotations: { pendingCreate: createMark(fields) },
+  });
+
+  test("is known from when its mark was first seen; lists without its endpoint count from the first", () => {
+    const first = after(marked(), {}).pendingCreate;
+    expect(first).toEqual({ since, seenAt: now, mark, firstListWithout: startedAt });
+    expect(after(marked(), pending({ firstListWithout: 7 })).pendingCreate).toMatchObject({
+      seenAt: 5,
+      firstListWithout: 7,
+    });
+    const another = after(marked(), pending({ since: "2025-01-01T00:00:00Z", firstListWithout: 7 })).pendingCreate;
+    expect(another).toMatchObject({ seenAt: now, firstListWithout: startedAt });
+  });
+
+  test("has the newest words of its mark", () => {
+    const state = { ...newReconcileState(0), ...pending() };
+    noteMark(state, compute(marked({ resent: true })), now);
+    expect(state.pendingCreate).toEqual({ since, seenAt: 5, mark: { ...mark, resent: true } });
+    noteMark(state, compute(), now);
+    expect(state.pendingCreate.mark).toEqual({ ...mark, resent: true });
+  });
+
+  test("is over when its endpoint is linked, unless another POST may yet take effect", () => {
+    const linked = { linked: "ep-one" };
+    const made = [madeBy(compute())];
+    const notes = (fields = {}) => ({ endpointID: "ep-one", pendingCreate: createMark(fields) });
+    expect(after({ annotations: notes() }, pending(), made).pendingCreate).toBeUndefined();
+    expect(after({ annotations: notes({ resent: true }) }, pending(), made).pendingCreate).toMatchObject({
+      firstListWithout: startedAt,
+    });
+    expect(after({ annotations: notes() }, pending(), [endpoint()]).pendingCreate).toBeDefined();
+    expect(after({ ...linked, guarded: false }, pending(), made).pendingCreate).toBeUndefined();
+    const resent = pending({ mark: { ...mark, resent: true } });
+    expect(after({ ...linked, guarded: false }, resent, made).pendingCreate).toBeDefined();
+  });
+
+  test("whose mark is gone is over where a person took that alone, not where the finalizer went with it", () => {
+    expect(after({}, pending()).pendingCreate).toBeUndefined();
+    expect(after({ guarded: false }, pending()).pendingCreate).toEqual(pending().pendingCreate);
+    expect(after({ guarded: false }, { pendingCreate: { since, seenAt: 5 } }).pendingCreate).toBeUndefined();
+  });
+});
+
+describe("an accepted PATCH", () => {
+  const patched = { generation: 1, fields: ["pooler.enabled"], listsWithout: [] as readonly number[], at: 0, tries: 2 };
+  const wish = { linked: "ep-one", spec: { pooler: { enabled: true } } };
+  const shows = (pooler_enabled: boolean, more: Partial<Endpoint> = {}) => [
+    madeBy(compute(), { pooler_enabled, ...more }),
+  ];
+  const left = (
+    before: Partial<typeof patched>,
+    endpoints = shows(false),
+    list: ViewFields["list"] = {},
+    fields: ComputeFields = wish,
+  ) => after(fields, { patched: { ...patched, ...before } }, endpoints, list).patched;
+
+  test("is over when a list shows what it asked for, and for another generation or endpoint", () => {
+    expect(left({}, shows(true))).toBeUndefined();
+    expect(left({ fields: ["branchID"] })).toBeUndefined();
+    expect(left({ generation: 2 })).toBeUndefined();
+    expect(left({}, [])).toBeUndefined();
+  });
+
+  test("that does not show counts the last two lists without it, each once", () => {
+    expect(left({})).toEqual({ ...patched, listsWithout: [startedAt] });
+    expect(left({ listsWithout: [startedAt] })).toEqual({ ...patched, listsWithout: [startedAt] });
+    expect(left({ listsWithout: [1, 2] })?.listsWithout).toEqual([2, startedAt]);
+  });
+
+  test("is not held against the service while it is being carried out", () => {
+    expect(left({}, shows(false, { pending_state: "active" }))).toEqual(patched);
+    expect(left({}, shows(false), { operations: [operation()] })).toEqual(patched);
+    expect(left({}, shows(false), { operations: [operation({ status: "finished" })] })?.listsWithout).toHaveLength(1);
+  });
+});
+
+test("what the status says was carried out is remembered, and kept where that is wiped", () => {
+  const state = newReconcileState(0);
+  const drift = [{ field: "pooler", ours: "true", theirs: "false" }];
+  noteApplied(state, compute({ status: { appliedGeneration: 3, drift } }));
+  expect(state.applied).toEqual({ generation: 3, drift });
+  const { metadata, ...wiped } = compute();
+  noteApplied(state, { ...wiped, metadata, status: {} });
+  expect(state.applied).toEqual({ generation: 3, drift });
+  noteApplied(state, compute({ status: { appliedGeneration: 4 } }));
+  expect(state.applied).toEqual({ generation: 4, drift: [] });
+});
