@@ -27,11 +27,7 @@ export class ClaimIndex {
   readonly #byEndpoint = new Map<string, Set<string>>();
   readonly #byProject = new Map<string, Set<string>>();
 
-  constructor(
-    serviceOf: ServiceOf = () => undefined,
-    unreached: Unreached = () => false,
-    reachedThrough: ReachedThrough = () => undefined,
-  ) {
+  constructor(serviceOf: ServiceOf, unreached: Unreached, reachedThrough: ReachedThrough) {
     this.#serviceOf = serviceOf;
     this.#unreached = unreached;
     this.#reachedThrough = reachedThrough;
@@ -72,7 +68,7 @@ export class ClaimIndex {
   }
 
   delete(uid: string): void {
-    if (!this.#computes.delete(uid)) return;
+    this.#computes.delete(uid);
     for (const [index, key] of this.#places.get(uid) ?? []) {
       const uids = index.get(key);
       uids?.delete(uid);

@@ -75,11 +75,9 @@ export function claimOnEndpoint(
   return { kind: "taken", by: owner, marked: isMarkedBy(owner, endpoint) };
 }
 
-/** Whether `self`, of type read_write, may be the primary of the branch that its spec names. */
+/** Whether `self`, of type read_write, may become the primary of the branch that its spec names. */
 export function claimOnBranch(self: Compute, claimants: Claimants, endpoints: EndpointIndex): Claim {
   const { branchID } = self.spec;
-  const mine = ownershipOf(self, endpoints).link?.endpoint;
-  if (mine?.branch_id === branchID && mine.type === "read_write") return { kind: "free" };
   for (const endpoint of endpoints.primariesOf(branchID)) {
     const owner = ownerOf(endpoint, claimants, endpoints);
     if (owner?.metadata.uid === self.metadata.uid) continue;
@@ -113,9 +111,7 @@ export function ownerOf(
     if (link !== undefined) return link.endpoint.id === endpoint.id && other.spec.type === endpoint.type;
     return missing === undefined && mayAdopt(other, endpoint);
   });
-  if (candidate !== undefined && !contenders.some(({ metadata }) => metadata.uid === candidate.metadata.uid)) {
-    contenders.push(candidate);
-  }
+  if (candidate !== undefined) contenders.push(candidate);
   const strength = (compute: Compute) => (isLinkedTo(compute, endpoint, endpoints) ? proofRank(compute, endpoint) : 3);
   return contenders.toSorted((a, b) => strength(a) - strength(b) || olderFirst(a, b))[0];
 }

@@ -49,7 +49,7 @@ export class EndpointIndex {
   }
 
   named(name: string): readonly Endpoint[] {
-    return name === "" ? [] : (this.#byName.get(name) ?? []);
+    return this.#byName.get(name) ?? [];
   }
 
   primariesOf(branchID: string): readonly Endpoint[] {

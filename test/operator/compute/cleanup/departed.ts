@@ -40,7 +40,11 @@ export async function departed(fields: Fields = {}) {
   const { clock } = reach;
   await clock.advance(begun);
   for (const one of fields.endpoints ?? [madeBy(last)]) reach.endpoints.set(one.id, one);
-  const claims = new ClaimIndex(() => "https://service.example.com/api/v2");
+  const claims = new ClaimIndex(
+    () => "https://service.example.com/api/v2",
+    () => false,
+    () => undefined,
+  );
   for (const other of others) claims.set(other);
   const brake = new DeletionBrake(clock, 60);
   const settled: string[] = [];

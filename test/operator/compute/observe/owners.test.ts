@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { claimOnBranch, claimOnEndpoint, ownerOf } from "../../../../src/operator/compute/observe/claims.ts";
+import { EndpointIndex } from "../../../../src/operator/compute/observe/ownership.ts";
+import { compute, endpoint, madeBy, rivalsAmong } from "../../../support/builders.ts";
+import { older, other, younger } from "../claimants.ts";
+
+const adopt = { branchPrimary: true };
+const listed = (...endpoints: ReturnType<typeof endpoint>[]) => new EndpointIndex(endpoints);
+
+describe("the owner of an endpoint is", () => {
+  test("whoever's marker it carries, even if that is linked to another and elsewhere", () => {
+    const maker = other({ linked: "ep-two", spec: { branchID: "br-next" } });
+    const self = compute({ linked: "ep-one" });
+    const made = madeBy(maker, { branch_id: "br-main" });
+    const index = listed(made, endpoint({ id: "ep-two", branch_id: "br-next" }));
+    expect(ownerOf(made, rivalsAmong(self, [maker]), index)).toBe(maker);
+    expect(claimOnEndpoint(self, made, rivalsAmong(self, [maker]), index)).toEqual({
+      kind: "taken",
+      by: maker,
+      marked: true,
+    });
+  });
+
+  test("not one that is to adopt the branch's primary and is linked to another", () => {
+    const adopter = other({ created: older, linked: "ep-two", spec: { adopt } });
+    const index = listed(endpoint(), endpoint({ id: "ep-two" }));
+    const self = compute({ created: younger });
+    const claimants = rivalsAmong(self, [adopter]);
+    expect(ownerOf(endpoint(), claimants, index)).toBeUndefined();
+    expect(claimOnEndpoint(self, endpoint(), claimants, index)).toEqual({ kind: "free" });
+  });
+
+  test.each([
+    ["the one that wants it, where that is older", older, { kind: "free" }],
+    ["another that is to adopt it, where that is older", younger, { kind: "taken", marked: false }],
+  ])("%s", (_, created, claim) => {
+    const self = compute({ created });
+    const adopter = other({ created: "2026-01-01T00:00:00Z", spec: { adopt } });
+    expect(claimOnEndpoint(self, endpoint(), rivalsAmong(self, [adopter]), listed(endpoint()))).toMatchObject(claim);
+  });
+});
+
+describe("a branch", () => {
+  test("is free for one whose own primary stands there, though it is not linked", () => {
+    const self = compute();
+    const made = madeBy(self, { id: "ep-new" });
+    expect(claimOnBranch(self, rivalsAmong(self, []), listed(made))).toEqual({ kind: "free" });
+  });
+
+  test.each([
+    ["by the marker of its primary", madeBy(other()), true],
+    ["by a link to its primary", endpoint(), false],
+  ])("is taken %s", (_, primary, marked) => {
+    const holder = other({ linked: "ep-one" });
+    const self = compute();
+    expect(claimOnBranch(self, rivalsAmong(self, [holder]), listed(primary))).toEqual({
+      kind: "taken",
+      by: holder,
+      marked,
+    });
+  });
+
+  test("without a primary is taken by one that wants it and is older, by no marker", () => {
+    const [self, rival] = [compute(), other({ created: older })];
+    expect(claimOnBranch(self, rivalsAmong(self, [rival]), listed())).toEqual({
+      kind: "taken",
+      by: rival,
+      marked: false,
+    });
+    expect(claimOnBranch(self, rivalsAmong(self, [other({ created: younger })]), listed())).toEqual({ kind: "free" });
+  });
+});
