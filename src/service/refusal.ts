@@ -19,7 +19,8 @@ export class Refusal extends Error {
 export const refusals = {
   unauthorized: () =>
     new Refusal(401, "supplied credentials do not pass authentication", "", { "www-authenticate": "Bearer" }),
-  noSuchRoute: () => new Refusal(404, "this route does not exist"),
+  noSuchRoute: (hint = "") => new Refusal(404, `this route does not exist${hint}`),
+  servedOnlyWith: (flag: string) => new Refusal(404, `served only with ${flag}`),
   notServed: (operationId: string, call: string) =>
     new Refusal(501, `${operationId} is a call of the public API that is not served here; ${call}`),
   invalid: (message: string) => new Refusal(400, message),

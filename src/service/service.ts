@@ -169,7 +169,9 @@ export class Service {
     if (this.#testControls && method === "POST" && path === "/_clock/advance") {
       return this.#advance(this.#testControls, check(ClockAdvance, parsedBody(call), "body").seconds);
     }
-    return this.#run(call, found(this.#local, method, path), at, undefined);
+    const flag = flags[`${method} ${path}`];
+    if (flag !== undefined) throw refusals.servedOnlyWith(flag);
+    return this.#run(call, found(this.#local, method, path, `; the API is below ${apiRoot}`), at, undefined);
   }
 
   /** Forgets everything since the start: what was stored, faults, sessions, and who has sent how many requests. */
@@ -221,9 +223,16 @@ function limiterOf({ rateLimits, timeScale }: ServiceOptions): RateLimiter | und
   return rateLimits && new RateLimiter(rateLimits, timeScale);
 }
 
-function found(router: Router<Route>, method: string, path: string): Match<Route> {
+/** The flags without which local calls are not served. */
+const flags: Readonly<Record<string, string>> = {
+  "PUT /_faults": "--faults",
+  "POST /_reset": "--test-controls",
+  "POST /_clock/advance": "--test-controls",
+};
+
+function found(router: Router<Route>, method: string, path: string, hint = ""): Match<Route> {
   const match = router.match(method, path);
-  if (!match) throw refusals.noSuchRoute();
+  if (!match) throw refusals.noSuchRoute(hint);
   return match;
 }
 

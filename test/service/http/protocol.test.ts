@@ -24,6 +24,16 @@ describe("a refusal", () => {
   });
 
   test.each([
+    ["PUT", "/_faults", "served only with --faults"],
+    ["POST", "/_reset", "served only with --test-controls"],
+    ["POST", "/_clock/advance", "served only with --test-controls"],
+    ["GET", "/projects", "this route does not exist; the API is below /api/v2"],
+  ])("of %s %s says what is missing: %s", (method, path, message) => {
+    const reply = new Shop().core.call({ method, path, headers: { ...headers, host: "localhost:8090" }, body: "{}" });
+    expect([reply.status, JSON.parse(String(reply.body)).message]).toEqual([404, message]);
+  });
+
+  test.each([
     ["", "the request needs a JSON body"],
     ["{", "the request body is not JSON"],
     ["[]", "expected object"],
