@@ -40,10 +40,12 @@ describe("of what the documents type", () => {
       const after = (flag: string) => words[words.indexOf(flag) + 1];
       const target = words.find((word) => word.startsWith("localhost:8090")) ?? "";
       const body = words.includes("-d") ? after("-d") : undefined;
-      const answer = await serve("compute-operator service --faults", (address) =>
+      const [header = "", value = ""] = words.includes("-H") ? (after("-H") ?? "").split(": ") : [];
+      const answer = await serve("compute-operator service --seed seed.yaml --faults", (address) =>
         fetch(`http://${target.replace("localhost:8090", address)}`, {
           method: (words.includes("-X") ? after("-X") : undefined) ?? "GET",
           ...(body === undefined ? {} : { body }),
+          headers: header === "" ? {} : { [header]: value },
         }),
       );
       expect(answer.ok).toBe(true);
