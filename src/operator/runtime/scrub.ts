@@ -24,8 +24,8 @@ const longestText = 4096;
 /**
  * A copy of what is to be logged without anything that grants access: members named like a header or a key, `Bearer …`
  * and credentials in a URL wherever they stand in a text. Of an error only name, message, status, reason, code, cause
- * and stack are kept, since libraries hang whole requests on theirs; the stack only of a mistake, not of what is
- * `Expected`.
+ * and stack are kept, since libraries hang whole requests on theirs; the stack only of a mistake, not of an
+ * `OperationalError`.
  */
 export function scrub(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return scrubMembers(fields, 0);
@@ -66,7 +66,7 @@ function scrubError(error: Error, depth: number, explained = false): Record<stri
   const clean: Record<string, unknown> = { name: error.name, message: scrubText(error.message) };
   for (const name of ["status", "reason", "code"]) {
     const value: unknown = Reflect.get(error, name);
-    if (typeof value === "string" || typeof value === "number") clean[name] = scrubValue(value, depth + 1);
+    if (typeof value === "string" || typeof value === "number") clean[name] = scrubValue(value, depth);
   }
   const { cause } = error;
   const deeper = depth < deepest && cause instanceof Error;
@@ -77,6 +77,6 @@ function scrubError(error: Error, depth: number, explained = false): Record<stri
 
 /** What the language itself throws where a program is wrong, also below what was taken for a failed request. */
 function isMistake(error: Error): boolean {
-  const slips = [TypeError, ReferenceError, RangeError, EvalError];
+  const slips = [TypeError, ReferenceError, RangeError];
   return slips.some((slip) => error instanceof slip) && !("code" in error);
 }

@@ -40,6 +40,10 @@ describe("lanes", () => {
     await clock.advance(1);
     expect(runs.filter(({ key }) => key.startsWith("a/"))).toHaveLength(5);
     expect(runs.filter(({ key }) => key.startsWith("b/"))).toHaveLength(2);
+    await clock.advance(60_000);
+    expect(runs.filter(({ key }) => key.startsWith("a/"))).toHaveLength(10);
+    await clock.advance(240_000);
+    expect(new Set(runs.map(({ key }) => key)).size).toBe(33);
   });
 
   test("are asked for at each add, so that a key may change its lane while it waits", async () => {
@@ -71,6 +75,14 @@ describe("lanes", () => {
     void start();
     await clock.advance(1000);
     expect(runs.map((run) => run.key)).toEqual(["a0", "a1"]);
+  });
+
+  test("give out no key that was removed, and keep the others in their order", () => {
+    const lanes = new FairQueue({ perFlow: 9, perTenant: 9 });
+    for (const key of ["a0", "a1", "b0"]) lanes.put(key, flowOf(key), 0);
+    for (const key of ["a0", "never put"]) lanes.remove(key);
+    expect([lanes.size, lanes.has("a0")]).toEqual([2, false]);
+    expect([lanes.next(), lanes.next(), lanes.next()].map((next) => next?.key)).toEqual(["a1", "b0", undefined]);
   });
 
   test("know which key has waited longest, in whatever lane", () => {

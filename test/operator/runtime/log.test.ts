@@ -135,3 +135,16 @@ test("at a terminal each line is one for a person", () => {
     '00:00:00.000 WARN  Cannot reach it  compute=shop/primary  error="TypeError: no such host"  tries=3\n',
   ]);
 });
+
+test("at a terminal a text is quoted where it would not stand apart, and what is no such line passes as it is", () => {
+  const { log, lines } = setUp({ readable: true });
+  log.info({ plain: "a-b", spaced: "a b", quoted: 'a"b', equal: "a=b", error: { message: "no name" } }, "Said");
+  const odd = ["not JSON\n", "null\n", "7\n"];
+  const passed: string[] = [];
+  const readable = readableLines({ write: (line) => void passed.push(line) });
+  for (const line of odd) readable.write(line);
+  expect(lines).toEqual([
+    '00:00:00.000 INFO  Said  plain=a-b  spaced="a b"  quoted="a\\"b"  equal="a=b"  error={"message":"no name"}\n',
+  ]);
+  expect(passed).toEqual(odd);
+});

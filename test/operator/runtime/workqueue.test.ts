@@ -207,6 +207,7 @@ test("an observer hears how many keys wait after each that comes and goes, and h
       started: (key, waitedMs) => void heard.push([key, waitedMs]),
     },
   });
+  await clock.advance(1000);
   queue.add("a");
   queue.add("b");
   await clock.advance(30);
