@@ -79,30 +79,30 @@ const connectionReasons: Record<ConnectionReason, string> = {
   NotAllowed:
     "False | `spec.baseURL` is not among `--allowed-base-url`; or the API server refuses the finalizer that holds connection and Secret",
   Deleting:
-    "False | it is being deleted and waits for the Computes and ComputePools that use it, which the message names; nothing new is created through it",
+    "False | it is being deleted and waits for the Computes and ComputePools that use it, which the message names; no endpoint is created through it",
 };
 
 const poolReasons = {
   Ready: "True | as many replicas as declared, all with the template, all ready",
   Scaling:
-    "False | replicas are being made, changed or removed; many are made in batches of 1, 2, 4 and so on, with half a second after each of four or more",
-  Conflict: "False, stalled | a Compute that is not the pool's has the name of one of its replicas",
+    "False | replicas are being created, changed or removed; many are created in batches of 1, 2, 4 and so on, with half a second after each of four or more",
+  Conflict: "False, stalled | a Compute that does not belong to the pool has the name of one of its replicas",
   Rejected: "False, stalled | the API server refused to create, change or delete a replica",
 };
 
 const events = {
-  Created: "an endpoint was made for this Compute",
-  Adopted: "an endpoint that stood was taken over, as `spec.adopt` asks",
+  Created: "an endpoint was created for this Compute",
+  Adopted: "an existing endpoint was taken over, as `spec.adopt` asks",
   Patched: "fields of the spec were sent; the message names them",
   Moved: "the endpoint was moved to another branch",
   Restarted: "the endpoint was restarted, as the annotation asked",
   DriftCorrected:
-    "what somebody had changed at the service was put back: fields, theirs and ours; or a pool put its template back into a replica",
+    "what was changed at the service outside the operator was corrected: fields, theirs and ours; or a pool restored its template in a replica",
   Deleted:
     "the endpoint was deleted at the service; as a warning also the second of two with one marker, and what a Compute left that went without its finalizer",
   SecretUpdated:
-    "a connection Secret that stood was written again: the role has another password, or (a warning) somebody had changed or deleted the Secret",
-  Released: "the object went and the endpoint stays; the message says why",
+    "a connection Secret was written again: the role has another password, or (a warning) the Secret was changed or deleted outside the operator",
+  Released: "the object was removed and the endpoint stays; the message says why",
 };
 
 type Annotation = keyof typeof annotations;

@@ -57,7 +57,8 @@ export function parseSource(file: string, text: string): Source {
   return { file, imports, globals };
 }
 
-function* nodesIn(
+/** Every node below a value, with the node and the member that hold it. */
+export function* nodesIn(
   value: unknown,
   parent?: Node,
   key = "",

@@ -1,0 +1,58 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseSync } from "rolldown/utils";
+import { describe, expect, it } from "vitest";
+import { nodesIn } from "./sources.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+/** Where conditions and events come from, and where their messages are. */
+const files = globSync("src/operator/{compute,connection,pool}/**/*.ts", { cwd: root }).map((file) =>
+  file.replaceAll("\\", "/"),
+);
+const places = /\/(messages\.ts|messages\/[^/]+\.ts)$/;
+
+/** The texts of a module that are whole sentences, with X for what is filled in. */
+function sentencesIn(source: string): string[] {
+  const texts = [...nodesIn(parseSync("module.ts", source, { lang: "ts" }).program)].flatMap(({ node }) => {
+    if (node.type === "Literal" && typeof node["value"] === "string") return [node["value"]];
+    if (node.type !== "TemplateLiteral") return [];
+    const { start, end } = node as { start: number; end?: unknown };
+    return typeof end === "number" ? [filledIn(source.slice(start + 1, end - 1))] : [];
+  });
+  return texts.filter((text) => /^[A-Z].*\.$/s.test(text) && text.split(" ").length >= 4);
+}
+
+/** With X for each `${…}`, however deep. */
+function filledIn(template: string): string {
+  const innermost = /\$\{[^{}]*\}|\{[^{}$]*\}/g;
+  const next = template.replaceAll(innermost, "X");
+  return next === template ? template : filledIn(next);
+}
+
+const messages = files.flatMap((file) =>
+  sentencesIn(readFileSync(join(root, file), "utf8")).map((text) => ({ file, text })),
+);
+
+const isLong = (text: string) => text.split(/[.!?] (?=[A-Z])/).length > 2;
+
+describe("a message of a condition or event", () => {
+  it("is read, with what is filled in", () => {
+    const texts = messages.map(({ text }) => text);
+    expect(texts.length).toBeGreaterThan(60);
+    expect(texts).toContain("Endpoint X was deleted.");
+  });
+
+  it("is written in one of the places for messages", () => {
+    expect(messages.filter(({ file }) => !places.test(file))).toEqual([]);
+  });
+
+  it("has at most two sentences", () => {
+    expect(messages.filter(({ text }) => isLong(text))).toEqual([]);
+  });
+
+  it("with three sentences, or filled in with an expression, is found out", () => {
+    const source = 'const text = (id: string) => `It went. It came ${id === "" ? `{${id}}` : id}. It stays.`;';
+    expect(sentencesIn(source)).toEqual(["It went. It came X. It stays."]);
+    expect(sentencesIn(source).filter(isLong)).toHaveLength(1);
+  });
+});
