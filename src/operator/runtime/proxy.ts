@@ -27,7 +27,7 @@ function either(env: Readonly<Record<string, string | undefined>>, name: string)
 
 /** NO_PROXY holds `*`, hosts, addresses, ranges, and domains, with or without a leading dot and with all below them. */
 function excepted(hostname: string, list: string | undefined): boolean {
-  const host = withoutBrackets(hostname.toLowerCase());
+  const host = withoutBrackets(hostname);
   return (list ?? "")
     .split(/[\s,]+/)
     .filter((entry) => entry !== "")
