@@ -35,6 +35,13 @@ describe("the samples", () => {
     expect(read("service-seed.yaml")).toContain(`key: ${secret.stringData[apiKeySecretRef.key]}`);
   });
 
+  test("begin with the compute that docs/cli.md shows, for who follows that page", () => {
+    const seed: { projects: { endpoints: { id?: string }[] }[] } = parse(read("service-seed.yaml"));
+    const ids = seed.projects.flatMap(({ endpoints }) => endpoints.map(({ id = "" }) => id));
+    expect(ids).toHaveLength(1);
+    expect(readFileSync("docs/cli.md", "utf8")).toContain(`adopts ${ids[0]}:`);
+  });
+
   test("name only projects and branches that the seed has", () => {
     const seed: { projects: { id: string; branches: { id: string }[] }[] } = parse(read("service-seed.yaml"));
     const known = seed.projects.flatMap(({ id, branches }) => branches.map((branch) => `${id}/${branch.id}`));
