@@ -6,8 +6,8 @@ import type { CliPorts } from "./cli/commands/ports.ts";
 import type { CommandPorts } from "./operator/command.ts";
 import type { Clock } from "./operator/runtime/clock.ts";
 
-// To read on: what the operator decides is in operator/compute/plan.ts, a pass in reconcile.ts beside it; the service
-// is in service/service.ts. CONTRIBUTING.md has the map.
+// To read on: operator/compute/plan/plan.ts decides, operator/compute/reconciler.ts has one reconcile, and
+// service/service.ts the service. CONTRIBUTING.md has the reading order.
 
 /** A command: takes its arguments, answers the exit status. */
 type Command = (args: readonly string[], ports: CommandPorts & CliPorts) => Promise<number>;
