@@ -50,7 +50,7 @@ export const operationStatuses = [
 ] as const;
 export type OperationStatus = (typeof operationStatuses)[number];
 
-/** What a status means for whoever waits for the operation. */
+/** What a status means for a client that waits for the operation. */
 export type OperationOutcome = "in-progress" | "done" | "failed";
 
 /** A status that is not known yet counts as in progress: nothing is concluded from it. */

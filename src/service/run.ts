@@ -141,7 +141,7 @@ function announce(file: string, text: string): void {
 /** The longest that Node's timers can wait, in milliseconds. */
 const longestWait = 2 ** 31 - 1;
 
-/** How long to wait after a mistake of our own before the timers are looked at again, in milliseconds. */
+/** How long to wait after an internal error before the timers are checked again, in milliseconds. */
 const retryMs = 1000;
 
 /** Lets things happen when they are due, also while nobody calls, so that the store is never far behind. */

@@ -35,7 +35,7 @@ export interface ServicePorts {
   options?: Partial<ServiceOptions>;
   /** Present with `--test-controls`. */
   testControls?: TestControls;
-  /** Told of every mistake of our own: the answer is then 500, and nothing was changed. */
+  /** Receives every internal error: the answer is then 500, and nothing was changed. */
   onError?: (error: unknown) => void;
 }
 
@@ -57,7 +57,7 @@ export class Service {
   readonly #onError: (error: unknown) => void;
   readonly #changes = new Changes();
   #openApi: string | undefined;
-  /** When something next happens by itself; `stale` after every change. */
+  /** When the next timer is due; `stale` after every change. */
   #due: number | undefined | "stale" = "stale";
 
   constructor({ clock, random, ids, store, options, testControls, onError = () => {} }: ServicePorts) {
@@ -112,7 +112,7 @@ export class Service {
     this.change((context) => settle(context, now));
   }
 
-  /** When something next happens by itself, in milliseconds since the epoch; `undefined` where nothing will. */
+  /** When the next timer is due, in milliseconds since the epoch; `undefined` where there is none. */
   nextDue(): number | undefined {
     if (this.#due === "stale") this.#due = nextDue(this.context);
     return this.#due;

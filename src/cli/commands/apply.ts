@@ -17,7 +17,7 @@ export interface ApplyOptions {
   clock: Clock;
   signal: AbortSignal;
   timeoutMs: number;
-  /** Told of each step forward, as a line for a person. */
+  /** Receives each step forward, as a line for a person. */
   say: (line: string) => void;
 }
 

@@ -50,7 +50,7 @@ export function accountFor(
     const allowed = givenBaseURL(given);
     const ca = object.spec.caBundle === undefined ? {} : { caBundle: object.spec.caBundle };
     if (named === allowed) return { account: { baseURL: allowed, key, ...ca }, connection: object };
-    // Whoever may edit a manifest could have the key sent to an address of their own.
+    // Anyone who may edit a manifest could have the key sent to an address of their own.
     return {
       problem: `${connection.where}: ServiceConnection ${object.metadata.namespace ?? ""}/${object.metadata.name}: spec.baseURL: the key in ${keyVariable} is sent to ${allowed} alone, not to ${named}. Set --base-url ${named} if that is meant`,
     };

@@ -88,7 +88,7 @@ export class Inventory {
     this.#claims.set(compute);
   }
 
-  /** Lists the endpoints of each project afresh. */
+  /** Lists the endpoints of each project again. */
   async look(projects: readonly Project[] = this.projects): Promise<void> {
     const { clock, signal } = this.#options;
     await Promise.all(
@@ -103,7 +103,7 @@ export class Inventory {
     );
   }
 
-  /** What the plan of a Compute is made from; `recent` are operations of its endpoint whoever set them off. */
+  /** What the plan of a Compute is made from; `recent`: operations of its endpoint, also those set off by others. */
   view({ compute, memory, project }: Tracked, recent?: readonly Operation[]): PlanInput {
     const { clock, createSettleMs } = this.#options;
     const claimants = this.#claims.claimantsOf(compute);

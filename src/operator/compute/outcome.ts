@@ -23,7 +23,7 @@ export interface Outcome {
   isWoken?: true;
   /** The endpoint as an answer of this pass shows it, newer than any list. */
   endpoint?: Endpoint;
-  /** Operations that an answer of this pass told of. */
+  /** Operations in the answers to this reconcile's requests. */
   operations: readonly Operation[];
   /** The generation of the spec that the service was brought to. */
   applied?: number;
@@ -38,7 +38,7 @@ export interface Outcome {
   ownedByOther?: true;
   /** The service shows what the spec asks for, whatever else the verdict is about. */
   asDeclared?: true;
-  /** The connection Secret that stands could not be read anew just now: a fresh look is not over before that. */
+  /** The connection Secret could not be checked just now: a reconcile that a person requested is not handled yet. */
   unread?: true;
   notes: readonly EventRecord[];
   /** The finalizer is off: the object is gone, or as good as. */

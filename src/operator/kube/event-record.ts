@@ -10,7 +10,7 @@ export interface EventInput {
   message: string;
 }
 
-/** Tells of something that happened to an object. */
+/** The body of a new Event. */
 export type RecordEvent = <T extends KubeObject>(kind: ResourceKind<T>, object: T, note: EventInput) => void;
 
 /** What an event is about. */
@@ -88,7 +88,7 @@ export function newEvent(
   };
 }
 
-/** Tells of an event written before that it occurred `times` more, last at `at`. */
+/** The patch that counts `times` more occurrences of an Event, the last at `at`. */
 export function occurredAgain(event: KubeEvent, times: number, at: number): JsonPatchOperation[] {
   return guardedPatch(event)
     .set(["count"], (event.count ?? 1) + times)

@@ -4,7 +4,7 @@ import { AnswerTooLarge } from "./errors.ts";
 /** A signal that aborts with the caller's own, or when its time is up, whichever comes first. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Begins the time anew. */
+  /** Starts the time again. */
   restart(): void;
   /** Must be called in the end. */
   cancel(): void;

@@ -177,7 +177,7 @@ export class HttpTransport implements ClusterTransport {
   }
 
   #response(status: number, retryAfter: string | string[] | undefined, text: string): ClusterResponse {
-    // A key that the API server refuses is asked for anew at the next request.
+    // Credentials that the API server refuses are read again for the next request.
     if (status === 401 && this.#session !== undefined) this.#session.until = 0;
     const body = parsed(text, status);
     const waitMs = retryAfterMs(retryAfter, this.#options.clock.now());

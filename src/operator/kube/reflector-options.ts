@@ -7,7 +7,7 @@ import type { Change } from "./store.ts";
 /** Why a complete list was read. */
 export type RelistCause = "start" | "expired" | "periodic";
 
-/** What a reflector tells whoever measures it. */
+/** What a reflector reports for metrics. */
 export interface ReflectorObserver {
   watchRestarted?(kind: string, cause: "closed" | "expired" | "failed"): void;
   relisted?(kind: string, cause: RelistCause): void;

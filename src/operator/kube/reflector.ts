@@ -14,7 +14,7 @@ export type { ReflectorObserver, ReflectorOptions, RelistCause } from "./reflect
 const shortestWatchMs = 1000;
 /** A watch that says nothing for so long is dead: of a quiet kind bookmarks come every two minutes. */
 const idleTimeoutMs = 150_000;
-/** After how long a list is read anew though nothing seems amiss, at a watch's next end. */
+/** After this long the list is read again at the next end of a watch, though nothing seems wrong. In milliseconds. */
 const relistAfterMs = 3_600_000;
 
 /** A kind that the API server does not serve is mostly one whose definition is still to be installed. */
@@ -145,7 +145,7 @@ export class Reflector<T extends KubeObject> {
     this.#relistCause = this.#hasSynced ? cause : "start";
   }
 
-  /** Of a kind that is being uninstalled nothing is left: whoever starts only now must not wait for a list of it. */
+  /** A kind that is being uninstalled has no objects: a process that starts now must not wait for a list of it. */
   async #checkInstalled(): Promise<void> {
     const uninstalled = await this.#options.isUninstalled?.().catch(() => false);
     if (uninstalled !== true || (this.#hasSynced && !this.#isServed)) return;

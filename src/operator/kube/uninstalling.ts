@@ -64,7 +64,7 @@ export class Uninstalling {
   #ask(kind: ResourceKind): Promise<boolean> {
     const going = crdIsGoing(this.#cluster, kind).then(
       (answer) => {
-        // It may be made anew: only a "no" is remembered.
+        // It may be created again: only a "no" is remembered.
         if (answer) this.#answers.delete(kind.plural);
         this.#note(kind, answer);
         return answer;

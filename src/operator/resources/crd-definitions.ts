@@ -49,7 +49,7 @@ const AGE: Column = {
   description: "Since when the object exists.",
 };
 
-/** The operator's own kinds, as the API server is told of them. */
+/** The operator's own kinds, as CRDs. */
 export const definitions: readonly Definition[] = [
   {
     kind: computeKind,

@@ -13,9 +13,9 @@ export interface AdmissionOptions {
   retired?: AbortSignal;
   /** Of the caller; its requests never wait through a long pause. */
   reservation?: RequestReservation;
-  /** Asked right before a write is sent: whether whoever it was planned for no longer wants it. */
+  /** Called right before a write is sent: whether the plan behind it is outdated. */
   withdrawn?: () => boolean;
-  /** Whoever asks has a pass in hand, and others wait for its end; left out: nobody does. */
+  /** Set where the caller blocks a worker while it waits. */
   inHand?: InHand;
 }
 

@@ -45,7 +45,7 @@ export function failureOf(response: ServiceResponse, write: boolean, hiding = (t
     const failure = sorted(status, own, response);
     if (failure !== undefined) return failure;
   }
-  // A read changes nothing: whoever refused it, the status says what to wait for.
+  // A read changes nothing: the status says what to wait for, also where a proxy refused it.
   if (status === 401) return { kind: "unauthorized", message: "HTTP 401" };
   if (status === 403) return { kind: "forbidden", message: "HTTP 403" };
   if (status === 429) return { kind: "rateLimited", message: "HTTP 429" };

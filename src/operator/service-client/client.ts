@@ -242,7 +242,7 @@ export class ServiceClient {
   }
 }
 
-/** Whether an answer tells of the endpoint that the request was about, where it named one. */
+/** Whether an answer shows the endpoint that the request named, if it named one. */
 function isAbout([, endpointID]: readonly string[], { id }: Endpoint): boolean {
   return endpointID === undefined || id === endpointID;
 }

@@ -10,7 +10,7 @@ import {
   type ServiceTransport,
 } from "./transport.ts";
 
-/** Told of every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
+/** Receives every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
 export type RequestObserver = (sent: { method: string; route: string; code: string; seconds: number }) => void;
 
 export interface ExchangeOptions extends AdmissionOptions {

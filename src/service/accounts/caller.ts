@@ -4,7 +4,7 @@ import type { KeyScope } from "../store/keys.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 
-/** Whoever sends a request, as their key tells. */
+/** The account or organization behind a request, by its key. */
 export interface Caller {
   scope: KeyScope;
   /** Whose request limits it counts against: an account's id, or an organization's. */
@@ -91,7 +91,7 @@ export function personalAccount(caller: Caller): string {
   }
 }
 
-/** Refuses whoever may not even know the organization, and project-scoped keys. */
+/** Refuses callers who may not know that the organization exists, and project-scoped keys. */
 export function reachOrganization(store: Store, caller: Caller, organizationId: string, needed: Right) {
   if (caller.scope.kind === "project") throw refusals.outsideScope(caller.scope.projectId);
   const organization = store.accounts.organization(organizationId);

@@ -14,7 +14,7 @@ export interface ConnectionRequest {
 
 /**
  * Plays a client that connects to a compute and stays connected for some seconds. An idle compute wakes for it, and
- * its inactivity timer begins anew when the connection ends.
+ * its inactivity timer starts again when the connection ends.
  */
 export function connect(
   context: ServiceContext,

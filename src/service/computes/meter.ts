@@ -6,7 +6,7 @@ import type { Project } from "../store/projects.ts";
 
 /** What a project's computes have used. */
 export interface Usage {
-  /** Time that computes were active, in seconds, each counted by itself. */
+  /** Time that computes were active, in seconds, summed over computes. */
   activeSeconds: number;
   /** That time weighed with their compute units: CPU seconds. */
   computeSeconds: number;

@@ -8,7 +8,7 @@ import { schedule } from "./chain.ts";
 import { scaled } from "./durations.ts";
 import { meter } from "./meter.ts";
 
-/** When something next happens by itself, in milliseconds since the epoch; `undefined` where nothing will. */
+/** When the next timer is due, in milliseconds since the epoch; `undefined` where there is none. */
 export function nextDue(context: ServiceContext): number | undefined {
   return nextEvent(context)?.at;
 }

@@ -85,7 +85,7 @@ export class Console {
     this.#streams.close();
   }
 
-  /** The page that tells of a mistake of our own, whoever is signed in. */
+  /** The page for an internal error, signed in or not. */
   broken({ path }: ServiceCall, requestId: string): ServiceReply {
     const problem = {
       title: "Something went wrong here",
@@ -95,7 +95,7 @@ export class Console {
     return pageReply(500, nothingHere, { account: undefined, token: "", path, problem });
   }
 
-  /** Why a form is not carried out, whoever seems to have sent it. */
+  /** Why a form is refused, whatever its cookie. */
   #distrust(call: ServiceCall, cookie: string | undefined): Problem | undefined {
     if (isFromElsewhere(call)) {
       return { title: "Refused", message: "This form was sent from another site.", advice: "Nothing was changed." };
@@ -159,7 +159,7 @@ interface SignedIn {
   layout: Layout;
 }
 
-/** Carries a form out and sends the browser on; tells of a refusal on the page of the form. */
+/** Carries a form out and redirects the browser; a refusal shows on the page of the form. */
 function submitted(route: FormRoute, visit: Visit, layout: Layout): ServiceReply {
   try {
     return redirect(route.submit(visit));

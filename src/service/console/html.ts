@@ -6,7 +6,7 @@ export class Html {
     this.#text = text;
   }
 
-  /** For the template: the pieces are the source's own, the values whoever's. */
+  /** For the template: its pieces come from the source, its values from anywhere. */
   static join(pieces: readonly string[], values: readonly Value[]): Html {
     return new Html(pieces.map((piece, index) => piece + textOf(values[index])).join(""));
   }

@@ -75,7 +75,7 @@ function update(part, next) {
 async function refresh() {
   timer = undefined;
   const answer = await fetch(location.href, { headers: { "${refreshHeader}": "1" } }).catch(() => undefined);
-  // The service is away: the stream of changes begins anew with it, and says so.
+  // The service is away: the stream of changes starts again with it, and says so.
   if (answer === undefined) return;
   if (answer.redirected) return location.replace(answer.url);
   if (!answer.ok) return location.reload();

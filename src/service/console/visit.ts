@@ -52,7 +52,7 @@ export interface FormRoute {
   path: string;
   /** Answers the path of the page that follows. A refusal is told there instead. */
   submit(visit: Visit): string;
-  /** The page with the form, to tell of a refusal on. */
+  /** The page with the form, which shows a refusal. */
   again(visit: Visit): Page;
 }
 

@@ -15,9 +15,9 @@ export type Access =
   | { kind: "any-key" }
   /** Personal keys alone. */
   | { kind: "personal-key" }
-  /** Whoever has at least this right in the project of the path. */
+  /** Callers with at least this right in the project of the path. */
   | { kind: "project"; right: Right }
-  /** Whoever has at least this right in the organization of the path; `personalKey`: with their own key. */
+  /** Callers with at least this right in the organization of the path; `personalKey`: with a personal key. */
   | { kind: "organization"; right: Right; personalKey: boolean };
 
 /** What every handler is given. */

@@ -65,7 +65,7 @@ export class Database {
     }
   }
 
-  /** For whoever caches what the store holds. */
+  /** For caches of what the store holds. */
   onRollback(forget: () => void): void {
     this.#onRollback.push(forget);
   }

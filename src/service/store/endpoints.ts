@@ -39,7 +39,7 @@ export class Endpoints {
   readonly #db: Database;
   readonly #onChange: (projectId: string) => void;
 
-  /** `onChange` is told of every project in which anything about an endpoint changes. */
+  /** `onChange` receives every project in which anything about an endpoint changes. */
   constructor(db: Database, onChange: (projectId: string) => void) {
     this.#db = db;
     this.#onChange = onChange;

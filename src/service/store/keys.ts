@@ -13,7 +13,7 @@ export interface ApiKey {
   id: number;
   name: string;
   scope: KeyScope;
-  /** Account id of whoever made it. */
+  /** Id of the account that created it. */
   createdBy: string;
   createdAt: number;
   lastUsedAt: number | undefined;

@@ -46,7 +46,7 @@ interface Departed {
 
 /** After this long what could not be cleared up is left, and told, in milliseconds. */
 const triedForMs = 3_600_000;
-/** Whoever waits is woken by the next list; this is for when none comes, in milliseconds. */
+/** The next list enqueues those who wait; this is for when none comes, in milliseconds. */
 const listAwaitedMs = 60_000;
 /** The same for what waits for its turn: nothing tells when its connection goes. */
 const wokenMs = 60_000;

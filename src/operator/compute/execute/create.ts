@@ -20,7 +20,7 @@ import { noteDisabling, patched } from "./patched.ts";
 
 type Create = Extract<Action, { kind: "create" }>;
 
-/** Mark, POST, link: in this order, so that whoever comes after a crash knows that a POST may have been sent. */
+/** Mark, POST, link: in this order, so that the next process after a crash knows that a POST may have been sent. */
 export async function createEndpoint(action: Create, compute: Compute, hands: ExecuteContext): Promise<Outcome> {
   const { client, memory, clock, signal, watcher } = hands;
   const marked = await mark(action, await noteDisabling(action.attributes, compute, hands), hands);
@@ -51,7 +51,7 @@ export async function createEndpoint(action: Create, compute: Compute, hands: Ex
 }
 
 /**
- * Whether an answer tells of what this POST made, and not of what stood before or was made for another: a link to that
+ * Whether an answer shows what this POST made, and not an endpoint from before or of another Compute: a link to that
  * would one day delete it.
  */
 function isOfThis({ attributes }: Create, { branch_id, type, name }: Endpoint): boolean {

@@ -20,7 +20,7 @@ export interface BrakeCaller {
 }
 
 /**
- * Lets so many deletions out per minute, whoever asks for them: a brake on mistakes, not a rate.
+ * Lets so many deletions out per minute, for all Computes together: a brake on mistakes, not a rate.
  *
  * Who may not go waits, and is called when it may: one of a project at a time, since they would wait for each other.
  * Its place is kept until its deletion is counted or it leaves.

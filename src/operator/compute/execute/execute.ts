@@ -103,7 +103,7 @@ async function confirmGone(
     return unchanged(compute, 1);
   }
   if (answer.kind === "ok") {
-    // The lists lag behind: nothing is concluded, and they are looked at anew.
+    // The lists lag behind: nothing is concluded, and the next plan needs a newer one.
     delete memory.missing;
     memory.listsCountAfter = clock.monotonic();
     const before = memory.deleted?.shown ?? 0;

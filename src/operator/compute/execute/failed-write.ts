@@ -19,10 +19,10 @@ export function recordFailedWrite(
   { memory, clock, watcher }: ExecuteContext,
   wayOut?: string,
 ): Outcome {
-  // It was not sent, and is planned anew for the key and the address that there are now.
+  // It was not sent, and is planned again for the present key and address.
   if (failure.kind === "superseded") return unchanged(compute, 1);
   const { reason, message: meaning } = meaningOf(failure, doing);
-  // What passes by itself needs no way out.
+  // A failure that is retried with backoff needs no way out.
   const said = wayOut === undefined || reasons[reason].look === "backoff" ? meaning : `${meaning} ${wayOut}`;
   const identity = identityOf(write, generationOf(compute));
   const { through } = watcher.client;

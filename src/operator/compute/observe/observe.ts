@@ -18,7 +18,7 @@ import { pendingCreateOf, pendingRestartOf } from "./pending-operations.ts";
 import { generationOf, type Observation, reconcileRequested, shownReason } from "./plan-input.ts";
 
 /**
- * A connection that is about to be ready comes with news; should they be missed, it is looked at again after so long.
+ * A connection that becomes ready enqueues its Computes. Should that be missed, they are reconciled again after this.
  */
 const pendingLookMs = 10_000;
 

@@ -9,7 +9,7 @@ import type { EndpointIndex, Ownership } from "./ownership.ts";
 
 /** What can be seen of the service through the Compute's connection. */
 export type Observation =
-  /** Nothing yet, or nothing new enough: the Compute is woken when there is, and looks by itself where that is said. */
+  /** Nothing yet, or nothing new enough: a newer list enqueues the Compute, or `requeueAfterMs` where it is set. */
   | { kind: "awaited"; requeueAfterMs?: number }
   /** `through` names base URL and key, where there is a connection that could be asked. */
   | { kind: "blocked"; reason: Reason; message: string; projectGone: boolean; through?: string }
@@ -22,7 +22,7 @@ export interface EndpointSnapshot {
   links: Ownership;
   /** Of the linked endpoint, newest first. */
   operations: readonly Operation[];
-  /** All recent operations of the linked endpoint, whoever set them off, where the plan needed them. */
+  /** All recent operations of the linked endpoint, also those set off by others, where the plan needed them. */
   lookedUp?: readonly Operation[];
   /** How many of the project's linked endpoints this list lacks. */
   notListed: { missing: number; known: number };

@@ -17,7 +17,7 @@ export interface Difference {
 /** What the user set, held against what the service shows. */
 export interface Comparison {
   differences: readonly (Difference & { send: Attributes })[];
-  /** Fields that the user set and the service does not show: nothing can be told of them. */
+  /** Fields that the user set and the service does not show: they cannot be compared. */
   notReturned: readonly { field: string; ours: string; send: Attributes }[];
   /** Fields that the user set and the service shows in a form that cannot be read: whether they differ is not known. */
   unreadable: readonly { field: string; ours: string; send: Attributes | undefined }[];

@@ -25,7 +25,7 @@ export const adoptReplacement: Rule = (view, list) => {
 
 /**
  * The linked endpoint is not listed. Gone means proved gone; and where too much is gone at once, or gone since base URL
- * or key changed, nothing is made anew until a person says so.
+ * or key changed, nothing is created again until a person confirms it.
  */
 export const lostEndpoint: Rule = (view, list) => {
   const { links } = list;
@@ -53,7 +53,7 @@ export const lostEndpoint: Rule = (view, list) => {
       requeueAfterMs: requeueDelay("slow", 0) ?? 0,
     };
   }
-  // Told once: whatever became of the create since, it is gone on with.
+  // Reported once: the create goes on, whatever became of it since.
   if (compute.status.state === "Lost" && shownReason(compute) !== "MassLoss") return undefined;
   return {
     kind: "wait",
@@ -76,7 +76,7 @@ export function stepOfProof(
 }
 
 /**
- * What a POST made that no status tells of yet may be newer than lists show: it is looked for before it is called lost.
+ * An endpoint that no status has recorded yet may be newer than the lists: it is looked for before it counts as lost.
  */
 export function tooNew(view: PlanInput, list: EndpointSnapshot, endpointID: string): Action | undefined {
   const { compute, memory } = view;

@@ -20,7 +20,7 @@ export const restart: Rule = ({ compute, memory }, list) => {
   return { kind: "restart", endpointID: endpoint.id, value: asked };
 };
 
-/** Whether a marked restart shows: a suspend and a start created since, or the compute started anew since. */
+/** Whether a marked restart shows: a suspend and a start created since, or the compute started again since. */
 export function wasRestarted(
   mark: PendingRestart,
   endpoint: Pick<Endpoint, "started_at">,

@@ -26,7 +26,7 @@ export interface SecretTools {
   cluster: ClusterClient;
   client: ServiceClient;
   signal: AbortSignal;
-  /** Whether the service may be asked now; else whoever asks is woken. */
+  /** Whether the service may be asked now; else the Compute is enqueued when it may. */
   affordable: () => boolean;
   reading: HourlyReading;
   /** Whether the status shows that the Secret was refused: that stands until the service gives details again. */
@@ -94,7 +94,7 @@ async function keepNamed(
   const { refused } = tools;
   const due = wanted.database !== undefined && reading.isDue;
   if (intact && !due && !asked && !refused) return bound;
-  // Whoever only checks keeps the Secret as it stands where the service cannot be asked.
+  // A mere check keeps the Secret as it stands where the service cannot be asked.
   const unread: Binding = intact && !asked && !refused ? bound : { kind: "later" };
   if (wanted.database !== undefined && !tools.affordable()) {
     if (due) reading.failed();

@@ -1,7 +1,7 @@
 /**
- * When to look again. `refresh`: with the project's next list. `progress`: soon, then ever later. `backoff`: after a
- * failure that passes by itself. `patient`: for what somebody elsewhere has to put right. `slow`: hardly; a person has
- * to act, and whatever they change wakes the Compute.
+ * When to reconcile again. `refresh`: with the project's next list. `progress`: soon, then ever later. `backoff`: after
+ * a failure that is expected to pass. `patient`: after one that somebody else has to fix. `slow`: at most hourly; a
+ * person has to act, and their change enqueues the Compute.
  */
 export type Requeue = "refresh" | "progress" | "backoff" | "patient" | "slow";
 

@@ -148,7 +148,7 @@ function concluded(compute: Compute, { condition, applied, drift, asDeclared }: 
 }
 
 /**
- * Told of once, a loss stays in doubt until a list shows the endpoint, or a plan goes on without it: a person said so.
+ * Once reported, a loss stays in doubt until a list shows the endpoint, or a person confirms it.
  */
 function isLossDoubted(compute: Compute, reason: Reason, { endpoint, absent }: Seen): boolean {
   const { status } = compute;
@@ -224,7 +224,7 @@ function operationsAfter(
   return nonEmpty(newestFirst.slice(0, mostOperations));
 }
 
-/** Whether nothing is under way: what the service told of last as running it has said no more of. */
+/** Whether nothing is in progress: an operation that was last seen running has ended unseen. */
 function isAtRest({ condition }: Outcome): boolean {
   return condition.kind === "shown" && reasons[condition.reason].ready === "True";
 }
