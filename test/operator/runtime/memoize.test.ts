@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { memoize } from "../../../src/operator/runtime/memoize.ts";
+
+test("each object is worked out once, also where nothing comes of it, and objects that are alike each for themselves", () => {
+  const asked: string[] = [];
+  const lengthOf = memoize(({ name }: { name: string }) => {
+    asked.push(name);
+    return name === "" ? undefined : name.length;
+  });
+  const [one, alike, empty] = [{ name: "one" }, { name: "one" }, { name: "" }];
+  expect([one, one, alike, empty, empty].map(lengthOf)).toEqual([3, 3, 3, undefined, undefined]);
+  expect(asked).toEqual(["one", "one", ""]);
+});
