@@ -10,12 +10,12 @@ Runs the service: a faithful, persistent implementation of the API that the oper
   --port N         port to listen on, 0 for any free one (default 8090)
   --host HOST      address to listen on (default 127.0.0.1)
   --data FILE      SQLite file that keeps its state (default :memory:, gone when it ends)
-  --seed FILE      YAML of accounts, organizations, projects, branches and keys; what is there already stays
+  --seed FILE      YAML of accounts, organizations, projects, branches and keys; existing ones stay as they are
   --time-scale N   how many times faster than normal operations and inactivity timers run (default 1)
   --faults         serve PUT /_faults, with which requests can be made to fail
   --no-rate-limits refuse no request with 429 for the number of requests
   --test-controls  serve POST /_reset and POST /_clock/advance; only with a loopback --host
-  --ready-file F   file that holds the base URL as long as the service is ready
+  --ready-file F   file that holds the base URL while the service is ready
   --strict-spec    serve only what the specification shows
   --help           show this`;
 

@@ -256,6 +256,6 @@ test("called off, it says so and sends no more", async () => {
   };
   const run = await stage.run("apply", ["-f", stage.file("shop.yaml", shop), "--yes"]);
   expect(run.status).toBe(1);
-  expect(run.out).toContain("called off; what was sent goes on at the service");
+  expect(run.out).toContain("interrupted; what was sent goes on at the service");
   expect(stage.writes).toHaveLength(1);
 });

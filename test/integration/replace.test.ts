@@ -116,7 +116,7 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
     await world.clock.advance(120_000);
     expect([world.isGone(0), world.endpoints.length, world.writes]).toEqual([true, 1, [create]]);
     expect(world.events("Released")).toEqual([
-      expect.stringContaining(`if it is not needed: ${world.endpoints[0]?.id}.`),
+      expect.stringContaining(`the one that is not needed: ${world.endpoints[0]?.id}.`),
     ]);
   });
 

@@ -55,7 +55,7 @@ export class Application {
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-    if (signal.aborted) this.#giveUp("called off; what was sent goes on at the service");
+    if (signal.aborted) this.#giveUp("interrupted; what was sent goes on at the service");
     return this.#applied;
   }
 

@@ -123,7 +123,7 @@ async function reporting(
     return await command();
   } catch (error) {
     if (ports.signal.aborted) {
-      ports.stderr(`compute-operator ${name}: called off`);
+      ports.stderr(`compute-operator ${name}: interrupted`);
       return 1;
     }
     if (!(error instanceof CommandProblem)) throw error;

@@ -3,8 +3,8 @@ import { publicServicePattern } from "../../operator/connection/base-url.ts";
 import { duration } from "../../operator/flags.ts";
 import { CommandProblem } from "./problem.ts";
 
-const connectionHelp = `The service is reached through the ServiceConnection and Secret that the manifests hold. Where they do not:
-  --base-url URL        base URL of the service; needed where the manifests hold no ServiceConnection
+const connectionHelp = `The service is reached through the ServiceConnection and Secret that the manifests hold. If they hold none:
+  --base-url URL        base URL of the service; required if the manifests hold no ServiceConnection
                         (the public service is ${publicServicePattern})
   COMPUTE_OPERATOR_API_KEY   environment variable with the API key; it is sent to --base-url alone, never to an
                         address that only a manifest names`;
@@ -29,7 +29,7 @@ Shows the plan, asks, carries it out once and waits until the service is done. N
 Exit status: 0 everything is as declared, 1 anything else.
 
 ${manifestHelp}
-  --yes                 do not ask; needed where standard input is no terminal
+  --yes                 do not ask; required if standard input is not a terminal
   --timeout DURATION    how long to wait for the service altogether (default 10m)
   --create-settle DURATION   how long after a create of unknown outcome another may be sent (default 60s)
   --help                show this

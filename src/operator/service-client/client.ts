@@ -234,7 +234,7 @@ export class ServiceClient {
 
   /** A read that was answered with something else than was asked for: nothing is concluded from it. */
   #invalidResponse(call: string, why: string): Failure {
-    return this.#failed({ kind: "unavailable", message: `${call}: an answer that makes no sense${why}` });
+    return this.#failed({ kind: "unavailable", message: `${call}: an invalid answer${why}` });
   }
 
   #failed(failure: Failure): Failure {

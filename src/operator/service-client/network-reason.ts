@@ -14,7 +14,7 @@ export function reasonOf(error: unknown, caBundle?: string): string {
   if (error.name === "TimeoutError") return "no answer in time";
   const proxy = /^Proxy response \((\d+)\)/.exec(error.message);
   if (proxy !== null) return `the proxy answered HTTP ${proxy[1]}`;
-  if (error.name === "AbortError") return "called off";
+  if (error.name === "AbortError") return "aborted";
   const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
   if (code !== undefined && untrusted.has(code)) {
     return caBundle === undefined

@@ -81,7 +81,7 @@ describe("an answer that makes no sense", () => {
   ])("is reported with the place: %j", async (body, place) => {
     expect(await both.list(setUp(() => json(200, body)).client)).toEqual({
       kind: "unavailable",
-      message: `GET /projects/{p}/endpoints: an answer that makes no sense${place}`,
+      message: `GET /projects/{p}/endpoints: an invalid answer${place}`,
     });
   });
 });

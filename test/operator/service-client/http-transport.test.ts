@@ -202,7 +202,7 @@ describe("a GET", () => {
     const asked = failure(transport.send(request, { signal: caller.signal, timeoutMs: 60_000 }));
     await expect.poll(() => server.requests.length).toBe(1);
     caller.abort();
-    expect((await asked).message).toBe("called off");
+    expect((await asked).message).toBe("aborted");
     expect(server.requests).toHaveLength(1);
   });
 

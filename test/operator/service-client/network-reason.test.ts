@@ -9,7 +9,7 @@ describe("why there is no answer is told in a few words:", () => {
   test.each([
     ["something that is no error", "no answer"],
     [errorOf("The operation was aborted due to timeout", { name: "TimeoutError", code: 23 }), "no answer in time"],
-    [errorOf("This operation was aborted", { name: "AbortError", code: 20 }), "called off"],
+    [errorOf("This operation was aborted", { name: "AbortError", code: 20 }), "aborted"],
     [errorOf("Proxy response (407) !== 200 when HTTP Tunneling"), "the proxy answered HTTP 407"],
     [errorOf("connect ECONNREFUSED 127.0.0.1:1", { code: "ECONNREFUSED" }), "connect ECONNREFUSED 127.0.0.1:1"],
     [errorOf("other side closed", { code: "UND_ERR_SOCKET" }), "UND_ERR_SOCKET: other side closed"],

@@ -32,7 +32,7 @@ export const deleting = {
   accepted: (endpointID: string) =>
     `Endpoint ${endpointID} was deleted. The Compute is removed once the deletion is confirmed.`,
   stillListed: (endpointID: string) =>
-    `The service accepted the deletion but still lists the endpoint, so it is repeated with backoff. Ask the service what keeps the endpoint, or ${retain}: ${endpointID}.`,
+    `The service accepted the deletion but still lists the endpoint, so the deletion is repeated with backoff. Ask the service's support what keeps the endpoint, or ${retain}: ${endpointID}.`,
   notListed: (endpointID: string) =>
     `Deletion waits: the service does not list the endpoint, but returns it by its id. It is deleted once it is listed; or ${retain}: ${endpointID}.`,
 };

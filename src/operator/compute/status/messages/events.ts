@@ -23,7 +23,7 @@ export const driftCorrected = (corrected: readonly { field: string; ours: string
   return `Corrected what was changed at the service: ${fields}.`;
 };
 
-/** What became of an endpoint after its Compute was gone: `name` is the endpoint's, where its id is not known. */
+/** What became of an endpoint whose Compute is gone. */
 export const cleanedUp = {
   deleted: (endpointID: string) =>
     `Deleted endpoint ${endpointID}: it was created for this Compute, which was replaced and deleted before its finalizer could be put back.`,
@@ -34,7 +34,7 @@ export const cleanedUp = {
   unreached: (idOrName: string) =>
     `Endpoint ${idOrName} may still exist at the service, which could not be reached since its Compute was replaced and deleted. Delete it there.`,
   perhaps: (endpointIDs: readonly string[]) =>
-    `A create without a reply may have made one of these endpoints, whose names the service does not show, and its Compute was replaced and deleted. Delete it there if it is not needed: ${endpointIDs.join(", ")}.`,
+    `A create without a reply may have created one of these endpoints, and its Compute was replaced and deleted since. The service shows no names to tell which, so check them and delete the one that is not needed: ${endpointIDs.join(", ")}.`,
 };
 
 export const secretUpdated = {
