@@ -1,4 +1,5 @@
-import type { Endpoint } from "../../../src/api/endpoint.ts";
+import { z } from "zod";
+import { Endpoint } from "../../../src/api/endpoint.ts";
 import type { EventRecord } from "../../../src/operator/compute/outcome.ts";
 import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
 import type { Session } from "../../../src/operator/connection/session.ts";
@@ -89,6 +90,26 @@ export class Reaching {
     return parsed.value;
   }
 
+  /** The Computes as the API server has them now. */
+  computes(): Compute[] {
+    const { body } = this.cluster.server.handle({ method: "GET", path: computes });
+    return z
+      .object({ items: z.array(z.unknown()) })
+      .parse(body)
+      .items.flatMap((item) => {
+        const parsed = parseCompute(item);
+        return parsed.ok ? [parsed.value] : [];
+      });
+  }
+
+  /** Somebody's JSON Patch of the Compute. */
+  write(body: unknown, subresource = ""): void {
+    const contentType = "application/json-patch+json";
+    const path = `${computes}/shop${subresource}`;
+    const { status } = this.cluster.server.handle({ method: "PATCH", path, body, contentType });
+    if (status !== 200) throw new Error(`the patch was answered with ${status}`);
+  }
+
   /** Takes the Compute away at the API server, with no finalizer that would hold it. */
   removeStored(): void {
     const { status } = this.cluster.server.handle({ method: "DELETE", path: `${computes}/shop` });
@@ -134,10 +155,19 @@ export class Reaching {
     if (path === "/auth") return json(200, { account_id: "acc", auth_method: "api_key_user" });
     if (path === "/projects") return json(200, { projects: [{ id: "shiny-wind-028834" }] });
     const [, id] = path.slice(project.length + 1).split("/");
+    if (method === "POST" && id === undefined) return this.#make(request);
     if (id === undefined) return json(200, { endpoints: [...this.endpoints.values()] });
     const endpoint = this.endpoints.get(id);
     if (endpoint === undefined) return refusal(404);
     if (method === "DELETE") this.endpoints.delete(id);
     return json(200, { endpoint });
+  }
+
+  #make({ body }: ServiceRequest): ServiceResponse {
+    const { endpoint: asked } = z.object({ endpoint: z.looseObject({}) }).parse(body);
+    const id = `ep-${this.endpoints.size + 1}`;
+    const endpoint = Endpoint.parse({ id, current_state: "active", created_at: "2026-01-01T00:00:00Z", ...asked });
+    this.endpoints.set(id, endpoint);
+    return json(201, { endpoint, operations: [] });
   }
 }

@@ -1,0 +1,244 @@
+import { describe, expect, test } from "vitest";
+import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
+import { connection } from "../../support/connections.ts";
+import { refusal } from "../../support/scripted-service.ts";
+import { setUp } from "./reconciling.ts";
+
+const prefix = "compute-operator.dev~1";
+
+describe("a Compute", () => {
+  test("is made, becomes ready, and is then only listed", async () => {
+    const { reach, run, self, shown, steps, clock } = await setUp();
+    await run(20_000);
+    expect(reach.sent()).toContain("POST endpoints");
+    expect(shown()).toBe("Active");
+    expect(self()?.status.endpointID).toBe("ep-1");
+    expect(steps).toContain("create");
+    expect(steps.at(-1)).toBe("settled");
+    const written = self()?.metadata.resourceVersion;
+    await clock.advance(60_000);
+    expect(new Set(reach.sent())).toEqual(new Set(["list"]));
+    expect(self()?.metadata.resourceVersion).toBe(written);
+  });
+
+  test("is deleted with its endpoint, and then nothing is kept of it", async () => {
+    const { reach, run, self, session, left, uid, clock, reconciler } = await setUp();
+    await run(20_000);
+    reach.removeStored();
+    await run(40_000);
+    expect(self()).toBeUndefined();
+    expect(reach.endpoints.size).toBe(0);
+    left.length = 0;
+    await run(1000);
+    expect(left).toContain(uid);
+    expect(session.watchers.size).toBe(0);
+    expect(reconciler.departed).toEqual([]);
+    reach.sent();
+    await clock.advance(120_000);
+    expect(reach.sent()).toEqual([]);
+  });
+
+  test("that another process selects is left to that, and not listed", async () => {
+    let ours = true;
+    const { reach, run, session, left, uid } = await setUp({}, { selects: () => ours });
+    await run(20_000);
+    ours = false;
+    left.length = 0;
+    await run(1000);
+    expect(left).toEqual([uid]);
+    expect(session.watchers.size).toBe(0);
+    reach.sent();
+    reach.write([{ op: "add", path: "/spec/disabled", value: true }]);
+    await run(120_000);
+    expect(reach.sent()).toEqual([]);
+  });
+
+  test("that this process selects again is looked at afresh", async () => {
+    let ours = true;
+    const { reach, run, session, shown } = await setUp({}, { selects: () => ours });
+    await run(20_000);
+    session.project("shiny-wind-028834").use("another", undefined);
+    ours = false;
+    await run(1000);
+    ours = true;
+    reach.sent();
+    await run(500);
+    expect(reach.sent()).toEqual(["list"]);
+    expect(shown()).toBe("Active");
+  });
+
+  test("whose status is wiped keeps what it was brought to: drift that is only reported is not undone", async () => {
+    const { reach, run, shown, restart, clock } = await setUp({
+      spec: { driftPolicy: "Report", pooler: { enabled: false } },
+    });
+    await run(20_000);
+    restart();
+    await run(40_000);
+    expect(shown()).toBe("Active");
+    for (const one of reach.endpoints.values()) reach.endpoints.set(one.id, { ...one, pooler_enabled: true });
+    reach.write([{ op: "replace", path: "/status", value: {} }], "/status");
+    await run(100);
+    await clock.advance(60_000);
+    expect(reach.sent()).not.toContain("PATCH ep-1");
+    expect(shown()).toBe("Drifted");
+  });
+
+  test("has its project's turn to write until its write has ended", async () => {
+    const { reach, run, session, clock } = await setUp();
+    const answer = Promise.withResolvers<ServiceResponse>();
+    reach.answer = ({ method }) => (method === "POST" ? answer.promise : undefined);
+    await run(1500);
+    expect(reach.sent()).toContain("POST endpoints");
+    const { turn } = session.project("shiny-wind-028834");
+    expect(turn.take("another")).toBe(false);
+    answer.resolve(refusal(500));
+    await clock.advance(100);
+    expect(turn.take("another")).toBe(true);
+  });
+
+  test("that comes under this selector is left to the other process for a minute", async () => {
+    const { reach, run, clock, reconciler, uid } = await setUp();
+    reconciler.entered(uid);
+    await clock.advance(20_000);
+    expect(await reconciler.reconcile(uid)).toBe(40_000);
+    expect(reach.sent()).toEqual([]);
+    await clock.advance(40_000);
+    await run(20_000);
+    expect(reach.sent()).toContain("POST endpoints");
+  });
+
+  test("whose connection is gone leaves its project", async () => {
+    const { reach, run, session, shown } = await setUp();
+    await run(20_000);
+    expect(session.watchers.size).toBe(1);
+    reach.connections = [];
+    await run(1000);
+    expect(shown()).toBe("ConnectionNotFound");
+    expect(session.watchers.size).toBe(0);
+  });
+
+  test("that moves to a connection with another key leaves the former's project", async () => {
+    const { reach, run, session } = await setUp();
+    await run(20_000);
+    // The former session stays, as another connection uses it.
+    await reach.join(connection({ name: "sharing", uid: "connection-2" }));
+    reach.rotate("another-key");
+    const after = await reach.join();
+    expect(after).not.toBe(session);
+    await run(5000);
+    expect([session.watchers.size, after.watchers.size]).toEqual([0, 1]);
+  });
+
+  test("is planned for on no list from before the API server's complete list", async () => {
+    const { reach, run, reconciler } = await setUp();
+    await run(20_000);
+    reach.sent();
+    reconciler.relisted();
+    await run(500);
+    expect(reach.sent()).toEqual(["list"]);
+  });
+});
+
+describe("a write that is about to be sent", () => {
+  const withdrawn: [string, (one: Awaited<ReturnType<typeof setUp>>) => void][] = [
+    ["the spec changed", ({ reach }) => reach.write([{ op: "add", path: "/spec/disabled", value: true }])],
+    [
+      "it was paused",
+      ({ reach }) => reach.write([{ op: "add", path: `/metadata/annotations/${prefix}paused`, value: "true" }]),
+    ],
+    [
+      "it is gone",
+      ({ cache }) => {
+        cache.seen = undefined;
+      },
+    ],
+  ];
+  test.each(withdrawn)("is not where %s meanwhile", async (_, meanwhile) => {
+    const one = await setUp({ metadata: { annotations: { a: "b" } } });
+    const { reach, run, self } = one;
+    let isDone = false;
+    const posted: string[] = [];
+    reach.answer = ({ method, body }) => {
+      if (method === "POST") posted.push(JSON.stringify(body));
+      return undefined;
+    };
+    reach.cluster.fate = ({ method, path }) => {
+      // Right after its mark.
+      if (method === "PATCH" && path.endsWith("/shop") && !isDone) {
+        isDone = true;
+        reach.clock.after(0, () => meanwhile(one));
+        return { kind: "answered", arriveMs: 0, replyMs: 10 };
+      }
+      return undefined;
+    };
+    await run(100);
+    expect(isDone).toBe(true);
+    // Only what is planned for the newer spec.
+    expect(posted.filter((body) => !body.includes('"disabled":true'))).toEqual([]);
+    expect(self()).toBeDefined();
+  });
+});
+
+describe("what the API server does not take", () => {
+  test("is told, and offered again", async () => {
+    const { reach, run, shown, clock } = await setUp();
+    reach.cluster.fate = ({ method, path }) =>
+      method === "PATCH" && path.endsWith("/shop") ? { kind: "status", afterMs: 0, status: 403 } : undefined;
+    await run(5000);
+    expect(shown()).toBe("Forbidden");
+    expect(reach.delays).toContain(10_000);
+    expect(reach.sent()).not.toContain("POST endpoints");
+    reach.cluster.fate = () => undefined;
+    await clock.advance(11_000);
+    expect(reach.sent()).toContain("POST endpoints");
+  });
+
+  test("is thrown where the reconcile is just to be repeated", async () => {
+    const { reach, uid, reconciler, clock } = await setUp();
+    reach.reconcile = () => Promise.resolve(undefined);
+    await reconciler.reconcile(uid);
+    await clock.advance(2000);
+    reach.cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "status", afterMs: 0, status: 409 } : undefined);
+    const failed = reconciler.reconcile(uid).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await clock.advance(10_000);
+    expect(await failed).toMatchObject({ status: 409 });
+  });
+});
+
+describe("over the plan goes", () => {
+  test("a pool that is about to undo an edit: nothing is sent before", async () => {
+    let awaits = true;
+    const { reach, run, clock } = await setUp({}, { awaitsPool: () => awaits });
+    await run(9000);
+    expect(reach.sent()).not.toContain("POST endpoints");
+    awaits = false;
+    await clock.advance(10_000);
+    expect(reach.sent()).toContain("POST endpoints");
+  });
+
+  test("the end of the CRD: a Compute whose deletion waits for its connection is let go", async () => {
+    let going = false;
+    const uninstalling = { now: () => Promise.resolve(going), lately: () => Promise.resolve(going) };
+    const { reach, run, self } = await setUp({}, { uninstalling });
+    await run(20_000);
+    reach.connections = [];
+    reach.removeStored();
+    await run(1000);
+    expect(self()).toBeDefined();
+    going = true;
+    await run(1000);
+    expect(self()).toBeUndefined();
+    expect(reach.endpoints.size).toBe(1);
+  });
+
+  test("nothing while it stays: nobody is asked whether the CRD goes", async () => {
+    const { reach, run, asked, self } = await setUp();
+    reach.connections = [];
+    await run(5000);
+    expect(asked).toEqual([]);
+    expect(self()).toBeDefined();
+  });
+});
