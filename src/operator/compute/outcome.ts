@@ -11,7 +11,7 @@ export interface EventRecord {
   message: string;
 }
 
-/** What a pass came to: all that the status, the events and the next look are made from. */
+/** What a reconcile came to: all that the status, the events and the next look are made from. */
 export interface Outcome {
   /** As it is after this pass's writes to the API server. */
   compute: Compute;
@@ -21,7 +21,7 @@ export interface Outcome {
   requeueAfterMs?: number;
   /** What it waits for wakes it: no look is due, and the list that it was planned from goes on counting. */
   isWoken?: true;
-  /** The endpoint as an answer of this pass shows it, newer than any list. */
+  /** The endpoint as an answer of this reconcile shows it, newer than any list. */
   endpoint?: Endpoint;
   /** Operations in the answers to this reconcile's requests. */
   operations: readonly Operation[];

@@ -52,7 +52,7 @@ const handOverMs = 60_000;
 /** What the API server would not take is offered to it again, in milliseconds: nothing tells when it will. */
 const noteAgainMs = 10_000;
 
-/** One pass over one Compute: observe, plan, act, report. */
+/** One reconcile of one Compute: observe, plan, act, report. */
 export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
   readonly #memories = new Map<string, ReconcileState>();
@@ -73,7 +73,7 @@ export class ComputeReconciler {
 
   /** A newer version of a Compute is known. */
   changed(compute: Compute, previous: Compute | undefined): void {
-    // Dropped before a pass saw it, as where a Compute enters a shard and is replaced in one go.
+    // Dropped before a reconcile saw it, as where a Compute enters a shard and is replaced in one go.
     if (previous !== undefined && !hasFinalizer(compute) && this.#options.selects(compute)) {
       noteMark(this.#memoryOf(compute.metadata.uid), previous, this.#options.clock.monotonic());
     }
@@ -129,13 +129,13 @@ export class ComputeReconciler {
     const { brake } = this.#options;
     const access = watcher && accessTo(watcher, compute, brake, () => this.#isOutdated(compute));
     try {
-      return await this.#pass(compute, memory, connection, access);
+      return await this.#reconcile(compute, memory, connection, access);
     } finally {
       access?.gate.end();
     }
   }
 
-  async #pass(
+  async #reconcile(
     compute: Compute,
     memory: ReconcileState,
     connection: ConnectionView,

@@ -19,8 +19,8 @@ export interface ReportTools {
 }
 
 /**
- * The only exit of a pass: one status patch where something changed, events on a transition. `asked` is what
- * the annotations asked for when the pass began; what they ask for since is still to come.
+ * The only exit of a reconcile: one status patch where something changed, events on a transition. `asked` is what
+ * the annotations asked for when the reconcile began; what they ask for since is still to come.
  */
 export async function updateStatus(
   outcome: Outcome,
@@ -51,7 +51,7 @@ export async function updateStatus(
     now: clock.now(),
   });
   if (status === undefined) return compute;
-  // What a pass only saw must not overwrite what is newer; what it did is true whatever was written since.
+  // What a reconcile only saw must not overwrite what is newer; what it did is true whatever was written since.
   const acted = outcome.applied !== undefined || outcome.restarted !== undefined || outcome.operations.length > 0;
   const patch = guardedPatch(compute, { resourceVersion: !acted }).setStatus(status);
   const after = await patched(cluster, patch, compute, { subresource: "status" });
@@ -63,7 +63,7 @@ export async function updateStatus(
   return after;
 }
 
-/** The endpoint as newest known after a pass. */
+/** The endpoint as newest known after a reconcile. */
 export function endpointAfter(outcome: Outcome, observation: Observation): Endpoint | undefined {
   if (outcome.ownedByOther === true) return undefined;
   return outcome.endpoint ?? (observation.kind === "listed" ? observation.list.links.link?.endpoint : undefined);

@@ -12,7 +12,7 @@ export interface Account {
   organizationID?: string;
 }
 
-/** Names base URL and key of an account, without giving the key away. Asked for on every pass over a Compute. */
+/** Names base URL and key of an account, without giving the key away. Asked for on every reconcile of a Compute. */
 export const accountFingerprint = memoize(({ baseURL, key }: Account) =>
   connectionFingerprintOf(baseURL, key.fingerprint()),
 );

@@ -2,7 +2,7 @@ import type { Failure } from "./answer.ts";
 import type { RequestBudget } from "./budget.ts";
 import type { RequestReservation } from "./request-reservation.ts";
 
-/** Told how many requests are waited for with a pass in hand: such a pass does nothing meanwhile. */
+/** Receives by how many the requests changed that block a worker while they wait. */
 export type InHand = (more: 1 | -1) => void;
 
 export interface AdmissionOptions {

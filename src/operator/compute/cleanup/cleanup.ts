@@ -63,7 +63,7 @@ export class Cleanup {
     this.#options = options;
   }
 
-  /** The watch says that it is gone; a pass over it may still be under way, and learn more. */
+  /** The watch says that it is gone; a reconcile of it may still be under way, and learn more. */
   gone(last: Compute, memory: ReconcileState): void {
     const { clock } = this.#options;
     const at = clock.monotonic();

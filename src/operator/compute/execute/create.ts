@@ -21,9 +21,9 @@ import { noteDisabling, patched } from "./patched.ts";
 type Create = Extract<Action, { kind: "create" }>;
 
 /** Mark, POST, link: in this order, so that the next process after a crash knows that a POST may have been sent. */
-export async function createEndpoint(action: Create, compute: Compute, hands: ExecuteContext): Promise<Outcome> {
-  const { client, memory, clock, signal, watcher } = hands;
-  const marked = await mark(action, await noteDisabling(action.attributes, compute, hands), hands);
+export async function createEndpoint(action: Create, compute: Compute, context: ExecuteContext): Promise<Outcome> {
+  const { client, memory, clock, signal, watcher } = context;
+  const marked = await mark(action, await noteDisabling(action.attributes, compute, context), context);
   const { listing: listed } = watcher;
   const answer = await client.createEndpoint(compute.spec.projectID, { endpoint: action.attributes }, signal);
   memory.listsCountAfter = clock.monotonic();
@@ -36,17 +36,17 @@ export async function createEndpoint(action: Create, compute: Compute, hands: Ex
     memory.applied = { generation: generationOf(compute), drift: [] };
     memory.accepted = { endpointID: endpoint.id, generation: generationOf(compute) };
     if (pendingCreateOf(marked)?.resent !== true) delete memory.pendingCreate;
-    return created(action, marked, endpoint, answer.value.operations, hands);
+    return created(action, marked, endpoint, answer.value.operations, context);
   }
   const failure: Failure =
     answer.kind === "ok" ? { kind: "ambiguous", message: "an answer to something else" } : answer;
-  if (failure.kind === "ambiguous") return unknown(marked, hands);
+  if (failure.kind === "ambiguous") return unknown(marked, context);
   return recordFailedWrite(
     action,
     failure,
     requests.create(compute.spec.branchID),
-    await clearPending(compute, marked, hands),
-    hands,
+    await clearPending(compute, marked, context),
+    context,
   );
 }
 

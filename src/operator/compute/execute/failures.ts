@@ -68,7 +68,7 @@ function notFound(said: string, doing: string): { reason: Reason; message: strin
 
 /**
  * What it means for a Compute that the API server does not take what is to be noted on it, as where its annotations are
- * as large as they may be, or a policy of the cluster refuses it; `undefined` where the pass is just to be repeated.
+ * as large as they may be, or a policy of the cluster refuses it; `undefined` where the reconcile is repeated.
  */
 export function refusalOfNote(error: unknown): { reason: Reason; message: string } | undefined {
   if (!isRefusal(error)) return undefined;

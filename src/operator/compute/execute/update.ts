@@ -23,18 +23,18 @@ import { noteDisabling, patched, release } from "./patched.ts";
 export async function patchEndpoint(
   action: Extract<Action, { kind: "patch" }>,
   before: Compute,
-  hands: ExecuteContext,
+  context: ExecuteContext,
 ): Promise<Outcome> {
-  const { watcher, client, memory, clock, signal } = hands;
+  const { watcher, client, memory, clock, signal } = context;
   const { endpointID, attributes } = action;
   const unanswered = before.status.unansweredDisables ?? 0;
-  const compute = await noteDisabling(attributes, before, hands, Math.min(2, unanswered + 1));
+  const compute = await noteDisabling(attributes, before, context, Math.min(2, unanswered + 1));
   const { projectID } = compute.spec;
   const answer = await client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
   memory.listsCountAfter = watcher.wrote(endpointID);
   if (answer.kind !== "ok") {
-    const disables = attributes.disabled === true ? afterFailedDisable(answer, unanswered, hands) : {};
-    return { ...recordFailedWrite(action, answer, changing(compute, action), compute, hands), ...disables };
+    const disables = attributes.disabled === true ? afterFailedDisable(answer, unanswered, context) : {};
+    return { ...recordFailedWrite(action, answer, changing(compute, action), compute, context), ...disables };
   }
   delete memory.failedWrite;
   const generation = generationOf(compute);
@@ -98,23 +98,23 @@ function patchNote({ corrects, endpointID, fields, attributes }: Extract<Action,
 export async function restartEndpoint(
   action: Extract<Action, { kind: "restart" }>,
   compute: Compute,
-  hands: ExecuteContext,
+  context: ExecuteContext,
 ): Promise<Outcome> {
-  const { watcher, client, memory, signal } = hands;
+  const { watcher, client, memory, signal } = context;
   const { endpointID, value } = action;
   const seen = watcher.listing?.endpoints.find(({ id }) => id === endpointID);
   const latest = await watcher.operations.latest(endpointID, client);
   // Without them a restart whose reply is lost could not be told from one that was never sent.
   if (latest.kind === "failed") {
-    return recordFailedWrite(action, latest.failure, requests.listOperations(endpointID), compute, hands);
+    return recordFailedWrite(action, latest.failure, requests.listOperations(endpointID), compute, context);
   }
   const before = latest.kind === "told" ? latest.operations : undefined;
   const mark = pendingRestartOf(compute);
   const earlier = mark?.value === value ? mark : undefined;
   // The plan may have been made without them, where they could not be read at that time.
   if (earlier !== undefined && wasRestarted(earlier, seen ?? {}, before ?? []))
-    return restarted({ endpointID, value }, compute, hands);
-  const marked = await markRestart(value, seen?.started_at, before, compute, hands);
+    return restarted({ endpointID, value }, compute, context);
+  const marked = await markRestart(value, seen?.started_at, before, compute, context);
   const answer = await client.restartEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = watcher.wrote(endpointID);
   if (answer.kind === "ok") {
@@ -129,16 +129,22 @@ export async function restartEndpoint(
     });
   }
   if (answer.kind === "ambiguous")
-    return recordFailedWrite(action, answer, requests.restart(endpointID), marked, hands);
-  const resting = answer.kind === "refused" ? await doesRest(endpointID, seen, compute, hands) : false;
+    return recordFailedWrite(action, answer, requests.restart(endpointID), marked, context);
+  const resting = answer.kind === "refused" ? await doesRest(endpointID, seen, compute, context) : false;
   // A compute that does not run is as good as restarted: its next start is a fresh one.
   if (resting === true) {
     memory.restarted = value;
     return { ...unchanged(marked), restarted: value };
   }
-  const unmarked = await clearPending(earlier, marked, hands);
+  const unmarked = await clearPending(earlier, marked, context);
   // Where that could not be asked just now, it is soon, and not only when a refusal is tried again.
-  return recordFailedWrite(action, resting === false ? answer : resting, requests.restart(endpointID), unmarked, hands);
+  return recordFailedWrite(
+    action,
+    resting === false ? answer : resting,
+    requests.restart(endpointID),
+    unmarked,
+    context,
+  );
 }
 
 /** A marked restart that shows at the service is done. */
@@ -218,16 +224,16 @@ export function keepEndpoint(endpointID: string, compute: Compute, { cluster }: 
 export async function deleteEndpoint(
   action: Extract<Action, { kind: "delete" }>,
   compute: Compute,
-  hands: ExecuteContext,
+  context: ExecuteContext,
 ): Promise<Outcome> {
-  const { watcher, client, memory, clock, signal } = hands;
+  const { watcher, client, memory, clock, signal } = context;
   const { endpointID, why } = action;
-  if (compute.metadata.deletionTimestamp !== undefined && (await hands.uninstalling.now(compute)))
-    return keepEndpoint(endpointID, compute, hands);
+  if (compute.metadata.deletionTimestamp !== undefined && (await context.uninstalling.now(compute)))
+    return keepEndpoint(endpointID, compute, context);
   const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
   memory.listsCountAfter = watcher.wrote(endpointID);
   if (answer.kind !== "ok" && answer.kind !== "notFound")
-    return recordFailedWrite(action, answer, requests.delete(endpointID), compute, hands, orRetain);
+    return recordFailedWrite(action, answer, requests.delete(endpointID), compute, context, orRetain);
   delete memory.failedWrite;
   const before = memory.answeredDeletes.get(endpointID);
   memory.answeredDeletes.set(endpointID, {

@@ -162,7 +162,7 @@ async function create(
   }
 }
 
-/** The watch may not have delivered yet what an earlier pass made. */
+/** The watch may not have delivered yet what an earlier reconcile made. */
 async function isOurs(name: string, { namespace, uid }: Compute["metadata"], cluster: ClusterClient): Promise<boolean> {
   const { items } = await cluster.listPage(secretKind, { namespace, labelSelector: `${labels.compute}=${uid}` });
   return items.some((item) => isObjectOf(secretKind, item) && item.metadata.name === name && isOwnedBy(item, uid));

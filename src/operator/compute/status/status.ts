@@ -38,7 +38,7 @@ export interface Seen {
   absent: boolean;
   /** Whether there is no loss that a person could confirm. */
   lossOver: boolean;
-  /** Whether a fresh look that a person asked for is answered by this pass. */
+  /** Whether a fresh look that a person asked for is answered by this reconcile. */
   answers: boolean;
   /** Whether the endpoint is as the spec says; `undefined`: that was not seen. */
   compared: boolean | undefined;
@@ -53,7 +53,7 @@ export interface Seen {
   now: number;
 }
 
-/** The status after a pass; `undefined` where it is as it was, but for a time that is not worth a write. */
+/** The status after a reconcile; `undefined` where it is as it was, but for a time that is not worth a write. */
 export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefined {
   const { compute } = outcome;
   const before = compute.status;
