@@ -97,8 +97,9 @@ export class ConnectionReconciler {
     connections.guardRefused(uid, refusal && notAllowed.finalizer(refusal.message));
     const resolved = connections.resolved(connection);
     const session = this.#session(connection, resolved);
-    await this.#report(connection, resolved, session);
+    // Computes first: they go on also where the status cannot be written.
     this.#tell(connection, resolved, session);
+    await this.#report(connection, resolved, session);
     // Told of, it is still a pass that failed, and is repeated.
     if (refusal !== undefined) throw refusal;
     return session?.probeDueIn();

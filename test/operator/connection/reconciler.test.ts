@@ -245,3 +245,20 @@ test("Computes are woken when what they may do through the connection changes, a
   await pass();
   expect(woken).toEqual([]);
 });
+
+test("Computes are woken although the API server takes no status of the connection", async () => {
+  const { cluster, pass, service, woken } = setUp();
+  const { script } = service;
+  await pass();
+  service.script = () => refusal(401, "revoked");
+  await cluster.clock.advance(700_000);
+  await pass();
+  await cluster.clock.advance(5000);
+  await pass();
+  woken.length = 0;
+  service.script = script;
+  cluster.fate = ({ path }) => (path.endsWith("/status") ? { kind: "status", afterMs: 0, status: 403 } : undefined);
+  await cluster.clock.advance(700_000);
+  await expect(pass()).rejects.toThrow("hands off");
+  expect(woken).toEqual(["default/default"]);
+});
