@@ -53,6 +53,13 @@ export class RefreshInterval {
     this.#due.delete(who);
   }
 
+  /** No project is listed any more: nothing is late. */
+  reset(): void {
+    this.#due.clear();
+    this.#lastWaitMs = 0;
+    this.#judge();
+  }
+
   get #waitMs(): number {
     for (const since of this.#due.values()) return Math.max(this.#lastWaitMs, this.#budget.openMs - since);
     return this.#lastWaitMs;

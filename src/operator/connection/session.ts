@@ -283,6 +283,7 @@ export class Session {
   #forget(projectID: string, watcher: EndpointLister): void {
     watcher.stop();
     if (this.#watchers.get(projectID) === watcher) this.#watchers.delete(projectID);
+    if (this.#watchers.size === 0) this.refreshes.reset();
     this.#options.onUnused?.(projectID);
   }
 

@@ -72,3 +72,11 @@ it("stays reachable where only one project's list fails, and asks no more than e
   expect(session.health.kind).toBe("reachable");
   expect(sent.filter((path) => path === "/auth").length).toBeLessThanOrEqual(21);
 });
+
+it("no longer says that lists are stretched once no project is listed any more", async () => {
+  session.join("connection", { limits: { perMinute: 1, burst: 1 }, refreshIntervalMs: 30_000 });
+  await clock.advance(300_000);
+  expect(session.refreshes.isStretched).toBe(true);
+  session.project("shop").leave("compute");
+  expect([session.refreshes.isStretched, session.refreshes.inForceMs]).toEqual([false, 30_000]);
+});
