@@ -21,6 +21,8 @@ export interface ReconcileState {
   };
   /** The endpoint that was last proved ours: what kubectl replace drops of the proof is put back from here. */
   proved?: { endpointID: string; proof: Exclude<Proof, "none"> };
+  /** The endpoint that this process made and no list has shown yet, and when the service answered with it. */
+  created?: { endpointID: string; at: number };
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
   missing?: { endpointID: string; firstListWithout: number; proved: boolean };
   /**

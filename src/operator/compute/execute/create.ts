@@ -35,6 +35,7 @@ export async function createEndpoint(action: Create, compute: Compute, context: 
     memory.proved = { endpointID: endpoint.id, proof: endpoint.name === action.attributes.name ? "marker" : "created" };
     memory.applied = { generation: generationOf(compute), drift: [] };
     memory.accepted = { endpointID: endpoint.id, generation: generationOf(compute) };
+    memory.created = { endpointID: endpoint.id, at: clock.monotonic() };
     if (pendingCreateOf(marked)?.resent !== true) delete memory.pendingCreate;
     return created(action, marked, endpoint, answer.value.operations, context);
   }

@@ -13,6 +13,7 @@ export function takeNote(memory: ReconcileState, compute: Compute, list: Endpoin
   if (link !== undefined && link.proof !== "none") {
     memory.proved = { endpointID: link.endpoint.id, proof: link.proof };
   }
+  if (link !== undefined && link.endpoint.id === memory.created?.endpointID) delete memory.created;
   for (const id of memory.answeredDeletes.keys()) {
     if (list.endpoints.byID(id) === undefined) memory.answeredDeletes.delete(id);
   }

@@ -65,14 +65,18 @@ export const lostEndpoint: Rule = (view, list) => {
 
 /** What is still to be done to prove that an endpoint is gone. */
 export function stepOfProof(
-  { memory, now }: PlanInput,
+  { memory, now, createSettleMs }: PlanInput,
   { startedAt }: EndpointSnapshot,
   endpointID: string,
 ): Action | undefined {
   if (memory.missing?.proved === true) return undefined;
   const since = memory.missing?.firstListWithout ?? startedAt;
-  if (startedAt - since >= goneAfterMs) return { kind: "confirmDeletion", endpointID, after: "lost" };
-  return { kind: "noop", requeueAfterMs: since + goneAfterMs - now };
+  // Reads may lag behind a create: what no list has shown yet is not called lost before that has settled.
+  const { created } = memory;
+  const settlesAt = created?.endpointID === endpointID ? created.at + createSettleMs : Number.NEGATIVE_INFINITY;
+  if (now >= settlesAt && startedAt - since >= goneAfterMs)
+    return { kind: "confirmDeletion", endpointID, after: "lost" };
+  return { kind: "noop", requeueAfterMs: Math.max(since + goneAfterMs, settlesAt) - now };
 }
 
 /**

@@ -20,6 +20,16 @@ describe("an endpoint that a list lacks", () => {
     expect(plan(view({ compute: linked(), memory }))).toEqual(action);
   });
 
+  test.each([
+    ["that this process made a minute ago is asked for by its id", 60_000, "ep-one", "confirmDeletion"],
+    ["that it made less than --create-settle ago is not: reads may lag", 59_999, "ep-one", "noop"],
+    ["that stood before another was made is", 59_999, "ep-two", "confirmDeletion"],
+  ])("for ten seconds, %s", (_, ago, endpointID, kind) => {
+    const input = view({ compute: linked(), memory: missing(10_000) });
+    const created = { endpointID, at: input.now - ago };
+    expect(plan({ ...input, memory: { ...input.memory, created } })).toMatchObject({ kind });
+  });
+
   test("and that its own GET does not show either is told as lost, before another is made", () => {
     expect(plan(view({ compute: linked(), memory: proved }))).toMatchObject({ kind: "wait", reason: "EndpointLost" });
     const told = linked({ shows: "EndpointLost", status: { state: "Lost" } });
