@@ -29,6 +29,24 @@ test("the interval in force is the one asked for, and what lists wait for the bu
   expect(interval.inForceMs).toBe(30_000);
 });
 
+test("a list that is due and asked for again has waited since it was due first", () => {
+  const { budget, interval, a } = setUp();
+  interval.due(a);
+  budget.openMs = 10_000;
+  interval.due(a);
+  expect(interval.inForceMs).toBe(40_000);
+});
+
+test("that it is stretched is said as soon as a list begins so late, or another is due while one waits so long", () => {
+  for (const late of ["begun", "due"] as const) {
+    const { budget, interval, changes, a, b } = setUp();
+    interval.due(a);
+    budget.openMs = 15_001;
+    interval[late](late === "begun" ? a : b);
+    expect(changes).toEqual([true]);
+  }
+});
+
 test("a list that nobody waits for any more stretches nothing", () => {
   const { budget, interval, a } = setUp();
   interval.due(a);
@@ -44,6 +62,8 @@ test("that it is stretched is said from half an interval on, and taken back belo
     budget.openMs += ms;
     interval.begun(a);
   };
-  for (const ms of [15_000, 15_001, 3000, 16_000, 2999, 3001]) waited(ms);
+  waited(15_000);
+  expect(changes).toEqual([]);
+  for (const ms of [15_001, 3000, 16_000, 2999, 3001]) waited(ms);
   expect(changes).toEqual([true, false]);
 });

@@ -51,6 +51,26 @@ describe("a project's turn to write", () => {
     expect(news()).toEqual([]);
   });
 
+  test("stays with the Compute that has it and asks again, unless operations have begun to run", () => {
+    const { turn, state, news } = turnOf();
+    expect([turn.take("a"), turn.take("a"), turn.take("b")]).toEqual([true, true, false]);
+    state.busy = true;
+    expect(turn.take("a")).toBe(false);
+    state.busy = false;
+    turn.offer();
+    expect(news()).toEqual(["b", "a"]);
+  });
+
+  test("is not offered to the Compute that has taken it while it waited", () => {
+    const { turn, state, news } = turnOf();
+    state.busy = true;
+    for (const uid of ["a", "b"]) turn.take(uid);
+    state.busy = false;
+    expect(turn.take("a")).toBe(true);
+    turn.give("a");
+    expect(news()).toEqual(["b"]);
+  });
+
   test("is not held by who leaves, nor kept for it", () => {
     const { turn, news } = turnOf();
     turn.take("holder");
