@@ -24,11 +24,11 @@ export function verdictOn(
   session: Session | undefined,
 ): { reason: ConnectionReason; message: string } {
   if (resolved.kind === "refused") return resolved;
-  const health = session?.health ?? { kind: "unknown" };
+  const health = session?.probe.health ?? { kind: "unknown" };
   if (session?.pause.isOn === true && health.kind !== "unauthorized") return paused;
   switch (health.kind) {
     case "reachable": {
-      const unlisted = session?.unlisted;
+      const unlisted = session?.probe.unlisted;
       const parts = [
         authenticated.accepted,
         ...(unlisted === undefined ? [] : [listless(unlisted, spec.organizationID)]),

@@ -1,13 +1,14 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 
 /**
- * What is new in a list. `structure`: endpoints came, went, moved or changed hands, which may concern any Compute of
+ * What is new in a list. `structure`: endpoints were added, removed, moved or renamed, which may affect any Compute of
  * the project. `states`: only these endpoints differ.
  */
 export type ListChanges = { kind: "structure" } | { kind: "states"; ids: readonly string[] };
 
-export function changesBetween(before: readonly Endpoint[], after: readonly Endpoint[]): ListChanges {
-  if (before.length !== after.length) return { kind: "structure" };
+/** `before` is `undefined` for the first list. */
+export function changesBetween(before: readonly Endpoint[] | undefined, after: readonly Endpoint[]): ListChanges {
+  if (before?.length !== after.length) return { kind: "structure" };
   const known = new Map(before.map((endpoint) => [endpoint.id, endpoint]));
   const ids: string[] = [];
   for (const endpoint of after) {

@@ -102,7 +102,7 @@ export class ConnectionReconciler {
     await this.#report(connection, resolved, session);
     // Told of, it is still a pass that failed, and is repeated.
     if (refusal !== undefined) throw refusal;
-    return session?.probeDueIn();
+    return session?.probe.dueInMs;
   }
 
   #session(connection: ServiceConnection, resolved: Resolved): Session | undefined {
@@ -112,7 +112,7 @@ export class ConnectionReconciler {
       return undefined;
     }
     const session = connections.join(connection, resolved.account);
-    session.probe();
+    session.probe.start();
     return session;
   }
 
@@ -129,7 +129,7 @@ export class ConnectionReconciler {
     const leaving = leavingOf(latest, secret, this.#dependentsOf(latest));
     const status = statusOf(latest, resolved, session, leaving, timestamp(clock.now()));
     const { uid } = latest.metadata;
-    if (session?.health.kind !== "unknown") this.#turns.report(latest, status);
+    if (session?.probe.health.kind !== "unknown") this.#turns.report(latest, status);
     const word = ownWord(status, session);
     const said = this.#said.get(uid);
     const { unanswered = [] } = said ?? {};
@@ -150,7 +150,7 @@ export class ConnectionReconciler {
   /** What an earlier process reported stands until the first probe of this one has ended. */
   #hasNews(connection: ServiceConnection, session: Session | undefined): boolean {
     const { uid } = connection.metadata;
-    const isUnknown = session?.health.kind === "unknown" && !session.pause.isOn;
+    const isUnknown = session?.probe.health.kind === "unknown" && !session.pause.isOn;
     if (isUnknown && isWhole(connection) && !this.#known.has(uid)) return false;
     this.#known.add(uid);
     return true;
@@ -169,9 +169,9 @@ export class ConnectionReconciler {
   /** Wakes the Computes where what they may do through the connection has changed. */
   #tell(connection: ServiceConnection, resolved: Resolved, session: Session | undefined): void {
     const { uid, name, namespace = "" } = connection.metadata;
-    const { health } = session ?? { health: undefined };
+    const health = session?.probe.health;
     const news = JSON.stringify([
-      session?.through ?? (resolved.kind === "refused" ? resolved.message : ""),
+      session?.fingerprint ?? (resolved.kind === "refused" ? resolved.message : ""),
       health?.kind === "unreachable" ? "reachable" : health?.kind,
       connection.metadata.deletionTimestamp !== undefined,
       connection.spec.allowedProjects,

@@ -83,7 +83,7 @@ export class SessionRegistry {
   isUnreachable(namespace: string, name: string): boolean {
     const connection = this.#options.cache.connection(namespace, name);
     const joined = connection && this.#joined.get(connection.metadata.uid);
-    return joined !== undefined && this.#sessions.get(joined)?.health.kind === "unreachable";
+    return joined !== undefined && this.#sessions.get(joined)?.probe.health.kind === "unreachable";
   }
 
   /**
@@ -96,7 +96,7 @@ export class SessionRegistry {
     if (connection === undefined || resolved?.kind !== "account") return undefined;
     const id = idOf(resolved.account);
     const session = this.#joined.get(connection.metadata.uid) === id ? this.#sessions.get(id) : undefined;
-    return session?.watchers.get(projectID)?.listing === undefined ? undefined : session.through;
+    return session?.listers.get(projectID)?.listing === undefined ? undefined : session.fingerprint;
   }
 
   view(namespace: string, name: string, projectID: string): ConnectionView {
@@ -115,7 +115,7 @@ export class SessionRegistry {
     const id = idOf(resolved.account);
     const session = this.#joined.get(connection.metadata.uid) === id ? this.#sessions.get(id) : undefined;
     if (session === undefined) return { kind: "pending" };
-    const { health } = session;
+    const { health } = session.probe;
     if (health.kind === "unknown") return { kind: "pending" };
     if (health.kind === "unauthorized") {
       const message = unauthorized.compute(name, connection.spec.apiKeySecretRef.name, health.message);

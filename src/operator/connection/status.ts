@@ -26,11 +26,11 @@ export function statusOf(
     message: clippedMessage(message),
     observedGeneration,
   };
-  const projects = session?.projects ?? undefined;
+  const projects = session?.probe.projects ?? undefined;
   return {
     observedGeneration,
     conditions: datedConditions([ready], connection.status.conditions, now),
-    keyType: session?.keyType ?? "unknown",
+    keyType: session?.probe.keyType ?? "unknown",
     projectCount: projects?.length ?? connection.status.projectCount,
     projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
   };
@@ -54,7 +54,7 @@ export function ownWord(
   session: Session | undefined,
 ): string {
   const said = conditions?.map(({ status, reason, message }) => [status, reason, message]);
-  return JSON.stringify([observedGeneration, said, keyType, session?.projects]);
+  return JSON.stringify([observedGeneration, said, keyType, session?.probe.projects]);
 }
 
 /** Whether a status stands that speaks of the present spec: one that was wiped is written again. */
@@ -68,7 +68,7 @@ function projectOf({
   region_id,
   pg_version,
   locked,
-}: NonNullable<Session["projects"]>[number]): StatusProject {
+}: NonNullable<Session["probe"]["projects"]>[number]): StatusProject {
   return {
     id,
     ...(name === undefined ? {} : { name }),

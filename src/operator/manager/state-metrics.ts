@@ -38,8 +38,8 @@ export function measureState(metrics: Metrics, { leading, informers, connections
     metrics.refreshInterval.set({ connection: `${namespace}/${name}` }, session.refreshes.inForceMs / 1000);
   }
   for (const session of connections?.sessions ?? []) {
-    metrics.budgetAvailable.set({ account: session.through }, session.budget.available);
-    for (const [project, { listing }] of session.watchers) {
+    metrics.budgetAvailable.set({ account: session.fingerprint }, session.budget.available);
+    for (const [project, { listing }] of session.listers) {
       if (listing === undefined) continue;
       metrics.endpointListAge.set({ project }, (clock.monotonic() - listing.startedAt) / 1000);
     }

@@ -70,7 +70,7 @@ export class Reaching {
     const resolved = this.registry.resolved(one);
     if (resolved.kind !== "account") throw new Error(resolved.message);
     const session = this.registry.join(one, resolved.account);
-    session.probe();
+    session.probe.start();
     await this.clock.settle();
     return session;
   }

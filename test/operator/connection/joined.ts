@@ -43,7 +43,7 @@ export function setUp(options: { connections?: ServiceConnection[]; secrets?: Se
   };
   const probed = async (one = cached[0] ?? connection()) => {
     const session = join(one);
-    session.probe();
+    session.probe.start();
     await clock.settle();
     return session;
   };

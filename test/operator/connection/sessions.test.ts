@@ -39,7 +39,7 @@ describe("connections with one base URL and key", () => {
     const after = join(connection());
     expect(after).not.toBe(before);
     expect([before.signal.aborted, after.signal.aborted]).toEqual([true, false]);
-    expect(after.through).not.toBe(before.through);
+    expect(after.fingerprint).not.toBe(before.fingerprint);
   });
 
   test("share their budget also where they trust different authorities", async () => {
@@ -71,7 +71,7 @@ describe("connections with one base URL and key", () => {
     const { join, clock, service } = setUp();
     const before = join(connection({ spec: { organizationID: "org-a" } }));
     const other = join(connection({ uid: "connection-2", spec: { organizationID: "org-b" } }));
-    for (const session of [before, other]) session.probe();
+    for (const session of [before, other]) session.probe.start();
     await clock.settle();
     const asked = service.requests.filter(({ path }) => path === "/projects").map(({ query }) => query?.["org_id"]);
     expect(asked).toEqual(["org-a", "org-b"]);
@@ -135,7 +135,7 @@ describe("a session", () => {
       await clock.advance(100);
       session.project(`project-${n}`).leave("uid");
     }
-    expect([session.watchers.size, clock.pending]).toEqual([0, 0]);
+    expect([session.listers.size, clock.pending]).toEqual([0, 0]);
     expect(unused).toHaveLength(100);
   });
 

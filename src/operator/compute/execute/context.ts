@@ -83,7 +83,7 @@ export function accessTo(
   withdrawn: () => boolean,
 ): ServiceAccess {
   const reservation = watcher.reservation(uid);
-  const { turn } = watcher;
+  const { writeLimiter: turn } = watcher;
   const enqueue = () => watcher.enqueue(uid);
   const gate = new Gate({ uid, lane: `${namespace}/${projectID}`, brake, turn, reservation, enqueue });
   return { watcher, reservation, gate, client: watcher.client.within(reservation, withdrawn) };

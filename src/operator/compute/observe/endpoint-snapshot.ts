@@ -31,8 +31,8 @@ export function snapshotFor(
     notListed: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(endpoints, claimants),
     markers: connection.session.showsNames
       ? "shown"
-      : markersIn(compute, endpoints, claimants, connection.session.through),
-    through: connection.session.through,
+      : markersIn(compute, endpoints, claimants, connection.session.fingerprint),
+    through: connection.session.fingerprint,
     terminating: connection.terminating,
   };
 }

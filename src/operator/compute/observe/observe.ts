@@ -44,14 +44,14 @@ export async function observe(
     const asksPause = reservation.closedForMs > 0 || ("retryAfterMs" in failure && failure.retryAfterMs !== undefined);
     const { reason, message } = meaningOf(asksPause ? pauseAskedFor : failure, doing);
     const deleting = compute.metadata.deletionTimestamp !== undefined && failure.kind === "notFound";
-    const asks = deleting && isKnownThrough(compute, connection.session.through) && reservation.tryTake("write");
+    const asks = deleting && isKnownThrough(compute, connection.session.fingerprint) && reservation.tryTake("write");
     const projectGone = asks && (await connection.session.projectIsGone(compute.spec.projectID, client));
-    return { kind: "blocked", reason, message, projectGone, through: connection.session.through };
+    return { kind: "blocked", reason, message, projectGone, through: connection.session.fingerprint };
   }
   if (listing === undefined) {
     if (reservation.closedForMs <= longPauseMs || !isNews(compute)) return { kind: "awaited" };
     const meaning = meaningOf(pauseAskedFor, "");
-    return { kind: "blocked", ...meaning, projectGone: false, through: connection.session.through };
+    return { kind: "blocked", ...meaning, projectGone: false, through: connection.session.fingerprint };
   }
   resumeOperations(compute, watcher);
   const list = snapshotFor(compute, listing, connection, watcher, claimants);

@@ -33,7 +33,7 @@ describe("what a replaced and deleted Compute made", () => {
 
   test("leaves its project's turn to write to others between its own writes", async () => {
     const { session, clock, reach } = await departed();
-    const turn = session?.project("shiny-wind-028834").turn;
+    const turn = session?.project("shiny-wind-028834").writeLimiter;
     const answer = Promise.withResolvers<ServiceResponse>();
     reach.answer = ({ method }) => (method === "DELETE" ? answer.promise : undefined);
     await clock.advance(100);

@@ -46,8 +46,8 @@ describe("a service that cannot be reached", () => {
     const after = await reach.join(renewed);
     expect(first).not.toBe(renewed);
     await clock.advance(120_000);
-    expect(session?.watchers.size).toBe(0);
-    expect(after.watchers.size).toBe(1);
+    expect(session?.listers.size).toBe(0);
+    expect(after.listers.size).toBe(1);
   });
 
   test("keeps no worker waiting while the budget is spent", async () => {

@@ -203,7 +203,7 @@ describe("a change", () => {
 
   test("of another Compute waits for its turn meanwhile, and sends nothing", async () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
-    acting.hands.watcher.turn.take("another");
+    acting.hands.watcher.writeLimiter.take("another");
     expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
       condition: { reason: "Updating" },
     });

@@ -26,7 +26,7 @@ function waiting(wait?: "brake" | "turn" | "budget", { waitMs = 6000, closedForM
   const acting = new Acting({}, {}, new DeletionBrake(new VirtualClock(), wait === "brake" ? 0 : 10));
   const self = acting.stored({ metadata: linked, status: settled });
   const { hands } = acting;
-  if (wait === "turn") hands.watcher.turn.take("another");
+  if (wait === "turn") hands.watcher.writeLimiter.take("another");
   const reservation = { tryTake: () => wait !== "budget", waitMs, closedForMs };
   const gate = wait === "budget" ? { pass: () => "budget" as const } : hands.gate;
   const send = (action: Action, one = self) => execute(action, one, hands, { ...hands, reservation, gate });

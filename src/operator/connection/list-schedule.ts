@@ -1,0 +1,131 @@
+import type { Cancel, Clock } from "../runtime/clock.ts";
+import type { ServiceClient } from "../service-client/client.ts";
+import type { Priority } from "../service-client/priority-queue.ts";
+import { ListDemand } from "./list-demand.ts";
+import type { RefreshInterval } from "./refresh-interval.ts";
+
+export interface ListScheduleOptions {
+  client: ServiceClient;
+  clock: Clock;
+  signal: AbortSignal;
+  refreshIntervalMs: () => number;
+  refreshes: Pick<RefreshInterval, "due" | "begun" | "leave"> | undefined;
+  /** When the project counts as not seen any more. */
+  lostAt: () => number;
+  /** Whether a Compute uses the project. */
+  isUsed: () => boolean;
+  /** A list is to begin now, with a client that has its place in the request budget. */
+  list: (client: ServiceClient) => void;
+  /** The request budget called, whether with room or because of a pause. */
+  onCalled: () => void;
+}
+
+/** When the next list of a project is due, and its wait for the request budget. At most one list is in flight. */
+export class ListSchedule {
+  readonly #options: ListScheduleOptions;
+  readonly #demand = new ListDemand();
+  #timer: Cancel | undefined;
+  #inFlight = false;
+  /** A list is due and waits for the request budget. */
+  #waitsForBudget = false;
+
+  constructor(options: ListScheduleOptions) {
+    this.#options = options;
+  }
+
+  /** How many lists failed in a row. */
+  get failures(): number {
+    return this.#demand.failures;
+  }
+
+  /** The most urgent purpose that a Compute waits for a list for. */
+  get need(): Priority {
+    return this.#demand.need;
+  }
+
+  /** A list that begins after `after` is wanted. */
+  want(after: number, priority: Priority): void {
+    if (this.#demand.want(after, priority)) this.plan();
+  }
+
+  /** No Compute waits any more. */
+  met(): void {
+    this.#demand.met();
+  }
+
+  /** The project is used: plans a list unless one is planned. */
+  start(): void {
+    if (this.#timer === undefined && !this.#waitsForBudget) this.plan();
+  }
+
+  begin(now: number): void {
+    this.#inFlight = true;
+    this.#demand.begin(now);
+  }
+
+  answered(succeeded: boolean): void {
+    this.#demand.ended(succeeded);
+  }
+
+  /** No list is in flight any more: plans the next one. */
+  end(): void {
+    this.#inFlight = false;
+    this.plan();
+  }
+
+  /** Sets the timer of the next list, again after whatever it depends on has changed. */
+  plan(): void {
+    this.#cancelTimer();
+    if (!this.#mayList) {
+      this.#leaveBudget();
+      return;
+    }
+    const { clock, refreshIntervalMs, lostAt } = this.#options;
+    const nextAt = this.#demand.nextAt(refreshIntervalMs(), lostAt());
+    this.#timer = clock.after(Math.max(0, nextAt - clock.monotonic()), () => this.#due());
+  }
+
+  stop(): void {
+    this.#timer?.();
+    this.#leaveBudget();
+  }
+
+  get #mayList(): boolean {
+    return !this.#inFlight && !this.#options.signal.aborted && this.#options.isUsed();
+  }
+
+  /** The list begins as soon as the request budget has room, because its age counts from its request. */
+  #due(): void {
+    this.#cancelTimer();
+    if (!this.#mayList) {
+      this.#leaveBudget();
+      return;
+    }
+    const { client, refreshes, list } = this.#options;
+    const reservation = client.reservation(this, () => this.#called());
+    if (reservation.tryTake(this.#demand.priority)) {
+      this.#waitsForBudget = false;
+      refreshes?.begun(this);
+      list(client.within(reservation));
+      return;
+    }
+    this.#waitsForBudget = true;
+    refreshes?.due(this);
+  }
+
+  #called(): void {
+    this.#due();
+    this.#options.onCalled();
+  }
+
+  #cancelTimer(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+  }
+
+  #leaveBudget(): void {
+    this.#waitsForBudget = false;
+    this.#options.client.leave(this);
+    this.#options.refreshes?.leave(this);
+  }
+}
