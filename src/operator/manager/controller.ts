@@ -53,8 +53,8 @@ export class Controller {
   }
 
   /** So many more passes wait for the service, and need no worker meanwhile. */
-  waits(more: number): void {
-    this.#queue.waits(more);
+  changeBlockedWorkers(by: number): void {
+    this.#queue.changeBlockedWorkers(by);
   }
 
   progress(): QueueProgress {

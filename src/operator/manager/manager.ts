@@ -87,7 +87,7 @@ export class Manager {
         metrics.serviceRequests.add({ method, route, code });
         metrics.serviceSeconds.observe({ method, route }, seconds);
       },
-      inHand: (more) => this.#queues.compute.waits(more),
+      inHand: (by) => this.#queues.compute.changeBlockedWorkers(by),
       onListed: (project, listing) => usage.listed(project, listing),
       onUnused: (project) => usage.forget(project),
       onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),

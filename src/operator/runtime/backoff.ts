@@ -4,11 +4,11 @@ import type { Random } from "./clock.ts";
 export interface Backoff {
   /** The wait after the first failure, in milliseconds. */
   baseMs: number;
-  /** By how much each further failure multiplies the wait. */
+  /** The factor of each further failure. */
   factor: number;
   /** The longest wait, in milliseconds. */
   maxMs: number;
-  /** The share of the wait that chance may take away, 0 (none) to 1 (all of it): spreads those that failed together. */
+  /** The random share of the wait that is left out, 0 to 1: spreads retries of keys that failed together. */
   jitter: number;
 }
 

@@ -1,14 +1,14 @@
-/** Time as the operator sees it. Only `main.ts` makes a real one; tests drive their own. */
+/** The time of the operator. `main.ts` injects the real clock; tests drive their own. */
 export interface Clock {
-  /** Wall time in milliseconds since the epoch: for timestamps that others read. May jump. */
+  /** Wall time in milliseconds since the epoch, for timestamps. May jump. */
   now(): number;
-  /** Milliseconds that only ever grow: for every duration, deadline and age. */
+  /** Monotonic milliseconds, for every duration, deadline and age. */
   monotonic(): number;
-  /** Runs `task` once after `ms` milliseconds, unless the answer is called first. */
+  /** Runs `task` once after `ms` milliseconds, unless the returned function is called before. */
   after(ms: number, task: () => void): Cancel;
 }
 
-/** Calls off what was scheduled; calling it late or twice does nothing. */
+/** Cancels a scheduled task; a late or second call does nothing. */
 export type Cancel = () => void;
 
 /** A number in [0, 1), as from Math.random. */

@@ -1,126 +1,128 @@
-/** How many keys are handled at a time, of one lane and of all lanes of one tenant. */
+/** How many keys of one flow, and of all flows of one tenant, are handled at a time. */
 export interface FlowBounds {
   perFlow: number;
   perTenant: number;
 }
 
 /**
- * Keys that wait for a worker, in lanes. A lane is what shares a fate, such as a tenant's connection: when it is dead,
- * its keys fill their own share of the workers and no more. What stands before the slash in a lane's name is its
- * tenant. Tenants are served in turn, however many lanes each has; of a tenant its lanes in turn; within a lane first
- * come, first served.
+ * Keys that wait for a worker, in flows, as in API priority and fairness. A flow groups keys that fail together, such as
+ * those of one connection: if its service is dead, its keys occupy their share of the workers and no more. The part of
+ * a flow's name before the slash is its tenant.
+ *
+ * Expected flow: `put` adds a key; `next` returns the next key to handle, with the function that releases its place.
+ * Guarantees: tenants are served in turn, whatever their number of flows; so are the flows of a tenant; within a flow,
+ * keys are served in order of arrival. At most `perFlow` and `perTenant` keys are handled at a time.
+ * Assumptions: the caller releases each key once.
  */
 export class FairQueue {
   readonly #bounds: FlowBounds;
   readonly #tenants = new Map<string, Tenant>();
-  /** The tenants that have a key to give and room for it; the first is next. */
+  /** Tenants with a waiting key and room for it; the first is next. */
   readonly #turns = new Set<Tenant>();
-  readonly #laneOfKey = new Map<string, Flow>();
+  readonly #flowOfKey = new Map<string, Flow>();
 
   constructor(bounds: FlowBounds) {
     this.#bounds = bounds;
   }
 
   get size(): number {
-    return this.#laneOfKey.size;
+    return this.#flowOfKey.size;
   }
 
   has(key: string): boolean {
-    return this.#laneOfKey.has(key);
+    return this.#flowOfKey.has(key);
   }
 
-  /** Lines the key up, or moves it where its lane has changed; it keeps the time it has waited since. */
-  put(key: string, laneName: string, since: number): void {
-    const before = this.#laneOfKey.get(key);
-    if (before?.name === laneName) return;
+  /** Adds the key, or moves it if its flow has changed; a moved key keeps its waiting time. */
+  put(key: string, flowName: string, since: number): void {
+    const before = this.#flowOfKey.get(key);
+    if (before?.name === flowName) return;
     const waitsSince = before?.waiting.get(key) ?? since;
     if (before !== undefined) this.#take(before, key);
-    const lane = this.#lane(laneName);
-    lane.waiting.set(key, waitsSince);
-    this.#laneOfKey.set(key, lane);
-    this.#settle(lane);
+    const flow = this.#flow(flowName);
+    flow.waiting.set(key, waitsSince);
+    this.#flowOfKey.set(key, flow);
+    this.#settle(flow);
   }
 
-  /**
-   * The next key whose turn it is, and the hand that gives its place in the lane back; `undefined` when none may run.
-   */
+  /** The next key, and the function that releases its place in the flow; `undefined` if none may run. */
   next(): { key: string; since: number; release: () => void } | undefined {
     for (const tenant of this.#turns) {
-      for (const lane of tenant.turns) {
-        for (const [key, since] of lane.waiting) {
-          lane.running += 1;
+      for (const flow of tenant.turns) {
+        for (const [key, since] of flow.waiting) {
+          flow.running += 1;
           tenant.running += 1;
-          tenant.turns.delete(lane);
+          tenant.turns.delete(flow);
           this.#turns.delete(tenant);
-          this.#take(lane, key);
-          return { key, since, release: () => this.#release(lane) };
+          this.#take(flow, key);
+          return { key, since, release: () => this.#release(flow) };
         }
       }
     }
     return undefined;
   }
 
-  /** The key waits no more. */
+  /** The key no longer waits. */
   remove(key: string): void {
-    const lane = this.#laneOfKey.get(key);
-    if (lane !== undefined) this.#take(lane, key);
+    const flow = this.#flowOfKey.get(key);
+    if (flow !== undefined) this.#take(flow, key);
   }
 
-  /** Since when the key has waited that has waited longest. */
+  /** The time since which the oldest key has waited. */
   oldest(): number | undefined {
     let oldest: number | undefined;
-    for (const lane of new Set(this.#laneOfKey.values())) {
-      for (const since of lane.waiting.values()) oldest = oldest === undefined ? since : Math.min(oldest, since);
+    for (const flow of new Set(this.#flowOfKey.values())) {
+      for (const since of flow.waiting.values()) oldest = oldest === undefined ? since : Math.min(oldest, since);
     }
     return oldest;
   }
 
   clear(): void {
-    for (const [key, lane] of this.#laneOfKey) this.#take(lane, key);
+    for (const [key, flow] of this.#flowOfKey) this.#take(flow, key);
   }
 
-  #release(lane: Flow): void {
-    lane.running -= 1;
-    lane.tenant.running -= 1;
-    this.#settle(lane);
+  #release(flow: Flow): void {
+    flow.running -= 1;
+    flow.tenant.running -= 1;
+    this.#settle(flow);
   }
 
-  #take(lane: Flow, key: string): void {
-    lane.waiting.delete(key);
-    this.#laneOfKey.delete(key);
-    this.#settle(lane);
+  #take(flow: Flow, key: string): void {
+    flow.waiting.delete(key);
+    this.#flowOfKey.delete(key);
+    this.#settle(flow);
   }
 
-  #lane(name: string): Flow {
+  #flow(name: string): Flow {
     const [tenantName = ""] = name.split("/", 1);
     const tenant = this.#tenants.get(tenantName) ?? {
       name: tenantName,
-      lanes: new Map(),
+      flows: new Map(),
       turns: new Set(),
       running: 0,
     };
     this.#tenants.set(tenantName, tenant);
-    const lane = tenant.lanes.get(name) ?? { name, tenant, waiting: new Map(), running: 0 };
-    tenant.lanes.set(name, lane);
-    return lane;
+    const flow = tenant.flows.get(name) ?? { name, tenant, waiting: new Map(), running: 0 };
+    tenant.flows.set(name, flow);
+    return flow;
   }
 
-  /** Puts lane and tenant at the end of the turns, or takes them out; forgets them when nothing waits or runs. */
-  #settle(lane: Flow): void {
-    const { tenant, waiting, running } = lane;
-    if (waiting.size > 0 && running < this.#bounds.perFlow) tenant.turns.add(lane);
-    else tenant.turns.delete(lane);
-    if (waiting.size === 0 && running === 0) tenant.lanes.delete(lane.name);
+  /** Adds flow and tenant to the end of the turns or removes them; drops both when nothing waits or runs. */
+  #settle(flow: Flow): void {
+    const { tenant, waiting, running } = flow;
+    if (waiting.size > 0 && running < this.#bounds.perFlow) tenant.turns.add(flow);
+    else tenant.turns.delete(flow);
+    if (waiting.size === 0 && running === 0) tenant.flows.delete(flow.name);
     if (tenant.turns.size > 0 && tenant.running < this.#bounds.perTenant) this.#turns.add(tenant);
     else this.#turns.delete(tenant);
-    if (tenant.lanes.size === 0) this.#tenants.delete(tenant.name);
+    if (tenant.flows.size === 0) this.#tenants.delete(tenant.name);
   }
 }
 
 interface Tenant {
   name: string;
-  lanes: Map<string, Flow>;
-  /** Its lanes that have a key to give and room for it; the first is next. */
+  flows: Map<string, Flow>;
+  /** Its flows with a waiting key and room for it; the first is next. */
   turns: Set<Flow>;
   running: number;
 }
@@ -128,7 +130,7 @@ interface Tenant {
 interface Flow {
   name: string;
   tenant: Tenant;
-  /** Each waiting key and since when, in the order of arrival. */
+  /** Each waiting key and the time since which it waits, in order of arrival. */
   waiting: Map<string, number>;
   running: number;
 }

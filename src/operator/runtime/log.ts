@@ -2,7 +2,7 @@ import { type DestinationStream, pino } from "pino";
 import type { Clock } from "./clock.ts";
 import { scrub } from "./scrub.ts";
 
-/** What a line tells besides its message. Errors are welcome; headers and keys are taken out. */
+/** The fields of a log line besides its message. May hold errors; headers and keys are removed. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Logger {
@@ -16,10 +16,10 @@ export interface Logger {
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
-/** Where lines go: anything with `write`, such as a process's standard error. */
+/** The destination of lines: anything with `write`, such as standard error. */
 export type LogDestination = DestinationStream;
 
-/** A logger that writes one JSON object a line. For a person at a terminal wrap the destination in `readableLines`. */
+/** A logger that writes one JSON object per line. For a terminal, wrap the destination in `readableLines`. */
 export function createLogger(options: { level: LogLevel; destination: LogDestination; clock: Clock }): Logger {
   const { level, destination, clock } = options;
   const base = pino(
@@ -35,7 +35,7 @@ export function createLogger(options: { level: LogLevel; destination: LogDestina
   return wrap(base);
 }
 
-/** Says nothing. */
+/** Writes nothing. */
 export const silentLogger: Logger = {
   debug() {},
   info() {},

@@ -1,4 +1,4 @@
-/** The same answer without the work, for objects that are never changed, only replaced: each is worked out once. */
+/** Caches the result for each object. The objects must be immutable. */
 export function memoize<K extends object, V>(of: (object: K) => V): (object: K) => V {
   const known = new WeakMap<K, { value: V }>();
   return (object) => {

@@ -1,6 +1,6 @@
 /**
- * Whoever talks to others is refused now and then, finds nobody there, or is told what cannot be read. That is no
- * mistake of this program, so a log line tells of it without a stack, and of what it came from too.
+ * A failure outside this program: a refused request, a server that is down, an unreadable answer. It is no defect, so
+ * log lines leave out its stack and those of its causes.
  */
 export class OperationalError extends Error {
   override name = "Expected";

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * The proxy to go through to reach a server: the one that the kubeconfig names, else HTTPS_PROXY or HTTP_PROXY (upper
- * or lower case) unless NO_PROXY excepts the host. Throws for a kind of proxy that is not supported.
+ * The proxy for a server: the one of the kubeconfig, else HTTPS_PROXY or HTTP_PROXY (upper or lower case) unless
+ * NO_PROXY excludes the host. Throws if the kind of proxy is not supported.
  */
 export function proxyFor(
   server: string,
@@ -11,7 +11,7 @@ export function proxyFor(
 ): string | undefined {
   const { protocol, hostname } = new URL(server);
   const variable = protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
-  const fromEnvironment = excepted(hostname, either(env, "NO_PROXY")) ? undefined : either(env, variable);
+  const fromEnvironment = isExcluded(hostname, either(env, "NO_PROXY")) ? undefined : either(env, variable);
   const proxy = configured ?? fromEnvironment;
   if (proxy === undefined) return undefined;
   if (!/^https?:\/\//i.test(proxy)) {
@@ -25,8 +25,8 @@ function either(env: Readonly<Record<string, string | undefined>>, name: string)
   return value === undefined || value.trim() === "" ? undefined : value.trim();
 }
 
-/** NO_PROXY holds `*`, hosts, addresses, ranges, and domains, with or without a leading dot and with all below them. */
-function excepted(hostname: string, list: string | undefined): boolean {
+/** NO_PROXY lists `*`, hosts, addresses, ranges, and domains, which include their subdomains. */
+function isExcluded(hostname: string, list: string | undefined): boolean {
   const host = withoutBrackets(hostname);
   return (list ?? "")
     .split(/[\s,]+/)
@@ -40,7 +40,7 @@ function excepted(hostname: string, list: string | undefined): boolean {
     });
 }
 
-/** What follows the last colon of an IPv6 address is a port only behind brackets. */
+/** In an IPv6 address, the last colon starts a port only after brackets. */
 function withoutPort(entry: string): string {
   return isIP(entry) === 6 ? entry : withoutBrackets(entry.replace(/:\d+$/, ""));
 }

@@ -1,6 +1,6 @@
 import type { LogDestination } from "./log.ts";
 
-/** Turns each JSON line into one for a person: `12:34:56.789 INFO  Compute created  compute=shop/primary`. */
+/** Rewrites each JSON line for a terminal: `12:34:56.789 INFO  Compute created  compute=shop/primary`. */
 export function readableLines(destination: LogDestination): LogDestination {
   return {
     write(line: string) {
@@ -27,7 +27,7 @@ function parse(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** One line, without the stack of an error: who needs that reads the JSON. */
+/** One line, without the stack of an error: the JSON format has it. */
 function brief(value: unknown): string {
   if (typeof value === "string") return /[\s"=]/.test(value) ? JSON.stringify(value) : value;
   if (typeof value === "object" && value !== null && "message" in value && "name" in value) {

@@ -2,7 +2,7 @@ import { OperationalError } from "./operational-error.ts";
 
 const hidden = "[redacted]";
 
-/** Members whose value never shows, whatever it is: written as they come, compared without case, `-` and `_`. */
+/** Members whose value is always hidden; compared without case, `-` and `_`. */
 const secretNames = new Set([
   "authorization",
   "proxyauthorization",
@@ -22,10 +22,10 @@ const mostItems = 50;
 const longestText = 4096;
 
 /**
- * A copy of what is to be logged without anything that grants access: members named like a header or a key, `Bearer …`
- * and credentials in a URL wherever they stand in a text. Of an error only name, message, status, reason, code, cause
- * and stack are kept, since libraries hang whole requests on theirs; the stack only of a mistake, not of an
- * `OperationalError`.
+ * A copy of the log fields without credentials: hides members named like a header or a key, and `Bearer …` and the
+ * credentials of a URL anywhere in a text. Of an error only name, message, status, reason, code, cause and stack are
+ * kept, because libraries attach whole requests to their errors; the stack only if the error is a defect of this
+ * program, not an `OperationalError`.
  */
 export function scrub(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return scrubMembers(fields, 0);
@@ -61,8 +61,8 @@ function scrubText(text: string): string {
     .replaceAll(/(:\/\/[^\s/:@]*):[^\s/@]+@/g, `$1:${hidden}@`);
 }
 
-function scrubError(error: Error, depth: number, explained = false): Record<string, unknown> {
-  const expected = explained || error instanceof OperationalError;
+function scrubError(error: Error, depth: number, isExplained = false): Record<string, unknown> {
+  const isOperational = isExplained || error instanceof OperationalError;
   const clean: Record<string, unknown> = { name: error.name, message: scrubText(error.message) };
   for (const name of ["status", "reason", "code"]) {
     const value: unknown = Reflect.get(error, name);
@@ -70,13 +70,14 @@ function scrubError(error: Error, depth: number, explained = false): Record<stri
   }
   const { cause } = error;
   const deeper = depth < deepest && cause instanceof Error;
-  if (cause !== undefined) clean.cause = deeper ? scrubError(cause, depth + 1, expected) : scrubValue(cause, depth + 1);
-  if (error.stack !== undefined && (!expected || isMistake(error))) clean.stack = scrubText(error.stack);
+  if (cause !== undefined)
+    clean.cause = deeper ? scrubError(cause, depth + 1, isOperational) : scrubValue(cause, depth + 1);
+  if (error.stack !== undefined && (!isOperational || isDefect(error))) clean.stack = scrubText(error.stack);
   return clean;
 }
 
-/** What the language itself throws where a program is wrong, also below what was taken for a failed request. */
-function isMistake(error: Error): boolean {
-  const slips = [TypeError, ReferenceError, RangeError];
-  return slips.some((slip) => error instanceof slip) && !("code" in error);
+/** What the language throws for a defect of the program, also as the cause of an `OperationalError`. */
+function isDefect(error: Error): boolean {
+  const defects = [TypeError, ReferenceError, RangeError];
+  return defects.some((defect) => error instanceof defect) && !("code" in error);
 }

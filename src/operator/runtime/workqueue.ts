@@ -2,7 +2,7 @@ import { type Backoff, delayOf } from "./backoff.ts";
 import type { Cancel, Clock, Random } from "./clock.ts";
 import { FairQueue } from "./fair-queue.ts";
 
-/** What a queue tells whoever measures it; every member may be left out. Durations in milliseconds. */
+/** Reports of a queue, for metrics. Durations in milliseconds. */
 export interface QueueObserver {
   depthChanged?(depth: number): void;
   started?(key: string, waitedMs: number): void;
@@ -15,45 +15,46 @@ export interface WorkQueueOptions {
   random: Random;
   /** For `retry`. */
   backoff: Backoff;
-  /**
-   * Which lane a key belongs to, as `tenant/lane`; asked at each add, so that the answer may change. One lane where
-   * left out.
-   */
+  /** The flow of a key, as `tenant/flow`; called at each `add`, so it may change. Default: one flow for all keys. */
   flowOf?: (key: string) => string;
-  /** How many keys of one lane are handled at a time; no bound where left out. */
+  /** How many keys of one flow are handled at a time. Default: no bound. */
   maxPerFlow?: number;
-  /** The same for all lanes of one tenant. */
+  /** How many keys of one tenant are handled at a time. Default: no bound. */
   maxPerTenant?: number;
   observer?: QueueObserver;
 }
 
-/** For a health check that finds a loop which has stopped turning. */
+/** For a health check that finds a stuck queue. */
 export interface QueueProgress {
-  /** Keys that could be handled now. */
+  /** Number of keys that could be handled now. */
   waiting: number;
-  /** How long the first of them has waited, in milliseconds; 0 where none waits. */
+  /** How long the oldest key has waited, in milliseconds; 0 if none waits. */
   oldestWaitMs: number;
-  /** When a handler last finished, on the monotonic clock; until then, when the queue was made or last set going. */
+  /** When a handler last finished, on the monotonic clock; before that, when the queue was created or last run. */
   lastFinishedAt: number;
 }
 
 /**
- * Keys to be handled, each by one handler at a time. Adding a key that already waits changes nothing; adding one that
- * is being handled has it handled once more afterwards. A run starts after every `add` and every `addAfter`, at the
- * latest when the earliest delay of its key is over and a worker is free; it answers for all that were asked before it
- * began, so the handler itself says when to look again. Semantics of client-go's workqueue, with fair lanes.
+ * A queue of keys with the semantics of client-go's rate limiting workqueue, and fair flows.
+ *
+ * Expected flow: `add`, `addAfter` or `retry` enqueue a key; `run` calls the handler with each. A handler that throws is
+ * retried with backoff; a handler that wants another run calls `addAfter`.
+ * Guarantees: a key is never handled by two handlers at a time. A key that is added several times before its handler
+ * starts is handled once; a key that is added while it is handled is handled once more. Of several delays of a key the
+ * earliest counts, and a start drops the others. Every `add` is followed by a start, once a worker is free.
+ * Assumptions: a handler ends. Handlers that wait for a slow server are reported by `changeBlockedWorkers`.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #ready: FairQueue;
   readonly #delayed = new Map<string, { due: number; cancel: Cancel }>();
   readonly #running = new Set<string>();
-  /** Added while they were being handled. */
+  /** Keys that were added while they were handled. */
   readonly #dirty = new Set<string>();
   readonly #failures = new Map<string, number>();
   #lastFinishedAt: number;
-  /** Handlers that only wait, and need no worker. */
-  #idle = 0;
+  /** Handlers that only wait for a server: they occupy no worker. */
+  #blockedWorkers = 0;
   #stopping = false;
   #closed = false;
   #work: { workers: number; handle: (key: string) => Promise<void>; drained: () => void } | undefined;
@@ -65,12 +66,12 @@ export class WorkQueue {
     this.#lastFinishedAt = options.clock.monotonic();
   }
 
-  /** How many keys wait for a worker; those with a delay that runs are not counted. */
+  /** How many keys wait for a worker, delayed keys not included. */
   get depth(): number {
     return this.#ready.size;
   }
 
-  /** Asks for a run as soon as may be. */
+  /** Enqueues the key now. */
   add(key: string): void {
     if (this.#closed) return;
     this.#undelay(key);
@@ -83,7 +84,7 @@ export class WorkQueue {
     this.#pump();
   }
 
-  /** Asks for a run in `ms` milliseconds; of several such wishes for one key the earliest counts. */
+  /** Enqueues the key in `ms` milliseconds; of several delays of one key the earliest counts. */
   addAfter(key: string, ms: number): void {
     if (ms <= 0) return this.add(key);
     if (this.#closed || this.#ready.has(key) || this.#dirty.has(key)) return;
@@ -95,14 +96,14 @@ export class WorkQueue {
     this.#delayed.set(key, { due, cancel });
   }
 
-  /** Asks for a run after a delay that grows with each call, until `forget`; after `leastMs` at the earliest. */
+  /** Enqueues the key after a delay that grows with each call until `forget`, at least `leastMs`. */
   retry(key: string, leastMs = 0): void {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
     this.addAfter(key, Math.max(leastMs, delayOf(this.#options.backoff, failures, this.#options.random)));
   }
 
-  /** The next `retry` of the key starts at the shortest delay again; what is already asked for stays. */
+  /** Resets the delay of the next `retry`; a key that is already enqueued stays so. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
@@ -113,11 +114,11 @@ export class WorkQueue {
   }
 
   /**
-   * So many more handlers only wait for somebody far away, or fewer: they keep their places in their lanes, and give
-   * their workers to others.
+   * The number of handlers that only wait for a server changed: they keep their places in their flows, and other keys
+   * get their workers.
    */
-  waits(more: number): void {
-    this.#idle += more;
+  changeBlockedWorkers(by: number): void {
+    this.#blockedWorkers += by;
     this.#pump();
   }
 
@@ -128,9 +129,8 @@ export class WorkQueue {
   }
 
   /**
-   * Handles keys, at most `workers` at a time besides those that only wait, until the signal aborts; resolves once the
-   * handlers then in flight have finished. What waits stays for the next `run`. A handler that throws is reported and
-   * its key retried.
+   * Handles keys, at most `workers` at a time besides the blocked ones, until the signal aborts; resolves when the
+   * handlers in flight have finished. Waiting keys stay for the next `run`.
    */
   async run(work: { workers: number; handle: (key: string) => Promise<void>; signal: AbortSignal }): Promise<void> {
     if (this.#work !== undefined) throw new Error("this queue is already being run");
@@ -143,10 +143,7 @@ export class WorkQueue {
     });
   }
 
-  /**
-   * Drops all that waits and all delays, and takes no more, so that nothing holds the process or is counted as waiting;
-   * for when the queue will not be run again.
-   */
+  /** Ends the queue for good: drops all keys and timers, so that nothing keeps the process alive or counts as waiting. */
   close(): void {
     this.#closed = true;
     for (const { cancel } of this.#delayed.values()) cancel();
@@ -172,13 +169,17 @@ export class WorkQueue {
     this.#delayed.delete(key);
   }
 
-  /** Starts what may start, in a microtask of its own: `add` never runs a handler before it returns. */
+  /** Starts handlers in a microtask: `add` never runs a handler before it returns. */
   #pump(): void {
-    queueMicrotask(() => this.#startWhatMay());
+    queueMicrotask(() => this.#startHandlers());
   }
 
-  #startWhatMay(): void {
-    while (this.#work !== undefined && !this.#stopping && this.#running.size - this.#idle < this.#work.workers) {
+  #startHandlers(): void {
+    while (
+      this.#work !== undefined &&
+      !this.#stopping &&
+      this.#running.size - this.#blockedWorkers < this.#work.workers
+    ) {
       const next = this.#ready.next();
       if (next === undefined) return;
       this.#running.add(next.key);

@@ -17,13 +17,13 @@ describe("the wait after failures in a row", () => {
     expect(delayOf(backoff, failures, () => 0.5)).toBe(expected);
   });
 
-  test("is spread by chance over the share that jitter names, and is never longer", () => {
+  test("is shortened at random by at most the share that jitter names", () => {
     expect(delayOf({ ...backoff, jitter: 0.5 }, 2, () => 0)).toBe(200);
     expect(delayOf({ ...backoff, jitter: 0.5 }, 2, () => 1)).toBe(100);
     expect(delayOf({ ...backoff, jitter: 1 }, 2, () => 1)).toBe(0);
   });
 
-  test("never shrinks as failures add up, whatever the figures", () => {
+  test("never shrinks with more failures", () => {
     const anyBackoff = fc.record({
       baseMs: fc.integer({ min: 1, max: 10_000 }),
       factor: fc.double({ min: 1, max: 10, noNaN: true }),

@@ -4,7 +4,7 @@ import { sleep } from "../../../src/operator/runtime/clock.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 describe("a sleep", () => {
-  test("ends after its time, and leaves nothing at the signal", async () => {
+  test("ends after its time and leaves no listener on the signal", async () => {
     const clock = new VirtualClock();
     const stop = new AbortController();
     let ended = false;
@@ -19,7 +19,7 @@ describe("a sleep", () => {
     expect(getEventListeners(stop.signal, "abort")).toEqual([]);
   });
 
-  test("that is called off ends at once with the reason, and leaves no timer", async () => {
+  test("that is aborted rejects at once with the reason and leaves no timer", async () => {
     const clock = new VirtualClock();
     const stop = new AbortController();
     const slept = sleep(clock, 100, stop.signal);
@@ -28,7 +28,7 @@ describe("a sleep", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("under a signal that has come already does not begin", async () => {
+  test("with an aborted signal does not start", async () => {
     const clock = new VirtualClock();
     const signal = AbortSignal.abort(new Error("before"));
     await expect(sleep(clock, 100, signal)).rejects.toThrow("before");

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { FairQueue } from "../../../src/operator/runtime/fair-queue.ts";
 import { flowOf, setUp } from "./queue-runs.ts";
 
-describe("lanes", () => {
-  test("a tenant whose handlers hang takes its own share of the workers and no more", async () => {
+describe("flows", () => {
+  test("a tenant whose handlers hang occupies no more than its share of the workers", async () => {
     const { clock, queue, start, startsOf } = setUp({ flowOf, maxPerFlow: 2, workers: 4, takesMs: 60_000 });
     for (let n = 0; n < 50; n += 1) queue.add(`a${n}`);
     queue.add("b0");
@@ -23,7 +23,7 @@ describe("lanes", () => {
     expect(runs.map((run) => run.key)).toEqual(["a0", "b0", "c0", "a1", "b1", "a2"]);
   });
 
-  test("of one tenant get no more turns than another's one, however many they are", async () => {
+  test("of one tenant together get no more turns than the single flow of another", async () => {
     const { clock, queue, start, runs } = setUp({ flowOf: (key) => key.slice(0, 3), workers: 1, takesMs: 10 });
     for (const key of ["a/10", "a/11", "a/20", "a/30", "a/40", "b/10", "b/11", "b/12"]) queue.add(key);
     void start();
@@ -34,7 +34,7 @@ describe("lanes", () => {
   test("of one tenant share a bound", async () => {
     const options = { flowOf: (key: string) => key.slice(0, 3), workers: 100, takesMs: 60_000 };
     const { clock, queue, start, runs } = setUp({ ...options, maxPerFlow: 2, maxPerTenant: 5 });
-    for (let lane = 0; lane < 10; lane += 1) for (let n = 0; n < 3; n += 1) queue.add(`a/${lane}${n}`);
+    for (let flow = 0; flow < 10; flow += 1) for (let n = 0; n < 3; n += 1) queue.add(`a/${flow}${n}`);
     for (let n = 0; n < 3; n += 1) queue.add(`b/0${n}`);
     void start();
     await clock.advance(1);
@@ -46,10 +46,10 @@ describe("lanes", () => {
     expect(new Set(runs.map(({ key }) => key)).size).toBe(33);
   });
 
-  test("are asked for at each add, so that a key may change its lane while it waits", async () => {
-    let lane = "dead";
+  test("are determined at each add, so a key may change its flow while it waits", async () => {
+    let flow = "dead";
     const { clock, queue, start, startsOf } = setUp({
-      flowOf: (key) => (key === "moving" ? lane : "dead"),
+      flowOf: (key) => (key === "moving" ? flow : "dead"),
       maxPerFlow: 1,
       takesMs: 60_000,
     });
@@ -58,16 +58,16 @@ describe("lanes", () => {
     void start();
     await clock.advance(10);
     expect(startsOf("moving")).toEqual([]);
-    lane = "alive";
+    flow = "alive";
     queue.add("moving");
     await clock.advance(10);
     expect(startsOf("moving")).toEqual([10]);
-    // It has left the lane that it was in before, which is free by now.
+    // It has left its previous flow, which has room by now.
     await clock.advance(100_000);
     expect(startsOf("moving")).toEqual([10]);
   });
 
-  test("keep the place of a key that is asked for again", async () => {
+  test("keep the place of a key that is added again", async () => {
     const { clock, queue, start, runs } = setUp({ flowOf, workers: 1, takesMs: 10 });
     for (const key of ["a0", "a1", "a0"]) queue.add(key);
     queue.addAfter("a1", 500);
@@ -78,52 +78,52 @@ describe("lanes", () => {
   });
 
   test("give out no key that was removed, and keep the others in their order", () => {
-    const lanes = new FairQueue({ perFlow: 9, perTenant: 9 });
-    for (const key of ["a0", "a1", "b0"]) lanes.put(key, flowOf(key), 0);
-    for (const key of ["a0", "never put"]) lanes.remove(key);
-    expect([lanes.size, lanes.has("a0")]).toEqual([2, false]);
-    expect([lanes.next(), lanes.next(), lanes.next()].map((next) => next?.key)).toEqual(["a1", "b0", undefined]);
+    const flows = new FairQueue({ perFlow: 9, perTenant: 9 });
+    for (const key of ["a0", "a1", "b0"]) flows.put(key, flowOf(key), 0);
+    for (const key of ["a0", "never put"]) flows.remove(key);
+    expect([flows.size, flows.has("a0")]).toEqual([2, false]);
+    expect([flows.next(), flows.next(), flows.next()].map((next) => next?.key)).toEqual(["a1", "b0", undefined]);
   });
 
-  test("know which key has waited longest, in whatever lane", () => {
-    const lanes = new FairQueue({ perFlow: 1, perTenant: 1 });
-    expect(lanes.oldest()).toBeUndefined();
+  test("report the longest wait of all keys", () => {
+    const flows = new FairQueue({ perFlow: 1, perTenant: 1 });
+    expect(flows.oldest()).toBeUndefined();
     for (const [key, since] of [
       ["a0", 5],
       ["b0", 3],
       ["b1", 4],
       ["c0", 9],
     ] as const)
-      lanes.put(key, flowOf(key), since);
-    expect(lanes.oldest()).toBe(3);
-    lanes.put("b0", "d", 8);
-    expect(lanes.oldest()).toBe(3);
+      flows.put(key, flowOf(key), since);
+    expect(flows.oldest()).toBe(3);
+    flows.put("b0", "d", 8);
+    expect(flows.oldest()).toBe(3);
   });
 });
 
-describe("handlers that only wait for somebody far away", () => {
-  test("leave their workers to others, and keep their places in their lanes", async () => {
+describe("handlers that only wait for a server", () => {
+  test("leave their workers to other keys and keep their places in their flows", async () => {
     const { clock, queue, start, startsOf } = setUp({ flowOf, maxPerFlow: 2, workers: 2, takesMs: 60_000 });
     for (const key of ["a0", "a1", "a2", "b0", "c0", "c1"]) queue.add(key);
     void start();
     await clock.advance(10);
     expect(startsOf("c0")).toEqual([]);
-    queue.waits(2);
+    queue.changeBlockedWorkers(2);
     await clock.advance(10);
     expect(["a0", "b0", "c0", "a1"].map(startsOf)).toEqual([[0], [0], [10], [10]]);
-    queue.waits(1);
+    queue.changeBlockedWorkers(1);
     await clock.advance(10);
     expect(["c1", "a2"].map(startsOf)).toEqual([[20], []]);
   });
 
-  test("take their workers back when they go on: nothing new is begun before there is one to spare", async () => {
+  test("take their workers back when they continue: no key starts before a worker is free", async () => {
     const { clock, queue, start, startsOf } = setUp({ workers: 1, takesMs: 100 });
     for (const key of ["a", "b", "c"]) queue.add(key);
     void start();
     await clock.advance(10);
-    queue.waits(1);
+    queue.changeBlockedWorkers(1);
     await clock.advance(10);
-    queue.waits(-1);
+    queue.changeBlockedWorkers(-1);
     await clock.advance(80);
     // "a" has ended, and "b" has the worker.
     expect([startsOf("a"), startsOf("b"), startsOf("c")]).toEqual([[0], [10], []]);

@@ -18,7 +18,7 @@ function setUp({ level = "debug", readable = false }: { level?: LogLevel; readab
   return { log, lines };
 }
 
-/** An error as a library makes it: with the whole request on it. */
+/** An error as libraries create it, with the whole request attached. */
 function errorWithRequest(message: string): Error {
   return Object.assign(new Error(message), {
     status: 401,
@@ -33,13 +33,13 @@ function unanswered(cause: Error): Error {
 
 const levels = ["debug", "info", "warn", "error"] as const;
 
-test.each([...levels, "silent"] as const)("at level %s what is below is neither written nor looked at", (level) => {
+test.each([...levels, "silent"] as const)("at level %s lower levels are neither written nor evaluated", (level) => {
   const { log, lines } = setUp({ level });
-  const looked: string[] = [];
+  const evaluated: string[] = [];
   for (const each of levels) {
     const fields = {
       get field() {
-        looked.push(each);
+        evaluated.push(each);
         return secret;
       },
     };
@@ -47,11 +47,11 @@ test.each([...levels, "silent"] as const)("at level %s what is below is neither 
   }
   const wanted = level === "silent" ? [] : levels.slice(levels.indexOf(level));
   expect(lines.map((line) => JSON.parse(line).level)).toEqual(wanted);
-  expect([...new Set(looked)]).toEqual(wanted);
+  expect([...new Set(evaluated)]).toEqual(wanted);
 });
 
 describe("a line", () => {
-  test("is one JSON object with time, level, message and fields, its logger's among them", () => {
+  test("is one JSON object with time, level, message, its fields and those of its logger", () => {
     const { log, lines } = setUp();
     log.child({ compute: "shop/primary" }).info({ step: "create" }, "Created");
     expect(lines).toHaveLength(1);
@@ -74,7 +74,7 @@ describe("a line", () => {
     expect(lines).toHaveLength(2);
   });
 
-  test("tells an error with its causes, and none of what a library hung on it", () => {
+  test("has an error with its causes, without what a library attached to it", () => {
     const { log, lines } = setUp();
     const error = new Error("list failed", { cause: errorWithRequest("no rights") });
     log.error({ error }, "Cannot list");
@@ -119,7 +119,7 @@ describe("a line", () => {
     }
   });
 
-  test("stays bounded, whatever is logged", () => {
+  test("stays bounded", () => {
     const { log, lines } = setUp();
     const circle: Record<string, unknown> = { big: "x".repeat(1_000_000), many: Array.from({ length: 10_000 }) };
     circle.self = circle;
@@ -128,7 +128,7 @@ describe("a line", () => {
   });
 });
 
-test("at a terminal each line is one for a person", () => {
+test("at a terminal each line is readable text", () => {
   const { log, lines } = setUp({ readable: true });
   log.child({ compute: "shop/primary" }).warn({ error: new TypeError("no such host"), tries: 3 }, "Cannot reach it");
   expect(lines).toEqual([

@@ -4,7 +4,7 @@ import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const forever = new AbortController().signal;
 
-/** A queue whose runs are written down; by default a run takes no time. */
+/** A queue that records its runs; by default a run takes no time. */
 export function setUp(options: Partial<WorkQueueOptions> & { workers?: number; takesMs?: number } = {}) {
   const clock = new VirtualClock();
   const queue = new WorkQueue({

@@ -14,7 +14,7 @@ describe("a key", () => {
     expect(startsOf("a")).toEqual([0]);
   });
 
-  test("added while it is handled is handled once more afterwards, never beside itself", async () => {
+  test("added while it is handled is handled once more afterwards, never at the same time", async () => {
     const { clock, queue, start, runs } = setUp({ takesMs: 50 });
     void start();
     queue.add("a");
@@ -28,7 +28,7 @@ describe("a key", () => {
     ]);
   });
 
-  test("asked for at two times is handled at the earlier, and once", async () => {
+  test("with two delays is handled once, after the shorter one", async () => {
     const { clock, queue, start, startsOf } = setUp();
     void start();
     queue.addAfter("a", 300);
@@ -38,7 +38,7 @@ describe("a key", () => {
     expect(startsOf("a")).toEqual([100]);
   });
 
-  test("asked for now is not handled again for what was asked for later", async () => {
+  test("added now is not handled again after its former delay", async () => {
     const { clock, queue, start, startsOf } = setUp();
     void start();
     queue.addAfter("a", 300);
@@ -47,20 +47,20 @@ describe("a key", () => {
     expect(startsOf("a")).toEqual([0]);
   });
 
-  test("asked for now leaves no timer of what was asked for later", () => {
+  test("added now leaves no timer of its former delay", () => {
     const { clock, queue } = setUp();
     queue.addAfter("a", 300);
     queue.add("a");
     expect([queue.depth, clock.pending]).toEqual([1, 0]);
   });
 
-  test("asked for in no time at all waits for a worker at once", () => {
+  test("with a delay of zero waits for a worker at once", () => {
     const { clock, queue } = setUp();
     queue.addAfter("a", 0);
     expect([queue.depth, clock.pending]).toEqual([1, 0]);
   });
 
-  test("that is asked for later by its own handler runs again then", async () => {
+  test("that its own handler delays runs again after the delay", async () => {
     const { clock, queue, start, runs } = setUp({ takesMs: 10 });
     void start();
     queue.add("a");
@@ -72,7 +72,7 @@ describe("a key", () => {
 });
 
 describe("a handler that throws", () => {
-  test("is reported, and its key retried at growing distances until it is forgotten", async () => {
+  test("is reported, and its key retried with growing delays until it is forgotten", async () => {
     const failed: string[] = [];
     const observer: QueueObserver = { failed: (key, error) => failed.push(`${key}: ${String(error)}`) };
     const { clock, queue, start, startsOf, failWhile } = setUp({ observer });
@@ -92,7 +92,7 @@ describe("a handler that throws", () => {
     expect(queue.failures("a")).toBe(0);
   });
 
-  test("does not keep other keys waiting", async () => {
+  test("does not delay other keys", async () => {
     const { clock, queue, start, startsOf, failWhile } = setUp({ workers: 1 });
     failWhile((key) => key === "bad");
     void start();
@@ -104,7 +104,7 @@ describe("a handler that throws", () => {
 });
 
 describe("drain", () => {
-  test("waits for the handlers in flight, starts no other, and keeps what waits for the next run", async () => {
+  test("waits for the handlers in flight, starts no other, and keeps waiting keys for the next run", async () => {
     const { clock, queue, start, stop, runs } = setUp({ workers: 1, takesMs: 100 });
     let drainedAt: number | undefined;
     void (async () => {
@@ -121,7 +121,7 @@ describe("drain", () => {
     expect(queue.depth).toBe(1);
   });
 
-  test("lets the next run go on with what waits", async () => {
+  test("lets the next run continue with the waiting keys", async () => {
     const { clock, queue, start, stop, runs } = setUp({ workers: 1, takesMs: 100 });
     const first = start();
     queue.add("a");
@@ -138,7 +138,7 @@ describe("drain", () => {
     await expect(start()).rejects.toThrow("this queue is already being run");
   });
 
-  test("is over before it begins where the signal has come, and nothing is handled", async () => {
+  test("ends at once if the signal has aborted, and nothing is handled", async () => {
     const { clock, queue, start, stop, runs } = setUp();
     stop.abort();
     queue.add("a");
@@ -147,7 +147,7 @@ describe("drain", () => {
     expect([runs, queue.depth]).toEqual([[], 1]);
   });
 
-  test("is over at once when nothing runs", async () => {
+  test("ends at once when nothing runs", async () => {
     const { clock, queue, start, stop } = setUp();
     const done = start();
     await clock.advance(10);
@@ -159,7 +159,7 @@ describe("drain", () => {
   });
 });
 
-test("a queue that is closed has nothing that waits, and tells so: whoever measures it would count it for ever", async () => {
+test("a closed queue is empty and reports a depth of 0, so that metrics do not count its keys for ever", async () => {
   const depths: number[] = [];
   const { clock, queue, start, stop } = setUp({ observer: { depthChanged: (depth) => void depths.push(depth) } });
   const done = start();
@@ -174,7 +174,7 @@ test("a queue that is closed has nothing that waits, and tells so: whoever measu
 });
 
 describe("progress", () => {
-  test("counts from when the queue was made, and from when a run begins", async () => {
+  test("counts from the creation of the queue, then from the start of a run", async () => {
     const { clock } = setUp();
     await clock.advance(70);
     const queue = new WorkQueue({ clock, random: () => 0, backoff: { baseMs: 1, factor: 2, maxMs: 9, jitter: 0 } });
@@ -184,7 +184,7 @@ describe("progress", () => {
     expect(queue.progress().lastFinishedAt).toBe(80);
   });
 
-  test("tells how long the first key has waited and when something last finished", async () => {
+  test("reports the wait of the oldest key and the time of the last finish", async () => {
     const { clock, queue, start } = setUp({ workers: 1, takesMs: 500 });
     void start();
     queue.add("a");
@@ -197,7 +197,7 @@ describe("progress", () => {
   });
 });
 
-test("an observer hears how many keys wait after each that comes and goes, and how long each waited", async () => {
+test("an observer gets the depth after each change, and the wait of each key", async () => {
   const heard: unknown[] = [];
   const { clock, queue, start } = setUp({
     workers: 1,
@@ -230,8 +230,8 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 300 }) }),
 );
 
-describe("whatever is asked of it, in whatever order", () => {
-  test("no key runs beside itself, lanes and workers keep their bounds, and every wish is followed by a run", async () => {
+describe("in any order of calls", () => {
+  test("no key runs twice at a time, flows and workers keep their bounds, and every add is followed by a run", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(anyStep, { maxLength: 60 }),
@@ -278,8 +278,8 @@ describe("whatever is asked of it, in whatever order", () => {
             const others = beside.filter((other) => other !== run);
             expect(others.map((other) => other.key)).not.toContain(run.key);
             expect(beside.length).toBeLessThanOrEqual(workers);
-            const inLane = beside.filter((other) => flowOf(other.key) === flowOf(run.key));
-            expect(inLane.length).toBeLessThanOrEqual(maxPerFlow);
+            const inFlow = beside.filter((other) => flowOf(other.key) === flowOf(run.key));
+            expect(inFlow.length).toBeLessThanOrEqual(maxPerFlow);
           }
           expect(queue.depth).toBe(0);
           expect(clock.pending).toBe(0);

@@ -33,7 +33,7 @@ export async function observing(
   reach.endpoints.set("ep-one", madeBy(self));
   reach.endpoints.set("ep-two", endpoint({ id: "ep-two" }));
   const session = await reach.join();
-  const { through } = session;
+  const { fingerprint: through } = session;
   const watcher = session.project(projectID);
   const { uid } = self.metadata;
   watcher.use(uid, self.status.endpointID);
