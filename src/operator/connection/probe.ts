@@ -42,7 +42,7 @@ export class Probe {
   #running = false;
   #startedAt = Number.NEGATIVE_INFINITY;
   #failedInARow = 0;
-  /** A request has failed since the last probe: only another probe tells whether the service or the request is at fault. */
+  /** A request has failed since the last probe: only a probe tells whether the service is at fault. */
   #broughtForward = false;
 
   constructor(options: ProbeOptions) {

@@ -5,9 +5,9 @@ export interface FlowBounds {
 }
 
 /**
- * Keys that wait for a worker, in flows, as in API priority and fairness. A flow groups keys that fail together, such as
- * those of one connection: if its service is dead, its keys occupy their share of the workers and no more. The part of
- * a flow's name before the slash is its tenant.
+ * Keys that wait for a worker, in flows, as in API priority and fairness. A flow groups keys that fail together, such
+ * as those of one connection: if its service is dead, its keys occupy their share of the workers and no more. The part
+ * of a flow's name before the slash is its tenant.
  *
  * Expected flow: `put` adds a key; `next` returns the next key to handle, with the function that releases its place.
  * Guarantees: tenants are served in turn, whatever their number of flows; so are the flows of a tenant; within a flow,

@@ -37,8 +37,8 @@ export interface QueueProgress {
 /**
  * A queue of keys with the semantics of client-go's rate limiting workqueue, and fair flows.
  *
- * Expected flow: `add`, `addAfter` or `retry` enqueue a key; `run` calls the handler with each. A handler that throws is
- * retried with backoff; a handler that wants another run calls `addAfter`.
+ * Expected flow: `add`, `addAfter` or `retry` enqueue a key; `run` calls the handler with each. A handler that throws
+ * is retried with backoff; a handler that wants another run calls `addAfter`.
  * Guarantees: a key is never handled by two handlers at a time. A key that is added several times before its handler
  * starts is handled once; a key that is added while it is handled is handled once more. Of several delays of a key the
  * earliest counts, and a start drops the others. Every `add` is followed by a start, once a worker is free.
@@ -143,7 +143,7 @@ export class WorkQueue {
     });
   }
 
-  /** Ends the queue for good: drops all keys and timers, so that nothing keeps the process alive or counts as waiting. */
+  /** Ends the queue for good: drops all keys and timers, so nothing keeps the process alive or counts as waiting. */
   close(): void {
     this.#closed = true;
     for (const { cancel } of this.#delayed.values()) cancel();
