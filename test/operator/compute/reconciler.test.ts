@@ -31,7 +31,7 @@ describe("a Compute", () => {
     left.length = 0;
     await run(1000);
     expect(left).toContain(uid);
-    expect(session.watchers.size).toBe(0);
+    expect(session.listers.size).toBe(0);
     expect(reconciler.departed).toEqual([]);
     reach.sent();
     await clock.advance(120_000);
@@ -46,7 +46,7 @@ describe("a Compute", () => {
     left.length = 0;
     await run(1000);
     expect(left).toEqual([uid]);
-    expect(session.watchers.size).toBe(0);
+    expect(session.listers.size).toBe(0);
     reach.sent();
     reach.write([{ op: "add", path: "/spec/disabled", value: true }]);
     await run(120_000);
@@ -89,7 +89,7 @@ describe("a Compute", () => {
     reach.answer = ({ method }) => (method === "POST" ? answer.promise : undefined);
     await run(1500);
     expect(reach.sent()).toContain("POST endpoints");
-    const { turn } = session.project("shiny-wind-028834");
+    const { writeLimiter: turn } = session.project("shiny-wind-028834");
     expect(turn.take("another")).toBe(false);
     answer.resolve(refusal(500));
     await clock.advance(100);
@@ -110,11 +110,11 @@ describe("a Compute", () => {
   test("whose connection is gone leaves its project", async () => {
     const { reach, run, session, shown } = await setUp();
     await run(20_000);
-    expect(session.watchers.size).toBe(1);
+    expect(session.listers.size).toBe(1);
     reach.connections = [];
     await run(1000);
     expect(shown()).toBe("ConnectionNotFound");
-    expect(session.watchers.size).toBe(0);
+    expect(session.listers.size).toBe(0);
   });
 
   test("that moves to a connection with another key leaves the former's project", async () => {
@@ -126,7 +126,7 @@ describe("a Compute", () => {
     const after = await reach.join();
     expect(after).not.toBe(session);
     await run(5000);
-    expect([session.watchers.size, after.watchers.size]).toEqual([0, 1]);
+    expect([session.listers.size, after.listers.size]).toEqual([0, 1]);
   });
 
   test("is planned for on no list from before the API server's complete list", async () => {
