@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { Pause } from "../../../src/operator/connection/pause.ts";
+import { budgetOf } from "../../support/request-budget.ts";
+
+function setUp() {
+  const { clock, budget } = budgetOf(60, 1);
+  const changes: [number, boolean][] = [];
+  const pause: Pause = new Pause(budget, () => changes.push([clock.monotonic(), pause.isOn]));
+  return { clock, budget, pause, changes };
+}
+
+test("a pause of more than five seconds is told when it begins and when it is over, its last seconds included", async () => {
+  const { clock, budget, pause, changes } = setUp();
+  expect(pause.isOn).toBe(false);
+  budget.closeFor(5001);
+  await clock.advance(4000);
+  budget.closeFor(3000);
+  await clock.advance(60_000);
+  expect(changes).toEqual([
+    [0, true],
+    [7000, false],
+  ]);
+});
+
+test("a shorter pause is not told, unless it grows long", async () => {
+  const { clock, budget, pause, changes } = setUp();
+  budget.closeFor(4999);
+  await clock.advance(10_000);
+  expect([pause.isOn, changes]).toEqual([false, []]);
+  budget.closeFor(4000);
+  await clock.advance(1000);
+  budget.closeFor(20_000);
+  await clock.advance(60_000);
+  expect(changes).toEqual([
+    [11_000, true],
+    [31_000, false],
+  ]);
+});
+
+test("who listens no more is told nothing", async () => {
+  const { clock, budget, pause, changes } = setUp();
+  pause.stop();
+  budget.closeFor(60_000);
+  await clock.advance(120_000);
+  expect(changes).toEqual([]);
+});
