@@ -45,7 +45,7 @@ export async function referenceDocument(): Promise<string> {
     "",
     "`compared`: as the last list shows it, and Unknown where nothing was compared. `kept`: as it was before.",
     "",
-    "| reason | Ready | Synced | Reconciling | Stalled | looked at again |",
+    "| reason | Ready | Synced | Reconciling | Stalled | reconciled again |",
     "|---|---|---|---|---|---|",
     ...Object.entries(reasons).map(([reason, row]) => {
       const present = (on: boolean) => (on ? "True" : "");
@@ -58,10 +58,10 @@ export async function referenceDocument(): Promise<string> {
 
 const looks = {
   refresh: "with each list of its project",
-  progress: "after 0.5 s, then ever later up to 10 s",
-  backoff: "after 1 s, then ever later up to a minute",
-  patient: "after 5 s, then ever later up to 5 minutes",
-  slow: "after a minute, then ever later up to an hour; at once when something changes",
+  progress: "after 0.5 s, then with back-off up to 10 s",
+  backoff: "after 1 s, then with back-off up to a minute",
+  patient: "after 5 s, then with back-off up to 5 minutes",
+  slow: "after a minute, then with back-off up to an hour; at once when something changes",
 } as const;
 
 function tableOf(part: string, schema: Schema | undefined): string[] {
