@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import { type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
+import { bind } from "../../../../src/operator/compute/secret/bind.ts";
+import type { Secret } from "../../../../src/operator/connection/resolve.ts";
+import { type ComputeFields, compute, endpoint } from "../../../support/builders.ts";
+import { json, refusal } from "../../../support/scripted-service.ts";
+import { observing } from "../observe/observing.ts";
+
+const secrets = "/api/v1/namespaces/default/secrets";
+const host = "ep-one.aws.example.com";
+const plain = { connectionSecret: { name: "shop-db" } };
+const withDatabase = { connectionSecret: { name: "shop-db", database: "shop", role: "app" } };
+const before = { binding: { name: "before" } };
+
+/** A Compute with an endpoint, and what binding it comes to after an outcome. */
+async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { awaitsPool = false } = {}) {
+  const one = await observing({ namespace: "default", spec: plain, status: before, ...fields });
+  const { reach, clock, memory, access } = one;
+  for (const each of reach.endpoints.values()) reach.endpoints.set(each.id, { ...each, host });
+  const uri = `postgresql://app:secret@${host}/shop`;
+  reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? json(200, { uri }) : undefined);
+  const observation = await one.seen();
+  reach.sent();
+  const stored = (): Secret[] => {
+    const { body } = reach.cluster.server.handle({ method: "GET", path: secrets });
+    return typeof body === "object" && body !== null && "items" in body && Array.isArray(body.items) ? body.items : [];
+  };
+  const tools = {
+    cluster: reach.cluster.client(),
+    clock,
+    signal: new AbortController().signal,
+    ours: () => stored(),
+    awaitsPool: () => awaitsPool,
+  };
+  const run = (outcome: Outcome, through: typeof access | undefined = access) =>
+    bind(outcome, observation, through, memory, tools);
+  return { ...one, observation, stored, run, tools };
+}
+const note = { type: "Normal", reason: "Patched", message: "" } as const;
+
+describe("a Compute that has an endpoint", () => {
+  test("is bound to its Secret, and says so where that was written again", async () => {
+    const { self, run, stored, reach } = await binding();
+    const active = shown(self, "Active", "", { notes: [note] });
+    expect(await run(active)).toEqual({ outcome: active, binding: "shop-db" });
+    expect(stored()).toHaveLength(1);
+    const body = [{ op: "add", path: "/data/own", value: "eA==" }];
+    const contentType = "application/json-patch+json";
+    reach.cluster.server.handle({ method: "PATCH", path: `${secrets}/shop-db`, body, contentType });
+    const { outcome } = await run(active);
+    expect(outcome.notes).toMatchObject([note, { type: "Warning", reason: "SecretUpdated" }]);
+    expect(outcome.condition).toEqual(active.condition);
+  });
+
+  test("and asks for no Secret is bound to none", async () => {
+    const { self, run } = await binding({ spec: {} });
+    const active = shown(self, "Active", "");
+    expect(await run(active)).toEqual({ outcome: active, binding: undefined });
+  });
+
+  test.each<[string, ComputeFields, { awaitsPool?: boolean }, Partial<Outcome>]>([
+    ["is being deleted", { deleting: true }, {}, {}],
+    ["is paused", { annotations: { endpointID: "ep-one", paused: "true" } }, {}, {}],
+    ["waits for its pool", {}, { awaitsPool: true }, {}],
+    ["was let go", {}, {}, { released: true }],
+    ["is linked to another Compute's", {}, {}, { ownedByOther: true }],
+  ])("and %s is left as it is", async (_, fields, options, more) => {
+    const { self, run, stored } = await binding(fields, options);
+    const outcome = { ...unchanged(self), ...more };
+    expect(await run(outcome)).toEqual({ outcome, binding: "before" });
+    expect(stored()).toEqual([]);
+  });
+
+  test("is left as it is without a connection that is open", async () => {
+    const { self, observation, memory, tools, stored } = await binding();
+    const outcome = shown(self, "Active", "");
+    expect(await bind(outcome, observation, undefined, memory, tools)).toEqual({ outcome, binding: "before" });
+    expect(stored()).toEqual([]);
+  });
+});
+
+describe("connection details that cannot be read", () => {
+  test("now, since a write of the Compute waits, are read later", async () => {
+    const { self, run, access, watcher, session, stored } = await binding({ spec: withDatabase });
+    watcher.writeLimiter.take("another");
+    access.gate.pass("other");
+    const busy = shown(self, "Updating", "");
+    expect(await run(busy)).toEqual({ outcome: busy, binding: "before" });
+    const active = shown(self, "Active", "");
+    expect(await run(active)).toEqual({
+      outcome: { ...active, condition: { kind: "unchanged" }, isWoken: true },
+      binding: "before",
+    });
+    expect([session.budget.closedForMs, stored().length]).toEqual([0, 0]);
+  });
+
+  test("are told where nothing else is to be told, and count for no fresh look where a Secret stands", async () => {
+    const { self, run, reach, stored } = await binding({ spec: withDatabase, shows: "Rejected" });
+    const [active, busy] = [shown(self, "Active", ""), shown(self, "Updating", "")];
+    const works = reach.answer;
+    reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? refusal(404, "role not found") : undefined);
+    const failed = { kind: "shown", reason: "Rejected", message: expect.stringContaining("role not found") };
+    expect(await run(active)).toEqual({
+      outcome: { ...active, condition: failed, asDeclared: true },
+      binding: undefined,
+    });
+    expect(await run(busy)).toEqual({ outcome: busy, binding: undefined });
+    reach.answer = works;
+    expect(await run(active)).toEqual({ outcome: active, binding: "shop-db" });
+    expect(stored()).toHaveLength(1);
+    // What was refused is asked for until the service gives it again.
+    reach.sent();
+    await run(active);
+    expect(reach.sent()).toContain("GET connection_uri");
+    reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? refusal(404, "role not found") : undefined);
+    expect(await run(active)).toEqual({
+      outcome: { ...active, condition: failed, asDeclared: true, unread: true },
+      binding: "shop-db",
+    });
+  });
+
+  test("are not asked for again while a Secret stands that was not refused", async () => {
+    const { self, run, reach } = await binding({ spec: withDatabase });
+    await run(shown(self, "Active", ""));
+    reach.sent();
+    await run(shown(self, "Active", ""));
+    expect(reach.sent()).toEqual([]);
+    const rejected = await binding({ spec: withDatabase, shows: "Rejected" });
+    await rejected.run(shown(rejected.self, "Active", ""));
+    rejected.reach.sent();
+    await rejected.run(shown(rejected.self, "Updating", ""));
+    expect(rejected.reach.sent()).toEqual([]);
+  });
+});
+
+test("one without an endpoint is bound to nothing new", async () => {
+  const { reach, look, access, memory, clock, tools, stored } = await binding({ unlinked: true });
+  reach.endpoints.clear();
+  await clock.advance(40_000);
+  const outcome = unchanged(compute({ namespace: "default", spec: plain, status: before }));
+  expect(await bind(outcome, await look(outcome.compute), access, memory, tools)).toEqual({
+    outcome,
+    binding: "before",
+  });
+  expect([stored(), endpoint().host]).toEqual([[], undefined]);
+});
