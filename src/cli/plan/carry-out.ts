@@ -52,10 +52,10 @@ function accessTo(project: Project, clock: Clock): WriteAccess {
       latest: async (endpointID) => {
         const answer = await client.listOperations(project.id, uninterrupted);
         if (answer.kind === "ok") {
-          return { kind: "told", operations: answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID) };
+          return { kind: "listed", operations: answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID) };
         }
         const isNoCall = answer.kind === "notFound" || answer.kind === "refused" || answer.kind === "forbidden";
-        return isNoCall ? { kind: "untold" } : { kind: "failed", failure: answer };
+        return isNoCall ? { kind: "unsupported" } : { kind: "failed", failure: answer };
       },
     },
   };

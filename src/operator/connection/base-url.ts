@@ -1,7 +1,7 @@
-/** The public service's address, the only one that connections may name unless `--allowed-base-url` says otherwise. */
+/** The address of the public service: the only one allowed unless `--allowed-base-url` is set. */
 export const publicServicePattern = "https://console.neon.tech/api/v2";
 
-/** One spelling for one service: host in lower case, no default port or trailing slash. `undefined`: no base URL. */
+/** Normal form: host in lower case, no default port or trailing slash; `undefined` if the text is no base URL. */
 export function normalisedBaseURL(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
@@ -11,7 +11,7 @@ export function normalisedBaseURL(text: string): string | undefined {
   return `${url.protocol}//${url.host}${path}`;
 }
 
-/** Whether a normalised base URL matches one of the patterns, in which `*` stands for any run of characters but `/`. */
+/** Whether a normalised base URL matches one of the patterns; `*` matches any characters but `/`. */
 export function isAllowedBaseURL(baseURL: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => {
     const parts = withoutDefaultPort(pattern).replace(/\/$/, "").split("*");
@@ -20,7 +20,7 @@ export function isAllowedBaseURL(baseURL: string, patterns: readonly string[]): 
   });
 }
 
-/** As a normalised base URL is written. */
+/** As in a normalised base URL. */
 function withoutDefaultPort(pattern: string): string {
   return pattern.replace(/^(https:\/\/[^/]*):443(?=\/|$)|^(http:\/\/[^/]*):80(?=\/|$)/i, "$1$2");
 }

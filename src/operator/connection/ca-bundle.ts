@@ -3,7 +3,7 @@ import type { ServiceConnection } from "../resources/service-connection.ts";
 import { memoize } from "../runtime/memoize.ts";
 import { unreachable } from "./messages.ts";
 
-/** What is wrong with the certificates in `spec.caBundle`, in a sentence. */
+/** The message about an unreadable certificate in `spec.caBundle`; `undefined` if all can be read. */
 export const caBundleProblem = memoize(({ spec: { caBundle } }: ServiceConnection) =>
   caBundle === undefined ? undefined : problemIn(caBundle),
 );

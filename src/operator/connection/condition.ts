@@ -12,13 +12,13 @@ export type ConnectionReason =
   | "NotAllowed"
   | "SecretNotFound"
   | "InvalidSecret"
-  /** It is being deleted, and Computes still use it. */
+  /** The connection is being deleted and Computes still use it. */
   | "Deleting";
 
 const paused = { reason: "Unreachable", message: unreachable.paused } as const;
 
-/** What there is to say of a connection: reason and message of its condition. */
-export function verdictOn(
+/** Reason and message of the Ready condition. */
+export function connectionCondition(
   { spec }: ServiceConnection,
   resolved: Resolved,
   session: Session | undefined,
@@ -31,7 +31,7 @@ export function verdictOn(
       const unlisted = session?.probe.unlisted;
       const parts = [
         authenticated.accepted,
-        ...(unlisted === undefined ? [] : [listless(unlisted, spec.organizationID)]),
+        ...(unlisted === undefined ? [] : [unlistedMessage(unlisted, spec.organizationID)]),
         ...(session?.refreshes.isStretched === true ? [authenticated.stretched] : []),
       ];
       return { reason: "Authenticated", message: parts.join(" ") };
@@ -45,8 +45,8 @@ export function verdictOn(
   }
 }
 
-/** A key that the service knows, and whose projects it does not list all the same. */
-function listless({ message, kind }: Failure, organizationID: string | undefined): string {
+/** The service accepts the key but does not list its projects. */
+function unlistedMessage({ message, kind }: Failure, organizationID: string | undefined): string {
   if (organizationID !== undefined) return authenticated.unlisted(message, authenticated.checkOrganization);
   return authenticated.unlisted(message, kind === "refused" ? authenticated.nameOrganization : undefined);
 }

@@ -1,5 +1,5 @@
 import type { ClusterClient, ListSelection } from "../kube/client.ts";
-import { isNotFound } from "../kube/errors.ts";
+import { type ClusterError, isNotFound, isRefusal } from "../kube/errors.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { listAll } from "../kube/list-all.ts";
 import { isObjectOf, type ResourceKind } from "../kube/objects.ts";
@@ -14,7 +14,7 @@ import {
 } from "../resources/service-connection.ts";
 import { type Secret, secretKind } from "./resolve.ts";
 
-export interface GuardsOptions {
+export interface FinalizersOptions {
   cluster: ClusterClient;
   cache: {
     connectionsOf(namespace: string): readonly ServiceConnection[];
@@ -22,45 +22,69 @@ export interface GuardsOptions {
     secretsOf(namespace: string): readonly Secret[];
     /** The Computes that name this connection. */
     usersOf(namespace: string, name: string): readonly Compute[];
-    /** Those that are gone and left something behind that is still to be deleted through it. */
-    departedFrom(namespace: string, name: string): readonly Compute[];
+    /** Deleted Computes whose endpoint is still to be deleted through this connection. */
+    deletedUsersOf(namespace: string, name: string): readonly Compute[];
   };
   /** Asks the API server whether the CRD of Computes is being deleted, or gone. */
   uninstalling: () => Promise<boolean>;
 }
 
-/** The finalizers that hold connections and their Secrets as long as Computes need them. */
-export class Guards {
-  readonly #options: GuardsOptions;
+/** `released`: the connection was waiting for its finalizer only, so it is gone now. */
+export type FinalizersResult = { kind: "kept" } | { kind: "released" } | { kind: "refused"; error: ClusterError };
 
-  constructor(options: GuardsOptions) {
+/**
+ * The finalizers on connections and their Secrets while Computes use them.
+ *
+ * Expected flow: each reconcile of a connection calls `protect`; when the connection is gone, `releaseSecrets` follows.
+ * Guarantees: connection and Secret carry the finalizer while a Compute names the connection, or while the endpoint of
+ * a deleted Compute remains. It is removed only after a list from the API server, not the cache, shows no user; first
+ * from the Secret, so that a crash in between leaves the connection, whose next reconcile finishes.
+ * Assumptions: other shards do the same; each write is guarded by uid and, for a removal, resourceVersion.
+ */
+export class Finalizers {
+  readonly #options: FinalizersOptions;
+
+  constructor(options: FinalizersOptions) {
     this.#options = options;
   }
 
-  /** While a Compute uses the connection, it and its Secret may not go: the computes could not be deleted any more. */
-  async protect(connection: ServiceConnection): Promise<"stays" | "gone"> {
+  /** Adds or removes the finalizers of a connection and the Secrets of its namespace. */
+  async protect(connection: ServiceConnection): Promise<FinalizersResult> {
+    try {
+      return { kind: await this.#protect(connection) };
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return { kind: "refused", error };
+    }
+  }
+
+  async #protect(connection: ServiceConnection): Promise<"kept" | "released"> {
     const { cache } = this.#options;
     const namespace = connection.metadata.namespace ?? "";
     if (this.#inUse(connection)) {
       const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
-      const stand = hasFinalizer(connection) && (secret === undefined || hasFinalizer(secret));
-      // The cache may lag behind the last user's end too: another shard would take off what is set here, over and over.
-      if (!stand && !(await this.#provedUnused(connection))) {
+      const complete = hasFinalizer(connection) && (secret === undefined || hasFinalizer(secret));
+      // The cache may lag: without users, another shard would remove the finalizer again and again.
+      if (!complete && !(await this.#provedUnused(connection))) {
         await this.#addFinalizer(serviceConnectionKind, connection);
         if (secret !== undefined) await this.#addFinalizer(secretKind, secret);
       }
-    } else if (hasFinalizer(connection) && !this.#isKept(connection) && (await this.#provedUnused(connection))) {
-      // The Secret first: whoever comes after a crash in between finds the connection, and comes back here.
+    } else if (
+      hasFinalizer(connection) &&
+      !this.#hasDeletedUsers(connection) &&
+      (await this.#provedUnused(connection))
+    ) {
+      // The Secret first: after a crash in between, the connection is still there and is reconciled again.
       await this.releaseSecrets(namespace, { gone: connection.metadata.uid });
       await this.#removeFinalizer(serviceConnectionKind, connection);
-      // One that was only waiting for that goes, and its watch event brings the rest.
-      if (connection.metadata.deletionTimestamp !== undefined) return "gone";
+      // A connection that was waiting for this is deleted now; its watch event triggers the rest.
+      if (connection.metadata.deletionTimestamp !== undefined) return "released";
     }
     await this.releaseSecrets(namespace);
-    return "stays";
+    return "kept";
   }
 
-  /** Lets go of the Secrets that no connection in use names any more; one that is gone, or about to go, needs none. */
+  /** Removes the finalizer of Secrets that no connection in use names; the connection `gone` needs none. */
   async releaseSecrets(namespace: string, { gone }: { gone?: string } = {}): Promise<void> {
     const { cache } = this.#options;
     const needed = new Set(
@@ -70,11 +94,11 @@ export class Guards {
         .filter((connection) => this.#inUse(connection) || hasFinalizer(connection))
         .map(({ spec }) => spec.apiKeySecretRef.name),
     );
-    // Once the connection is gone nobody comes back for a guard that the cache does not show yet.
+    // After the connection is gone, nothing triggers the removal from a Secret that the cache does not show yet.
     const secrets = gone === undefined ? cache.secretsOf(namespace) : await this.#secretsNow(namespace);
     const unneeded = secrets.filter((secret) => hasFinalizer(secret) && !needed.has(secret.metadata.name));
     if (unneeded.length === 0) return;
-    // The cache may lag behind a connection that was just made, or that another shard has just guarded.
+    // The cache may lag behind a new connection, or a finalizer that another shard has just added.
     const inUse = await this.#secretsInUse(namespace, gone);
     for (const secret of unneeded) {
       if (!inUse.has(secret.metadata.name)) await this.#removeFinalizer(secretKind, secret);
@@ -86,14 +110,14 @@ export class Guards {
     return items.filter((item) => isObjectOf(secretKind, item));
   }
 
-  /** The Secrets of the connections that are in use as the API server has it, but for one that goes. */
+  /** The Secrets of connections in use, read from the API server; without the connection `gone`. */
   async #secretsInUse(namespace: string, gone: string | undefined): Promise<Set<string>> {
     const connections = await this.#listed(serviceConnectionKind, namespace);
     const named = new Set((await this.#listed(computeKind, namespace)).map(connectionNameOf));
     const inUse = new Set<string>();
     for (const item of connections) {
       const parsed = parseServiceConnection(item);
-      // One that cannot be read may name any of them.
+      // An unreadable connection may name any Secret.
       if (!parsed.ok) return new Set(this.#options.cache.secretsOf(namespace).map(({ metadata }) => metadata.name));
       const { metadata, spec } = parsed.value;
       if (metadata.uid === gone) continue;
@@ -106,18 +130,18 @@ export class Guards {
     return this.#options.cache.usersOf(metadata.namespace ?? "", metadata.name).length > 0;
   }
 
-  /** For what has departed the guard stays, and is not set anew: another shard, knowing nothing of it, takes it off. */
-  #isKept({ metadata }: ServiceConnection): boolean {
-    return this.#options.cache.departedFrom(metadata.namespace ?? "", metadata.name).length > 0;
+  /** Deleted Computes keep the finalizer but do not restore it: another shard, which ignores them, would remove it. */
+  #hasDeletedUsers({ metadata }: ServiceConnection): boolean {
+    return this.#options.cache.deletedUsersOf(metadata.namespace ?? "", metadata.name).length > 0;
   }
 
-  /** The cache may lag behind a Compute that was just made: the API server is asked before the guard is dropped. */
+  /** The cache may lag behind a new Compute, so the API server is asked before a finalizer is removed. */
   async #provedUnused({ metadata }: ServiceConnection): Promise<boolean> {
     const computes = await this.#listed(computeKind, metadata.namespace ?? "");
     return !computes.some((item) => connectionNameOf(item) === metadata.name);
   }
 
-  /** All of a kind in a namespace, from the API server itself. Where the CRDs are gone, all of that is. */
+  /** Lists a kind in a namespace from the API server; empty if the CRDs are gone. */
   async #listed(kind: ResourceKind, namespace: string, only: ListSelection = {}): Promise<unknown[]> {
     const { cluster, uninstalling } = this.#options;
     try {
@@ -140,7 +164,7 @@ export class Guards {
   }
 }
 
-/** Whether our finalizer holds a connection or its Secret. */
+/** Whether the object has the finalizer of this file. */
 export function hasFinalizer({ metadata }: Pick<KubeObject, "metadata">): boolean {
   return metadata.finalizers?.includes(finalizers.inUse) === true;
 }

@@ -1,7 +1,7 @@
 import type { Answer, Failure } from "../service-client/answer.ts";
 import { steadyMessage } from "../service-client/same-words.ts";
 
-/** Whether the service lets us in. `unknown` until the first probe has an answer. */
+/** Whether the service answers and accepts the key; `unknown` until the first probe has ended. */
 export type Health =
   | { kind: "unknown" }
   | { kind: "reachable" }
@@ -10,7 +10,7 @@ export type Health =
 
 export type KeyType = "personal" | "organization" | "project" | "unknown";
 
-/** What a list of projects shows: how the service is, and why it does not list them though it takes the key. */
+/** What a list of projects shows: the health, and why the service accepts the key but does not list its projects. */
 export interface Shown {
   health: Health;
   unlisted: Failure | undefined;
@@ -18,27 +18,27 @@ export interface Shown {
 
 export function shownBy(listed: Answer<unknown>, organizationID: string | undefined, before: Shown): Shown {
   const health = healthShownBy(listed, organizationID);
-  const told = "message" in before.health ? before.health.message : undefined;
+  const previous = "message" in before.health ? before.health.message : undefined;
   const refused = listed.kind === "notFound" || listed.kind === "forbidden" || listed.kind === "refused";
   return {
-    health: "message" in health ? { ...health, message: steadyMessage(told, health.message) } : health,
+    health: "message" in health ? { ...health, message: steadyMessage(previous, health.message) } : health,
     unlisted: refused ? { ...listed, message: steadyMessage(before.unlisted?.message, listed.message) } : undefined,
   };
 }
 
-/** A service may lack /auth, and a key may not be allowed to list projects: any answer of its own shows it alive. */
+/** A service may lack /auth, and a key may not be allowed to list projects: any other answer proves it reachable. */
 function healthShownBy(listed: Answer<unknown>, organizationID: string | undefined): Health {
   if (listed.kind === "unavailable" || listed.kind === "ambiguous") {
     return { kind: "unreachable", message: listed.message };
   }
-  // No service lacks this call: where it is not found, and that is not the organization, something else is there.
+  // Every service has this call. A 404 without an organization means that the base URL leads to something else.
   if (listed.kind === "notFound" && organizationID === undefined) {
     return { kind: "unreachable", message: `GET /projects: ${listed.message}` };
   }
   return { kind: "reachable" };
 }
 
-/** What /auth says of a key, and a refusal that named its project said better. */
+/** The type that /auth reports, unless a refusal has already shown that the key belongs to one project. */
 export function keyTypeShownBy(method: string, before: KeyType): KeyType {
   if (before === "project") return before;
   if (method === "api_key_user") return "personal";
@@ -49,7 +49,7 @@ export function isKeyRefused({ kind }: Answer<unknown>): boolean {
   return kind === "unauthorized" || kind === "refusedOnce";
 }
 
-/** A healthy key is looked at every ten minutes; what fails, after one minute, then ever later up to ten. */
+/** Every ten minutes while healthy; otherwise with growing intervals. In milliseconds. */
 export function probeInterval(health: Health, failedProbes: number): number {
   switch (health.kind) {
     case "unknown":

@@ -1,20 +1,20 @@
 import type { Failure } from "../service-client/answer.ts";
 
-/** So many refresh intervals after the newest list nobody knows any more what the project's endpoints are. */
+/** The project counts as not seen this many refresh intervals after the newest list. */
 const intervals = 3;
 
-/** Lists that fail are told of after so long at the latest, in milliseconds, however seldom the project is listed. */
+/** Failing lists are reported after this time at the latest, in milliseconds, however long the interval. */
 const failingForMs = 180_000;
 
-/** A refusal of the service counts once a second one, at least so much later, says the same. In milliseconds. */
+/** A refusal counts when a second one confirms it at least this much later, in milliseconds. */
 const refusedForMs = 5000;
 
 /**
- * How long what was last seen of a project counts. A failed list changes nothing: the next one is tried soon. Times on
- * the monotonic clock, in milliseconds.
+ * How long the last list of a project counts. A single failed list changes nothing, because the next one follows soon.
+ * Times on the monotonic clock, in milliseconds.
  */
 export class LastSeen {
-  /** When the newest list came; until there is one, when the project was first asked for. */
+  /** When the newest list came; before the first list, when the project was first used. */
   #at: number;
   #failing: { refused: boolean; since: number; until: number } | undefined;
 
@@ -35,12 +35,12 @@ export class LastSeen {
     this.#failing = { refused, since, until: now };
   }
 
-  /** When the project counts as not seen any more, at this refresh interval. */
+  /** When the project no longer counts as seen, at this refresh interval. */
   lostAt(refreshIntervalMs: number): number {
     const tooOld = this.#at + intervals * refreshIntervalMs;
     if (this.#failing === undefined) return tooOld;
     const { refused, since, until } = this.#failing;
-    // Only a second refusal tells that the first was no accident.
+    // A single refusal may be an accident.
     if (refused) return until - since >= refusedForMs ? Math.min(tooOld, until) : tooOld;
     return Math.min(tooOld, since + failingForMs);
   }

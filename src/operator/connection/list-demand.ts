@@ -1,19 +1,19 @@
 import { type Priority, priorities } from "../service-client/priority-queue.ts";
 import { ListRateLimiter } from "./list-rate-limiter.ts";
 
-/** After a failed list the next is tried so many milliseconds later, doubling up to refresh interval or a minute. */
+/** The retry delay after a failed list, in milliseconds: doubles up to the refresh interval or a minute. */
 const retryFirstMs = 1000;
 const retryMostMs = 60_000;
 
-/** So long before a loss of sight would be reported, in milliseconds, a failing list is tried once more. */
+/** A failing list is retried once more this long before the project counts as not seen, in milliseconds. */
 const lastTryMs = 5000;
 
-/** When a project's next list is to begin, and what it is for. Times on the monotonic clock, in milliseconds. */
+/** When the next list of a project begins, and its priority. Times on the monotonic clock, in milliseconds. */
 export class ListDemand {
-  readonly #pace = new ListRateLimiter();
-  /** A list that begins after this is wanted. */
+  readonly #rateLimiter = new ListRateLimiter();
+  /** A list that begins after this time is wanted. */
   #wantedAfter = Number.NEGATIVE_INFINITY;
-  /** The most urgent that anybody waits for a list for. */
+  /** The most urgent priority that a Compute waits with. */
   #need: Priority = "refresh";
   #startedAt = Number.NEGATIVE_INFINITY;
   /** How many lists failed in a row. */
@@ -23,7 +23,7 @@ export class ListDemand {
     return this.#failures;
   }
 
-  /** A list that begins after `after` is wanted for this; answers whether that changes anything. */
+  /** A list that begins after `after` is wanted with this priority; returns whether that changes anything. */
   want(after: number, need: Priority): boolean {
     const isMoreUrgent = priorities.indexOf(need) < priorities.indexOf(this.#need);
     if (!isMoreUrgent && after <= this.#wantedAfter) return false;
@@ -32,31 +32,31 @@ export class ListDemand {
     return true;
   }
 
-  /** Nobody waits any more. */
+  /** No Compute waits any more. */
   met(): void {
     this.#need = "refresh";
   }
 
   begin(now: number): void {
     this.#startedAt = now;
-    this.#pace.begin(now);
+    this.#rateLimiter.begin(now);
   }
 
   ended(succeeded: boolean): void {
     this.#failures = succeeded ? 0 : this.#failures + 1;
   }
 
-  /** What the next list is for; one that failed is still waited for. */
+  /** The priority of the next list; Computes still wait for a list that failed. */
   get priority(): Priority {
     return this.#isWanted || this.#failures > 0 ? this.#need : "refresh";
   }
 
-  /** What is waited for most urgently, also where the list in flight may bring it. */
+  /** The most urgent priority that a Compute waits with, also if the list in flight may satisfy it. */
   get need(): Priority {
     return this.#need;
   }
 
-  /** `lostAt`: when the project counts as not seen any more. */
+  /** `lostAt`: when the project no longer counts as seen. */
   nextAt(refreshIntervalMs: number, lostAt: number): number {
     if (this.#failures > 0) {
       const retryMs = retryFirstMs * 2 ** (this.#failures - 1);
@@ -67,10 +67,10 @@ export class ListDemand {
     }
     const inTime = this.#startedAt + refreshIntervalMs;
     if (!this.#isWanted) return inTime;
-    return Math.min(inTime, Math.max(this.#wantedAfter + 1, this.#pace.earliest));
+    return Math.min(inTime, Math.max(this.#wantedAfter + 1, this.#rateLimiter.earliest));
   }
 
-  /** Whether somebody wants a list that is newer than the last one begun. */
+  /** Whether a Compute wants a list that is newer than the last one begun. */
   get #isWanted(): boolean {
     return this.#wantedAfter >= this.#startedAt;
   }

@@ -1,23 +1,23 @@
-/** A list may be begun at once when the last ones lie far enough back: so many in a row. */
+/** Number of lists that may begin in a row. */
 const inARow = 4;
 
-/** From then on one each so many milliseconds. */
+/** From then on, one list per this many milliseconds. */
 const everyMs = 1000;
 
 /**
- * How close together the lists of one project may begin. A few Computes that come or change together are served at
- * once; a storm of them shares its lists. Times on the monotonic clock, in milliseconds.
+ * Limits how often the lists of one project begin. A few Computes that change together are served at once; many of them
+ * share lists. Times on the monotonic clock, in milliseconds.
  */
 export class ListRateLimiter {
-  /** When the lists begun so far would all have been due, had they kept their distance. */
+  /** When the lists so far would have ended had each taken `everyMs`. */
   #paidUntil = Number.NEGATIVE_INFINITY;
 
-  /** The earliest time at which the next may begin. */
+  /** The earliest start of the next list. */
   get earliest(): number {
     return this.#paidUntil - (inARow - 1) * everyMs;
   }
 
-  /** One begins now. */
+  /** A list begins now. */
   begin(now: number): void {
     this.#paidUntil = Math.max(this.#paidUntil, now) + everyMs;
   }

@@ -4,57 +4,57 @@ import type { Failure } from "../service-client/answer.ts";
 import { operationsListed, type ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority-queue.ts";
 
-/** What is known of an endpoint's latest operations; `untold`: the service does not show them. */
+/** The latest operations of an endpoint; `unsupported`: the service does not show them. */
 export type Latest =
-  | { kind: "told"; operations: readonly Operation[] }
-  | { kind: "untold" }
+  | { kind: "listed"; operations: readonly Operation[] }
+  | { kind: "unsupported" }
   | { kind: "failed"; failure: Failure };
 
-/** Polls of followed operations: the first after `firstMs`, each later one `factor` times later, `mostMs` at most. */
+/** Delays between polls: the first is `firstMs`, each further one `factor` times longer, up to `mostMs`. */
 const polling = { firstMs: 300, factor: 1.5, mostMs: 5000 } as const;
 
-/** After this long without news an operation no longer counts as blocking its project, in milliseconds. */
+/** An operation without news for this long no longer counts as blocking its project, in milliseconds. */
 const staleAfterMs = 60_000;
 
-/** After this long in progress one no longer counts as blocking either: where it does, the service says so (423). */
+/** Nor does an operation in progress for this long: if it still blocks, the service answers 423. In milliseconds. */
 const blocksForMs = 600_000;
 
-/** A service that refuses the call is asked again after this long, in milliseconds: a right may have been missing. */
+/** A refused call is tried again after this long, in milliseconds: the key may have lacked a right. */
 const refusedForMs = 600_000;
 
-/** How many operations are remembered per project, and of how many that were given up at least their ids. */
+/** Maximum number of operations remembered per project, and of ids of operations that were given up. */
 const mostRemembered = 1000;
 
 export interface OperationsOptions {
   /** For polls, which no reconcile waits for. */
   client: ServiceClient;
-  /** What a poll is for just now. */
+  /** The present priority of polls. */
   priority: () => Priority;
   projectID: string;
   clock: Clock;
   signal: AbortSignal;
-  /** An operation of this endpoint changed; `undefined`: none blocks the project any more. */
+  /** An operation of this endpoint changed; `undefined`: no operation blocks the project any more. */
   onChange: (endpointID: string | undefined) => void;
-  /** An operation that was followed is over. */
+  /** A followed operation has ended. */
   onEnded?: ((operation: Operation) => void) | undefined;
 }
 
 /**
- * Follows the operations that the operator's own writes set off, from their start until they are over, with one list
- * call per poll for the whole project. A service without the call leaves everything to the endpoints' states.
+ * Follows the operations of the operator's own writes until they end, with one list call per poll for the whole
+ * project. If the service lacks the call, only the states of the endpoints show progress.
  */
 export class Operations {
   readonly #options: OperationsOptions;
-  readonly #known = new Map<string, { operation: Operation; since: number; heardAt: number }>();
-  /** Of which nothing was heard for long: a status may remember them still. */
+  readonly #known = new Map<string, { operation: Operation; since: number; updatedAt: number }>();
+  /** Operations without news for long: a status may still list them. */
   readonly #givenUp = new Set<string>();
   #timer: Cancel | undefined;
   #stopped = false;
   #polling = false;
-  /** Whether the project was locked when that was last told. */
+  /** Whether the project was busy when that was last reported. */
   #wasBusy = false;
   #delayMs: number = polling.firstMs;
-  /** Once the service has answered the call it does not lack it: whatever it says to one is no more than a failure. */
+  /** The service has answered the call once, so it has the call: any later refusal is only a failure. */
   #hasAnswered = false;
   #refusedUntil = Number.NEGATIVE_INFINITY;
 
@@ -62,7 +62,7 @@ export class Operations {
     this.#options = options;
   }
 
-  /** Those of an endpoint that are known, newest first. */
+  /** The known operations of an endpoint, newest first. */
   of(endpointID: string): Operation[] {
     return [...this.#known.values()]
       .map(({ operation }) => operation)
@@ -70,28 +70,30 @@ export class Operations {
       .toSorted(newestFirst);
   }
 
-  /** Whether an operation that we follow is in progress: the project is then locked for other writes. */
+  /** Whether a followed operation is in progress: the project is then locked for other writes. */
   get busy(): boolean {
     const now = this.#options.clock.monotonic();
-    return this.#inProgress().some(({ since, heardAt }) => now - heardAt < staleAfterMs && now - since < blocksForMs);
+    return this.#inProgress().some(
+      ({ since, updatedAt }) => now - updatedAt < staleAfterMs && now - since < blocksForMs,
+    );
   }
 
-  /** Whether an operation of this endpoint that we follow is in progress. */
+  /** Whether a followed operation of this endpoint is in progress. */
   isBusyWith(endpointID: string): boolean {
     return this.#inProgress().some(({ operation }) => operation.endpoint_id === endpointID);
   }
 
-  /** Starts to follow operations, or goes on with those that a status remembers. */
+  /** Follows these operations, from a write or from a status. */
   follow(operations: readonly Operation[]): void {
     let begun = false;
     for (const operation of operations) {
       if (this.#known.has(operation.id) || this.#givenUp.has(operation.id)) continue;
       const now = this.#options.clock.monotonic();
-      this.#known.set(operation.id, { operation, since: now, heardAt: now });
+      this.#known.set(operation.id, { operation, since: now, updatedAt: now });
       begun ||= operationOutcome(operation.status) === "in-progress";
     }
     this.#forgetOldest();
-    // One that is over is no reason to put the next poll off: of a large fleet some pass tells of such all the time.
+    // Ended operations must not postpone the next poll: in a large fleet, reconciles report such all the time.
     if (!begun) return;
     if (!this.#supported) this.#dropInProgress();
     this.#wasBusy = this.busy;
@@ -99,17 +101,18 @@ export class Operations {
     this.#schedule();
   }
 
-  /** An endpoint's latest operations, read anew, also those that are not ours. */
+  /** Reads the latest operations of an endpoint, including those of other writers. */
   async latest(endpointID: string, client: ServiceClient): Promise<Latest> {
     const { projectID, signal } = this.#options;
-    if (!this.#supported) return { kind: "untold" };
+    if (!this.#supported) return { kind: "unsupported" };
     const answer = await client.listOperations(projectID, signal);
-    if (answer.kind !== "ok") return this.#isNoCall(answer) ? { kind: "untold" } : { kind: "failed", failure: answer };
+    if (answer.kind !== "ok")
+      return this.#isNoCall(answer) ? { kind: "unsupported" } : { kind: "failed", failure: answer };
     this.#hasAnswered = true;
     const operations = answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID);
-    // Of a busy project the newest may hold none of it, though it has some.
+    // In a busy project, the newest operations may all belong to other endpoints.
     const cutShort = operations.length === 0 && answer.value.length >= operationsListed;
-    return cutShort ? { kind: "untold" } : { kind: "told", operations };
+    return cutShort ? { kind: "unsupported" } : { kind: "listed", operations };
   }
 
   stop(): void {
@@ -122,7 +125,7 @@ export class Operations {
     return this.#options.clock.monotonic() >= this.#refusedUntil;
   }
 
-  /** Whether the service has no such call, or not for this key. */
+  /** Whether the service lacks the call, or refuses it to this key. */
   #isNoCall({ kind }: Failure): boolean {
     return !this.#hasAnswered && (kind === "notFound" || kind === "refused" || kind === "forbidden");
   }
@@ -140,7 +143,7 @@ export class Operations {
     this.#delayMs = Math.min(polling.mostMs, this.#delayMs * polling.factor);
   }
 
-  /** A poll is due: it begins as soon as the request budget has room. */
+  /** The poll begins as soon as the request budget has room. */
   #due(): void {
     this.#timer = undefined;
     const { client, priority } = this.#options;
@@ -159,37 +162,37 @@ export class Operations {
       const answer = await client.listOperations(projectID, signal);
       if (answer.kind === "ok") this.#hasAnswered = true;
       else if (this.#isNoCall(answer)) {
-        // What is in progress shows in the endpoints' states alone.
+        // Only the states of the endpoints show progress from now on.
         this.#refusedUntil = this.#options.clock.monotonic() + refusedForMs;
         this.#dropInProgress();
         onChange(undefined);
         return;
       }
-      const heard = answer.kind === "ok" ? answer.value : [];
-      for (const endpointID of this.#hear(new Map(heard.map((one) => [one.id, one])))) onChange(endpointID);
+      const listed = answer.kind === "ok" ? answer.value : [];
+      for (const endpointID of this.#update(new Map(listed.map((one) => [one.id, one])))) onChange(endpointID);
     } catch {
-      // Called off: the process is stopping, or may no longer send.
+      // Aborted: the process is stopping, or may no longer send.
     } finally {
       this.#polling = false;
     }
     this.#schedule();
   }
 
-  /** Takes over what a list shows; answers with the endpoints concerned. */
-  #hear(heard: ReadonlyMap<string, Operation>): Set<string | undefined> {
+  /** Takes over the listed operations; returns the affected endpoints. */
+  #update(listed: ReadonlyMap<string, Operation>): Set<string | undefined> {
     const now = this.#options.clock.monotonic();
     const changed = new Set<string | undefined>();
-    for (const { operation, since, heardAt } of this.#inProgress()) {
-      const news = heard.get(operation.id);
+    for (const { operation, since, updatedAt } of this.#inProgress()) {
+      const news = listed.get(operation.id);
       if (news === undefined) {
-        // Not in the list: too old for it, or not there yet. It is dropped when nothing is heard for long.
-        if (now - heardAt < staleAfterMs) continue;
+        // Not in the list: too old, or not there yet. It is dropped when there is no news for long.
+        if (now - updatedAt < staleAfterMs) continue;
         this.#known.delete(operation.id);
         this.#giveUp(operation.id);
         changed.add(operation.endpoint_id);
         continue;
       }
-      this.#known.set(news.id, { operation: { ...operation, ...news }, since, heardAt: now });
+      this.#known.set(news.id, { operation: { ...operation, ...news }, since, updatedAt: now });
       if (operationOutcome(news.status) !== "in-progress") this.#options.onEnded?.(news);
       if (news.status !== operation.status || news.failures_count !== operation.failures_count) {
         changed.add(operation.endpoint_id);

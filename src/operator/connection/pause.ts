@@ -1,18 +1,18 @@
 import type { Cancel } from "../runtime/clock.ts";
 import type { RequestBudget } from "../service-client/budget.ts";
 
-/** A pause that is longer, in milliseconds, is worth a word. */
+/** A longer pause, in milliseconds, is reported. */
 export const longPauseMs = 5000;
 
-/** Whether the service asked for a pause that is worth a word: nothing is sent with the key until it is over. */
+/** Whether the service asked for a long pause: nothing is sent with the key until it is over. */
 export class Pause {
   readonly #budget: RequestBudget;
   readonly #onChange: () => void;
-  /** Listens no more. */
+  /** Stops listening to the budget. */
   readonly stop: Cancel;
   #isOn = false;
 
-  /** `onChange`: such a pause begins or is over. */
+  /** `onChange`: a long pause begins or ends. */
   constructor(budget: RequestBudget, onChange: () => void) {
     this.#budget = budget;
     this.#onChange = onChange;
@@ -25,7 +25,7 @@ export class Pause {
 
   #changed(): void {
     const { closedForMs } = this.#budget;
-    // Its last seconds belong to it.
+    // The last seconds of a long pause belong to it.
     const isOn = closedForMs > 0 && (this.#isOn || closedForMs > longPauseMs);
     if (isOn === this.#isOn) return;
     this.#isOn = isOn;

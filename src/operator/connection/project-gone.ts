@@ -1,22 +1,22 @@
 import type { ServiceClient } from "../service-client/client.ts";
 import type { KeyType } from "./health.ts";
 
-export interface Reach {
+export interface ProjectAccess {
   client: ServiceClient;
   signal: AbortSignal;
   keyType: KeyType;
-  /** Whose projects are to be listed: of a personal key's the project's owner, as far as that is known. */
+  /** The organization to list; for a personal key, the organization of the project if known. */
   organizationID: string | undefined;
 }
 
 /**
- * Whether a project is proved to be gone: its own GET is 404, and a complete list by a personal key or an
- * organization's lacks it. A list that holds no other project could be that of a key confined to this one; and whoever
- * has left the organization is not shown its list, so that they take nothing for gone that they only cannot see.
+ * Whether a project is proved to be gone: its own GET is 404, and a complete list by a personal key or an organization
+ * key lacks it. An organization key with an empty list proves nothing, because it may be a key of this project alone. A
+ * person who has left the organization gets no list of it, so an invisible project is not taken for deleted.
  */
 export async function projectIsGone(
   projectID: string,
-  { client, signal, keyType, organizationID }: Reach,
+  { client, signal, keyType, organizationID }: ProjectAccess,
 ): Promise<boolean> {
   const single = await client.getProject(projectID, signal);
   if (single.kind !== "notFound") return false;

@@ -1,63 +1,63 @@
 import type { RequestBudget } from "../service-client/budget.ts";
 
-/** A refresh that comes late by more than this part of its interval is stretched, and no longer below the other. */
+/** The interval counts as stretched when lists are late by more than the first share, until below the second. */
 const stretchedFrom = 0.5;
 const keptBelow = 0.1;
 
 /**
- * How far apart the lists of one project are, for all projects of a session. Refreshes take what writes and reconciles
- * leave of the request budget, first come, first served: each then comes as late as the others. A pause that the
- * service asks for stretches no interval: the budget's clock stands still meanwhile.
+ * The refresh interval in force for all projects of a session. Refreshes get the rest of the request budget, in order
+ * of arrival, so all are equally late. A pause that the service asks for stretches no interval: the budget's clock
+ * stops.
  */
 export class RefreshInterval {
   readonly #intervalMs: () => number;
   readonly #budget: Pick<RequestBudget, "openMs">;
   readonly #onChange: () => void;
-  /** Whose list is due and waits, and since when; the first has waited longest. */
+  /** The listers that wait for the budget, and since when; the first has waited longest. */
   readonly #due = new Map<object, number>();
   #lastWaitMs = 0;
   #stretched = false;
 
-  /** `intervalMs`: the interval asked for. `onChange`: lists are stretched now, or no longer. */
+  /** `intervalMs`: the interval of the spec. `onChange`: the interval becomes stretched, or no longer is. */
   constructor(intervalMs: () => number, budget: Pick<RequestBudget, "openMs">, onChange: () => void) {
     this.#intervalMs = intervalMs;
     this.#budget = budget;
     this.#onChange = onChange;
   }
 
-  /** In force now, in milliseconds. */
+  /** The interval in force, in milliseconds. */
   get inForceMs(): number {
     return this.#intervalMs() + this.#waitMs;
   }
 
-  /** Whether refreshes cannot keep the interval asked for. */
+  /** Whether refreshes cannot keep the interval of the spec. */
   get isStretched(): boolean {
     return this.#stretched;
   }
 
-  /** The list of `who` is due, and waits for the request budget. */
-  due(who: object): void {
-    if (!this.#due.has(who)) this.#due.set(who, this.#budget.openMs);
-    this.#judge();
+  /** The list of this lister is due and waits for the request budget. */
+  due(lister: object): void {
+    if (!this.#due.has(lister)) this.#due.set(lister, this.#budget.openMs);
+    this.#update();
   }
 
-  /** The list of `who` begins. */
-  begun(who: object): void {
-    const since = this.#due.get(who);
-    this.#due.delete(who);
+  /** The list of this lister begins. */
+  begun(lister: object): void {
+    const since = this.#due.get(lister);
+    this.#due.delete(lister);
     this.#lastWaitMs = since === undefined ? 0 : this.#budget.openMs - since;
-    this.#judge();
+    this.#update();
   }
 
-  leave(who: object): void {
-    this.#due.delete(who);
+  leave(lister: object): void {
+    this.#due.delete(lister);
   }
 
   /** No project is listed any more: nothing is late. */
   reset(): void {
     this.#due.clear();
     this.#lastWaitMs = 0;
-    this.#judge();
+    this.#update();
   }
 
   get #waitMs(): number {
@@ -65,7 +65,7 @@ export class RefreshInterval {
     return this.#lastWaitMs;
   }
 
-  #judge(): void {
+  #update(): void {
     const late = this.#waitMs / this.#intervalMs();
     const stretched = this.#stretched ? late >= keptBelow : late > stretchedFrom;
     if (stretched === this.#stretched) return;

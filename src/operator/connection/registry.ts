@@ -9,14 +9,14 @@ import { connectionNotFound, connectionNotReady, unauthorized } from "./messages
 import { type Resolved, resolve, type Secret } from "./resolve.ts";
 import { Session, type SessionLimits, type SessionOptions } from "./session.ts";
 
-/** What a Compute gets to see of the connection that it names. */
+/** The connection that a Compute names, as the Compute may use it. */
 export type ConnectionView =
   | { kind: "open"; session: Session; connection: ServiceConnection; terminating: boolean }
   | { kind: "closed"; reason: "ConnectionNotFound" | "ConnectionNotReady" | "Unauthorized"; message: string }
-  /** Being looked at for the first time: the Compute is woken when there is more to say. */
+  /** Not reconciled yet: the Compute is enqueued when it is. */
   | { kind: "pending" };
 
-/** Read access to what the watches have delivered. */
+/** Read access to the informers. */
 export interface ConnectionCache {
   connection(namespace: string, name: string): ServiceConnection | undefined;
   secret(namespace: string, name: string): Secret | undefined;
@@ -25,25 +25,33 @@ export interface ConnectionCache {
 export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "onChange"> {
   cache: ConnectionCache;
   allowedBaseURLs: readonly string[];
-  /** The share of each budget that this process may use, above 0 to 1: shards divide it. */
+  /** The share of each budget that this process may use, above 0 and up to 1: shards divide the budget. */
   budgetShare: number;
-  /** Has these connections reconciled. */
+  /** Enqueues these connections. */
   enqueueConnections: (uids: Iterable<string>) => void;
 }
 
 const normalisedOf = memoize(({ spec }: ServiceConnection) => normalisedBaseURL(spec.baseURL));
 
-/** Turns connections into sessions; connections with one base URL, key, authority and organization share one. */
+/**
+ * The sessions of all connections. Connections with the same base URL, key, authority and organization share one.
+ *
+ * Expected flow: the connection's reconcile calls `resolved`, then `join` or `quit`; a Compute's reconcile calls
+ * `view`.
+ * Guarantees: a session exists while a connection uses it, and stops with the last one. A changed key or base URL is
+ * another session, and `view` shows none until the connection has joined it. `view` is open only while the finalizers
+ * of connection and Secret are in place, or nothing can be added to them any more.
+ * Assumptions: objects of the cache are immutable and replaced by the watch.
+ */
 export class SessionRegistry {
   readonly #options: ConnectionsOptions;
   readonly #sessions = new Map<string, Session>();
-  /** Which session each connection uses, by uid. */
+  /** The session of each connection, by uid. */
   readonly #joined = new Map<string, string>();
-  /** What connections came to with the Secret that was looked at: neither is ever changed, only replaced. */
+  /** Cached results of `resolve`, with the Secret that each was made from. */
   readonly #resolved = new WeakMap<ServiceConnection, { secret: Secret | undefined; resolved: Resolved }>();
-
-  /** Why connections, by uid, could not be given their finalizers. */
-  readonly #unguarded = new Map<string, string>();
+  /** Why the API server refused the finalizers of a connection or its Secret, by uid of the connection. */
+  readonly #finalizerRefusals = new Map<string, string>();
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -61,9 +69,9 @@ export class SessionRegistry {
 
   resolved(connection: ServiceConnection): Resolved {
     const { cache, allowedBaseURLs } = this.#options;
-    const unguarded = this.#unguarded.get(connection.metadata.uid);
-    if (unguarded !== undefined && !this.isProtected(connection)) {
-      return { kind: "refused", reason: "NotAllowed", message: unguarded };
+    const refusal = this.#finalizerRefusals.get(connection.metadata.uid);
+    if (refusal !== undefined && !this.isProtected(connection)) {
+      return { kind: "refused", reason: "NotAllowed", message: refusal };
     }
     const secret = cache.secret(connection.metadata.namespace ?? "", connection.spec.apiKeySecretRef.name);
     const known = this.#resolved.get(connection);
@@ -73,23 +81,20 @@ export class SessionRegistry {
     return resolved;
   }
 
-  /** The normalised base URL that a connection leads to, for claims; whether or not it can be used. */
+  /** The normalised base URL of a connection, for claims; also if the connection cannot be used. */
   baseURLOf(namespace: string, name: string): string | undefined {
     const connection = this.#options.cache.connection(namespace, name);
     return connection && normalisedOf(connection);
   }
 
-  /** Whether the service was last found not to answer through a connection. */
+  /** Whether the service of a connection did not answer the last probe. */
   isUnreachable(namespace: string, name: string): boolean {
     const connection = this.#options.cache.connection(namespace, name);
     const joined = connection && this.#joined.get(connection.metadata.uid);
     return joined !== undefined && this.#sessions.get(joined)?.probe.health.kind === "unreachable";
   }
 
-  /**
-   * The fingerprint of the base URL and key that a connection has now, where they have shown this project; a key that
-   * was refused since counts too.
-   */
+  /** The fingerprint of the connection's present base URL and key if they have listed this project, refused or not. */
   reachedThrough(namespace: string, name: string, projectID: string): string | undefined {
     const connection = this.#options.cache.connection(namespace, name);
     const resolved = connection && this.resolved(connection);
@@ -124,23 +129,23 @@ export class SessionRegistry {
     return { kind: "open", session, connection, terminating: connection.metadata.deletionTimestamp !== undefined };
   }
 
-  /** Has a connection use the session of what it names, made where there is none; leaves its former one. */
+  /** The connection uses the session of this account, which is created if needed, and leaves its previous one. */
   join(connection: ServiceConnection, account: Account): Session {
     const { uid } = connection.metadata;
     const id = idOf(account);
     if (this.#joined.get(uid) !== id) this.quit(uid);
-    const terms = this.#termsOf(connection);
+    const limits = this.#limitsOf(connection);
     let session = this.#sessions.get(id);
     if (session === undefined) {
       const onChange = () => this.#options.enqueueConnections(this.#usersOf(id));
-      session = new Session({ ...this.#options, account, onChange }, uid, terms);
+      session = new Session({ ...this.#options, account, onChange }, uid, limits);
       this.#sessions.set(id, session);
-    } else session.join(uid, terms);
+    } else session.join(uid, limits);
     this.#joined.set(uid, id);
     return session;
   }
 
-  /** The connection is gone, or can no longer be used. */
+  /** The connection is deleted or cannot be used any more. */
   quit(uid: string): void {
     const id = this.#joined.get(uid);
     if (id === undefined) return;
@@ -151,29 +156,27 @@ export class SessionRegistry {
     this.#sessions.delete(id);
   }
 
-  /** Why the API server does not take the finalizers of a connection and its Secret; `undefined`: nothing of it. */
-  guardRefused(uid: string, why: string | undefined): void {
-    if (why === undefined) this.#unguarded.delete(uid);
-    else this.#unguarded.set(uid, why);
+  /** Why the API server refuses the finalizers of a connection or its Secret; `undefined`: it does not. */
+  setFinalizerRefusal(uid: string, message: string | undefined): void {
+    if (message === undefined) this.#finalizerRefusals.delete(uid);
+    else this.#finalizerRefusals.set(uid, message);
   }
 
-  /**
-   * Connection and Secret must outlive the computes made through them: nothing is sent before their finalizers stand.
-   */
+  /** Connection and Secret must outlive the endpoints created through them: without finalizers, nothing is sent. */
   isProtected(connection: ServiceConnection): boolean {
     const secret = this.#options.cache.secret(
       connection.metadata.namespace ?? "",
       connection.spec.apiKeySecretRef.name,
     );
-    const safe = (object: KubeObject) => hasFinalizer(object) || object.metadata.deletionTimestamp !== undefined;
-    return safe(connection) && secret !== undefined && safe(secret);
+    const isHeld = (object: KubeObject) => hasFinalizer(object) || object.metadata.deletionTimestamp !== undefined;
+    return isHeld(connection) && secret !== undefined && isHeld(secret);
   }
 
   stop(): void {
     for (const session of this.#sessions.values()) session.stop();
   }
 
-  #termsOf({ spec }: ServiceConnection): SessionLimits {
+  #limitsOf({ spec }: ServiceConnection): SessionLimits {
     const { budgetShare } = this.#options;
     return {
       limits: {

@@ -21,12 +21,12 @@ export const secretKind: ResourceKind<Secret> = {
   namespaced: true,
 };
 
-/** What a connection and its Secret amount to, before anything is asked of the service. */
+/** What a connection and its Secret say, before any request to the service. */
 export type Resolved =
   | { kind: "account"; account: Account }
   | { kind: "refused"; reason: "NotAllowed" | "Unreachable" | "SecretNotFound" | "InvalidSecret"; message: string };
 
-/** Reads base URL and key; the Secret is the one that the connection names, of the right type, where there is one. */
+/** Reads base URL and key. `secret`: the Secret that the connection names, if it exists with the right type. */
 export function resolve(
   connection: ServiceConnection,
   secret: Secret | undefined,

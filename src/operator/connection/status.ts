@@ -1,23 +1,23 @@
 import { clippedMessage, conditionOf, datedConditions } from "../resources/conditions-of.ts";
 import type { ServiceConnection, ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
-import { verdictOn } from "./condition.ts";
+import { connectionCondition } from "./condition.ts";
 import type { Resolved } from "./resolve.ts";
 import type { Session } from "./session.ts";
-import type { Leaving } from "./terminating.ts";
+import type { Terminating } from "./terminating.ts";
 
-/** How many projects a status names. */
+/** Maximum number of projects in a status. */
 const mostProjects = 100;
 
-/** What the status of a connection is to say. */
+/** The status of a connection. */
 export function statusOf(
   connection: ServiceConnection,
   resolved: Resolved,
   session: Session | undefined,
-  leaving: Leaving | undefined,
+  terminating: Terminating | undefined,
   now: string,
 ): ServiceConnectionStatus {
-  const condition = verdictOn(connection, resolved, session);
-  const { reason, message } = leaving === undefined ? condition : whileLeaving(leaving, condition);
+  const condition = connectionCondition(connection, resolved, session);
+  const { reason, message } = terminating === undefined ? condition : whileTerminating(terminating, condition);
   const observedGeneration = connection.metadata.generation ?? 0;
   const ready = {
     type: "Ready",
@@ -36,29 +36,29 @@ export function statusOf(
   };
 }
 
-/** What a connection says while it, or its Secret, is being deleted and still used. */
-function whileLeaving(
-  { what, message }: Leaving,
-  { reason, message: own }: ReturnType<typeof verdictOn>,
-): ReturnType<typeof verdictOn> {
-  // Nothing new is made through a connection that goes, so it is not ready, whatever the service says of its key.
-  if (what === "ServiceConnection") {
+/** The condition while the connection or its Secret is being deleted and still used. */
+function whileTerminating(
+  { kind, message }: Terminating,
+  { reason, message: own }: ReturnType<typeof connectionCondition>,
+): ReturnType<typeof connectionCondition> {
+  // Nothing is created through a connection that is being deleted, so it is not ready, even with an accepted key.
+  if (kind === "ServiceConnection") {
     return { reason: "Deleting", message: reason === "Authenticated" ? message : `${message} ${own}` };
   }
   return { reason, message: `${message} ${own}` };
 }
 
-/** What a status says by this process's own knowledge, without what it only leaves as it stands, and without times. */
-export function ownWord(
+/** The part of a status that this process knows itself: without times and without values that it only keeps. */
+export function reportOf(
   { observedGeneration, conditions, keyType }: ServiceConnectionStatus,
   session: Session | undefined,
 ): string {
-  const said = conditions?.map(({ status, reason, message }) => [status, reason, message]);
-  return JSON.stringify([observedGeneration, said, keyType, session?.probe.projects]);
+  const reported = conditions?.map(({ status, reason, message }) => [status, reason, message]);
+  return JSON.stringify([observedGeneration, reported, keyType, session?.probe.projects]);
 }
 
-/** Whether a status stands that speaks of the present spec: one that was wiped is written again. */
-export function isWhole({ status, metadata }: ServiceConnection): boolean {
+/** Whether the stored status is about the present spec: a status that was cleared is written again. */
+export function isCurrent({ status, metadata }: ServiceConnection): boolean {
   return conditionOf(status, "Ready")?.observedGeneration === metadata.generation;
 }
 

@@ -6,40 +6,41 @@ import { hasFinalizer } from "./finalizers.ts";
 import { deleting } from "./messages.ts";
 import type { Secret } from "./resolve.ts";
 
-/** What is being deleted and may not go yet. */
-export interface Leaving {
-  what: "ServiceConnection" | "Secret";
-  /** What it waits for and what to do, in stable words. */
+/** A connection or Secret whose deletion waits. */
+export interface Terminating {
+  kind: "ServiceConnection" | "Secret";
+  /** What the deletion waits for and what to do; stable text. */
   message: string;
-  /** Whether it ends by itself, since all that it waits for is being deleted too. */
-  endsByItself: boolean;
+  /** Whether no action is needed, because all Computes that it waits for are being deleted too. */
+  endsAutomatically: boolean;
 }
 
-/** The most characters that the names of Computes take up in a message. */
+/** Maximum length of the names of Computes in a message. */
 const mostOfNames = 400;
 
-/** Why a connection, or else its Secret, that is being deleted does not go; `undefined` where neither is. */
-export function leavingOf(
+/** Why the deletion of a connection, or else of its Secret, waits; `undefined` if neither is being deleted. */
+export function terminatingOf(
   { metadata }: ServiceConnection,
   secret: Secret | undefined,
   users: readonly Compute[],
-): Leaving | undefined {
+): Terminating | undefined {
   if (users.length === 0) return undefined;
   const standing = users.filter((user) => user.metadata.deletionTimestamp === undefined);
-  const endsByItself = standing.length === 0;
+  const endsAutomatically = standing.length === 0;
   const pools = standing.some(owningPool);
-  const said = (name: string | undefined) =>
-    endsByItself ? deleting.endsAutomatically(name) : deleting.inUse(name, pools, namesOf(standing));
-  if (isLeaving({ metadata })) return { what: "ServiceConnection", message: said(undefined), endsByItself };
-  if (secret === undefined || !isLeaving(secret)) return undefined;
-  return { what: "Secret", message: said(secret.metadata.name), endsByItself };
+  const messageFor = (name: string | undefined) =>
+    endsAutomatically ? deleting.endsAutomatically(name) : deleting.inUse(name, pools, namesOf(standing));
+  if (isTerminating({ metadata }))
+    return { kind: "ServiceConnection", message: messageFor(undefined), endsAutomatically };
+  if (secret === undefined || !isTerminating(secret)) return undefined;
+  return { kind: "Secret", message: messageFor(secret.metadata.name), endsAutomatically };
 }
 
-function isLeaving(object: Pick<KubeObject, "metadata">): boolean {
+function isTerminating(object: Pick<KubeObject, "metadata">): boolean {
   return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object);
 }
 
-/** Sorted, as many as there is room for; the members of a pool by the pool, for only there can they be changed. */
+/** Sorted and clipped. Members of a pool are named by their pool, because only the pool can change them. */
 function namesOf(computes: readonly Compute[]): string {
   const users = computes.map((compute) => {
     const pool = owningPool(compute);

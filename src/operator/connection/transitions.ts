@@ -9,27 +9,26 @@ import type { Logger } from "../runtime/log.ts";
 import { unanswered } from "./messages.ts";
 
 /**
- * Reports, once, that a connection cannot be used any more or can be used again: a line in the log and an event on the
- * connection, however many Computes it has. The log repeats trouble after a restart; events go by the status, which
- * outlives the process.
+ * Reports once that a connection becomes unusable or usable: a log line and an event on the connection, whatever its
+ * number of Computes. After a restart the log repeats a problem; events do not, because the status records the reason.
  */
 export class Transitions {
   readonly #log: Logger;
   readonly #event: RecordEvent;
-  /** The reasons that the log and the events last reported, by uid. */
+  /** The reasons last reported, by uid of the connection. */
   readonly #logged = new Map<string, string>();
-  readonly #told = new Map<string, string>();
+  readonly #recorded = new Map<string, string>();
 
   constructor(log: Logger, event: RecordEvent) {
     this.#log = log;
     this.#event = event;
   }
 
-  /** Notes what an earlier process has reported, before this one writes the status. */
+  /** Records what an earlier process has reported, before this one writes the status. */
   begin({ metadata: { uid }, status }: ServiceConnection): void {
-    if (this.#told.has(uid)) return;
+    if (this.#recorded.has(uid)) return;
     const ready = conditionOf(status, "Ready");
-    this.#told.set(uid, ready === undefined || ready.message === unanswered ? well : ready.reason);
+    this.#recorded.set(uid, ready === undefined || ready.message === unanswered ? usable : ready.reason);
   }
 
   report(connection: ServiceConnection, status: ServiceConnectionStatus): void {
@@ -37,21 +36,21 @@ export class Transitions {
     if (ready === undefined) return;
     const { uid, name, namespace } = connection.metadata;
     const { reason, message } = ready;
-    if (reason !== (this.#logged.get(uid) ?? well)) {
+    if (reason !== (this.#logged.get(uid) ?? usable)) {
       this.#logged.set(uid, reason);
-      this.#log[reason === well ? "info" : "warn"]({ namespace, connection: name, reason }, message);
+      this.#log[reason === usable ? "info" : "warn"]({ namespace, connection: name, reason }, message);
     }
-    if (reason === (this.#told.get(uid) ?? well)) return;
-    this.#told.set(uid, reason);
-    // A deletion that waits for a person has an event of its own.
+    if (reason === (this.#recorded.get(uid) ?? usable)) return;
+    this.#recorded.set(uid, reason);
+    // A deletion that waits for the user has its own event.
     if (reason === "Deleting") return;
-    this.#event(serviceConnectionKind, connection, { type: reason === well ? "Normal" : "Warning", reason, message });
+    this.#event(serviceConnectionKind, connection, { type: reason === usable ? "Normal" : "Warning", reason, message });
   }
 
   forget(uid: string): void {
     this.#logged.delete(uid);
-    this.#told.delete(uid);
+    this.#recorded.delete(uid);
   }
 }
 
-const well = "Authenticated";
+const usable = "Authenticated";

@@ -1,27 +1,27 @@
-/** How many of those who wait are woken at once: the first may no longer want to write. */
-const wokenAtOnce = 3;
+/** Number of waiting Computes that are enqueued together: the first may no longer want to write. */
+const enqueuedTogether = 3;
 
-export interface WriteTurnOptions {
-  /** Has these Computes looked at again. */
+export interface WriteLimiterOptions {
+  /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
   /** Whether operations of an earlier write still run. */
   busy: () => boolean;
 }
 
 /**
- * One write at a time per project: the service locks the project while a write's operations run and refuses others
- * with 423, so whoever wants to write queues here, in order, instead of being refused.
+ * One write at a time per project: the service locks the project while the operations of a write run and answers 423 to
+ * other writes. Computes wait here, in order, instead.
  */
 export class ProjectWriteLimiter {
-  readonly #options: WriteTurnOptions;
+  readonly #options: WriteLimiterOptions;
   readonly #waiting = new Set<string>();
   #holder: string | undefined;
 
-  constructor(options: WriteTurnOptions) {
+  constructor(options: WriteLimiterOptions) {
     this.#options = options;
   }
 
-  /** Takes the turn, or queues for it and answers false. The holder keeps it until it gives it back. */
+  /** Acquires the limiter, or queues the Compute and returns false. The holder keeps it until it gives it back. */
   take(uid: string): boolean {
     if (this.#holder === uid) this.#holder = undefined;
     if (!this.#free) {
@@ -33,16 +33,16 @@ export class ProjectWriteLimiter {
     return true;
   }
 
-  /** This Compute writes no more for now: another that waits may, if the turn is free. */
+  /** The Compute writes no more for now: the next waiting Compute may. */
   give(uid: string): void {
     if (this.#holder === uid) this.#holder = undefined;
     this.offer();
   }
 
-  /** Wakes the first of those who wait, where the turn is free. Who is woken and still wants it asks again. */
+  /** Enqueues the first waiting Computes if the limiter is free; a Compute that still wants to write takes it. */
   offer(): void {
     if (!this.#free || this.#waiting.size === 0) return;
-    const next = [...this.#waiting].slice(0, wokenAtOnce);
+    const next = [...this.#waiting].slice(0, enqueuedTogether);
     for (const uid of next) this.#waiting.delete(uid);
     this.#options.enqueue(next);
   }

@@ -1,33 +1,33 @@
 import type { Change } from "../kube/store.ts";
 import type { Compute } from "../resources/compute.ts";
 
-/** Which Computes name each ServiceConnection, however many others there are. */
+/** Index of Computes by the ServiceConnection that they name. */
 export class ConnectionUsers {
   readonly #byConnection = new Map<string, Map<string, Compute>>();
 
-  /** Takes a change of the watch over. */
+  /** Applies a change of the watch. */
   change({ type, object, previous }: Change<Compute>): void {
     if (previous !== undefined) this.#drop(previous);
     if (type === "deleted") this.#drop(object);
     else {
-      const at = placeOf(object.metadata.namespace, object.spec.connectionRef.name);
-      const users = this.#byConnection.get(at) ?? new Map<string, Compute>();
-      this.#byConnection.set(at, users.set(object.metadata.uid, object));
+      const key = keyOf(object.metadata.namespace, object.spec.connectionRef.name);
+      const users = this.#byConnection.get(key) ?? new Map<string, Compute>();
+      this.#byConnection.set(key, users.set(object.metadata.uid, object));
     }
   }
 
   of(namespace: string | undefined, connection: string): Compute[] {
-    return [...(this.#byConnection.get(placeOf(namespace, connection))?.values() ?? [])];
+    return [...(this.#byConnection.get(keyOf(namespace, connection))?.values() ?? [])];
   }
 
   #drop({ metadata, spec }: Compute): void {
-    const at = placeOf(metadata.namespace, spec.connectionRef.name);
-    const users = this.#byConnection.get(at);
+    const key = keyOf(metadata.namespace, spec.connectionRef.name);
+    const users = this.#byConnection.get(key);
     users?.delete(metadata.uid);
-    if (users?.size === 0) this.#byConnection.delete(at);
+    if (users?.size === 0) this.#byConnection.delete(key);
   }
 }
 
-function placeOf(namespace: string | undefined, connection: string): string {
+function keyOf(namespace: string | undefined, connection: string): string {
   return `${namespace ?? ""}/${connection}`;
 }

@@ -15,17 +15,17 @@ export interface ControllerOptions {
   log: Logger;
   metrics: Metrics;
   workers: number;
-  /** As `tenant/lane`. */
+  /** As `tenant/flow`. */
   flowOf: (uid: string) => string;
-  /** The object's name for the log, as far as it is known. */
+  /** Namespace and name of the object for the log, if known. */
   nameOf: (uid: string) => { namespace?: string | undefined; name?: string | undefined };
-  /** One pass; answers with the milliseconds until the next look, where one is due without news. */
+  /** Reconciles an object; returns the milliseconds until the next reconcile, if one is due without a change. */
   reconcile: (uid: string) => Promise<number | undefined>;
-  /** Ends what is in flight: a pass that fails after that is not repeated. */
+  /** Aborts what is in flight: a reconcile that fails after that is not retried. */
   stopped: AbortSignal;
 }
 
-/** The passes over the objects of one kind: one at a time per object, repeated when they fail. */
+/** Reconciles the objects of one kind: one reconcile at a time per object, retried with backoff if it fails. */
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #queue: WorkQueue;
@@ -52,7 +52,7 @@ export class Controller {
     for (const uid of uids) this.#queue.add(uid);
   }
 
-  /** So many more passes wait for the service, and need no worker meanwhile. */
+  /** The number of reconciles that wait for the service changed: they occupy no worker. */
   changeBlockedWorkers(by: number): void {
     this.#queue.changeBlockedWorkers(by);
   }
@@ -74,10 +74,10 @@ export class Controller {
     const startedAt = clock.monotonic();
     let result = "ok";
     try {
-      const again = await reconcile(uid);
+      const requeueAfterMs = await reconcile(uid);
       this.#queue.forget(uid);
-      // Whole milliseconds, as timers have them: what is left of one would have it looked at again and again.
-      if (again !== undefined) this.#queue.addAfter(uid, Math.ceil(again));
+      // Timers have whole milliseconds: a sub-millisecond remainder would busy-loop.
+      if (requeueAfterMs !== undefined) this.#queue.addAfter(uid, Math.ceil(requeueAfterMs));
     } catch (error) {
       result = this.#failed(uid, error);
     }
@@ -90,7 +90,7 @@ export class Controller {
     if (stopped.aborted) return "stopped";
     const asked = error instanceof ClusterError ? (error.retryAfterMs ?? 0) : 0;
     this.#queue.retry(uid, Math.min(asked, longestRetryAfterMs));
-    // A claim can lapse for a moment (the wall clock jumped) and hold again; where it is lost, the queue ends with it.
+    // The lease can lapse for a moment (the wall clock jumped) and hold again; if it is lost, the queue ends.
     if (error instanceof NotLeader) return "stopped";
     const { namespace, name } = nameOf(uid);
     const fields = { kind, namespace, name, uid };

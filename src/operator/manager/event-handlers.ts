@@ -17,11 +17,11 @@ export interface EventHandlersOptions {
   computes: ComputeReconciler;
   connections: ConnectionReconciler;
   selects: OperatorOptions["selects"];
-  /** Has these objects looked at again. */
+  /** Enqueues these objects. */
   enqueue: (kind: Kind, uids: Iterable<string>) => void;
 }
 
-/** Whom a change concerns that the watches bring: those are woken, whatever it was. */
+/** Enqueues the objects that a change of the watches affects. */
 export class EventHandlers implements ChangeHandlers {
   readonly #options: EventHandlersOptions;
 
@@ -29,7 +29,7 @@ export class EventHandlers implements ChangeHandlers {
     this.#options = options;
   }
 
-  /** A term begins: all that there is, is news. */
+  /** This process starts to lead: enqueues all objects. */
   everything(): void {
     const { informers, claims, connections, enqueue } = this.#options;
     for (const compute of informers.computes.list()) claims.set(compute);
@@ -43,7 +43,7 @@ export class EventHandlers implements ChangeHandlers {
     const { informers, claims, computes, selects, enqueue } = this.#options;
     const { type, object, previous } = change;
     const { uid, namespace = "" } = object.metadata;
-    const woken = claims.change(change);
+    const claimants = claims.change(change);
     if (type === "deleted") computes.gone(object);
     else {
       computes.changed(object, previous);
@@ -51,11 +51,12 @@ export class EventHandlers implements ChangeHandlers {
         computes.entered(uid);
       }
     }
-    enqueue("compute", woken);
-    if (type !== "updated" || needOf(previous) !== needOf(object)) this.connectionsUsedBy(object, previous);
+    enqueue("compute", claimants);
+    if (type !== "updated" || connectionUseOf(previous) !== connectionUseOf(object))
+      this.connectionsUsedBy(object, previous);
     const owner = owningPool(object);
     if (owner !== undefined) enqueue("pool", [owner.uid]);
-    // Whoever owns it: its name stands in the way of the pool that would give it, or no longer does.
+    // Regardless of its owner, the Compute takes or frees a name that a pool wants for a member.
     const pool = type === "updated" ? undefined : informers.pools.get(namespace, poolNameIn(object));
     if (pool !== undefined) enqueue("pool", [pool.metadata.uid]);
   }
@@ -71,11 +72,11 @@ export class EventHandlers implements ChangeHandlers {
     const { uid, name, namespace = "" } = object.metadata;
     connections.seen(object);
     enqueue("connection", [uid]);
-    // A status alone is for people: a fleet need not look at what its connection says.
+    // A change of the status alone does not affect the Computes.
     if (type === "updated" && isStatusAlone(previous, object)) return;
     this.usersOf(namespace, name);
     if (type === "updated" && previous.spec.baseURL === object.spec.baseURL) return;
-    // What its Computes lay claim to lies elsewhere now: whoever they were in the way of may go on.
+    // Its Computes claim places of another service now: Computes that they blocked may continue.
     for (const user of informers.users.of(namespace, name)) enqueue("compute", claims.movedWith(user));
   }
 
@@ -86,7 +87,7 @@ export class EventHandlers implements ChangeHandlers {
     const before = previous?.metadata;
     const same = before?.generation === generation && before?.deletionTimestamp === deletionTimestamp;
     if (type === "updated" && same) return;
-    // A member whose spec was not its pool's may be so now, where the watch of pools lags behind that of Computes.
+    // If the watch of pools lags, a member may match the spec of its pool only now.
     enqueue(
       "compute",
       uidsOf(informers.computes.within(namespace).filter((member) => owningPool(member)?.uid === uid)),
@@ -106,18 +107,18 @@ export class EventHandlers implements ChangeHandlers {
     const owner = labelled?.[labels.compute];
     if (owner !== undefined) enqueue("compute", [owner]);
     if (type !== "deleted") return;
-    // It stood in the way of whoever names it too, such as one that was restored from a backup under another uid.
-    const waiting = informers.computes.within(namespace);
-    enqueue("compute", uidsOf(waiting.filter(({ spec }) => spec.connectionSecret?.name === name)));
+    // It blocked other Computes that name it, such as one restored from a backup under another uid.
+    const others = informers.computes.within(namespace);
+    enqueue("compute", uidsOf(others.filter(({ spec }) => spec.connectionSecret?.name === name)));
   }
 
-  /** What may be done through a connection has changed. */
+  /** Enqueues the Computes that use a connection. */
   usersOf(namespace: string, connection: string): void {
     const { informers, enqueue } = this.#options;
     enqueue("compute", uidsOf(informers.users.of(namespace, connection)));
   }
 
-  /** A Compute needs its connection, or no longer does. */
+  /** Enqueues the connections that these versions of a Compute use. */
   connectionsUsedBy(...versions: readonly (Compute | undefined)[]): void {
     const { informers, enqueue } = this.#options;
     for (const version of versions) {
@@ -128,19 +129,19 @@ export class EventHandlers implements ChangeHandlers {
   }
 }
 
-/** Whether nothing of a connection changed that is of any concern to its Computes. */
+/** Whether nothing that affects its Computes changed. */
 function isStatusAlone({ metadata: before }: ServiceConnection, { metadata: after }: ServiceConnection): boolean {
-  const concern = ({ generation, deletionTimestamp, finalizers = [] }: ServiceConnection["metadata"]) =>
+  const relevant = ({ generation, deletionTimestamp, finalizers = [] }: ServiceConnection["metadata"]) =>
     JSON.stringify([generation, deletionTimestamp, finalizers]);
-  return concern(before) === concern(after);
+  return relevant(before) === relevant(after);
 }
 
-/** What of a Compute touches the connections of its namespace. */
-function needOf({ spec, metadata }: Compute): string {
+/** The part of a Compute that affects the connections of its namespace. */
+function connectionUseOf({ spec, metadata }: Compute): string {
   return JSON.stringify([spec.connectionRef.name, metadata.deletionTimestamp]);
 }
 
-/** Of the pool that would name a member like this. */
+/** The name of the pool that would give a member this name. */
 function poolNameIn({ metadata }: Compute): string {
   return metadata.name.replace(/-\d+$/, "");
 }

@@ -1,13 +1,13 @@
 import type { Compute } from "../resources/compute.ts";
 import type { Informers } from "./informers.ts";
 
-/** What there are passes over. */
+/** The kinds that are reconciled. */
 export type Kind = "compute" | "connection" | "pool";
 
 /**
- * Which lane the passes over an object are in, as `tenant/lane`. A namespace is a tenant. Computes of one connection
- * share a lane, so that its dead service does not fill the workers; one that is gone stays in its lane while its
- * endpoint is still to be deleted. Connections and pools wait for the API server alone.
+ * The flow of an object in its work queue, as `tenant/flow`. A namespace is a tenant. The Computes of a connection
+ * share a flow, so a dead service does not block all workers; a deleted Compute keeps its flow until its endpoint is
+ * deleted. Connections and pools only wait for the API server, so each has its own flow.
  */
 export function flowOf(
   kind: Kind,

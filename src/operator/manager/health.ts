@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Operator } from "../operator.ts";
 
-/** Serves `/healthz`, `/readyz` and `/metrics`; resolves once it listens, rejects where the port cannot be had. */
+/** Serves `/healthz`, `/readyz` and `/metrics`; resolves when it listens, rejects if the port is not available. */
 export async function serveHealth(operator: Operator, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     void respond(operator, request.url ?? "/", response);

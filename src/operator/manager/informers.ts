@@ -28,18 +28,18 @@ export interface InformersOptions {
   namespaces: readonly string[];
 }
 
-/** Called with each change, after the copy has it. */
+/** Called with each change, after the cache has it. */
 export interface ChangeHandlers {
   compute: (change: Change<Compute>) => void;
   connection: (change: Change<ServiceConnection>) => void;
   pool: (change: Change<ComputePool>) => void;
   apiKey: (change: Change<Secret>) => void;
   connectionSecret: (change: Change<Secret>) => void;
-  /** A complete list of Computes came in. */
+  /** A complete list of Computes was read. */
   computesRelisted: () => void;
 }
 
-/** Copies of all that the operator watches; of Secrets only API keys, by their type, and its own, by their label. */
+/** Caches of all watched objects. Of Secrets: API keys, by their type, and connection Secrets, by their label. */
 export class Informers {
   readonly computes: Reflectors<Compute>;
   readonly users = new ConnectionUsers();
@@ -106,7 +106,7 @@ export class Informers {
     ] as const;
   }
 
-  /** Takes in the API server's answer to a write of this process: no need to wait for the watch to bring it. */
+  /** Applies the API server's answer to a write of this process before the watch delivers it. */
   answered({ group, plural }: ResourceKind, object: KubeObject, { created }: { created: boolean }): void {
     for (const [kind, reflectors] of this.#byKind) {
       if (kind.group === group && kind.plural === plural) reflectors.answered(object, created);
@@ -117,7 +117,7 @@ export class Informers {
     await Promise.all(this.#all.map((reflectors) => reflectors.run(signal)));
   }
 
-  /** The kinds of which no complete list is in. */
+  /** The kinds without a complete list yet. */
   unsynced(): string[] {
     const unserved = this.#byKind.filter(([, reflectors]) => !reflectors.isServed());
     return [...new Set(unserved.map(([{ kind }]) => kind))];
@@ -137,7 +137,7 @@ export class Informers {
   }
 }
 
-/** Throws where an object cannot be read, as CRDs of another version let it in: the reflector logs and skips it. */
+/** Throws for an object that only CRDs of another version allow: the reflector logs and skips it. */
 function readable<T>(parsed: Parsed<T>): T {
   if (!parsed.ok) throw new OperationalError(parsed.problem);
   return parsed.value;

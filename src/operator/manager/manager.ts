@@ -29,9 +29,9 @@ import { UsageMeter } from "./usage-meter.ts";
 export interface ManagerOptions {
   cluster: ClusterClient;
   serviceTransport: ServiceTransport;
-  /** Of the process, not of the term: what was sent in the last one counts in this. */
+  /** Belongs to the process, not to the term of leadership: requests of an earlier term count. */
   budgets: Budgets;
-  /** Of the process too, as what follows. */
+  /** Belongs to the process too, as does `brake`. */
   namesShownBy: Set<string>;
   brake: DeletionBrake;
   beforeWrite: () => void;
@@ -44,10 +44,10 @@ export interface ManagerOptions {
   event: RecordEvent;
 }
 
-/** Everything that one term of leadership knows and does. It begins empty: no plan is acted on from before it. */
+/** All state of one term of leadership. It starts empty, so no plan from an earlier term is executed. */
 export class Manager {
   readonly #options: ManagerOptions;
-  /** Ends requests in flight, some time after the term has ended. */
+  /** Aborts requests in flight, some time after the term has ended. */
   readonly #stop = new AbortController();
   readonly #claims: ClaimIndex;
   readonly #connections: SessionRegistry;
@@ -108,7 +108,8 @@ export class Manager {
         secret: (namespace, name) => informers.apiKeys.get(namespace, name),
         secretsOf: (namespace) => informers.apiKeys.within(namespace),
         usersOf: (namespace, name) => informers.users.of(namespace, name),
-        departedFrom: (namespace, name) => this.#computes.departed.filter((compute) => names(compute, namespace, name)),
+        deletedUsersOf: (namespace, name) =>
+          this.#computes.departed.filter((compute) => names(compute, namespace, name)),
       },
       uninstalling: () => crdIsGoing(cluster),
       enqueueUsers: (namespace, name) => this.#handlers.usersOf(namespace, name),
@@ -162,12 +163,12 @@ export class Manager {
     return this.#connections;
   }
 
-  /** How each queue gets on, for the health check. */
+  /** The progress of each queue, for the health check. */
   progress(): QueueProgress[] {
     return Object.values(this.#queues).map((queue) => queue.progress());
   }
 
-  /** Reconciles until the signal aborts, then lets what is in flight finish for a while. */
+  /** Reconciles until the signal aborts, then waits a while for reconciles in flight. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, options, informers } = this.#options;
     const unsubscribe = informers.subscribe(this.#handlers);

@@ -7,13 +7,13 @@ import type { Informers } from "./informers.ts";
 export interface State {
   leading: boolean;
   informers: Informers;
-  /** `undefined` where this process does not lead. */
+  /** `undefined` if this process does not lead. */
   connections: SessionRegistry | undefined;
   deletesHeld: number;
   clock: Clock;
 }
 
-/** Sets the gauges that tell how things stand, right before a scrape. */
+/** Sets the gauges that are computed before each scrape. */
 export function measureState(metrics: Metrics, { leading, informers, connections, deletesHeld, clock }: State): void {
   metrics.leader.set({}, leading ? 1 : 0);
   metrics.deletesHeld.set({}, deletesHeld);

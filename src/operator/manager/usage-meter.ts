@@ -13,14 +13,14 @@ export class UsageMeter {
     this.#metrics = metrics;
   }
 
-  /** Nobody lists the project any more. */
+  /** The project is not listed any more. */
   forget(project: string): void {
     this.#before.delete(project);
   }
 
   listed(project: string, listing: Listing): void {
     const before = this.#before.get(project);
-    // Where several connections list one project, a list may be overtaken by one that was begun later.
+    // If several connections list a project, a list may arrive after one that began later.
     if (before !== undefined && listing.startedAt < before.startedAt) return;
     this.#before.set(project, listing);
     if (before === undefined) return;

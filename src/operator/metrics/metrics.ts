@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 const prefix = "compute_operator_";
-/** More values of one label than this are counted together as `other`: no fleet or service can flood the monitoring. */
+/** Further values of a label count as `other`, so that no fleet or service can flood the monitoring. */
 const mostValues = 64;
 const longestValue = 64;
 
@@ -13,7 +13,7 @@ export interface CounterOf<N extends string> {
 
 export interface GaugeOf<N extends string> {
   set(labels: Labels<N>, value: number): void;
-  /** Drops every series: for gauges that are counted anew each time. */
+  /** Drops every series, for gauges that are recounted each time. */
   reset(): void;
 }
 
@@ -22,12 +22,10 @@ export interface HistogramOf<N extends string> {
   observe(labels: Labels<N>, value: number): void;
 }
 
-/** What the operator counts; names and labels are public, each is documented by its help text. */
+/** The metrics of the operator; names and labels are public, and documented by their help texts. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/**
- * A set of metrics with a registry of its own; with `processMetrics` those of Node and the process stand beside them.
- */
+/** Metrics in a new registry; `processMetrics` adds those of Node and the process. */
 export function createMetrics(options: { processMetrics?: boolean } = {}) {
   const registry = new Registry();
   if (options.processMetrics === true) collectDefaultMetrics({ register: registry });
@@ -84,11 +82,11 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     relists: counter("relists_total", "Complete lists read from the API server, by cause.", ["kind", "cause"]),
     lastEventAge: gauge("watch_last_event_age_seconds", "Time since a watch last delivered anything.", ["kind"]),
     leader: gauge("leader", "1 while this process holds the lease, else 0.", []),
-    /** Runs right before each scrape, for gauges that are computed rather than kept. */
+    /** Runs before each scrape, for gauges that are computed. */
     beforeScrape(compute: () => void): void {
       computed.push(compute);
     },
-    /** The text that a scrape of /metrics answers. */
+    /** The text for a scrape of /metrics. */
     text(): Promise<string> {
       for (const compute of computed) compute();
       return registry.metrics();
@@ -114,16 +112,16 @@ function makers(registry: Registry) {
     ): GaugeOf<N> => {
       const metric = new Gauge({ name: prefix + name, help, labelNames, registers });
       const bounded = bound(labelNames);
-      const told = new Map<string, number>();
+      const worstOf = new Map<string, number>();
       return {
         set(labels, value) {
           const shown = bounded(labels);
           const series = JSON.stringify(shown);
-          if (worst !== undefined) told.set(series, worst(told.get(series) ?? value, value));
-          metric.set(shown, told.get(series) ?? value);
+          if (worst !== undefined) worstOf.set(series, worst(worstOf.get(series) ?? value, value));
+          metric.set(shown, worstOf.get(series) ?? value);
         },
         reset() {
-          told.clear();
+          worstOf.clear();
           metric.reset();
         },
       };
@@ -137,7 +135,7 @@ function makers(registry: Registry) {
   };
 }
 
-/** Keeps each label to `mostValues` values of bounded length. */
+/** Bounds each label to `mostValues` values of bounded length. */
 function bound<N extends string>(labelNames: readonly N[]): (labels: Labels<N>) => Partial<Record<N, string>> {
   const seen = new Map<N, Set<string>>(labelNames.map((name) => [name, new Set()]));
   return (labels) => {

@@ -5,8 +5,7 @@ import { scaling } from "./messages.ts";
 import type { PoolPlan } from "./plan.ts";
 
 /**
- * The event for a change of a pool's status. A replica that is not ready for a while is its own Compute's to report:
- * of that the pool says nothing.
+ * The event for a change of a pool's status. A replica that is not ready is reported by its Compute, not by the pool.
  */
 export function poolEvent(
   { spec, status: before, metadata }: ComputePool,

@@ -3,7 +3,7 @@ import type { ComputePool } from "../resources/compute-pool.ts";
 import { sameJSON } from "../resources/equal.ts";
 import { conflict } from "./messages.ts";
 
-/** A Compute that a pool owns, and its number. */
+/** A Compute that a pool owns, with its index. */
 export interface Member {
   index: number;
   compute: Compute;
@@ -13,11 +13,11 @@ export interface PoolPlan {
   create: readonly number[];
   update: readonly Member[];
   remove: readonly Member[];
-  /** Why a replica cannot be made, where a person has to help. */
+  /** Why a replica cannot be created without action by the user. */
   blocked: string | undefined;
 }
 
-/** The Computes that this very pool owns, by number. */
+/** The Computes that this pool owns, by index. */
 export function membersOf({ metadata }: ComputePool, computes: readonly Compute[]): Member[] {
   return computes
     .filter((compute) => compute.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true)
@@ -29,8 +29,8 @@ export function membersOf({ metadata }: ComputePool, computes: readonly Compute[
 }
 
 /**
- * Numbers 0 to replicas - 1 are to stand, each with the template; what is above goes, the highest first. A number whose
- * Compute is still being deleted is made again only when that is gone, and one whose name is another's never.
+ * Replicas 0 to replicas - 1 exist with the template; higher ones are removed, the highest first. A replica that is
+ * being deleted is created again when it is gone; one whose name another object has, never.
  */
 export function planPool(
   pool: ComputePool,
@@ -41,18 +41,16 @@ export function planPool(
   const known = new Set(members.map(({ index }) => index));
   const missing = Array.from({ length: replicas }, (_, index) => index).filter((index) => !known.has(index));
   const ownedByOther = missing.filter((index) => byName(`${pool.metadata.name}-${index}`) !== undefined);
-  const standing = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
+  const current = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
   return {
     create: missing.filter((index) => !ownedByOther.includes(index)),
-    update: standing.filter(
-      (member) => member.index < replicas && !sameJSON(specOf(pool, member), member.compute.spec),
-    ),
-    remove: standing.filter(({ index }) => index >= replicas).toReversed(),
+    update: current.filter((member) => member.index < replicas && !sameJSON(specOf(pool, member), member.compute.spec)),
+    remove: current.filter(({ index }) => index >= replicas).toReversed(),
     blocked: ownedByOther.length === 0 ? undefined : conflict(`${pool.metadata.name}-${ownedByOther[0]}`),
   };
 }
 
-/** The spec of a member: the template, read_only, and a connection Secret of its own. */
+/** The spec of a member: the template with type read_only and its own connection Secret. */
 export function memberSpec({ spec }: ComputePool, index: number): ComputeSpec {
   const { connectionSecret, ...template } = spec.template;
   const secret =
@@ -62,20 +60,18 @@ export function memberSpec({ spec }: ComputePool, index: number): ComputeSpec {
   return { ...template, ...secret, type: "read_only" };
 }
 
-/**
- * The spec of a member that stands. What it is to adopt only a person can say, of this one alone: that is left to them.
- */
+/** The spec of an existing member. `adopt` is kept, because only the user can set it, and only per member. */
 export function specOf(pool: ComputePool, { index, compute }: Member): ComputeSpec {
   const { adopt } = compute.spec;
   return { ...memberSpec(pool, index), ...(adopt === undefined ? {} : { adopt }) };
 }
 
 /**
- * Whether a Compute differs from what its pool asks of it, so that the pool is about to put it back, or to remove it.
- * Until then nothing of its spec is carried out: an edit by hand would be sent to the service, and then be undone.
+ * Whether the spec of a Compute differs from its pool's template, so the pool is about to restore or remove it.
+ * Until then the spec is not executed: a manual edit would be sent to the service, then undone.
  */
 export function awaitsTemplate(pool: ComputePool, compute: Compute): boolean {
-  // The pool leaves its members alone once either is being deleted.
+  // Once either is being deleted, the pool does not change the member.
   if (pool.metadata.deletionTimestamp !== undefined || compute.metadata.deletionTimestamp !== undefined) return false;
   const [member] = membersOf(pool, [compute]);
   return member !== undefined && !sameJSON(specOf(pool, member), compute.spec);

@@ -13,22 +13,22 @@ import * as messages from "./messages.ts";
 import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
 import { SlowStart } from "./slow-start.ts";
 
-/** Why the pool cannot be what it is to be, where a person has to help. */
-interface Trouble {
+/** Why the pool cannot reach its spec without action by the user. */
+interface Blocked {
   reason: "Conflict" | "Rejected";
   message: string;
 }
 
-/** A change that the API server refused is tried again after so many milliseconds: what was in the way wakes nobody. */
-const refusedAgainMs = 60_000;
+/** A refused change is retried after this long, in milliseconds, because no watch reports that the obstacle is gone. */
+const refusedRetryMs = 60_000;
 
-/** A pool that is known to have changed: mostly the watch brings it, and wakes it, sooner than this, in ms. */
-const staleAgainMs = 5000;
+/** A pool that has changed is reconciled again after this long, in milliseconds unless the watch is sooner. */
+const staleRetryMs = 5000;
 
 export interface PoolReconcilerOptions {
   cluster: ClusterClient;
   clock: Clock;
-  /** Whether this process takes care of the pool, by its selector. */
+  /** Whether the selector of this process selects the pool. */
   selects: (pool: ComputePool) => boolean;
   event: RecordEvent;
   cache: {
@@ -38,10 +38,10 @@ export interface PoolReconcilerOptions {
   };
 }
 
-/** A change comes back by the watch; a replica that came and went unseen, as with its CRD, is missed after so long. */
-const unseenAgainMs = 10_000;
+/** The watch reports changes; a replica that was deleted unseen, as with its CRD, is found after this long. */
+const resyncMs = 10_000;
 
-/** Keeps the read replicas of one ComputePool: as many as declared, each with the template. */
+/** Reconciles a ComputePool: as many read replicas as declared, each with the template. */
 export class PoolReconciler {
   readonly #options: PoolReconcilerOptions;
   readonly #slowStart = new SlowStart();
@@ -50,12 +50,12 @@ export class PoolReconciler {
     this.#options = options;
   }
 
-  /** Answers with the milliseconds until the next look, where one is due without news. */
+  /** Returns the milliseconds until the next reconcile, if one is due without a change. */
   async reconcile(uid: string): Promise<number | undefined> {
     const { cache, clock } = this.#options;
     const pool = cache.poolByUID(uid);
     if (pool === undefined) this.#slowStart.forget(uid);
-    // Of a pool that is being deleted the garbage collector deletes the members.
+    // The garbage collector deletes the members of a deleted pool.
     if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return undefined;
     if (!this.#options.selects(pool)) return undefined;
     const { namespace = "" } = pool.metadata;
@@ -65,32 +65,32 @@ export class PoolReconciler {
     const waitMs = this.#slowStart.waitMs(uid, generation, clock.monotonic());
     const due = waitMs > 0 ? [] : plan.create;
     const changes = due.length + plan.update.length + plan.remove.length;
-    if (changes > 0 && !(await this.#isStill(pool))) return staleAgainMs;
-    const changed = await this.#carryOut(pool, [
+    if (changes > 0 && !(await this.#isUnchanged(pool))) return staleRetryMs;
+    const changed = await this.#execute(pool, [
       ...plan.update.map((member) => () => this.#update(pool, member)),
       ...plan.remove.map((member) => () => this.#remove(member.compute)),
     ]);
     const create = (index: number) => () => this.#create(pool, index);
     const batches = {
       now: () => clock.monotonic(),
-      isWanted: () => this.#isStill(pool),
-      carryOut: (numbers: readonly number[]) => this.#carryOut(pool, numbers.map(create)),
+      isWanted: () => this.#isUnchanged(pool),
+      execute: (numbers: readonly number[]) => this.#execute(pool, numbers.map(create)),
     };
     const created = waitMs > 0 ? { waitMs } : await this.#slowStart.run(uid, generation, due, batches);
     const refusal = changed ?? created.refusal;
     const conflict = plan.blocked === undefined ? undefined : ({ reason: "Conflict", message: plan.blocked } as const);
-    await this.#report(pool, members, plan, refusal ?? conflict);
+    await this.#updateStatus(pool, members, plan, refusal ?? conflict);
     if (created.waitMs !== undefined) return created.waitMs;
-    if (refusal !== undefined) return refusedAgainMs;
-    return changes > 0 ? unseenAgainMs : undefined;
+    if (refusal !== undefined) return refusedRetryMs;
+    return changes > 0 ? resyncMs : undefined;
   }
 
   /**
-   * Carries the changes out, each whatever became of the others, as long as the watch brings no other spec of the pool;
-   * the first that the API server refuses is reported.
+   * Executes the changes independently, until the watch delivers another spec of the pool; returns the first refusal of
+   * the API server.
    */
-  async #carryOut({ metadata }: ComputePool, changes: readonly (() => Promise<void>)[]): Promise<Trouble | undefined> {
-    let first: Trouble | undefined;
+  async #execute({ metadata }: ComputePool, changes: readonly (() => Promise<void>)[]): Promise<Blocked | undefined> {
+    let first: Blocked | undefined;
     for (const change of changes) {
       if (this.#options.cache.poolByUID(metadata.uid)?.metadata.generation !== metadata.generation) break;
       try {
@@ -103,8 +103,8 @@ export class PoolReconciler {
     return first;
   }
 
-  /** The watch of pools may lag behind that of Computes: of an old number, replicas would be deleted that are to be. */
-  async #isStill({ metadata }: ComputePool): Promise<boolean> {
+  /** The watch of pools may lag behind that of Computes: an old replica count would delete wanted replicas. */
+  async #isUnchanged({ metadata }: ComputePool): Promise<boolean> {
     const now = await this.#options.cluster.get(computePoolKind, metadata);
     const same = now?.metadata.uid === metadata.uid && now.metadata.generation === metadata.generation;
     return same && now.metadata.deletionTimestamp === undefined;
@@ -126,7 +126,7 @@ export class PoolReconciler {
         spec: memberSpec(pool, index),
       });
     } catch (error) {
-      // Not in the cache yet: the watch will bring it.
+      // Not in the cache yet: the watch will deliver it.
       if (!isAlreadyExists(error)) throw error;
     }
   }
@@ -137,7 +137,7 @@ export class PoolReconciler {
     await this.#options.cluster.patch(computeKind, compute.metadata, patch.ops());
     const rolledOut = pool.status.observedGeneration === pool.metadata.generation;
     if (!rolledOut || conditionOf(pool.status, "Ready")?.reason === "Rejected") return;
-    // On the member: whoever edited it looks there.
+    // On the member, because the user edited it there.
     const message = messages.driftCorrected(pool.metadata.name);
     this.#options.event(computeKind, compute, { type: "Normal", reason: "DriftCorrected", message });
   }
@@ -146,11 +146,11 @@ export class PoolReconciler {
     await this.#options.cluster.delete(computeKind, metadata, { uid: metadata.uid });
   }
 
-  async #report(
+  async #updateStatus(
     pool: ComputePool,
     members: readonly Member[],
     plan: PoolPlan,
-    blocked: Trouble | undefined,
+    blocked: Blocked | undefined,
   ): Promise<void> {
     const { cluster, clock } = this.#options;
     const status = poolStatus(pool, members, plan, blocked, timestamp(clock.now()));
@@ -158,8 +158,8 @@ export class PoolReconciler {
     await cluster.patch(computePoolKind, pool.metadata, guardedPatch(pool).setStatus(status).ops(), {
       subresource: "status",
     });
-    const note = poolEvent(pool, status, plan);
-    if (note !== undefined) this.#options.event(computePoolKind, pool, note);
+    const event = poolEvent(pool, status, plan);
+    if (event !== undefined) this.#options.event(computePoolKind, pool, event);
   }
 }
 
@@ -167,13 +167,13 @@ function poolStatus(
   { metadata, spec, status }: ComputePool,
   members: readonly Member[],
   { update }: PoolPlan,
-  blocked: Trouble | undefined,
+  blocked: Blocked | undefined,
   now: string,
 ): ComputePoolStatus {
-  const standing = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
-  // One that this pass had to give the template has still to become ready for it.
-  const ready = standing.filter((member) => isReady(member.compute) && !update.includes(member)).length;
-  const complete = standing.length === spec.replicas && members.length === spec.replicas && update.length === 0;
+  const current = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
+  // A member that was just updated is not ready for the template yet.
+  const ready = current.filter((member) => isReady(member.compute) && !update.includes(member)).length;
+  const complete = current.length === spec.replicas && members.length === spec.replicas && update.length === 0;
   const whole = complete && ready === spec.replicas;
   const generation = metadata.generation ?? 0;
   const [reason, message] =
@@ -203,7 +203,7 @@ function poolStatus(
   };
 }
 
-/** Ready, and for the spec that it has now. */
+/** Ready for the present spec. */
 function isReady({ metadata, status }: Compute): boolean {
   return conditionOf(status, "Ready")?.status === "True" && status.observedGeneration === metadata.generation;
 }

@@ -17,9 +17,9 @@ describe("a deletion that waits", () => {
     const world = setUp();
     world.use("db");
     world.use("cache");
-    await world.pass();
+    await world.reconcile();
     world.remove(`${ours}/serviceconnections/default`);
-    await world.pass();
+    await world.reconcile();
     const said =
       "Deletion waits until no Compute uses this connection. Delete its users, or name another connection in their spec.connectionRef: cache, db.";
     expect(conditionOf(world.status() ?? {}, "Ready")).toMatchObject({
@@ -29,29 +29,29 @@ describe("a deletion that waits", () => {
     });
     expect(world.told).toEqual([`ServiceConnection default Deleting: ${said}`]);
     world.remove(`${ours}/computes/cache`);
-    await world.pass();
+    await world.reconcile();
     expect(ready(world)).toMatch(/uses this connection\. .*: db\.$/);
     expect(world.told).toHaveLength(1);
   });
 
-  test("of the Secret is told too, on the Secret itself", async () => {
+  test("of the Secret is reported too, on the Secret", async () => {
     const world = setUp();
     world.use();
-    await world.pass();
+    await world.reconcile();
     world.remove(`${secrets}/service`);
-    await world.pass();
+    await world.reconcile();
     const said =
       'Deletion of Secret "service" waits until no Compute uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users, or name another connection in their spec.connectionRef: db.';
     expect(ready(world)).toBe(`${said} The service accepts the API key.`);
     expect(world.told).toEqual([`Secret service Deleting: ${said}`]);
   });
 
-  test("ends by itself where the Computes are being deleted too, which is no event", async () => {
+  test("ends automatically if the Computes are being deleted too, without an event", async () => {
     const world = setUp();
     world.use("db", ["compute-operator.dev/endpoint"]);
-    await world.pass();
+    await world.reconcile();
     for (const path of [`${ours}/computes/db`, `${ours}/serviceconnections/default`]) world.remove(path);
-    await world.pass();
+    await world.reconcile();
     expect(ready(world)).toMatch(
       /^Deletion waits for the Computes .*: they are being deleted, and need it for that\.$/,
     );
@@ -62,9 +62,9 @@ describe("a deletion that waits", () => {
     const world = setUp();
     world.use("db");
     for (const name of ["readers-0", "readers-1"]) world.use(name, [], [poolReference("readers")]);
-    await world.pass();
+    await world.reconcile();
     world.remove(`${ours}/serviceconnections/default`);
-    await world.pass();
+    await world.reconcile();
     expect(ready(world)).toBe(
       "Deletion waits until no Compute or ComputePool uses this connection. Delete its users, or name another connection in their spec.connectionRef (of a ComputePool: spec.template.connectionRef): ComputePool readers, db.",
     );
@@ -73,22 +73,22 @@ describe("a deletion that waits", () => {
   test("says what else is wrong", async () => {
     const world = setUp();
     world.use();
-    await world.pass();
+    await world.reconcile();
     world.service.script = () => refusal(401, "revoked");
     world.remove(`${ours}/serviceconnections/default`);
     await world.cluster.clock.advance(700_000);
-    await world.pass();
+    await world.reconcile();
     await world.cluster.clock.advance(5000);
-    await world.pass();
+    await world.reconcile();
     expect(ready(world)).toMatch(/^Deletion waits until .* db\. The service refused the API key: revoked\./);
   });
 
   test("names as many of its users as there is room for", async () => {
     const world = setUp();
     for (let n = 0; n < 40; n += 1) world.use(`compute-${"x".repeat(100)}-${n}`);
-    await world.pass();
+    await world.reconcile();
     world.remove(`${ours}/serviceconnections/default`);
-    await world.pass();
+    await world.reconcile();
     expect(ready(world)).toMatch(/: compute-x+-0, compute-x+-1, compute-x+-10 and others\.$/);
     expect(Buffer.byteLength(ready(world) ?? "")).toBeLessThan(1024);
   });

@@ -3,35 +3,35 @@ import { refusal } from "../../support/scripted-service.ts";
 import { secrets, setUp } from "./setting.ts";
 
 test("a key that the service refuses, and one that it accepts again, is an event on the connection, once", async () => {
-  const { pass, restart, service, cluster, told } = setUp();
+  const { reconcile, restart, service, cluster, told } = setUp();
   const { script } = service;
-  await pass();
+  await reconcile();
   expect(told).toEqual([]);
   service.script = () => refusal(401, "revoked");
   await cluster.clock.advance(700_000);
-  await pass();
+  await reconcile();
   await cluster.clock.advance(5000);
-  await pass();
-  await pass();
+  await reconcile();
+  await reconcile();
   const refused =
     "ServiceConnection default Unauthorized: The service refused the API key: revoked. Put a valid key into the Secret; until then only an occasional probe is sent.";
   expect(told).toEqual([refused]);
   restart();
-  await pass();
+  await reconcile();
   expect(told).toEqual([refused]);
   service.script = script;
   await cluster.clock.advance(700_000);
-  await pass();
-  await pass();
+  await reconcile();
+  await reconcile();
   expect(told.slice(1)).toEqual(["ServiceConnection default Authenticated: The service accepts the API key."]);
 });
 
 test("a Secret that is missing is an event on the connection", async () => {
-  const { pass, remove, told } = setUp();
-  await pass();
+  const { reconcile, remove, told } = setUp();
+  await reconcile();
   remove(`${secrets}/service`);
-  await pass();
-  await pass();
+  await reconcile();
+  await reconcile();
   expect(told).toEqual([
     expect.stringMatching(/^ServiceConnection default SecretNotFound: There is no Secret "service"/),
   ]);

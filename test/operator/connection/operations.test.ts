@@ -65,7 +65,7 @@ describe("operations that a write of ours set off", () => {
     expect(polls()).toBeLessThan(22);
   });
 
-  test("wake who is concerned when their status or their failures change", async () => {
+  test("enqueue the Computes of the endpoint when their status or failures change", async () => {
     const { clock, state, operations, changes } = following([operation({ status: "scheduling" })]);
     operations.follow([operation({ status: "scheduling" })]);
     await clock.advance(300);
@@ -113,7 +113,7 @@ describe("an operation of which nothing is heard", () => {
       operations.follow([operation({ id: "op-2" })]);
       await clock.advance(60_000);
       expect([polls(), operations.of("ep-one")]).toEqual([1, []]);
-      expect(await operations.latest("ep-one", client)).toEqual({ kind: "untold" });
+      expect(await operations.latest("ep-one", client)).toEqual({ kind: "unsupported" });
     },
   );
 });
@@ -172,15 +172,15 @@ test("of operations that were given up the newest thousand are remembered, and n
   expect(polls()).toBeGreaterThan(asked);
 });
 
-test("the latest operations of an endpoint are read anew, whoever set them off", async () => {
+test("the latest operations of an endpoint are read again, also those of other writers", async () => {
   const { operations, client } = following([
     operation({ id: "theirs" }),
     operation({ id: "other", endpoint_id: "ep-two" }),
   ]);
-  expect(await operations.latest("ep-one", client)).toMatchObject({ kind: "told", operations: [{ id: "theirs" }] });
+  expect(await operations.latest("ep-one", client)).toMatchObject({ kind: "listed", operations: [{ id: "theirs" }] });
 });
 
-test("that the latest operations could not be read just now is told apart from a service that shows none", async () => {
+test("a failed read of the latest operations differs from a service that shows none", async () => {
   const { service, operations, client } = following([]);
   service.script = () => refusal(503, "later");
   expect(await operations.latest("ep-one", client)).toMatchObject({ kind: "failed", failure: { kind: "unavailable" } });
@@ -190,12 +190,12 @@ test("where the newest operations of a project are all of other endpoints, it is
   const others = (count: number) =>
     Array.from({ length: count }, (_, n) => operation({ id: `op-${n}`, endpoint_id: "ep-two" }));
   const { state, operations, client } = following(others(99));
-  expect(await operations.latest("ep-one", client)).toEqual({ kind: "told", operations: [] });
+  expect(await operations.latest("ep-one", client)).toEqual({ kind: "listed", operations: [] });
   state.listed = others(100);
-  expect(await operations.latest("ep-one", client)).toEqual({ kind: "untold" });
+  expect(await operations.latest("ep-one", client)).toEqual({ kind: "unsupported" });
 });
 
-test("operations that are over, told again and again by a large fleet, put no poll off", async () => {
+test("ended operations that reconciles report again do not postpone the next poll", async () => {
   const { clock, operations, polls } = following([operation({ id: "running" })]);
   operations.follow([operation({ id: "running" })]);
   for (let told = 0; told < 20; told += 1) {

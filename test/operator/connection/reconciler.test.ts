@@ -9,8 +9,8 @@ const none = (finalizers: readonly string[] | undefined) => finalizers ?? [];
 
 describe("a ServiceConnection", () => {
   test("tells what kind of key it has and which projects that reaches, sorted", async () => {
-    const { pass, status } = setUp();
-    await pass();
+    const { reconcile, status } = setUp();
+    await reconcile();
     expect(status()).toMatchObject({
       observedGeneration: 1,
       keyType: "personal",
@@ -21,11 +21,11 @@ describe("a ServiceConnection", () => {
   });
 
   test("tells how many projects there are, and of a great many the first hundred", async () => {
-    const { pass, service, status } = setUp();
+    const { reconcile, service, status } = setUp();
     const { script } = service;
     const projects = Array.from({ length: 250 }, (_, n) => ({ id: `p-${String(249 - n).padStart(3, "0")}` }));
     service.script = (request) => (request.path === "/projects" ? json(200, { projects }) : script(request));
-    await pass();
+    await reconcile();
     expect(status()).toMatchObject({ projectCount: 250 });
     expect(status()?.projects?.map(({ id }) => id)).toEqual(
       projects
@@ -36,10 +36,10 @@ describe("a ServiceConnection", () => {
   });
 
   test("that is settled asks nothing and writes nothing", async () => {
-    const { pass, service, cluster } = setUp();
-    await pass();
+    const { reconcile, service, cluster } = setUp();
+    await reconcile();
     const before = [service.requests.length, cluster.requests.length];
-    await pass();
+    await reconcile();
     expect([service.requests.length, cluster.requests.length]).toEqual(before);
   });
 
@@ -47,29 +47,29 @@ describe("a ServiceConnection", () => {
     ["Unauthorized", 401],
     ["Unreachable", 500],
   ])("is %s where the service answers %i", async (reason, code) => {
-    const { pass, service, status, cluster } = setUp();
+    const { reconcile, service, status, cluster } = setUp();
     service.script = () => refusal(code, "bad");
-    await pass();
+    await reconcile();
     await cluster.clock.advance(5000);
-    await pass();
+    await reconcile();
     expect(conditionOf(status() ?? {}, "Ready")).toMatchObject({ status: "False", reason });
   });
 });
 
 test("the log has one line for each turn of a connection, a warning where it cannot be used, and again after a restart", async () => {
-  const { pass, restart, service, cluster, lines } = setUp();
+  const { reconcile, restart, service, cluster, lines } = setUp();
   const { script } = service;
-  await pass();
+  await reconcile();
   service.script = () => refusal(401, "revoked");
   await cluster.clock.advance(700_000);
-  await pass();
+  await reconcile();
   await cluster.clock.advance(5000);
-  await pass();
+  await reconcile();
   restart();
-  await pass();
+  await reconcile();
   service.script = script;
   await cluster.clock.advance(700_000);
-  await pass();
+  await reconcile();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: "warn", reason: "Unauthorized", message: expect.stringContaining("revoked") },
     { level: "warn", namespace: "default", connection: "default", reason: "Unauthorized" },
@@ -78,138 +78,138 @@ test("the log has one line for each turn of a connection, a warning where it can
 });
 
 describe("a changed key", () => {
-  test("is told of in the end, also where the watch lags behind what was told in between", async () => {
-    const { cluster, pass, lag, connectionsNow, status } = setUp();
-    await pass();
+  test("is reported in the end, also if the watch lags behind earlier reports", async () => {
+    const { cluster, reconcile, lag, connectionsNow, status } = setUp();
+    await reconcile();
     lag({ connections: connectionsNow() });
     const body = [{ op: "replace", path: "/data/api-key", value: "bmV3" }];
     const path = `${secrets}/service`;
     cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
-    await pass();
+    await reconcile();
     lag({});
-    await pass();
+    await reconcile();
     expect(status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
   });
 });
 
 describe("a status whose reply was lost", () => {
-  test("is not left standing for what was told before: what is so now is told again", async () => {
-    const { cluster, pass, status } = setUp();
-    await pass();
+  test("does not replace the present status: it is written again", async () => {
+    const { cluster, reconcile, status } = setUp();
+    await reconcile();
     const body = [{ op: "replace", path: "/data/api-key", value: "bmV3" }];
     const path = `${secrets}/service`;
     cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
     cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "lost", arriveMs: 0, afterMs: 0 } : undefined);
-    await expect(pass()).rejects.toThrow("no answer");
+    await expect(reconcile()).rejects.toThrow("no answer");
     expect(status()).toMatchObject({ conditions: [{ reason: "Unreachable" }] });
     cluster.fate = () => undefined;
-    await pass();
+    await reconcile();
     expect(status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
   });
 
   test("does not overwrite the next one when it takes effect late", async () => {
-    const { cluster, pass, status } = setUp();
-    await pass();
+    const { cluster, reconcile, status } = setUp();
+    await reconcile();
     const body = [{ op: "replace", path: "/data/api-key", value: "bmV3" }];
     const path = `${secrets}/service`;
     cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
     cluster.fate = ({ method }) =>
       method === "PATCH" ? { kind: "answered", arriveMs: 20_000, replyMs: 0 } : undefined;
-    const failure = pass().catch((error: unknown) => error);
+    const failure = reconcile().catch((error: unknown) => error);
     await cluster.clock.advance(5000);
     expect(String(await failure)).toContain("no answer");
     cluster.fate = () => undefined;
-    await pass();
+    await reconcile();
     await cluster.clock.advance(30_000);
-    await pass();
+    await reconcile();
     expect(status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
   });
 });
 
 describe("the finalizers of connection and Secret", () => {
   test("stand while a Compute uses the connection, and not before", async () => {
-    const { pass, use, finalizersOf } = setUp();
-    await pass();
+    const { reconcile, use, finalizersOf } = setUp();
+    await reconcile();
     expect([none(finalizersOf().connection), none(finalizersOf().secret)]).toEqual([[], []]);
     use();
-    await pass();
+    await reconcile();
     expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
   });
 
-  test("that the API server refuses are told of, to the Computes too, until it takes them", async () => {
-    const { pass, use, cluster, status, view, woken, finalizersOf } = setUp();
-    await pass();
+  test("that the API server refuses are reported, to the Computes too, until it accepts them", async () => {
+    const { reconcile, use, cluster, status, view, woken, finalizersOf } = setUp();
+    await reconcile();
     use();
     const guarding = ({ method, path }: { method: string; path: string }) =>
       method === "PATCH" && path.includes("secrets");
     cluster.fate = (request) => (guarding(request) ? { kind: "status", afterMs: 0, status: 403 } : undefined);
-    await expect(pass()).rejects.toThrow("hands off");
+    await expect(reconcile()).rejects.toThrow("hands off");
     const told = expect.stringMatching(/refused the operator's finalizer .* hands off.* retried automatically/);
     expect(status()?.conditions).toMatchObject([{ status: "False", reason: "NotAllowed", message: told }]);
     expect(view()).toMatchObject({ kind: "closed", reason: "ConnectionNotReady", message: told });
     expect(woken).toContain("default/default");
     cluster.fate = () => undefined;
-    await pass();
+    await reconcile();
     expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
     expect(view().kind).toBe("open");
     expect(status()?.conditions).toMatchObject([{ status: "True", reason: "Authenticated" }]);
   });
 
   test("keep both while the namespace goes, Secret first, until the last Compute is gone", async () => {
-    const { pass, use, restart, remove, stored, connectionsNow } = setUp();
+    const { reconcile, use, restart, remove, stored, connectionsNow } = setUp();
     use();
-    await pass();
+    await reconcile();
     remove(`${secrets}/service`);
     remove(`${ours}/serviceconnections/default`);
-    await pass();
+    await reconcile();
     expect([stored().length, connectionsNow().length]).toEqual([1, 1]);
     remove(`${ours}/computes/db`);
     restart();
-    await pass();
+    await reconcile();
     expect([stored().length, connectionsNow().length]).toEqual([0, 0]);
   });
 
-  test("fall when nobody uses the connection any more", async () => {
-    const { pass, use, remove, finalizersOf } = setUp();
+  test("are removed when no Compute uses the connection", async () => {
+    const { reconcile, use, remove, finalizersOf } = setUp();
     use();
-    await pass();
+    await reconcile();
     remove(`${ours}/computes/db`);
-    await pass();
+    await reconcile();
     expect([none(finalizersOf().connection), none(finalizersOf().secret)]).toEqual([[], []]);
   });
 
   test("stay on the Secret where the cache does not show yet that another shard has guarded its connection", async () => {
-    const { pass, use, lag, connectionsNow, finalizersOf } = setUp();
+    const { reconcile, use, lag, connectionsNow, finalizersOf } = setUp();
     const before = connectionsNow();
     use();
-    await pass();
+    await reconcile();
     lag({ connections: before });
-    await pass();
+    await reconcile();
     expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
   });
 
-  test("are kept for what a Compute that is gone left behind, and not set anew where another shard took them off", async () => {
-    const { pass, use, remove, departed, computesNow, unguard, finalizersOf } = setUp();
+  test("are kept for the endpoint of a deleted Compute, and not restored if another shard removed them", async () => {
+    const { reconcile, use, remove, departed, computesNow, unguard, finalizersOf } = setUp();
     use();
-    await pass();
+    await reconcile();
     departed.push(...computesNow());
     remove(`${ours}/computes/db`);
-    await pass();
+    await reconcile();
     expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
     unguard();
-    await pass();
+    await reconcile();
     expect(none(finalizersOf().connection)).toEqual([]);
   });
 
   test("fall from the Secret too where the cache does not show yet that it has one", async () => {
-    const { pass, use, lag, remove, stored, connectionsNow } = setUp();
+    const { reconcile, use, lag, remove, stored, connectionsNow } = setUp();
     const before = stored();
     use();
-    await pass();
+    await reconcile();
     for (const path of [`${ours}/computes/db`, `${secrets}/service`, `${ours}/serviceconnections/default`])
       remove(path);
     lag({ secrets: before });
-    await pass();
+    await reconcile();
     expect([stored().length, connectionsNow().length]).toEqual([0, 0]);
   });
 });
@@ -229,7 +229,7 @@ describe("a service that takes the key and lists no projects", () => {
     const world = setUp(organizationID === undefined ? {} : { organizationID });
     const { script } = world.service;
     world.service.script = (request) => (request.path === "/projects" ? refusal(code, message) : script(request));
-    await world.pass();
+    await world.reconcile();
     expect(conditionOf(world.status() ?? {}, "Ready")).toMatchObject({
       status,
       message: expect.stringMatching(new RegExp(text)),
@@ -237,28 +237,28 @@ describe("a service that takes the key and lists no projects", () => {
   });
 });
 
-test("Computes are woken when what they may do through the connection changes, and only then", async () => {
-  const { pass, woken } = setUp();
-  await pass();
+test("Computes are enqueued only when what they may do through the connection changes", async () => {
+  const { reconcile, woken } = setUp();
+  await reconcile();
   const first = woken.splice(0).length;
   expect(first).toBeGreaterThan(0);
-  await pass();
+  await reconcile();
   expect(woken).toEqual([]);
 });
 
 test("Computes are woken although the API server takes no status of the connection", async () => {
-  const { cluster, pass, service, woken } = setUp();
+  const { cluster, reconcile, service, woken } = setUp();
   const { script } = service;
-  await pass();
+  await reconcile();
   service.script = () => refusal(401, "revoked");
   await cluster.clock.advance(700_000);
-  await pass();
+  await reconcile();
   await cluster.clock.advance(5000);
-  await pass();
+  await reconcile();
   woken.length = 0;
   service.script = script;
   cluster.fate = ({ path }) => (path.endsWith("/status") ? { kind: "status", afterMs: 0, status: 403 } : undefined);
   await cluster.clock.advance(700_000);
-  await expect(pass()).rejects.toThrow("hands off");
+  await expect(reconcile()).rejects.toThrow("hands off");
   expect(woken).toEqual(["default/default"]);
 });

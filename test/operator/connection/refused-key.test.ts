@@ -77,7 +77,7 @@ describe("a refused key", () => {
     expect([session.probe.health.kind, session.probe.dueInMs]).toEqual(["reachable", 10 * minute]);
   });
 
-  test("is told to all, and nothing more is sent with it", async () => {
+  test("is reported to all connections, and nothing more is sent with it", async () => {
     const { view, session, service, woken } = await refused();
     expect(view()).toMatchObject({
       kind: "closed",

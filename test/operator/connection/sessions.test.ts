@@ -9,7 +9,7 @@ const minute = 60_000;
 const { certificate: caBundle } = await newAuthority();
 
 describe("connections with one base URL and key", () => {
-  test("share one session and one budget, and the lowest figures of all win", () => {
+  test("share one session and one budget, and the lowest limits of all apply", () => {
     const { join, connections } = setUp();
     const first = join(connection({ spec: { requestBudget: { perMinute: 600, burst: 40 } } }));
     const second = join(connection({ uid: "connection-2", spec: { requestBudget: { perMinute: 700, burst: 10 } } }));
@@ -154,14 +154,14 @@ describe("a session", () => {
     expect(service.count("/projects/shop/endpoints")).toBe(8);
   });
 
-  test("goes on watching a project that another Compute still uses", async () => {
+  test("keeps listing a project that another Compute still uses", async () => {
     const { probed } = setUp();
     const session = await probed();
-    const watcher = session.project("shop");
-    watcher.use("one", undefined);
-    watcher.use("two", undefined);
-    watcher.leave("one");
-    expect(session.project("shop")).toBe(watcher);
+    const lister = session.project("shop");
+    lister.use("one", undefined);
+    lister.use("two", undefined);
+    lister.leave("one");
+    expect(session.project("shop")).toBe(lister);
   });
 });
 

@@ -88,7 +88,7 @@ export function setUp(more: Record<string, unknown> = {}) {
         connectionsOf: () => old.connections ?? connectionsNow(),
         secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
         secretsOf: () => old.secrets ?? stored(),
-        departedFrom: () => departed,
+        deletedUsersOf: () => departed,
         usersOf: (_, name) =>
           (old.connections === undefined ? computesNow() : []).filter(
             (compute) => compute.spec.connectionRef.name === name,
@@ -105,7 +105,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     reconciler = started();
   };
   const uid = connectionsNow()[0]?.metadata.uid ?? "";
-  const pass = async () => {
+  const reconcile = async () => {
     for (let n = 0; n < 3; n += 1) {
       await reconciler.reconcile(uid);
       await clock.settle();
@@ -125,7 +125,7 @@ export function setUp(more: Record<string, unknown> = {}) {
   return {
     cluster,
     service,
-    pass,
+    reconcile,
     use,
     restart,
     remove,

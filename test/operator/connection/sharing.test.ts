@@ -10,36 +10,36 @@ describe("the status of a connection that shards share", () => {
 
   test("is not written over where another shard sees the service differently: the two would never end", async () => {
     const world = setUp();
-    await world.pass();
+    await world.reconcile();
     world.setStatus({ ...world.status(), conditions: [other] });
-    await world.pass();
+    await world.reconcile();
     expect(says(world)).toBe("as another sees it");
   });
 
-  test("is written anew where it was wiped, and where what this one sees has changed", async () => {
+  test("is written again if it was cleared, or if this shard sees a change", async () => {
     const world = setUp();
-    await world.pass();
+    await world.reconcile();
     const before = says(world);
     world.setStatus({});
-    await world.pass();
+    await world.reconcile();
     expect(says(world)).toBe(before);
     world.setStatus({ ...world.status(), conditions: [other] });
     world.service.script = () => refusal(401);
     await world.cluster.clock.advance(700_000);
-    await world.pass();
+    await world.reconcile();
     await world.cluster.clock.advance(5000);
-    await world.pass();
+    await world.reconcile();
     expect(says(world)).toContain("The service refused the API key");
   });
 });
 
 test("a connection goes with the CRDs: where that of Computes is gone, nothing uses it any more", async () => {
-  const { pass, use, remove, connectionsNow, cluster } = setUp();
+  const { reconcile, use, remove, connectionsNow, cluster } = setUp();
   use();
-  await pass();
+  await reconcile();
   remove(`${ours}/serviceconnections/default`);
   remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/computes.compute-operator.dev");
   await cluster.clock.advance(1000);
-  await pass();
+  await reconcile();
   expect(connectionsNow()).toEqual([]);
 });

@@ -1,98 +1,98 @@
 import { describe, expect, test } from "vitest";
 import { ProjectWriteLimiter } from "../../../src/operator/connection/write-limiter.ts";
 
-function turnOf() {
+function limiterOf() {
   const state = { busy: false };
-  const woken: string[] = [];
-  const turn = new ProjectWriteLimiter({ enqueue: (uids) => woken.push(...uids), busy: () => state.busy });
-  return { turn, state, news: () => woken.splice(0) };
+  const enqueued: string[] = [];
+  const limiter = new ProjectWriteLimiter({ enqueue: (uids) => enqueued.push(...uids), busy: () => state.busy });
+  return { limiter, state, news: () => enqueued.splice(0) };
 }
 
-describe("a project's turn to write", () => {
-  test("is one Compute's at a time; who comes later is woken when it is given back", () => {
-    const { turn, news } = turnOf();
-    expect(turn.take("a")).toBe(true);
-    expect(turn.take("b")).toBe(false);
+describe("the write limiter of a project", () => {
+  test("has one holder at a time; waiting Computes are enqueued when it is given back", () => {
+    const { limiter, news } = limiterOf();
+    expect(limiter.take("a")).toBe(true);
+    expect(limiter.take("b")).toBe(false);
     expect(news()).toEqual([]);
-    turn.give("a");
+    limiter.give("a");
     expect(news()).toEqual(["b"]);
-    expect(turn.take("b")).toBe(true);
+    expect(limiter.take("b")).toBe(true);
   });
 
-  test("is nobody's while operations of an earlier write run", () => {
-    const { turn, state, news } = turnOf();
+  test("has no holder while operations of an earlier write run", () => {
+    const { limiter, state, news } = limiterOf();
     state.busy = true;
-    expect(turn.take("a")).toBe(false);
-    turn.give("a");
-    turn.offer();
+    expect(limiter.take("a")).toBe(false);
+    limiter.give("a");
+    limiter.offer();
     expect(news()).toEqual([]);
     state.busy = false;
-    turn.offer();
+    limiter.offer();
     expect(news()).toEqual(["a"]);
   });
 
-  test("is offered on where who was woken no longer wants it", () => {
-    const { turn, news } = turnOf();
-    turn.take("holder");
-    for (const uid of ["a", "b", "c", "d", "e"]) turn.take(uid);
-    turn.give("holder");
+  test("is offered to the next Computes if the enqueued ones no longer want it", () => {
+    const { limiter, news } = limiterOf();
+    limiter.take("holder");
+    for (const uid of ["a", "b", "c", "d", "e"]) limiter.take(uid);
+    limiter.give("holder");
     expect(news()).toEqual(["a", "b", "c"]);
-    turn.give("a");
+    limiter.give("a");
     expect(news()).toEqual(["d", "e"]);
   });
 
-  test("wakes nobody again and again: a pass of one that waits is no offer to itself", () => {
-    const { turn, news } = turnOf();
-    turn.take("holder");
+  test("does not enqueue a waiting Compute because of its own reconcile", () => {
+    const { limiter, news } = limiterOf();
+    limiter.take("holder");
     for (let n = 0; n < 100; n += 1) {
-      expect(turn.take("a")).toBe(false);
-      turn.give("a");
+      expect(limiter.take("a")).toBe(false);
+      limiter.give("a");
     }
     expect(news()).toEqual([]);
   });
 
   test("stays with the Compute that has it and asks again, unless operations have begun to run", () => {
-    const { turn, state, news } = turnOf();
-    expect([turn.take("a"), turn.take("a"), turn.take("b")]).toEqual([true, true, false]);
+    const { limiter, state, news } = limiterOf();
+    expect([limiter.take("a"), limiter.take("a"), limiter.take("b")]).toEqual([true, true, false]);
     state.busy = true;
-    expect(turn.take("a")).toBe(false);
+    expect(limiter.take("a")).toBe(false);
     state.busy = false;
-    turn.offer();
+    limiter.offer();
     expect(news()).toEqual(["b", "a"]);
   });
 
   test("is not offered to the Compute that has taken it while it waited", () => {
-    const { turn, state, news } = turnOf();
+    const { limiter, state, news } = limiterOf();
     state.busy = true;
-    for (const uid of ["a", "b"]) turn.take(uid);
+    for (const uid of ["a", "b"]) limiter.take(uid);
     state.busy = false;
-    expect(turn.take("a")).toBe(true);
-    turn.give("a");
+    expect(limiter.take("a")).toBe(true);
+    limiter.give("a");
     expect(news()).toEqual(["b"]);
   });
 
-  test("is not held by who leaves, nor kept for it", () => {
-    const { turn, news } = turnOf();
-    turn.take("holder");
-    turn.take("a");
-    turn.take("b");
-    turn.leave("a");
-    turn.leave("holder");
+  test("is neither held by nor kept for a Compute that leaves", () => {
+    const { limiter, news } = limiterOf();
+    limiter.take("holder");
+    limiter.take("a");
+    limiter.take("b");
+    limiter.leave("a");
+    limiter.leave("holder");
     expect(news()).toEqual(["b"]);
   });
 
-  test("comes to everybody who wants it, however many others come in between", () => {
-    const { turn, news } = turnOf();
+  test("is given to every waiting Compute, however many others arrive", () => {
+    const { limiter, news } = limiterOf();
     const waiting = new Set(Array.from({ length: 50 }, (_, n) => `uid-${n}`));
-    turn.take("holder");
-    for (const uid of waiting) turn.take(uid);
-    turn.give("holder");
+    limiter.take("holder");
+    for (const uid of waiting) limiter.take(uid);
+    limiter.give("holder");
     for (let round = 0; round < 1000 && waiting.size > 0; round += 1) {
-      // Somebody new asks in each round, after those who were woken.
+      // A new Compute asks in each round, after the enqueued ones.
       for (const uid of [...news(), `late-${round}`]) {
-        const mine = turn.take(uid);
+        const mine = limiter.take(uid);
         if (mine) waiting.delete(uid);
-        if (mine) turn.give(uid);
+        if (mine) limiter.give(uid);
       }
     }
     expect(waiting.size).toBe(0);

@@ -5,21 +5,21 @@ describe("the events of a pool", () => {
   const pool = "ComputePool web";
 
   test("tell once of each change of its number, of its template, and that all are ready", async () => {
-    const { pass, told, scale, move, ready } = pooled(1);
-    await pass();
-    await pass();
+    const { reconcile, told, scale, move, ready } = pooled(1);
+    await reconcile();
+    await reconcile();
     ready();
-    await pass();
+    await reconcile();
     expect(told.splice(0)).toEqual([
       `Normal ${pool} Scaling: Creating or removing replicas, to have 1.`,
       `Normal ${pool} Ready: All replicas are ready.`,
     ]);
     move("br-other");
-    await pass();
-    await pass();
+    await reconcile();
+    await reconcile();
     scale(3);
-    await pass();
-    await pass();
+    await reconcile();
+    await reconcile();
     expect(told).toEqual([
       `Normal ${pool} Scaling: Applying the changed template to the replicas.`,
       `Normal ${pool} Scaling: Creating or removing replicas, to have 3.`,
@@ -27,11 +27,11 @@ describe("the events of a pool", () => {
   });
 
   test("tell of a replica that the API server refuses, and of a name that is taken, once each", async () => {
-    const { cluster, pass, told } = pooled(1);
+    const { cluster, reconcile, told } = pooled(1);
     const refusing = pooled(1);
     refusing.refuses = ({ method, path }) => method === "POST" && path.endsWith("/computes");
-    await refusing.pass();
-    await refusing.pass();
+    await refusing.reconcile();
+    await refusing.reconcile();
     expect(refusing.told).toEqual([
       expect.stringMatching(
         /^Warning ComputePool web Rejected: The Kubernetes API server refused to create, change or delete a replica: .*quota.*retried automatically/,
@@ -44,19 +44,19 @@ describe("the events of a pool", () => {
       spec: { projectID: "shiny-wind-028834", branchID: "br-main" },
     };
     cluster.server.handle({ method: "POST", path: `${root}/computes`, body });
-    await pass();
-    await pass();
+    await reconcile();
+    await reconcile();
     expect(told).toEqual([expect.stringMatching(/^Warning ComputePool web Conflict: Compute web-0 exists/)]);
   });
 
   test("tell whoever edited a replica that it was put back, on the replica", async () => {
-    const { pass, told, edit, computes, ready } = pooled(1);
-    await pass();
+    const { reconcile, told, edit, computes, ready } = pooled(1);
+    await reconcile();
     ready();
-    await pass();
+    await reconcile();
     told.length = 0;
     edit(0);
-    await pass();
+    await reconcile();
     expect((await computes())[0]?.spec.disabled).toBeUndefined();
     expect(told[0]).toBe(
       "Normal Compute web-0 DriftCorrected: The spec differed from the template of ComputePool web and was restored. Change the template instead.",
@@ -64,13 +64,13 @@ describe("the events of a pool", () => {
   });
 
   test("say nothing of a replica that is not ready for a while", async () => {
-    const { pass, told, ready, unready } = pooled(1);
-    await pass();
+    const { reconcile, told, ready, unready } = pooled(1);
+    await reconcile();
     ready();
-    await pass();
+    await reconcile();
     told.length = 0;
     unready();
-    await pass();
+    await reconcile();
     expect(told).toEqual([]);
   });
 });

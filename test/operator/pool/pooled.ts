@@ -64,12 +64,12 @@ export function pooled(replicas: number) {
       told: typeof told;
       edit: (index: number) => void;
       computes: typeof computes;
-      pass: typeof pass;
+      reconcile: typeof reconcile;
       scale: typeof scale;
       move: typeof move;
       ready: typeof ready;
       unready: typeof unready;
-    } = { refuses: calm, selected: true, cluster, told, pool, computes, pass, scale, move, ready, unready, edit };
+    } = { refuses: calm, selected: true, cluster, told, pool, computes, reconcile, scale, move, ready, unready, edit };
   const inner = cluster.transport();
   const transport: ClusterTransport = {
     request: async (request, options) =>
@@ -91,7 +91,7 @@ export function pooled(replicas: number) {
       compute: (_, name) => all.find(({ metadata }) => metadata.name === name),
     },
   });
-  async function pass(): Promise<number | undefined> {
+  async function reconcile(): Promise<number | undefined> {
     all = await computes();
     return reconciler.reconcile(pool().metadata.uid);
   }

@@ -5,32 +5,32 @@ import { pooled } from "./pooled.ts";
 describe(`a ${computePoolKind.kind}`, () => {
   test("one of whose changes the API server refuses says so, carries out the others, and tries again", async () => {
     const world = pooled(2);
-    const { pool, computes, pass } = world;
+    const { pool, computes, reconcile } = world;
     let refused = 0;
     world.refuses = ({ method, path }) => method === "POST" && path.endsWith("/computes") && ++refused === 1;
-    expect(await pass()).toBe(60_000);
+    expect(await reconcile()).toBe(60_000);
     expect((await computes()).map(({ metadata }) => metadata.name)).toEqual(["web-1"]);
     expect(pool().status.conditions).toContainEqual(
       expect.objectContaining({ type: "Stalled", status: "True", reason: "Rejected" }),
     );
-    expect(await pass()).toBe(10_000);
+    expect(await reconcile()).toBe(10_000);
     expect(await computes()).toHaveLength(2);
-    expect(await pass()).toBeUndefined();
+    expect(await reconcile()).toBeUndefined();
   });
 
   test("says what happens in one condition, so that kubectl describe shows the message once", async () => {
     const world = pooled(2);
     const messages = () => world.pool().status.conditions?.map(({ type, message }) => [type, message]);
-    await world.pass();
+    await world.reconcile();
     expect(messages()).toEqual([
       ["Ready", expect.stringMatching(/^Replicas are being created.* kubectl get computes -l .*\/pool=web$/)],
       ["Reconciling", "In progress: see the condition Ready."],
     ]);
-    await world.pass();
+    await world.reconcile();
     expect(messages()?.[0]).toEqual(["Ready", expect.stringMatching(/^Replicas are not ready yet\. See each/)]);
     world.refuses = ({ method, path }) => method === "POST" && path.endsWith("/computes");
     world.scale(3);
-    await world.pass();
+    await world.reconcile();
     expect(messages()).toEqual([
       ["Ready", expect.stringContaining("The Kubernetes API server refused to create, change or delete a replica")],
       ["Stalled", "A person has to act: see the condition Ready."],
@@ -39,27 +39,27 @@ describe(`a ${computePoolKind.kind}`, () => {
 
   test("deletes no replica of an old number: a cache may know the Computes better than the pool", async () => {
     const world = pooled(1);
-    const { pool, computes, pass, scale } = world;
-    await pass();
+    const { pool, computes, reconcile, scale } = world;
+    await reconcile();
     const old = pool();
     scale(3);
-    await pass();
+    await reconcile();
     expect(await computes()).toHaveLength(3);
     world.seen = old;
-    expect(await pass()).toBe(5000);
+    expect(await reconcile()).toBe(5000);
     expect(await computes()).toHaveLength(3);
     expect((await computes()).every(({ metadata }) => metadata.deletionTimestamp === undefined)).toBe(true);
   });
 
   test("is not Ready for a template that its replicas have yet to be given", async () => {
     const world = pooled(1);
-    const { pool, pass } = world;
-    await pass();
+    const { pool, reconcile } = world;
+    await reconcile();
     world.ready();
-    await pass();
+    await reconcile();
     expect(pool().status.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "True" }));
     world.move("br-other");
-    await pass();
+    await reconcile();
     expect(pool().status).toMatchObject({ observedGeneration: 2, readyReplicas: 0 });
     expect(pool().status.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "False" }));
   });
@@ -67,7 +67,7 @@ describe(`a ${computePoolKind.kind}`, () => {
   test("that another operator's selector selects is left to that one", async () => {
     const world = pooled(2);
     world.selected = false;
-    expect(await world.pass()).toBeUndefined();
+    expect(await world.reconcile()).toBeUndefined();
     expect(await world.computes()).toEqual([]);
     expect(world.pool().status.conditions ?? []).toEqual([]);
   });
@@ -79,35 +79,35 @@ describe("many replicas at once", () => {
 
   test("are made in batches that double, seven at once and then with a pause after each", async () => {
     const world = pooled(1000);
-    const { cluster, pass, computes } = world;
+    const { cluster, reconcile, computes } = world;
     const sizes: number[] = [];
     for (let waitMs = 0; ; ) {
       await cluster.clock.advance(waitMs);
-      // Each pass is made by what the one before left.
-      const next = await pass();
+      // Each reconcile starts from the result of the previous one.
+      const next = await reconcile();
       sizes.push((await computes()).length);
       if (next === undefined || next > 500) break;
       waitMs = next;
     }
     expect(sizes).toEqual([7, 15, 31, 63, 127, 255, 511, 1000]);
-    expect(await pass()).toBeUndefined();
+    expect(await reconcile()).toBeUndefined();
   });
 
   test("are not made after a pause that news cuts short", async () => {
     const world = pooled(20);
-    expect(await world.pass()).toBe(500);
+    expect(await world.reconcile()).toBe(500);
     await world.cluster.clock.advance(100);
-    expect(await world.pass()).toBe(400);
+    expect(await world.reconcile()).toBe(400);
     expect(await world.computes()).toHaveLength(7);
   });
 
   test("of a number that is corrected at once are hardly more than what is wanted", async () => {
     const world = pooled(1000);
-    await world.pass();
+    await world.reconcile();
     world.scale(2);
     await world.cluster.clock.advance(500);
-    await world.pass();
-    await world.pass();
+    await world.reconcile();
+    await world.reconcile();
     const standing = (await world.computes()).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     expect(standing.map(({ metadata }) => metadata.name)).toEqual(["web-0", "web-1"]);
     expect(world.cluster.requests.filter(isCreate)).toHaveLength(7);
@@ -121,7 +121,7 @@ describe("many replicas at once", () => {
       if (isCreate(request) && ++created === 2) world.scale(2);
       return false;
     };
-    await world.pass();
+    await world.reconcile();
     expect(await world.computes()).toHaveLength(3);
   });
 
@@ -129,20 +129,20 @@ describe("many replicas at once", () => {
     const world = pooled(100);
     let refused = 0;
     world.refuses = (request) => isCreate(request) && ++refused > 0;
-    expect(await world.pass()).toBe(60_000);
+    expect(await world.reconcile()).toBe(60_000);
     expect(refused).toBe(2);
   });
 
   test("are not removed any further once the watch brings another number", async () => {
     const world = pooled(6);
-    await world.pass();
+    await world.reconcile();
     world.scale(0);
     let removed = 0;
     world.refuses = ({ method, path }) => {
       if (method === "DELETE" && path.includes("/computes/") && ++removed === 2) world.scale(6);
       return false;
     };
-    await world.pass();
+    await world.reconcile();
     expect(removed).toBe(2);
   });
 });

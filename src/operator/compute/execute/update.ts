@@ -108,7 +108,7 @@ export async function restartEndpoint(
   if (latest.kind === "failed") {
     return recordFailedWrite(action, latest.failure, requests.listOperations(endpointID), compute, context);
   }
-  const before = latest.kind === "told" ? latest.operations : undefined;
+  const before = latest.kind === "listed" ? latest.operations : undefined;
   const mark = pendingRestartOf(compute);
   const earlier = mark?.value === value ? mark : undefined;
   // The plan may have been made without them, where they could not be read at that time.

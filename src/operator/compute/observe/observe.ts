@@ -61,7 +61,7 @@ export async function observe(
   if (!needed || link === undefined) return { kind: "listed", list };
   if (!reservation.tryTake("read")) return reservation.closedForMs > 0 ? { kind: "listed", list } : { kind: "awaited" };
   const latest = await watcher.operations.latest(link.endpoint.id, client);
-  return { kind: "listed", list: latest.kind === "told" ? { ...list, lookedUp: latest.operations } : list };
+  return { kind: "listed", list: latest.kind === "listed" ? { ...list, lookedUp: latest.operations } : list };
 }
 
 /** While the service wants no requests, no list can come. */
