@@ -1,5 +1,5 @@
 import type { ConnectionReason } from "../src/operator/connection/condition.ts";
-import { runUsage } from "../src/operator/flags.ts";
+import { runLine } from "../src/operator/flags.ts";
 import { createMetrics, type Metrics } from "../src/operator/metrics/metrics.ts";
 import { annotations, finalizers, labels as labelNames } from "../src/operator/resources/names.ts";
 
@@ -56,7 +56,7 @@ export async function referenceOfRun(): Promise<string[]> {
     "In the Deployment they follow `run` in `args`. Of each other command `--help` tells them.",
     "",
     "```",
-    runUsage,
+    runLine.helpInformation(),
     "```",
     "",
     "## Metrics",

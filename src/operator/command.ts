@@ -1,4 +1,5 @@
-import { BadFlag, parseRunFlags, type RunFlags, runUsage } from "./flags.ts";
+import { newCommand, parsed, withFlags } from "../command-line.ts";
+import { parseRunFlags, type RunFlags, runLine } from "./flags.ts";
 import { HttpTransport } from "./kube/http-transport.ts";
 import { type ClusterConnection, loadKubeConfig } from "./kube/kubeconfig.ts";
 import { serveHealth } from "./manager/health.ts";
@@ -31,27 +32,15 @@ export interface CommandPorts {
 const drainMs = 6000;
 
 /** `compute-operator run`: answers the exit status. */
-export async function runCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
-  let flags: RunFlags;
-  let connection: ClusterConnection;
-  try {
-    flags = parseRunFlags(args);
-    if (flags.help) {
-      ports.stdout(runUsage);
-      return 0;
+export function runCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
+  return withFlags(runLine, parseRunFlags, args, ports, async (flags) => {
+    try {
+      return await run(flags, loadKubeConfig({ file: flags.kubeconfig, env: ports.env }), ports);
+    } catch (error) {
+      ports.stderr(`${runLine.name()}: ${error instanceof Error ? error.message : String(error)}`);
+      return 1;
     }
-    connection = loadKubeConfig({ file: flags.kubeconfig, env: ports.env });
-  } catch (error) {
-    const usage = error instanceof BadFlag ? `\n\n${runUsage}` : "";
-    ports.stderr(`compute-operator run: ${error instanceof Error ? error.message : String(error)}${usage}`);
-    return 1;
-  }
-  try {
-    return await run(flags, connection, ports);
-  } catch (error) {
-    ports.stderr(`compute-operator run: ${error instanceof Error ? error.message : String(error)}`);
-    return 1;
-  }
+  });
 }
 
 async function run(flags: RunFlags, connection: ClusterConnection, ports: CommandPorts): Promise<number> {
@@ -92,11 +81,18 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
   return 0;
 }
 
+const crdsLine = newCommand("crds", "Prints the CRDs as YAML.");
+
 /** `compute-operator crds`: prints the CRDs as YAML. */
 export function crdsCommand(args: readonly string[], ports: Pick<CommandPorts, "stdout" | "stderr">): Promise<number> {
-  const [flag] = args;
-  if (flag === undefined) ports.stdout(crdsYaml().trimEnd());
-  else if (flag === "--help" || flag === "-h") ports.stdout("Usage: compute-operator crds\n\nPrints the CRDs as YAML.");
-  else ports.stderr(`compute-operator crds: takes no arguments, not ${JSON.stringify(flag)}`);
-  return Promise.resolve(flag === undefined || flag === "--help" || flag === "-h" ? 0 : 1);
+  return withFlags(
+    crdsLine,
+    (words) => parsed(crdsLine, words),
+    args,
+    ports,
+    async () => {
+      ports.stdout(crdsYaml().trimEnd());
+      return 0;
+    },
+  );
 }

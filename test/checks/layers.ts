@@ -3,9 +3,10 @@ import type { Import, Source } from "./sources.ts";
 /** What the files of each layer may import, besides files of their own. Nothing else points anywhere. */
 const layers: Readonly<Record<string, readonly string[]>> = {
   main: ["cli", "operator", "service", "api"],
-  cli: ["operator", "api"],
-  operator: ["api"],
-  service: ["api"],
+  cli: ["operator", "api", "command-line"],
+  operator: ["api", "command-line"],
+  service: ["api", "command-line"],
+  "command-line": [],
   api: [],
 };
 
@@ -29,6 +30,7 @@ const owners: Readonly<Record<string, RegExp>> = {
   "@kubernetes/client-node": /^src\/operator\/kube\//,
   "p-retry": /^src\/operator\/service-client\/http-transport\.ts$/,
   undici: /^src\/operator\/(kube|service-client)\/http-transport\.ts$/,
+  commander: /^src\/command-line\.ts$/,
   hono: /^src\/service\//,
   "@hono/node-server": /^src\/service\//,
   "node:sqlite": /^src\/service\//,
@@ -113,8 +115,7 @@ function isStranger({ from, to }: Import): boolean {
 }
 
 function topLayer(file: string): string | undefined {
-  if (file === "src/main.ts") return "main";
-  return /^src\/([^/]+)\//.exec(file)?.[1];
+  return /^src\/([^/]+?)(\.ts$|\/)/.exec(file)?.[1];
 }
 
 function operatorLayer(file: string): string | undefined {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { BadFlag, parseRunFlags, runUsage } from "../../src/operator/flags.ts";
+import { BadFlag } from "../../src/command-line.ts";
+import { parseRunFlags, runLine } from "../../src/operator/flags.ts";
 
 function problem(...args: string[]): string {
   try {
@@ -15,7 +16,6 @@ test("without flags all has its documented default", () => {
   const { selects, ...flags } = parseRunFlags([]);
   expect(selects({})).toBe(true);
   expect(flags).toEqual({
-    help: false,
     kubeconfig: undefined,
     namespaces: [],
     leaderElect: undefined,
@@ -41,7 +41,6 @@ test("every flag is in the usage, and is taken", () => {
   const { selects, ...rest } = flags;
   expect([selects({ team: "a" }), selects({ team: "b" })]).toEqual([true, false]);
   expect(rest).toEqual({
-    help: false,
     kubeconfig: "file",
     namespaces: ["a", "b"],
     leaderElect: true,
@@ -74,9 +73,8 @@ test("every flag is in the usage, and is taken", () => {
     "max-deletes-per-minute",
     "budget-share",
   );
-  for (const name of named) expect(runUsage).toContain(`--${name} `);
+  for (const name of named) expect(runLine.helpInformation()).toContain(`--${name} `);
   expect(parseRunFlags(["--no-leader-elect"]).leaderElect).toBe(false);
-  expect(parseRunFlags(["-h"]).help).toBe(true);
 });
 
 describe("a lease is one shard's", () => {

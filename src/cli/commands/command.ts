@@ -1,3 +1,4 @@
+import { type Command, withFlags } from "../../command-line.ts";
 import { nameOf } from "../../operator/compute/observe/plan-input.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
@@ -10,12 +11,12 @@ import { Application } from "./apply.ts";
 import { exportProject } from "./export.ts";
 import {
   type ApplyFlags,
-  applyUsage,
-  exportUsage,
+  applyLine,
+  exportLine,
   parseApplyFlags,
   parseExportFlags,
   parsePlanFlags,
-  planUsage,
+  planLine,
 } from "./flags.ts";
 import type { CliPorts } from "./ports.ts";
 import { CommandProblem } from "./problem.ts";
@@ -23,26 +24,22 @@ import { readLine } from "./prompt.ts";
 
 /** `compute-operator plan`: answers the exit status, 0 for nothing to do, 2 for changes, 1 for an error. */
 export function planCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  return reporting("plan", planUsage, ports, async () => {
-    const flags = parsePlanFlags(args);
-    if (flags.help) return help(planUsage, ports);
-    return withTransport(ports, async (transport) => {
+  return reporting(planLine, parsePlanFlags, args, ports, (flags) =>
+    withTransport(ports, async (transport) => {
       const prepared = await prepare({ ...flags, createSettleMs: 60_000 }, ports, transport);
       const forecasts = await forecast(prepared, ports.clock);
       ports.stdout(renderPlan(forecasts, flags.output, inColour(ports)));
       if (hasProblems(forecasts)) return 1;
       return hasChanges(forecasts) ? 2 : 0;
-    });
-  });
+    }),
+  );
 }
 
 /** `compute-operator apply`: answers the exit status, 0 where everything is as declared. */
 export function applyCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  return reporting("apply", applyUsage, ports, async () => {
-    const flags = parseApplyFlags(args);
-    if (flags.help) return help(applyUsage, ports);
-    return withTransport(ports, async (transport) => apply(flags, await prepare(flags, ports, transport), ports));
-  });
+  return reporting(applyLine, parseApplyFlags, args, ports, (flags) =>
+    withTransport(ports, async (transport) => apply(flags, await prepare(flags, ports, transport), ports)),
+  );
 }
 
 async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Promise<number> {
@@ -92,43 +89,34 @@ function inColour({ stdoutTerminal, env }: CliPorts): boolean {
 
 /** `compute-operator export`: answers the exit status. */
 export function exportCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  return reporting("export", exportUsage, ports, async () => {
-    const flags = parseExportFlags(args);
-    if (flags.help) return help(exportUsage, ports);
-    return withTransport(ports, async (transport) => {
+  return reporting(exportLine, parseExportFlags, args, ports, (flags) =>
+    withTransport(ports, async (transport) => {
       const account = givenAccount({ baseURL: flags.baseURL, env: ports.env });
       const client = clientFor(account, { transport, clock: ports.clock });
       const { yaml, notes } = await exportProject(flags, client, ports.signal);
       if (yaml !== "") ports.stdout(yaml);
       for (const line of notes) ports.stderr(`compute-operator export: ${line}`);
       return 0;
-    });
-  });
+    }),
+  );
 }
 
-/** Prints usage on request. */
-function help(usage: string, ports: CliPorts): number {
-  ports.stdout(usage);
-  return 0;
-}
-
-/** Turns what keeps a command from its work into lines on standard error and exit status 1. */
-async function reporting(
-  name: string,
-  usage: string,
+/** Runs a command with its flags. What keeps it from its work becomes lines on standard error and exit status 1. */
+function reporting<Flags>(
+  line: Command,
+  read: (args: readonly string[]) => Flags,
+  args: readonly string[],
   ports: CliPorts,
-  command: () => Promise<number>,
+  run: (flags: Flags) => Promise<number>,
 ): Promise<number> {
-  try {
-    return await command();
-  } catch (error) {
-    if (ports.signal.aborted) {
-      ports.stderr(`compute-operator ${name}: interrupted`);
+  return withFlags(line, read, args, ports, async (flags) => {
+    try {
+      return await run(flags);
+    } catch (error) {
+      const problem = ports.signal.aborted ? new CommandProblem(["interrupted"]) : error;
+      if (!(problem instanceof CommandProblem)) throw error;
+      for (const text of problem.lines) ports.stderr(`${line.name()}: ${text}`);
       return 1;
     }
-    if (!(error instanceof CommandProblem)) throw error;
-    for (const line of error.lines) ports.stderr(`compute-operator ${name}: ${line}`);
-    if (error.aboutFlags) ports.stderr(`\n${usage}`);
-    return 1;
-  }
+  });
 }

@@ -1,72 +1,71 @@
-import { parseArgs } from "node:util";
+import { BadFlag, type Command, duration, flag, newCommand, parsed, repeatable } from "../../command-line.ts";
 import { publicServicePattern } from "../../operator/connection/base-url.ts";
-import { duration } from "../../operator/flags.ts";
-import { CommandProblem } from "./problem.ts";
+import { createSettle } from "../../operator/flags.ts";
 
-const connectionHelp = `The service is reached through the ServiceConnection and Secret that the manifests hold. If they hold none:
-  --base-url URL        base URL of the service; required if the manifests hold no ServiceConnection
-                        (the public service is ${publicServicePattern})
-  COMPUTE_OPERATOR_API_KEY   environment variable with the API key; it is sent to --base-url alone, never to an
-                        address that only a manifest names`;
+const more = `The service is reached through the ServiceConnection and Secret that the manifests hold. If they hold none, --base-url
+names it and the environment variable COMPUTE_OPERATOR_API_KEY holds the API key. The key is sent to --base-url alone,
+never to an address that only a manifest names.`;
 
-const manifestHelp = `  -f, --filename PATH   a file, a directory (with all below it), or - for standard input; repeatable
-  --namespace NAME      namespace of manifests that name none (default: default)`;
+/** A command that reads manifests. */
+function manifestsCommand(name: string, about: string): Command {
+  return newCommand(name, about, { usage: "-f PATH... [flags]", more })
+    .addOption(repeatable("-f, --filename <PATH>", "a file, a directory (with all below it), or - for standard input"))
+    .option("--namespace <NAME>", "namespace of manifests that name none", "default")
+    .option(
+      "--base-url <URL>",
+      `base URL of the service, such as ${publicServicePattern}; required if the manifests hold no ServiceConnection`,
+    );
+}
 
-export const planUsage = `Usage: compute-operator plan -f PATH... [flags]
+export const planLine = manifestsCommand(
+  "plan",
+  `Shows what the operator would do to the service for these manifests. Sends nothing but reads; needs no cluster.
+Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a person can put right.`,
+).addOption(flag("--output <FORMAT>", "text, json or markdown", format).default("text"));
 
-Shows what the operator would do to the service for these manifests. Sends nothing but reads; needs no cluster.
-Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a person can put right.
+export const applyLine = manifestsCommand(
+  "apply",
+  `Shows the plan, asks, carries it out once and waits until the service is done. Needs no cluster.
+Exit status: 0 everything is as declared, 1 anything else.`,
+)
+  .option("--yes", "do not ask; required if standard input is not a terminal", false)
+  .addOption(
+    flag("--timeout <DURATION>", "how long to wait for the service altogether", duration).default(600_000, "10m"),
+  )
+  .addOption(createSettle);
 
-${manifestHelp}
-  --output FORMAT       text, json or markdown (default text)
-  --help                show this
-
-${connectionHelp}`;
-
-export const applyUsage = `Usage: compute-operator apply -f PATH... [flags]
-
-Shows the plan, asks, carries it out once and waits until the service is done. Needs no cluster.
-Exit status: 0 everything is as declared, 1 anything else.
-
-${manifestHelp}
-  --yes                 do not ask; required if standard input is not a terminal
-  --timeout DURATION    how long to wait for the service altogether (default 10m)
-  --create-settle DURATION   how long after a create of unknown outcome another may be sent (default 60s)
-  --help                show this
-
-${connectionHelp}`;
-
-export const exportUsage = `Usage: compute-operator export --project ID [flags]
-
-Prints a manifest for each compute of a project. Each adopts what exists and retains it when deleted, so that applying
+export const exportLine = newCommand(
+  "export",
+  `Prints a manifest for each compute of a project. Each adopts what exists and retains it when deleted, so that applying
 and deleting them changes nothing at the service.
-Exit status: 0 done, 1 an error.
-
-  --project ID          the project
-  --namespace NAME      namespace to write into the manifests (default: none)
-  --connection NAME     ServiceConnection to name in them (default: default)
-  --base-url URL        base URL of the service (default ${publicServicePattern})
-  --help                show this
-
-The API key is read from the environment variable COMPUTE_OPERATOR_API_KEY.`;
-
-const string = { type: "string" } as const;
-const boolean = { type: "boolean", default: false } as const;
-const common = { "base-url": string, namespace: string, help: { ...boolean, short: "h" } } as const;
-const files = { filename: { type: "string", short: "f", multiple: true } } as const;
+Exit status: 0 done, 1 an error.`,
+  {
+    usage: "--project ID [flags]",
+    more: "The API key is read from the environment variable COMPUTE_OPERATOR_API_KEY.",
+  },
+)
+  .option("--project <ID>", "the project")
+  .option("--namespace <NAME>", "namespace to write into the manifests (default: none)")
+  .option("--connection <NAME>", "ServiceConnection to name in them", "default")
+  .option("--base-url <URL>", "base URL of the service", publicServicePattern);
 
 export type Format = "text" | "json" | "markdown";
 
 export interface ManifestFlags {
-  help: boolean;
   paths: readonly string[];
   namespace: string;
   baseURL: string | undefined;
 }
 
+interface Values {
+  filename?: readonly string[];
+  namespace: string;
+  baseUrl?: string;
+}
+
 export function parsePlanFlags(args: readonly string[]): ManifestFlags & { output: Format } {
-  const values = read(() => parseArgs({ args: [...args], options: { ...common, ...files, output: string } }).values);
-  return { ...manifestFlags(values), output: formatOf(values.output ?? "text") };
+  const values = parsed(planLine, args, hint).opts<Values & { output: Format }>();
+  return { ...manifestFlags(values), output: values.output };
 }
 
 export interface ApplyFlags extends ManifestFlags {
@@ -76,18 +75,12 @@ export interface ApplyFlags extends ManifestFlags {
 }
 
 export function parseApplyFlags(args: readonly string[]): ApplyFlags {
-  const options = { ...common, ...files, yes: boolean, timeout: string, "create-settle": string } as const;
-  const values = read(() => parseArgs({ args: [...args], options }).values);
-  return {
-    ...manifestFlags(values),
-    yes: values.yes,
-    timeoutMs: read(() => duration("--timeout", values.timeout ?? "10m")),
-    createSettleMs: read(() => duration("--create-settle", values["create-settle"] ?? "60s")),
-  };
+  const values = parsed(applyLine, args, hint).opts<Values & { yes: boolean; timeout: number; createSettle: number }>();
+  const { yes, timeout, createSettle: settle } = values;
+  return { ...manifestFlags(values), yes, timeoutMs: timeout, createSettleMs: settle };
 }
 
 export interface ExportFlags {
-  help: boolean;
   project: string;
   namespace: string | undefined;
   connection: string;
@@ -95,47 +88,29 @@ export interface ExportFlags {
 }
 
 export function parseExportFlags(args: readonly string[]): ExportFlags {
-  const options = { ...common, project: string, connection: string } as const;
-  const values = read(() => parseArgs({ args: [...args], options }).values, "the project is named with --project");
-  if (!values.help && (values.project ?? "") === "") throw badFlag("--project is needed: the id of the project");
-  return {
-    help: values.help,
-    project: values.project ?? "",
-    namespace: values.namespace,
-    connection: values.connection ?? "default",
-    baseURL: values["base-url"],
-  };
+  const {
+    project = "",
+    namespace,
+    connection,
+    baseUrl,
+  } = parsed(exportLine, args, "the project is named with --project").opts<{
+    project?: string;
+    namespace?: string;
+    connection: string;
+    baseUrl?: string;
+  }>();
+  if (project === "") throw new BadFlag("--project is needed: the id of the project");
+  return { project, namespace, connection, baseURL: baseUrl };
 }
 
-function manifestFlags(values: {
-  help: boolean;
-  filename?: string[];
-  namespace?: string;
-  "base-url"?: string;
-}): ManifestFlags {
-  const paths = values.filename ?? [];
-  if (!values.help && paths.length === 0) {
-    throw badFlag("-f is needed: a file, a directory, or - for standard input");
-  }
-  return { help: values.help, paths, namespace: values.namespace ?? "default", baseURL: values["base-url"] };
+const hint = "manifests are named with -f";
+
+function manifestFlags({ filename: paths = [], namespace, baseUrl: baseURL }: Values): ManifestFlags {
+  if (paths.length === 0) throw new BadFlag("-f is needed: a file, a directory, or - for standard input");
+  return { paths, namespace, baseURL };
 }
 
-/** `naming` says by which flag the thing is named that people type without one. */
-function read<T>(parse: () => T, naming = "manifests are named with -f"): T {
-  try {
-    return parse();
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const stray = /^Unexpected argument (.*)\. This command/.exec(message)?.[1];
-    throw badFlag(stray === undefined ? message : `${stray} belongs to no flag: ${naming}`, error);
-  }
-}
-
-function formatOf(text: string): Format {
+function format(text: string, name: string): Format {
   if (text === "text" || text === "json" || text === "markdown") return text;
-  throw badFlag(`--output must be text, json or markdown, not ${JSON.stringify(text)}`);
-}
-
-function badFlag(message: string, cause?: unknown): CommandProblem {
-  return new CommandProblem([message], { aboutFlags: true, cause });
+  throw new BadFlag(`${name} must be text, json or markdown, not ${JSON.stringify(text)}`);
 }

@@ -2,12 +2,9 @@
 export class CommandProblem extends Error {
   override name = "CommandProblem";
   readonly lines: readonly string[];
-  /** Whether the flags are at fault, so that they are to be shown. */
-  readonly aboutFlags: boolean;
 
-  constructor(lines: readonly string[], options: { aboutFlags?: boolean; cause?: unknown } = {}) {
-    super(lines.join("\n"), { cause: options.cause });
+  constructor(lines: readonly string[], options: { cause?: unknown } = {}) {
+    super(lines.join("\n"), options);
     this.lines = lines;
-    this.aboutFlags = options.aboutFlags === true;
   }
 }

@@ -1,0 +1,114 @@
+import { Command, CommanderError, Help, Option } from "commander";
+
+export type { Command } from "commander";
+
+/** The flags are wrong. The message says which one, and what is allowed. */
+export class BadFlag extends Error {
+  override name = "BadFlag";
+}
+
+/** `compute-operator NAME`. Flags are added to it; `more` follows them in the help. */
+export function newCommand(name: string, about: string, { usage = "[flags]", more = "" } = {}): Command {
+  return new Command(`compute-operator ${name}`)
+    .usage(usage)
+    .description(about)
+    .helpOption("-h, --help", "show this")
+    .exitOverride()
+    .configureOutput({ writeOut: () => {}, writeErr: () => {} })
+    .configureHelp({
+      helpWidth: 120,
+      optionTerm: ({ flags }) => flags.replaceAll(/[<>]/g, ""),
+      optionDescription: ({ description, required, defaultValue, defaultValueDescription }) =>
+        required && defaultValue !== undefined
+          ? `${description} (default ${defaultValueDescription ?? String(defaultValue)})`
+          : description,
+      styleTitle: (title) => (title === "Options:" ? "Flags:" : title),
+      formatHelp: (command, helper) => `${new Help().formatHelp(command, helper).trimEnd()}\n\n${more}`.trimEnd(),
+    });
+}
+
+/** Takes a value and the name of its flag. Throws `BadFlag`. */
+export type Parse<T> = (value: string, flag: string) => T;
+
+/** A flag with a value. */
+export function flag<T>(flags: string, description: string, parse: Parse<T>): Option {
+  const option = new Option(flags, description);
+  return option.argParser((value) => parse(value, option.long ?? flags));
+}
+
+/** A flag that may be given several times. Its default is what it holds where it is not given at all. */
+export function repeatable(flags: string, description: string, parse: Parse<string> = (value) => value): Option {
+  const option = new Option(flags, `${description}; repeatable`);
+  return option.argParser((value, before: readonly string[] | undefined) => [
+    ...(before === undefined || before === option.defaultValue ? [] : before),
+    parse(value, option.long ?? flags),
+  ]);
+}
+
+/**
+ * The command with the values of its flags. `hint` tells people what to write who name a thing without its flag. Throws
+ * `BadFlag`, and a `CommanderError` where help is asked for.
+ */
+export function parsed(command: Command, args: readonly string[], hint?: string): Command {
+  try {
+    refuseFlagsAsValues(command, args);
+    return command.parse(args, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError) || error.code === "commander.helpDisplayed") throw error;
+    const stray = `'${command.args[0]}' belongs to no flag${hint === undefined ? "" : `: ${hint}`}`;
+    const isStray = error.code === "commander.excessArguments";
+    throw new BadFlag(isStray ? stray : error.message.replace(/^error: /, ""), { cause: error });
+  }
+}
+
+/** commander would take the next flag for the value that somebody forgot. */
+function refuseFlagsAsValues({ options }: Command, args: readonly string[]): void {
+  for (const [index, word] of args.entries()) {
+    const option = options.find(({ long, short, required }) => required && (word === long || word === short));
+    const next = args[index + 1] ?? "";
+    if (option === undefined || !/^-./.test(next)) continue;
+    throw new BadFlag(`${word} needs a value. Write one that begins with a dash as ${option.long}=${next}`);
+  }
+}
+
+/** Reads the flags and runs the command. Answers the exit status: of help 0, of wrong flags 1. */
+export async function withFlags<Flags>(
+  command: Command,
+  read: (args: readonly string[]) => Flags,
+  args: readonly string[],
+  ports: { stdout: (text: string) => void; stderr: (text: string) => void },
+  run: (flags: Flags) => Promise<number>,
+): Promise<number> {
+  let flags: Flags;
+  try {
+    flags = read(args);
+  } catch (error) {
+    if (error instanceof BadFlag) ports.stderr(`${command.name()}: ${error.message}\n\n${command.helpInformation()}`);
+    else if (error instanceof CommanderError) ports.stdout(command.helpInformation());
+    else throw error;
+    return error instanceof BadFlag ? 1 : 0;
+  }
+  return run(flags);
+}
+
+/** A whole number within bounds. */
+export function whole(least: number, most: number): Parse<number> {
+  return (value, name) => {
+    const number = Number(value);
+    if (/^[0-9]{1,9}$/.test(value) && number >= least && number <= most) return number;
+    throw new BadFlag(`${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}`);
+  };
+}
+
+/** Milliseconds of a duration such as `90s`, `1m30s` or `1m500ms`, from a second to a day. */
+export function duration(value: string, name: string): number {
+  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+  if (!/^([0-9]{1,9}(ms|s|m|h))+$/.test(value)) {
+    throw new BadFlag(`${name} must be a duration such as 60s or 1m30s, not ${JSON.stringify(value)}`);
+  }
+  const parts = [...value.matchAll(/([0-9]+)(ms|s|m|h)/g)];
+  const ms = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (units[unit] ?? 0), 0);
+  // Without any wait a second endpoint would be made after each lost reply; and no timer runs for longer than 24 days.
+  if (ms >= 1000 && ms <= 24 * 3_600_000) return ms;
+  throw new BadFlag(`${name} must be from 1s to 24h, not ${JSON.stringify(value)}`);
+}
