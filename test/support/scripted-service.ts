@@ -4,7 +4,7 @@ import { type BudgetLimits, RequestBudget } from "../../src/operator/service-cli
 import { ServiceClient, type ServiceClientOptions } from "../../src/operator/service-client/client.ts";
 import type { ServiceRequest, ServiceResponse, ServiceTransport } from "../../src/operator/service-client/transport.ts";
 
-/** What a request meets: an answer, none (throw `NoAnswer`), or one that comes later. */
+/** What a request meets: an answer, none (throw `NoResponseError`), or one that comes later. */
 export type Script = (request: ServiceRequest) => ServiceResponse | Promise<ServiceResponse>;
 
 /** A service that answers as a test says and remembers what it was asked. */

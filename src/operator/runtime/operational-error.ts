@@ -3,5 +3,5 @@
  * log lines leave out its stack and those of its causes.
  */
 export class OperationalError extends Error {
-  override name = "Expected";
+  override name = "OperationalError";
 }

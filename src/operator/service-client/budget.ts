@@ -191,9 +191,12 @@ export class RequestBudget {
   #callNext(): void {
     if (this.#isCalling) return;
     this.#isCalling = true;
-    this.#callAll();
-    this.#isCalling = false;
-    this.#schedule();
+    try {
+      this.#callAll();
+    } finally {
+      this.#isCalling = false;
+      this.#schedule();
+    }
   }
 
   #callAll(): void {

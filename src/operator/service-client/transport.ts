@@ -38,7 +38,7 @@ export interface ServiceResponse {
  * deadline and never follows a redirect; tests replace it by the service's core in the same process.
  */
 export interface ServiceTransport {
-  /** Resolves with any complete answer; rejects with `NoAnswer` where none came. Never resends a write. */
+  /** Resolves with any complete answer; rejects with `NoResponseError` where none came. Never resends a write. */
   send(request: ServiceRequest, options: SendOptions): Promise<ServiceResponse>;
 }
 
@@ -51,5 +51,5 @@ export interface SendOptions {
 
 /** No complete answer came: what the request did at the service is not known. */
 export class NoResponseError extends OperationalError {
-  override name = "NoAnswer";
+  override name = "NoResponseError";
 }

@@ -52,6 +52,18 @@ describe("a caller that does not wait", () => {
     expect(called.at(-1)).toEqual({ at: 61_000, who: "next" });
   });
 
+  test("that fails when it is called holds nobody up for more than a minute either", async () => {
+    const { clock, budget, called, tryTake } = line(60, 1);
+    tryTake("first");
+    budget.tryTake("write", "bad", () => {
+      throw new Error("a caller's mistake");
+    });
+    tryTake("next");
+    await expect(clock.advance(1000)).rejects.toThrow("a caller's mistake");
+    await clock.advance(60_000);
+    expect(called.map(({ who }) => who)).toEqual(["next"]);
+  });
+
   test("is called once when the service asks for a pause, so as to say so, and again when it is over", async () => {
     const { clock, budget, called, tryTake } = line(60, 1);
     tryTake("first");

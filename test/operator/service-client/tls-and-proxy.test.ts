@@ -176,7 +176,7 @@ describe("the environment's proxy", () => {
     expect(proxy.headers[0]?.["proxy-authorization"]).toBe(told);
     proxy.status = 407;
     const error: unknown = await send(trusted(), env).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ name: "NoAnswer", message: "the proxy answered HTTP 407" });
+    expect(error).toMatchObject({ name: "NoResponseError", message: "the proxy answered HTTP 407" });
     expect(String(error)).not.toMatch(/sesame|a-key-of-a-test/);
   });
 
