@@ -100,9 +100,12 @@ export class ConnectionReconciler {
     connections.setFinalizerRefusal(uid, refusal && notAllowed.finalizer(refusal.message));
     const resolved = connections.resolved(connection);
     const session = this.#session(connection, resolved);
-    // Computes first: they continue even if the status cannot be written.
-    this.#enqueueUsersOnChange(connection, resolved, session);
-    await this.#report(connection, resolved, session);
+    try {
+      await this.#report(connection, resolved, session);
+    } finally {
+      // Computes continue even if the status cannot be written.
+      this.#enqueueUsersOnChange(connection, resolved, session);
+    }
     // The status reports it, and the reconcile is retried.
     if (refusal !== undefined) throw refusal;
     return session?.probe.dueInMs;
