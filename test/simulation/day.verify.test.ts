@@ -59,7 +59,7 @@ function partition(found: readonly (readonly [string, number])[]) {
 }
 
 it("the sizes that are looked at are those of every instance that is alive", async () => {
-  await countClassesBelow("src/operator/runtime", (file) => file === "queue.ts");
+  await countClassesBelow("src/operator/runtime", (file) => file === "workqueue.ts");
   const options = { clock: new VirtualClock(), random: () => 0.5 };
   const queues = [1, 2].map(
     () => new WorkQueue({ ...options, backoff: { baseMs: 1, factor: 2, maxMs: 10, jitter: 0 } }),

@@ -22,6 +22,9 @@ export interface LeaderElectionOptions {
   retryPeriodMs?: number;
 }
 
+/** Logged when this process comes to lead: nobody else can see that it takes a lease again that it had lost. */
+export const leadingMessage = "Leading: this process holds the lease";
+
 /**
  * Leader election on a Lease, with the rules of client-go's. Leadership ends `renewDeadlineMs` after the last good
  * renewal *began*, by the monotonic or the wall clock, whichever says so first. Others take over no sooner than
@@ -60,7 +63,7 @@ export class LeaderElection implements Leadership {
     while (!signal.aborted) {
       try {
         if (await this.#claim.attempt(signal)) {
-          this.#log.info({}, "Leading: this process holds the lease");
+          this.#log.info({}, leadingMessage);
           return true;
         }
       } catch (error) {

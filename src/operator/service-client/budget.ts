@@ -45,6 +45,8 @@ export class RequestBudget {
   #isCalling = false;
   readonly #onTaken: (waitedSeconds: number) => void;
   readonly #onPause = new Set<() => void>();
+  /** Listeners know of a pause whose end they have not been told. */
+  #pauseIsReported = false;
   #timer: Cancel | undefined;
 
   /** `onTaken` is told how many seconds each request waited. */
@@ -94,6 +96,7 @@ export class RequestBudget {
     this.#closedUntil = until;
     this.#closedInAllMs += longer;
     if (isNews) {
+      this.#pauseIsReported = true;
       for (const ready of this.#line.all()) ready();
       for (const listener of this.#onPause) listener();
     }
@@ -190,6 +193,7 @@ export class RequestBudget {
   /** Who is called may take at once and have the next called by that: thousands wait, so this never nests. */
   #callNext(): void {
     if (this.#isCalling) return;
+    this.#reportEndOfPause();
     this.#isCalling = true;
     try {
       this.#callAll();
@@ -197,6 +201,13 @@ export class RequestBudget {
       this.#isCalling = false;
       this.#schedule();
     }
+  }
+
+  /** Not only by the timer: after a process has slept, a caller may come before it and take its place. */
+  #reportEndOfPause(): void {
+    if (!this.#pauseIsReported || this.closedForMs > 0) return;
+    this.#pauseIsReported = false;
+    for (const listener of this.#onPause) listener();
   }
 
   #callAll(): void {
@@ -235,7 +246,6 @@ export class RequestBudget {
     if (delays.length === 0) return;
     const delay = Math.max(1, Math.ceil(Math.min(...delays)));
     this.#timer = this.#clock.after(delay, () => {
-      if (closedForMs > 0 && this.closedForMs === 0) for (const listener of this.#onPause) listener();
       this.#callNext();
     });
   }

@@ -21,6 +21,14 @@ describe("a pause", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("is told when it ends also where a caller comes before the timer, as after the process has slept", async () => {
+    const { clock, budget, told } = listening();
+    clock.after(1000, () => budget.tryTake("write", "caller", () => {}));
+    budget.closeFor(1000);
+    await clock.advance(10_000);
+    expect(told).toEqual([0, 1000]);
+  });
+
   test("of no length is none", () => {
     const { budget, told } = listening();
     const called: string[] = [];

@@ -1,3 +1,4 @@
+import { leadingMessage } from "../../../src/operator/kube/lease.ts";
 import type { ClusterRequest } from "../../../src/operator/kube/transport.ts";
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { ServiceRequest } from "../../../src/operator/service-client/transport.ts";
@@ -139,7 +140,7 @@ export class Invariants {
 
   logged(process: string, line: string): void {
     // Only it knows: who takes a lease again that it had lost leaves no trace of that in the Lease.
-    if (line.includes("the lease is ours")) this.#options.promises.leads(process);
+    if (line.includes(leadingMessage)) this.#options.promises.leads(process);
     if (this.keys.leakedIn(line)) this.#options.promises.report("keys stay secret", `${process} logged a key: ${line}`);
   }
 
