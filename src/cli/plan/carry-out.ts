@@ -1,10 +1,10 @@
 import type { PatchContext, ProjectAccess, WriteAccess } from "../../operator/compute/execute/context.ts";
 import { execute } from "../../operator/compute/execute/execute.ts";
-import { annotation, type PlanInput } from "../../operator/compute/observe/plan-input.ts";
+import type { PlanInput } from "../../operator/compute/observe/plan-input.ts";
 import { noteApplied } from "../../operator/compute/observe/remember.ts";
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
-import { updateStatus } from "../../operator/compute/update-status.ts";
+import { requestsOf, updateStatus } from "../../operator/compute/update-status.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { InMemoryPatcher } from "./in-memory-patcher.ts";
 import type { Inventory, Project, Tracked } from "./inventory.ts";
@@ -28,11 +28,8 @@ export async function carryOut(
   const cluster = new InMemoryPatcher(compute);
   const context: PatchContext = { cluster, clock, memory, signal: uninterrupted, uninstalling };
   const outcome = await execute(action, compute, context, accessTo(project, clock));
-  const asked = {
-    look: annotation(compute, "reconcileRequestedAt"),
-    confirmLoss: annotation(compute, "confirmLoss"),
-  };
-  const after = await updateStatus(outcome, observation, undefined, { cluster, clock, event: () => {} }, asked);
+  const tools = { cluster, clock, event: () => {} };
+  const after = await updateStatus(outcome, observation, undefined, tools, requestsOf(compute));
   noteApplied(memory, after);
   inventory.update(tracked, after);
   return outcome;

@@ -12,7 +12,7 @@ import type { Brake } from "./execute/gate.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { observe } from "./observe/observe.ts";
 import { recordedID } from "./observe/ownership.ts";
-import { annotation, hasFinalizer, isPaused, type PlanInput } from "./observe/plan-input.ts";
+import { hasFinalizer, isPaused, type PlanInput } from "./observe/plan-input.ts";
 import { noteApplied, noteMark, takeNote } from "./observe/remember.ts";
 import { type EventRecord, type Outcome, shown } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
@@ -22,7 +22,7 @@ import { type BindTools, bind } from "./secret/bind.ts";
 import { newReconcileState, type ReconcileState } from "./state.ts";
 import { released } from "./status/messages/deletion.ts";
 import { withUnreadable } from "./status/unreadable.ts";
-import { endpointAfter, updateStatus } from "./update-status.ts";
+import { endpointAfter, requestsOf, updateStatus } from "./update-status.ts";
 
 export interface ComputeReconcilerOptions {
   cluster: ClusterClient;
@@ -158,12 +158,8 @@ export class ComputeReconciler {
       return shown(compute, refusal.reason, refusal.message, { requeueAfterMs: noteAgainMs });
     });
     const whole = await bind(outcome, observation, access, memory, this.#binding);
-    const asked = {
-      look: annotation(compute, "reconcileRequestedAt"),
-      confirmLoss: annotation(compute, "confirmLoss"),
-    };
     const told = withUnreadable(whole.outcome, endpointAfter(whole.outcome, observation), memory);
-    const reported = await updateStatus(told, observation, whole.binding, this.#options, asked);
+    const reported = await updateStatus(told, observation, whole.binding, this.#options, requestsOf(compute));
     noteApplied(memory, reported);
     if (outcome.released) memory.released = true;
     this.#options.onStep?.(action, reported, told);

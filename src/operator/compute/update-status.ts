@@ -18,6 +18,19 @@ export interface ReportTools {
   event: (compute: Compute, note: EventRecord) => void;
 }
 
+/** What a person asked for by annotation, as a reconcile finds it when it begins. */
+export interface Requests {
+  look: string | undefined;
+  confirmLoss: string | undefined;
+}
+
+export function requestsOf(compute: Compute): Requests {
+  return {
+    look: annotation(compute, "reconcileRequestedAt"),
+    confirmLoss: annotation(compute, "confirmLoss"),
+  };
+}
+
 /**
  * The only exit of a reconcile: one status patch where something changed, events on a transition. `asked` is what
  * the annotations asked for when the reconcile began; what they ask for since is still to come.
@@ -27,7 +40,7 @@ export async function updateStatus(
   observation: Observation,
   binding: string | undefined,
   { cluster, clock, event }: ReportTools,
-  asked: { look: string | undefined; confirmLoss: string | undefined },
+  asked: Requests,
 ): Promise<Compute> {
   const { compute, condition } = outcome;
   for (const note of outcome.notes) event(compute, note);

@@ -4,7 +4,7 @@ import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
-import { clippedMessage, conditionOf, datedConditions, shortMessages, timestamp } from "../resources/conditions-of.ts";
+import { besideReady, clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -183,16 +183,10 @@ function poolStatus(
         ? ["Ready", messages.ready]
         : ["Scaling", complete ? messages.scaling.notReady(metadata.name) : messages.scaling.changing(metadata.name)];
   const shared = { reason, message, observedGeneration: generation };
-  const short = (type: keyof typeof shortMessages) => ({
-    ...shared,
-    type,
-    status: "True",
-    message: shortMessages[type],
-  });
   const drafts = [
     { type: "Ready", status: whole ? "True" : "False", ...shared },
-    ...(whole || blocked !== undefined ? [] : [short("Reconciling")]),
-    ...(blocked === undefined ? [] : [short("Stalled")]),
+    ...(whole || blocked !== undefined ? [] : [besideReady("Reconciling", shared)]),
+    ...(blocked === undefined ? [] : [besideReady("Stalled", shared)]),
   ];
   return {
     observedGeneration: generation,

@@ -24,14 +24,21 @@ export function conditionOf(
   return status.conditions?.find((condition) => condition.type === type);
 }
 
-/**
- * What Reconciling and Stalled say. Only tools read them: with the whole message `kubectl describe` would show it once
- * for each condition.
- */
-export const shortMessages = {
+const shortMessages = {
   Reconciling: "In progress: see the condition Ready.",
   Stalled: "A person has to act: see the condition Ready.",
 } as const;
+
+/**
+ * The condition Reconciling or Stalled beside Ready, whose reason it shares. Only tools read it: with the whole message
+ * `kubectl describe` would show that once for each condition.
+ */
+export function besideReady(
+  type: keyof typeof shortMessages,
+  ready: Pick<ConditionDraft, "reason" | "observedGeneration">,
+): ConditionDraft {
+  return { ...ready, type, status: "True", message: shortMessages[type] };
+}
 
 /** The longest message of a condition or event, in bytes. */
 const longestMessage = 1024;

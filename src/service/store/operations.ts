@@ -69,7 +69,7 @@ export class Operations {
     return { ...stored, chain: stored.seq };
   }
 
-  /** Whoever pages through them comes to an earlier end, and misses nothing before it. */
+  /** A client that pages through them reaches an earlier end, and misses nothing before it. */
   #forgetOld(projectId: string): void {
     const oldest = "SELECT seq FROM operations WHERE project_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
     this.#db.run(

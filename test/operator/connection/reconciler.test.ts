@@ -1,9 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
+import type { MemoryCluster } from "../kube/memory-cluster.ts";
 import { ours, secrets, setUp } from "./setting.ts";
 
 const inUse = ["compute-operator.dev/in-use"];
+
+/** Somebody puts another key into the Secret. */
+function changeKey(cluster: MemoryCluster): void {
+  const body = [{ op: "replace", path: "/data/api-key", value: "bmV3" }];
+  const path = `${secrets}/service`;
+  cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+}
 
 const none = (finalizers: readonly string[] | undefined) => finalizers ?? [];
 
@@ -82,9 +90,7 @@ describe("a changed key", () => {
     const { cluster, reconcile, lag, connectionsNow, status } = setUp();
     await reconcile();
     lag({ connections: connectionsNow() });
-    const body = [{ op: "replace", path: "/data/api-key", value: "bmV3" }];
-    const path = `${secrets}/service`;
-    cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+    changeKey(cluster);
     await reconcile();
     lag({});
     await reconcile();
@@ -96,9 +102,7 @@ describe("a status whose reply was lost", () => {
   test("does not replace the present status: it is written again", async () => {
     const { cluster, reconcile, status } = setUp();
     await reconcile();
-    const body = [{ op: "replace", path: "/data/api-key", value: "bmV3" }];
-    const path = `${secrets}/service`;
-    cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+    changeKey(cluster);
     cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "lost", arriveMs: 0, afterMs: 0 } : undefined);
     await expect(reconcile()).rejects.toThrow("no answer");
     expect(status()).toMatchObject({ conditions: [{ reason: "Unreachable" }] });
@@ -110,9 +114,7 @@ describe("a status whose reply was lost", () => {
   test("does not overwrite the next one when it takes effect late", async () => {
     const { cluster, reconcile, status } = setUp();
     await reconcile();
-    const body = [{ op: "replace", path: "/data/api-key", value: "bmV3" }];
-    const path = `${secrets}/service`;
-    cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+    changeKey(cluster);
     cluster.fate = ({ method }) =>
       method === "PATCH" ? { kind: "answered", arriveMs: 20_000, replyMs: 0 } : undefined;
     const failure = reconcile().catch((error: unknown) => error);

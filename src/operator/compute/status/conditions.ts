@@ -1,11 +1,5 @@
 import type { Compute, Condition } from "../../resources/compute.ts";
-import {
-  clippedMessage,
-  conditionOf,
-  datedConditions,
-  shortMessages,
-  timestamp,
-} from "../../resources/conditions-of.ts";
+import { besideReady, clippedMessage, conditionOf, datedConditions, timestamp } from "../../resources/conditions-of.ts";
 import { type Reason, reasons } from "./reasons.ts";
 
 /**
@@ -24,17 +18,11 @@ export function conditionsOf(
   const shared = { reason, message: clippedMessage(message), observedGeneration };
   const ready = row.ready === "kept" ? (conditionOf(status, "Ready")?.status ?? "Unknown") : row.ready;
   const synced = row.synced === "compared" ? inCondition(compared) : row.synced;
-  const short = (type: keyof typeof shortMessages) => ({
-    ...shared,
-    type,
-    status: "True",
-    message: shortMessages[type],
-  });
   const drafts = [
     { type: "Ready", status: ready, ...shared },
     { type: "Synced", status: synced, ...shared },
-    ...(row.reconciling ? [short("Reconciling")] : []),
-    ...(row.stalled ? [short("Stalled")] : []),
+    ...(row.reconciling ? [besideReady("Reconciling", shared)] : []),
+    ...(row.stalled ? [besideReady("Stalled", shared)] : []),
   ];
   return datedConditions(drafts, status.conditions, timestamp(now));
 }
