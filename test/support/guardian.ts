@@ -17,9 +17,9 @@ export function endWithUs(group: number): { ended: () => void } {
   return { ended: () => order(`ended ${group}`) };
 }
 
-/** A new directory of our own, removed by `remove`, or else when this process ends. */
-export function temporaryDirectory(name: string): { path: string; remove: () => void } {
-  const path = mkdtempSync(join(tmpdir(), `compute-operator-${name}-`));
+/** A new directory of our own in `parent`, removed by `remove`, or else when this process ends. */
+export function temporaryDirectory(name: string, parent = tmpdir()): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(parent, `compute-operator-${name}-`));
   order(`remove ${path}`);
   return {
     path,

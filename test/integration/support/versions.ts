@@ -4,7 +4,7 @@ import type { HttpTransport } from "../../../src/operator/kube/http-transport.ts
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 
 /** How long is waited for what a test expects, in milliseconds. */
-const patienceMs = 45_000;
+const patienceMs = 90_000;
 
 /** Every version of every Compute that the API server has had, as a watch of the test's own delivers them. */
 export class Versions {
