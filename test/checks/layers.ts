@@ -29,10 +29,8 @@ const operatorLayers: Readonly<Record<string, readonly string[]>> = {
 const owners: Readonly<Record<string, RegExp>> = {
   "@kubernetes/client-node": /^src\/operator\/kube\//,
   "p-retry": /^src\/operator\/service-client\/http-transport\.ts$/,
-  undici: /^src\/operator\/(kube|service-client)\/http-transport\.ts$/,
+  undici: /^src\/operator\/(runtime\/http|(kube|service-client)\/http-transport)\.ts$/,
   commander: /^src\/command-line\.ts$/,
-  hono: /^src\/service\//,
-  "@hono/node-server": /^src\/service\//,
   "node:sqlite": /^src\/service\//,
   // What the clock and the process stand for, by another door.
   "node:timers": /^src\/main\.ts$/,

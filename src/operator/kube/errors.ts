@@ -1,4 +1,5 @@
 import { asRecord } from "../resources/record.ts";
+import { BodyTooLarge } from "../runtime/http.ts";
 import { OperationalError } from "../runtime/operational-error.ts";
 import type { ClusterResponse } from "./transport.ts";
 
@@ -41,11 +42,6 @@ export class ClusterError extends OperationalError {
 /** No whole answer came: what a write did is not known. The cause says why. */
 export class ClusterUnreachable extends OperationalError {
   override name = "ClusterUnreachable";
-}
-
-/** More was answered than is read. */
-export class AnswerTooLarge extends OperationalError {
-  override name = "AnswerTooLarge";
 }
 
 /** What an answer that is not a success says, `doing` naming the request, e.g. `GET /api/v1/secrets`. */
@@ -133,7 +129,7 @@ const webhookNotCalled = "failed calling webhook";
 
 /** Asking for less at a time may help. */
 export function isTooLarge(error: unknown): boolean {
-  return error instanceof ClusterUnreachable && error.cause instanceof AnswerTooLarge;
+  return error instanceof ClusterUnreachable && error.cause instanceof BodyTooLarge;
 }
 
 /** Another try may fare better, without anybody changing anything. */

@@ -1,7 +1,8 @@
-import { Agent, type Dispatcher, ProxyAgent } from "undici";
+import type { Dispatcher } from "undici";
 import type { Clock } from "../runtime/clock.ts";
+import { bodyText, connectionsTo, retryAfterMs } from "../runtime/http.ts";
+import { deadlineOf } from "./deadline.ts";
 import { ClusterError, ClusterUnreachable, errorOf } from "./errors.ts";
-import { bodyText, deadlineOf, retryAfterMs } from "./http-body.ts";
 import type { ClusterConnection, ClusterCredentials } from "./kubeconfig.ts";
 import type { ClusterRequest, ClusterResponse, ClusterTransport, WatchLine } from "./transport.ts";
 import { watchLines } from "./watch-lines.ts";
@@ -146,16 +147,12 @@ export class HttpTransport implements ClusterTransport {
   }
 
   #pool(tls: ClusterCredentials["tls"], connections: number | null): Dispatcher {
-    // Only the kubeconfig can say not to verify, and no variable of the environment.
-    const verified = { rejectUnauthorized: true };
-    const defined = {
-      ...verified,
-      ...Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined)),
-    };
-    const common = { connections, pipelining: 1, allowH2: false, keepAliveTimeout: keepAliveMs };
-    const { proxy } = this.#options.connection;
-    if (proxy !== undefined) return new ProxyAgent({ ...common, uri: proxy, proxyTls: verified, requestTls: defined });
-    return new Agent({ ...common, connect: { ...defined, keepAlive: true, keepAliveInitialDelay: keepAliveMs } });
+    const keepAlive = { keepAlive: true, keepAliveInitialDelay: keepAliveMs };
+    return connectionsTo({ ...tls, ...keepAlive }, this.#options.connection.proxy, {
+      connections,
+      pipelining: 1,
+      keepAliveTimeout: keepAliveMs,
+    });
   }
 
   #headers(session: Session, request: Pick<ClusterRequest, "body" | "contentType">): Record<string, string> {

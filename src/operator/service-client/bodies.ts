@@ -1,14 +1,11 @@
+import { BodyTooLarge, bodyText } from "../runtime/http.ts";
+
 /** What is read of the service's answers at the most. */
 export interface BodyBounds {
   /** Bytes of all answers that are being read at one time. */
   together: number;
   /** How many objects and lists may lie within one another. */
   deepest: number;
-}
-
-/** More was sent than is read: asking again would bring no less. */
-export class TooLarge extends Error {
-  override name = "TooLarge";
 }
 
 /** The body of an answer as it comes in. */
@@ -28,17 +25,11 @@ export class Bodies {
 
   /** The whole body; rejects where it is cut off, larger than `most` bytes, or the one that was given up. */
   async text(body: IncomingBody, most: number): Promise<string> {
-    const parts: Uint8Array[] = [];
-    let size = 0;
     try {
-      for await (const part of body) {
-        size += part.byteLength;
-        if (size > most) throw new TooLarge(`the answer is larger than ${most} bytes`);
+      return await bodyText(body, most, (size) => {
         this.#reading.set(body, size);
         this.#relieve();
-        parts.push(part);
-      }
-      return Buffer.concat(parts).toString("utf8");
+      });
     } finally {
       this.#reading.delete(body);
     }
@@ -64,7 +55,7 @@ export class Bodies {
     }
     if (sum > together)
       largest?.body.destroy(
-        new TooLarge(`the answer is the largest of some that are larger than ${together} bytes together`),
+        new BodyTooLarge(`the answer is the largest of some that are larger than ${together} bytes together`),
       );
   }
 }

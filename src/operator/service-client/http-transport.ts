@@ -1,7 +1,8 @@
 import pRetry, { AbortError } from "p-retry";
-import { Agent, type Dispatcher, ProxyAgent, request as send } from "undici";
+import { type Dispatcher, request as send } from "undici";
+import { BodyTooLarge, connectionsTo, retryAfterMs } from "../runtime/http.ts";
 import { proxyFor } from "../runtime/proxy.ts";
-import { Bodies, type BodyBounds, TooLarge } from "./bodies.ts";
+import { Bodies, type BodyBounds } from "./bodies.ts";
 import { reasonOf } from "./network-reason.ts";
 import {
   mostBytes,
@@ -35,24 +36,8 @@ const bodyBounds: BodyBounds = { together: 2 * mostBytes.endpoints, deepest: 64 
 
 /** HTTP to the service: pooled connections, verified TLS, no redirects, bounded bodies; GETs are sent again. */
 export function httpServiceTransport(options: HttpTransportOptions): ServiceTransport & { close(): Promise<void> } {
-  const agents = new Map<string, Dispatcher>();
-
+  const agents = new Agents(options.env ?? {});
   const bodies = new Bodies(options.bodies ?? bodyBounds);
-
-  function agentFor({ method, baseURL, caBundle }: ServiceRequest): Dispatcher {
-    const proxy = proxyFor(baseURL, undefined, options.env ?? {});
-    // Writes have connections of their own: one that waits behind lists until its time is up would count as sent.
-    const name = JSON.stringify([caBundle, proxy, method !== "GET"]);
-    const agent = agents.get(name) ?? makeAgent(caBundle, proxy);
-    agents.delete(name);
-    agents.set(name, agent);
-    const [oldest] = agents.keys();
-    if (agents.size > mostAgents && oldest !== undefined) {
-      void agents.get(oldest)?.close();
-      agents.delete(oldest);
-    }
-    return agent;
-  }
 
   async function once(request: ServiceRequest, signal: AbortSignal): Promise<ServiceResponse> {
     const url = new URL(request.baseURL + request.path);
@@ -65,7 +50,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
     if (request.body !== undefined) headers["content-type"] = "application/json";
     try {
       const answer = await send(url, {
-        dispatcher: agentFor(request),
+        dispatcher: agents.for(request),
         method: request.method,
         headers,
         body: request.body === undefined ? null : JSON.stringify(request.body),
@@ -79,7 +64,10 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
         retryAfterMs: retryAfterMs(answer.headers["retry-after"], options.now()),
       };
     } catch (error) {
-      throw new NoResponseError(reasonOf(error, request.caBundle), error instanceof TooLarge ? { cause: error } : {});
+      throw new NoResponseError(
+        reasonOf(error, request.caBundle),
+        error instanceof BodyTooLarge ? { cause: error } : {},
+      );
     }
   }
 
@@ -104,29 +92,40 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
         throw new NoResponseError(reasonOf(error));
       }
     },
-    async close() {
-      await Promise.all([...agents.values()].map((agent) => agent.close()));
-    },
+    close: () => agents.close(),
   };
 }
 
 /** What asking again would not mend is not asked again. */
 function nonRetryable(error: unknown): never {
-  throw error instanceof NoResponseError && error.cause instanceof TooLarge ? new AbortError(error) : error;
+  throw error instanceof NoResponseError && error.cause instanceof BodyTooLarge ? new AbortError(error) : error;
 }
 
-function makeAgent(caBundle: string | undefined, proxy: string | undefined): Dispatcher {
-  // Set explicitly, so that no variable of the environment can turn it off.
-  const verified = { rejectUnauthorized: true };
-  const tls = { ...verified, ca: caBundle };
-  const limits = { connections: 16, allowH2: false, maxHeaderSize };
-  if (proxy === undefined) return new Agent({ ...limits, connect: tls });
-  return new ProxyAgent({ ...limits, uri: proxy, proxyTls: verified, requestTls: tls });
-}
+/** Connections per CA bundle and proxy. Reads and writes have their own. */
+class Agents {
+  readonly #agents = new Map<string, Dispatcher>();
+  readonly #env: Readonly<Record<string, string | undefined>>;
 
-function retryAfterMs(header: string | string[] | undefined, now: number): number | undefined {
-  if (typeof header !== "string") return undefined;
-  const seconds = Number(header);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - now;
-  return Number.isFinite(ms) && ms >= 0 ? Math.min(ms, 3_600_000) : undefined;
+  constructor(env: Readonly<Record<string, string | undefined>>) {
+    this.#env = env;
+  }
+
+  for({ method, baseURL, caBundle }: ServiceRequest): Dispatcher {
+    const proxy = proxyFor(baseURL, undefined, this.#env);
+    // A write that waited for a connection behind lists until its deadline would count as sent.
+    const name = JSON.stringify([caBundle, proxy, method !== "GET"]);
+    const agent = this.#agents.get(name) ?? connectionsTo({ ca: caBundle }, proxy, { connections: 16, maxHeaderSize });
+    this.#agents.delete(name);
+    this.#agents.set(name, agent);
+    const [oldest] = this.#agents.keys();
+    if (this.#agents.size > mostAgents && oldest !== undefined) {
+      void this.#agents.get(oldest)?.close();
+      this.#agents.delete(oldest);
+    }
+    return agent;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.close()));
+  }
 }

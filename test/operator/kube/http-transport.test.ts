@@ -184,7 +184,7 @@ describe("a request", () => {
     transport = make({ maxBodyBytes: 1000 });
     server.behaviour = (_request, response) => json(response, 200, { text: "x".repeat(2000) });
     const failure = await failureOf(get());
-    expect(failure.message).toBe("GET /api/v1/secrets: an answer of more than 1000 bytes");
+    expect(failure.message).toBe("GET /api/v1/secrets: the answer is larger than 1000 bytes");
   });
 
   test("is ended by its signal", async () => {

@@ -50,6 +50,6 @@ describe("a list whose objects are so large that a page is more than is read", (
 
   test("fails where one object alone is more than that", async () => {
     serve([100, 20_000]);
-    await expect(list()).rejects.toThrow(`an answer of more than ${maxBodyBytes} bytes`);
+    await expect(list()).rejects.toThrow(`the answer is larger than ${maxBodyBytes} bytes`);
   });
 });

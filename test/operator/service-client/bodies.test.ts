@@ -19,7 +19,7 @@ test("of the answers that are too large together the largest is given up, whoeve
   small.end("s".repeat(20));
   expect(await Promise.all(read)).toEqual([
     "s".repeat(40),
-    "TooLarge: the answer is the largest of some that are larger than 100 bytes together",
+    "BodyTooLarge: the answer is the largest of some that are larger than 100 bytes together",
     "x".repeat(60),
   ]);
 });

@@ -1,5 +1,4 @@
 import type { Clock } from "../runtime/clock.ts";
-import { AnswerTooLarge } from "./errors.ts";
 
 /** A signal that aborts with the caller's own, or when its time is up, whichever comes first. */
 export interface Deadline {
@@ -38,25 +37,4 @@ export function deadlineOf(clock: Clock, timeoutMs: number, outer: AbortSignal, 
         promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
       }),
   };
-}
-
-/** The whole body as text; throws where it is cut off or larger than `maxBytes`. */
-export async function bodyText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    if (size > maxBytes) throw new AnswerTooLarge(`an answer of more than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-/** What a `Retry-After` header asks for in milliseconds: seconds or a date. */
-export function retryAfterMs(header: string | string[] | undefined, now: number): number | undefined {
-  const value = Array.isArray(header) ? header[0] : header;
-  if (value === undefined) return undefined;
-  if (/^\d+$/.test(value)) return Number(value) * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
