@@ -1,7 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
 import type { ServiceContext } from "./context.ts";
-import { createApp, type Listening, listen } from "./http/server.ts";
+import { type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
 import { refusals } from "./refusal.ts";
@@ -20,13 +20,13 @@ export interface RunOptions extends Pick<ServiceOptions, "timeScale" | "strictSp
   /** Whether `POST /_reset` and `POST /_clock/advance` exist. */
   testControls: boolean;
   /** A file that holds the base URL while the service is ready, where one is wanted. */
-  readyFile: string | undefined;
+  readyFile?: string | undefined;
   host: string;
   port: number;
   /** The SQLite file, or `:memory:`. */
   data: string;
   /** The seed file, where there is one. */
-  seed: string | undefined;
+  seed?: string | undefined;
 }
 
 /** What a running service takes from the process and gives back to it. */
@@ -49,7 +49,7 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     const beginning = new Beginning(options.seed);
     service = make(options, ports, beginning);
     // Before anything is made: where it cannot listen, the first key is not shown, and so not lost either.
-    listening = await listen(createApp(service), options).catch((error: unknown) => {
+    listening = await listen(service, options).catch((error: unknown) => {
       throw new CannotListen(options, error);
     });
     const firstKey = beginning.seedAtStart(service);

@@ -1,77 +1,50 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { type Context, Hono } from "hono";
 import type { Service } from "../service.ts";
-import type { EventStream } from "./exchange.ts";
+import type { EventStream, Exchange } from "./exchange.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
 
 /** The longest request body that is read, in bytes. */
 const maxBodyBytes = 1_000_000;
 
-/** How long a request may take to come in whole, in milliseconds; then it is answered 408 and its connection ends. */
+/** How long a request may take to arrive completely, in milliseconds; after that the answer is 408. */
 const defaultRequestTimeoutMs = 30_000;
 
-/** How long a quiet connection stays open: longer than clients keep theirs, so that none writes into a closing one. */
+/** How long an idle connection stays open: longer than clients keep theirs, so that no client uses a closing one. */
 const keepAliveMs = 65_000;
-
-type Env = { Bindings: HttpBindings };
-
-/** The HTTP application: carries requests to the service's core and answers back, or loses them as faults have it. */
-export function createApp(service: Service): Hono<Env> {
-  const app = new Hono<Env>();
-  app.all("*", async (context) => {
-    const body = await bodyOf(context);
-    if (body === undefined) return responseOf(tooLarge);
-    const exchange = service.exchange(callOf(context, body));
-    if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
-    switch (exchange.kind) {
-      case "answer":
-        return responseOf(exchange.reply);
-      case "cut":
-        return cut(context, exchange.reply);
-      case "stream":
-        return new Response(bytesOf(exchange.open), { headers: eventHeaders });
-      case "dropped":
-        context.env.outgoing.destroy();
-        return RESPONSE_ALREADY_SENT;
-    }
-  });
-  app.onError((error, { env }) => {
-    // A client that is gone in the middle of its request waits for no answer.
-    if (env.outgoing.destroyed) return RESPONSE_ALREADY_SENT;
-    return responseOf(service.internalError(error));
-  });
-  return app;
-}
 
 /** A service that listens. */
 export interface Listening {
-  /** The port that was taken: the one asked for, or with 0 any free one. */
+  /** The port in use: the one asked for, or with 0 any free one. */
   port: number;
-  /** Takes no more requests, cuts those that are held back, and resolves when all connections are closed. */
+  /** Accepts no more requests, closes all connections and resolves when that is done. */
   close(): Promise<void>;
 }
 
-/** Where to listen, and how long a request may take to come in, in milliseconds. */
+/** Where to listen, and how long a request may take to arrive, in milliseconds. */
 export interface ListenOptions {
   host: string;
   port: number;
   requestTimeoutMs?: number;
 }
 
-/** Listens; rejects with what the system says where it cannot. */
-export async function listen(app: Hono<Env>, address: ListenOptions): Promise<Listening> {
+/** The part of the service that answers requests. */
+export type Answering = Pick<Service, "context" | "exchange" | "internalError">;
+
+/** Serves the service over HTTP. Rejects with the system's error if it cannot listen. */
+export async function listen(service: Answering, address: ListenOptions): Promise<Listening> {
   const { host, port, requestTimeoutMs = defaultRequestTimeoutMs } = address;
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    overrideGlobalObjects: false,
-    serverOptions: {
-      keepAliveTimeout: keepAliveMs,
-      requestTimeout: requestTimeoutMs,
-      headersTimeout: requestTimeoutMs,
-      connectionsCheckingInterval: requestTimeoutMs / 10,
-    },
+  const options = {
+    keepAliveTimeout: keepAliveMs,
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: requestTimeoutMs / 10,
+  };
+  const server = createServer(options, (incoming, outgoing) => {
+    answer(service, incoming, outgoing).catch((error: unknown) => {
+      // A client that went away in the middle of its request waits for no answer.
+      if (!outgoing.destroyed) send(outgoing, service.internalError(error));
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -82,7 +55,7 @@ export async function listen(app: Hono<Env>, address: ListenOptions): Promise<Li
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        if ("closeAllConnections" in server) server.closeAllConnections();
+        server.closeAllConnections();
       }),
   };
 }
@@ -91,11 +64,40 @@ function portOf(address: AddressInfo | string | null): number | undefined {
   return typeof address === "object" ? address?.port : undefined;
 }
 
+/** Hands a request to the service's core and sends the answer, or loses it where a fault says so. */
+async function answer(service: Answering, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const url = urlOf(incoming);
+  if (url === null) return send(outgoing, badTarget);
+  const body = await bodyOf(incoming);
+  if (body === undefined) return send(outgoing, tooLarge);
+  const exchange = service.exchange(callOf(incoming, url, body));
+  if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
+  carryOut(exchange, outgoing);
+}
+
+function carryOut(exchange: Exchange, outgoing: ServerResponse): void {
+  switch (exchange.kind) {
+    case "answer":
+      return send(outgoing, exchange.reply);
+    case "cut":
+      return cut(outgoing, exchange.reply);
+    case "stream":
+      return stream(outgoing, exchange.open);
+    case "dropped":
+      outgoing.destroy();
+  }
+}
+
+/** The URL that was asked for; `null` if it is none. A proxy sends it whole, other clients its path. */
+function urlOf({ url = "" }: IncomingMessage): URL | null {
+  return URL.parse(url.startsWith("/") ? `http://localhost${url}` : url);
+}
+
 /**
- * The whole request body, empty where there is none; `undefined` as soon as it is known to be too long: the rest is not
- * kept. Rejects where it is cut off.
+ * The whole request body, empty if there is none; `undefined` as soon as it is known to be too long: the rest is not
+ * kept. Rejects if it is cut off.
  */
-function bodyOf({ env: { incoming } }: Context<Env>): Promise<string | undefined> {
+function bodyOf(incoming: IncomingMessage): Promise<string | undefined> {
   if (Number(incoming.headers["content-length"] ?? 0) > maxBodyBytes) return Promise.resolve(undefined);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -115,70 +117,67 @@ function bodyOf({ env: { incoming } }: Context<Env>): Promise<string | undefined
   });
 }
 
-function callOf({ req, env }: Context<Env>, body: string): ServiceCall {
-  const remote = env.incoming.socket.remoteAddress;
+function callOf({ method = "GET", headers, socket }: IncomingMessage, url: URL, body: string): ServiceCall {
+  const head = method === "HEAD";
   return {
-    method: req.method === "HEAD" ? "GET" : req.method,
-    head: req.method === "HEAD",
-    path: new URL(req.url).pathname,
-    query: req.query(),
-    headers: req.header(),
+    method: head ? "GET" : method,
+    head,
+    path: url.pathname,
+    // Of a parameter that is given twice, the first value counts.
+    query: Object.fromEntries([...url.searchParams].toReversed()),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
     body,
-    ...(remote !== undefined && { remote }),
+    ...(socket.remoteAddress !== undefined && { remote: socket.remoteAddress }),
   };
 }
 
-function responseOf({ status, headers, body }: ServiceReply): Response {
-  return new Response(body ?? null, { status, headers: { ...headers } });
+function send(outgoing: ServerResponse, { status, headers, body }: ServiceReply): void {
+  const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+  outgoing.writeHead(status, { ...headers, ...length }).end(body);
 }
 
-const eventHeaders = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-};
-
-/** The bytes of a stream of events. To a reader who is too slow only the newest of those that wait is sent. */
-function bytesOf(open: EventStream): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  let close = () => {};
+/** Sends events as they come. To a client that is too slow only the newest of those that wait is sent. */
+function stream(outgoing: ServerResponse, open: EventStream): void {
   let waiting: string | undefined;
-  return new ReadableStream({
-    start(controller) {
-      close = open({
-        send(event) {
-          if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(event));
-          else waiting = event;
-        },
-        end: () => controller.close(),
-      });
-    },
-    pull(controller) {
-      if (waiting === undefined) return;
-      controller.enqueue(encoder.encode(waiting));
-      waiting = undefined;
-    },
-    cancel: () => close(),
+  outgoing.writeHead(200, {
+    "content-type": "text/event-stream",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
   });
+  outgoing.flushHeaders();
+  const close = open({
+    send(event) {
+      if (outgoing.writableNeedDrain) waiting = event;
+      else outgoing.write(event);
+    },
+    end() {
+      waiting = undefined;
+      outgoing.end();
+    },
+  });
+  outgoing.on("drain", () => {
+    if (waiting !== undefined) outgoing.write(waiting);
+    waiting = undefined;
+  });
+  outgoing.once("close", close);
 }
 
 /** Sends half of what the headers promise, then ends the connection. */
-function cut(context: Context<Env>, { status, headers, body = "" }: ServiceReply): Response {
-  const { outgoing } = context.env;
+function cut(outgoing: ServerResponse, { status, headers, body = "" }: ServiceReply): void {
   const bytes = Buffer.from(body);
   outgoing.writeHead(status, { ...headers, "content-length": bytes.length });
   outgoing.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => outgoing.destroy());
-  return RESPONSE_ALREADY_SENT;
 }
 
-function elapsed(service: Service, ms: number): Promise<void> {
+function elapsed({ context }: Answering, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    service.context.clock.after(ms, resolve);
+    context.clock.after(ms, resolve);
   });
 }
 
-const tooLarge = jsonReply(413, {
-  request_id: "",
-  code: "",
-  message: `the request body is larger than ${maxBodyBytes} bytes`,
-});
+const tooLarge = refusal(413, `the request body is larger than ${maxBodyBytes} bytes`);
+const badTarget = refusal(400, "the request has no valid URL");
+
+function refusal(status: number, message: string): ServiceReply {
+  return jsonReply(status, { request_id: "", code: "", message });
+}

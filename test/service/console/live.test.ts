@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createApp, listen } from "../../../src/service/http/server.ts";
+import { listen } from "../../../src/service/http/server.ts";
 import { keys, main, primary, project, Shop } from "../support/shop.ts";
 import { textOf, Visitor } from "./visitor.ts";
 
@@ -88,7 +88,7 @@ describe("the stream of changes", () => {
 it("over HTTP the stream stops with its page, and ends with the service", async () => {
   const ana = signedIn();
   const { cookie = "" } = ana;
-  const listening = await listen(createApp(shop.core), { host: "127.0.0.1", port: 0 });
+  const listening = await listen(shop.core, { host: "127.0.0.1", port: 0 });
   const open = (signal?: AbortSignal) =>
     fetch(`http://127.0.0.1:${listening.port}/app/changes`, { headers: { cookie }, ...(signal && { signal }) });
   const page = new AbortController();

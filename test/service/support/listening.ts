@@ -1,6 +1,5 @@
-import type { HttpBindings } from "@hono/node-server";
-import { Hono } from "hono";
-import { createApp, type ListenOptions, listen } from "../../../src/service/http/server.ts";
+import type { ServiceCall } from "../../../src/service/http/message.ts";
+import { type ListenOptions, listen } from "../../../src/service/http/server.ts";
 import { cryptoIds } from "../../../src/service/ids.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
@@ -38,15 +37,17 @@ export class ListeningShop implements AsyncDisposable {
     });
     core.change((context, at) => applySeed(context, Seed.parse(shopSeed), at));
     const sent: Sent[] = [];
-    const recorder = new Hono<{ Bindings: HttpBindings }>();
-    recorder.use(async (context, next) => {
-      await next();
-      const { res, req } = context;
-      const known = res.headers.get("x-hono-already-sent") !== null ? "" : await res.clone().text();
-      sent.push({ method: req.method, path: new URL(req.url).pathname, status: res.status, body: known });
-    });
-    recorder.route("/", createApp(core));
-    const listening = await listen(recorder, { host: "127.0.0.1", port: 0, ...listenOptions });
+    const recording = {
+      context: core.context,
+      internalError: (error: unknown) => core.internalError(error),
+      exchange(call: ServiceCall) {
+        const exchange = core.exchange(call);
+        const { status, body = "" } = exchange.kind === "answer" ? exchange.reply : { status: 200 };
+        sent.push({ method: call.head === true ? "HEAD" : call.method, path: call.path, status, body });
+        return exchange;
+      },
+    };
+    const listening = await listen(recording, { host: "127.0.0.1", port: 0, ...listenOptions });
     return new ListeningShop(core, `http://127.0.0.1:${listening.port}/api/v2`, sent, () => listening.close());
   }
 

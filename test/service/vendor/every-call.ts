@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { publicOperation } from "../../../src/service/http/public-api.ts";
 import type { Route } from "../../../src/service/http/route.ts";
-import { createApp, listen } from "../../../src/service/http/server.ts";
+import { listen } from "../../../src/service/http/server.ts";
 import { bodyOf, requestLine } from "../keys/cells.ts";
 import { keys, Shop } from "../support/shop.ts";
 
@@ -22,7 +22,7 @@ export interface Call {
 export async function withShop<T>(route: Route, use: (baseURL: string, call: Call) => Promise<T>): Promise<T> {
   const shop = new Shop({ rateLimits: { perMinute: 1e6, perSecondAndRoute: 1e6 } });
   const call = callOf(shop, route);
-  const listening = await listen(createApp(shop.core), { host: "127.0.0.1", port: 0 });
+  const listening = await listen(shop.core, { host: "127.0.0.1", port: 0 });
   try {
     return await use(`http://127.0.0.1:${listening.port}/api/v2`, call);
   } finally {
