@@ -54,3 +54,9 @@ export const refusals = {
     ),
   planLimit: (message: string) => new Refusal(422, message),
 } as const;
+
+/** `found`; throws the refusal that `what` was not found if there is none. */
+export function required<T>(what: string, found: T | undefined): T {
+  if (found === undefined) throw refusals.notFound(what);
+  return found;
+}

@@ -1,15 +1,16 @@
 import type { ServiceContext } from "../context.ts";
-import { refusals } from "../refusal.ts";
+import { refusals, required } from "../refusal.ts";
 import type { Role } from "../store/accounts.ts";
 import type { Owner } from "../store/projects.ts";
 
 /** Gives a project to another account or organization. Keys scoped to it end with its organization, for good. */
 export function moveProject(context: ServiceContext, projectId: string, owner: Owner, at: number): void {
   const { projects, keys, accounts } = context.store;
-  const project = projects.get(projectId);
-  if (!project) throw refusals.notFound(`project ${projectId}`);
-  const exists = owner.kind === "account" ? accounts.get(owner.id) : accounts.organization(owner.id);
-  if (!exists) throw refusals.notFound(`${owner.kind} ${owner.id}`);
+  const project = required(`project ${projectId}`, projects.get(projectId));
+  required(
+    `${owner.kind} ${owner.id}`,
+    owner.kind === "account" ? accounts.get(owner.id) : accounts.organization(owner.id),
+  );
   if (project.owner.kind === owner.kind && project.owner.id === owner.id) return;
   keys.revokeScopedTo(projectId, at);
   projects.setOwner(projectId, owner, at);

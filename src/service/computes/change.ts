@@ -1,7 +1,7 @@
 import type { ServiceContext } from "../context.ts";
 import type { ChangedEndpoint } from "../domain/requests.ts";
 import { planOf } from "../projects/owner.ts";
-import { refusals } from "../refusal.ts";
+import { refusals, required } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { type Step, schedule } from "./chain.ts";
@@ -39,8 +39,7 @@ export function changeEndpoint(
     checkLimits(planOf(context.store, project.owner), sizes, after.suspendTimeoutSeconds);
   }
   if (after.branchId !== before.branchId) {
-    const target = branches.get(project.id, after.branchId);
-    if (!target) throw refusals.notFound("branch");
+    const target = required("branch", branches.get(project.id, after.branchId));
     if (before.type === "read_write" && endpoints.primaryOf(target.id)) throw refusals.secondPrimary();
     if (target.currentState !== "ready") throw refusals.notReady("branch");
   }

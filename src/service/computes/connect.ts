@@ -1,7 +1,7 @@
 import { maxConnections, maxPooledConnections } from "../../api/compute-units.ts";
 import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
-import { refusals } from "../refusal.ts";
+import { refusals, required } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { schedule } from "./chain.ts";
 import { meter } from "./meter.ts";
@@ -23,8 +23,7 @@ export function connect(
   at: number,
 ) {
   const { endpoints } = context.store;
-  const endpoint = endpoints.byId(endpointId);
-  if (!endpoint) throw refusals.notFound("endpoint");
+  const endpoint = required("endpoint", endpoints.byId(endpointId));
   if (endpoint.disabled) throw refusals.disabled(`endpoint ${endpointId} is disabled: it takes no connections`);
   const limit = pooled ? maxPooledConnections : maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
   const open = context.backend.connections(endpoint, pooled);

@@ -2,7 +2,7 @@ import type { ComputeUnitRange } from "../../api/compute-units.ts";
 import type { ServiceContext } from "../context.ts";
 import type { NewEndpoint } from "../domain/requests.ts";
 import { planOf } from "../projects/owner.ts";
-import { refusals } from "../refusal.ts";
+import { refusals, required } from "../refusal.ts";
 import type { DefaultEndpointSettings } from "../store/details.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
@@ -19,8 +19,7 @@ export interface Changed {
 /** Creates a compute on a branch and starts it, unless it is disabled from the start. */
 export function createEndpoint(context: ServiceContext, project: Project, wanted: NewEndpoint, at: number): Changed {
   const { branches, endpoints, operations } = context.store;
-  const branch = branches.get(project.id, wanted.branch_id);
-  if (!branch) throw refusals.notFound("branch");
+  const branch = required("branch", branches.get(project.id, wanted.branch_id));
   if (wanted.region_id !== undefined && wanted.region_id !== project.regionId) {
     throw refusals.invalid(`region_id must be the project's region, ${project.regionId}, or be left out`);
   }

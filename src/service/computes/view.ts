@@ -59,3 +59,7 @@ export function operationView(context: ServiceContext, operation: StoredOperatio
     total_duration_ms: operation.updatedAt - operation.createdAt,
   };
 }
+
+export function operationViews(context: ServiceContext, operations: readonly StoredOperation[]) {
+  return operations.map((operation) => operationView(context, operation));
+}

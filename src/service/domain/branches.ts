@@ -1,7 +1,7 @@
 import { timestamp } from "../clock.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
-import { refusals } from "../refusal.ts";
+import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
@@ -19,8 +19,10 @@ export function createBranch(
 ): CreatedBranch {
   const { branches, operations } = context.store;
   const { name, parent_id, parent_lsn, parent_timestamp, init_source = "parent-data" } = wanted.branch ?? {};
-  const source = parent_id === undefined ? branches.default(project.id) : branches.get(project.id, parent_id);
-  if (!source) throw refusals.notFound("parent branch");
+  const source = required(
+    "parent branch",
+    parent_id === undefined ? branches.default(project.id) : branches.get(project.id, parent_id),
+  );
   refuseTaken(context, project, name);
   if (parent_lsn !== undefined && parent_timestamp !== undefined) {
     throw refusals.invalid("a branch begins at parent_lsn or at parent_timestamp, not at both");

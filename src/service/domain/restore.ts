@@ -2,7 +2,7 @@ import { timestamp } from "../clock.ts";
 import { schedule } from "../computes/chain.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
-import { refusals } from "../refusal.ts";
+import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
@@ -27,8 +27,7 @@ export function restoreBranch(
   const { branches, operations } = context.store;
   refuseProtected(branch, "a protected branch cannot be restored");
   const { source_branch_id, source_lsn, source_timestamp, preserve_under_name } = wanted;
-  const source = branches.get(project.id, source_branch_id);
-  if (!source) throw refusals.notFound("source branch");
+  const source = required("source branch", branches.get(project.id, source_branch_id));
   const children = branches.childrenOf(branch);
   refuseIncomplete(wanted, branch, children);
   checkPast(context, project, { name: "source_timestamp", time: source_timestamp }, at);

@@ -4,7 +4,7 @@ import { moveProject } from "../accounts/moves.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
 import { regions } from "../domain/regions.ts";
-import { refusals } from "../refusal.ts";
+import { refusals, required } from "../refusal.ts";
 import { type Account, type Organization, plans } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { anyKeyRoute, noInput, organizationRoute, personalRoute, type Route } from "./route.ts";
@@ -45,8 +45,7 @@ export const accountRoutes: readonly Route[] = [
       answers: { 200: z.looseObject({ id: z.string(), email: z.string(), plan: z.enum(plans).or(z.string()) }) },
     },
     ({ context, accountId, at }) => {
-      const account = context.store.accounts.get(accountId);
-      if (!account) throw refusals.notFound("user");
+      const account = required("user", context.store.accounts.get(accountId));
       return {
         status: 200,
         body: {

@@ -1,13 +1,13 @@
-import { refusals } from "../refusal.ts";
+import { required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
-import { type Handled, param, projectRoute, type Request, type Route, type Shape } from "./route.ts";
+import { type Handled, type Incoming, param, projectRoute, type Request, type Route, type Shape } from "./route.ts";
 
 /** Where the calls on one branch are. */
 export const branchPath = "/projects/{project_id}/branches/{branch_id}";
 
 /** What a call on one branch is given. */
-export interface OnBranch {
+export interface OnBranch extends Pick<Incoming, "context" | "params"> {
   project: Project;
   branch: Branch;
 }
@@ -18,8 +18,10 @@ export function branchRoute<Body, Query>(
   handle: (request: Request<Body, Query> & OnBranch) => Handled,
 ): Route {
   return projectRoute("member", shape, (request) => {
-    const branch = request.context.store.branches.get(request.project.id, param(request, "branch_id"));
-    if (!branch) throw refusals.notFound("branch");
+    const branch = required(
+      "branch",
+      request.context.store.branches.get(request.project.id, param(request, "branch_id")),
+    );
     return handle({ ...request, branch });
   });
 }

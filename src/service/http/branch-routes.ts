@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endpointView, operationView } from "../computes/view.ts";
+import { endpointView, operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { changeBranch, createBranch, deleteBranch, makeDefault } from "../domain/branches.ts";
 import type { CreatedBranch } from "../domain/creation.ts";
@@ -172,7 +172,7 @@ function answer(context: ServiceContext, branch: Branch, operations: readonly St
     status: 200,
     body: {
       branch: branchView(context, branch, at),
-      operations: operations.map((operation) => operationView(context, operation)),
+      operations: operationViews(context, operations),
     },
   };
 }
@@ -187,6 +187,6 @@ export function createdAnswer(
   return {
     branch: branchView(context, branch, at),
     endpoints: endpoints.map((endpoint) => endpointView(context, endpoint, project.regionId)),
-    operations: operations.map((operation) => operationView(context, operation)),
+    operations: operationViews(context, operations),
   };
 }

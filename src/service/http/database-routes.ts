@@ -1,13 +1,12 @@
 import { z } from "zod";
-import { operationView } from "../computes/view.ts";
+import { operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { DatabaseCreateBody, DatabasePatchBody } from "../domain/requests.ts";
 import { changeDatabase, createDatabase, type DatabaseChange, deleteDatabase } from "../domain/roles-and-databases.ts";
 import { databaseView } from "../projects/roles.ts";
-import { refusals } from "../refusal.ts";
-import type { Branch } from "../store/branches.ts";
+import { required } from "../refusal.ts";
 import type { BranchDatabase } from "../store/catalog.ts";
-import { branchPath, branchRoute } from "./branch-route.ts";
+import { branchPath, branchRoute, type OnBranch } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, type Route } from "./route.ts";
 import { DatabaseAndOperations, DatabaseOnly } from "./shapes.ts";
@@ -88,21 +87,12 @@ export const databaseRoutes: readonly Route[] = [
   ),
 ];
 
-/** A call whose path names a database. */
-interface OnDatabase {
-  context: ServiceContext;
-  branch: Branch;
-  params: Readonly<Record<string, string>>;
-}
-
-function find(request: OnDatabase): BranchDatabase | undefined {
+function find(request: OnBranch): BranchDatabase | undefined {
   return request.context.catalog.database(request.branch.id, param(request, "database_name"));
 }
 
-function databaseOf(request: OnDatabase): BranchDatabase {
-  const found = find(request);
-  if (!found) throw refusals.notFound("database");
-  return found;
+function databaseOf(request: OnBranch): BranchDatabase {
+  return required("database", find(request));
 }
 
 function answer(context: ServiceContext, { database: changed, operations }: DatabaseChange, status: number): Handled {
@@ -110,7 +100,7 @@ function answer(context: ServiceContext, { database: changed, operations }: Data
     status,
     body: {
       database: databaseView(changed),
-      operations: operations.map((operation) => operationView(context, operation)),
+      operations: operationViews(context, operations),
     },
   };
 }

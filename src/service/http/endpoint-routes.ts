@@ -1,10 +1,10 @@
 import { changeEndpoint } from "../computes/change.ts";
 import { type Changed, createEndpoint } from "../computes/create.ts";
 import { deleteEndpoint, restartEndpoint, startEndpoint, suspendEndpoint } from "../computes/lifecycle.ts";
-import { endpointView, operationView } from "../computes/view.ts";
+import { endpointView, operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { EndpointCreateBody, EndpointPatchBody } from "../domain/requests.ts";
-import { refusals } from "../refusal.ts";
+import { required } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
@@ -146,9 +146,7 @@ function endpointOf(request: {
   project: Project;
   params: Readonly<Record<string, string>>;
 }): StoredEndpoint {
-  const endpoint = request.context.store.endpoints.get(request.project.id, param(request, "endpoint_id"));
-  if (!endpoint) throw refusals.notFound("endpoint");
-  return endpoint;
+  return required("endpoint", request.context.store.endpoints.get(request.project.id, param(request, "endpoint_id")));
 }
 
 function listOf(context: ServiceContext, project: Project, endpoints: readonly StoredEndpoint[]): string {
@@ -165,7 +163,7 @@ function changedAnswer(
     status,
     body: {
       endpoint: endpointView(context, endpoint, project.regionId),
-      operations: operations.map((operation) => operationView(context, operation)),
+      operations: operationViews(context, operations),
     },
   };
 }

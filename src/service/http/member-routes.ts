@@ -3,7 +3,7 @@ import { putMember, removeMember } from "../accounts/moves.ts";
 import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
 import { uuidOf } from "../ids.ts";
-import { refusals } from "../refusal.ts";
+import { required } from "../refusal.ts";
 import type { Member } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { noInput, organizationRoute, param, type Route } from "./route.ts";
@@ -124,9 +124,10 @@ function sortKey(
 }
 
 function memberOf(context: ServiceContext, organizationId: string, memberId: string): Member {
-  const member = context.store.accounts.members(organizationId).find((candidate) => idOf(candidate) === memberId);
-  if (!member) throw refusals.notFound("member");
-  return member;
+  return required(
+    "member",
+    context.store.accounts.members(organizationId).find((candidate) => idOf(candidate) === memberId),
+  );
 }
 
 function memberView(context: ServiceContext, member: Member) {

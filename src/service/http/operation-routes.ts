@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { operationView } from "../computes/view.ts";
-import { refusals } from "../refusal.ts";
+import { operationView, operationViews } from "../computes/view.ts";
+import { required } from "../refusal.ts";
 import { nothing } from "./check.ts";
 import { noInput, param, projectRoute, type Route } from "./route.ts";
 import { Cursor, OperationOnly, OperationPage, wholeNumber } from "./shapes.ts";
@@ -24,7 +24,7 @@ export const operationRoutes: readonly Route[] = [
       return {
         status: 200,
         body: {
-          operations: operations.map((operation) => operationView(context, operation)),
+          operations: operationViews(context, operations),
           ...(last && { pagination: { cursor: String(last.seq) } }),
         },
       };
@@ -42,8 +42,7 @@ export const operationRoutes: readonly Route[] = [
     },
     (request) => {
       const { context, project } = request;
-      const operation = context.store.operations.get(project.id, param(request, "operation_id"));
-      if (!operation) throw refusals.notFound("operation");
+      const operation = required("operation", context.store.operations.get(project.id, param(request, "operation_id")));
       return { status: 200, body: { operation: operationView(context, operation) } };
     },
   ),

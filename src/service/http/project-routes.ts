@@ -8,7 +8,7 @@ import { refuseProtected } from "../domain/protection.ts";
 import { ProjectCreateBody, ProjectPatchBody } from "../domain/requests.ts";
 import { connectionUri, connectionViews } from "../projects/roles.ts";
 import { projectListView, projectView } from "../projects/view.ts";
-import { refusals } from "../refusal.ts";
+import { refusals, required } from "../refusal.ts";
 import type { Owner } from "../store/projects.ts";
 import { createdAnswer } from "./branch-routes.ts";
 import { nothing } from "./check.ts";
@@ -144,16 +144,17 @@ export const projectRoutes: readonly Route[] = [
     },
     ({ context, project, query }) => {
       const { branches, endpoints } = context.store;
-      const branch =
-        query.branch_id === undefined ? branches.default(project.id) : branches.get(project.id, query.branch_id);
-      if (!branch) throw refusals.notFound("branch");
-      const endpoint =
-        query.endpoint_id === undefined ? endpoints.primaryOf(branch.id) : endpoints.get(project.id, query.endpoint_id);
-      if (!endpoint) throw refusals.notFound("endpoint");
-      const { database_name: database, pooled } = query;
-      const role = context.catalog.role(endpoint.branchId, query.role_name);
-      if (!role) throw refusals.notFound("role");
-      if (!context.catalog.database(endpoint.branchId, database)) throw refusals.notFound("database");
+      const { branch_id, endpoint_id, database_name: database, pooled } = query;
+      const branch = required(
+        "branch",
+        branch_id === undefined ? branches.default(project.id) : branches.get(project.id, branch_id),
+      );
+      const endpoint = required(
+        "endpoint",
+        endpoint_id === undefined ? endpoints.primaryOf(branch.id) : endpoints.get(project.id, endpoint_id),
+      );
+      const role = required("role", context.catalog.role(endpoint.branchId, query.role_name));
+      required("database", context.catalog.database(endpoint.branchId, database));
       return {
         status: 200,
         body: { uri: connectionUri(context, project, endpoint, { database, role, pooled }) },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationView } from "../computes/view.ts";
+import { operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { RoleCreateBody } from "../domain/requests.ts";
 import {
@@ -10,10 +10,9 @@ import {
   revealedPassword,
 } from "../domain/roles-and-databases.ts";
 import { roleView, roleWithPasswordView } from "../projects/roles.ts";
-import { refusals } from "../refusal.ts";
-import type { Branch } from "../store/branches.ts";
+import { required } from "../refusal.ts";
 import type { Role } from "../store/catalog.ts";
-import { branchPath, branchRoute } from "./branch-route.ts";
+import { branchPath, branchRoute, type OnBranch } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, type Route } from "./route.ts";
 import { RoleAndOperations, RoleOnly } from "./shapes.ts";
@@ -73,7 +72,10 @@ export const roleRoutes: readonly Route[] = [
       const found = find(request);
       if (!found) return { status: 204 };
       const changed = deleteRole(request, found);
-      return { status: 200, body: { role: roleView(found), operations: operationsOf(request.context, changed) } };
+      return {
+        status: 200,
+        body: { role: roleView(found), operations: operationViews(request.context, changed.operations) },
+      };
     },
   ),
   branchRoute(
@@ -100,28 +102,15 @@ export const roleRoutes: readonly Route[] = [
   ),
 ];
 
-/** A call whose path names a role. */
-interface OnRole {
-  context: ServiceContext;
-  branch: Branch;
-  params: Readonly<Record<string, string>>;
-}
-
-function find(request: OnRole): Role | undefined {
+function find(request: OnBranch): Role | undefined {
   return request.context.catalog.role(request.branch.id, param(request, "role_name"));
 }
 
-function roleOf(request: OnRole): Role {
-  const found = find(request);
-  if (!found) throw refusals.notFound("role");
-  return found;
+function roleOf(request: OnBranch): Role {
+  return required("role", find(request));
 }
 
 function answerWithPassword(context: ServiceContext, changed: RoleChange, status: number): Handled {
   const shown = roleWithPasswordView(context, changed.role);
-  return { status, body: { role: shown, operations: operationsOf(context, changed) } };
-}
-
-function operationsOf(context: ServiceContext, { operations }: RoleChange) {
-  return operations.map((operation) => operationView(context, operation));
+  return { status, body: { role: shown, operations: operationViews(context, changed.operations) } };
 }

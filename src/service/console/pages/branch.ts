@@ -3,7 +3,7 @@ import { usageOfBranch } from "../../computes/meter.ts";
 import { managementOf } from "../../domain/managed.ts";
 import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
-import { refusals } from "../../refusal.ts";
+import { required } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import { type Html, html } from "../html.ts";
@@ -28,8 +28,7 @@ const perPage = 50;
 export function branchPage(visit: Visit): Page {
   const { context, caller } = visit;
   const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
-  const branch = context.store.branches.get(project.id, param(visit, "branch_id"));
-  if (!branch) throw refusals.notFound("branch");
+  const branch = required("branch", context.store.branches.get(project.id, param(visit, "branch_id")));
   // The primary first; replicas in the order of their creation.
   const computes = context.store.endpoints.ofBranch(branch.id).toSorted((one, other) => rank(one) - rank(other));
   const free = planOf(context.store, project.owner) === "free";

@@ -2,7 +2,7 @@ import { reachProject } from "../../accounts/caller.ts";
 import { managementOf } from "../../domain/managed.ts";
 import { param } from "../../http/route.ts";
 import { connectionUri } from "../../projects/roles.ts";
-import { refusals } from "../../refusal.ts";
+import { refusals, required } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
@@ -55,8 +55,7 @@ ${managed(compute)}
 function subjectOf(visit: Visit): Subject {
   const { context, caller } = visit;
   const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
-  const branch = context.store.branches.get(project.id, param(visit, "branch_id"));
-  if (!branch) throw refusals.notFound("branch");
+  const branch = required("branch", context.store.branches.get(project.id, param(visit, "branch_id")));
   const compute = context.store.endpoints.get(project.id, param(visit, "endpoint_id"));
   if (compute?.branchId !== branch.id) throw refusals.notFound("compute");
   return { project, branch, compute };
