@@ -1,4 +1,5 @@
 import { Command, CommanderError, Help, Option } from "commander";
+import { z } from "zod";
 
 export type { Command } from "commander";
 
@@ -46,19 +47,25 @@ export function repeatable(flags: string, description: string, parse: Parse<stri
 }
 
 /**
- * The command with the values of its flags. `hint` tells people what to write who name a thing without its flag. Throws
- * `BadFlag`, and a `CommanderError` where help is asked for.
+ * The values of the command's flags. `shape` has one field for each flag. `hint` says which flag to use, for a person
+ * who wrote a value without one. Throws `BadFlag`, or a `CommanderError` if help is asked for.
  */
-export function parsed(command: Command, args: readonly string[], hint?: string): Command {
+export function parsed<Shape extends z.ZodRawShape>(
+  command: Command,
+  args: readonly string[],
+  shape: Shape,
+  hint?: string,
+): z.infer<z.ZodObject<Shape>> {
   try {
     refuseFlagsAsValues(command, args);
-    return command.parse(args, { from: "user" });
+    command.parse(args, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError) || error.code === "commander.helpDisplayed") throw error;
     const stray = `'${command.args[0]}' belongs to no flag${hint === undefined ? "" : `: ${hint}`}`;
     const isStray = error.code === "commander.excessArguments";
     throw new BadFlag(isStray ? stray : error.message.replace(/^error: /, ""), { cause: error });
   }
+  return z.strictObject(shape).parse(command.opts());
 }
 
 /** commander would take the next flag for the value that somebody forgot. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { BadFlag, flag, newCommand, parsed, repeatable, whole, withFlags } from "../src/command-line.ts";
 
 const command = newCommand("bake", "Bakes.", { more: "Mind the oven." })
@@ -6,7 +7,8 @@ const command = newCommand("bake", "Bakes.", { more: "Mind the oven." })
   .addOption(flag("--loaves <N>", "how many", whole(1, 9)).default(2))
   .option("--fast", "in less time", false);
 
-const read = (...args: string[]) => parsed(command, args, "recipes are named with -f").opts<Record<string, unknown>>();
+const shape = { filename: z.array(z.string()), loaves: z.number(), fast: z.boolean() };
+const read = (...args: string[]) => parsed(command, args, shape, "recipes are named with -f");
 
 async function run(...args: string[]) {
   const [out, err]: [string[], string[]] = [[], []];
@@ -29,6 +31,12 @@ describe("a command line", () => {
       fast: true,
     });
     expect(read()).toEqual({ filename: ["usual"], loaves: 2, fast: false });
+  });
+
+  it("fails where its flags and the shape of their values differ", () => {
+    const { fast: _, ...others } = shape;
+    expect(() => parsed(command, [], others)).toThrow('Unrecognized key: \\"fast\\"');
+    expect(() => parsed(command, [], { ...shape, loaves: z.string() })).toThrow("expected string");
   });
 
   it.each([["-h"], ["--help"]])("with %s prints help, made from the flags, and runs nothing", async (asked) => {

@@ -87,7 +87,7 @@ const crdsLine = newCommand("crds", "Prints the CRDs as YAML.");
 export function crdsCommand(args: readonly string[], ports: Pick<CommandPorts, "stdout" | "stderr">): Promise<number> {
   return withFlags(
     crdsLine,
-    (words) => parsed(crdsLine, words),
+    (words) => parsed(crdsLine, words, {}),
     args,
     ports,
     async () => {

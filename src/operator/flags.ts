@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import { BadFlag, duration, flag, newCommand, type Parse, parsed, repeatable, whole } from "../command-line.ts";
 import { publicServicePattern } from "./connection/base-url.ts";
 import { labelSelector } from "./resources/selector.ts";
@@ -56,21 +57,21 @@ export const runLine = newCommand(
     flag("--budget-share <SHARE>", "share of each request budget for this process, above 0 to 1", share).default(1),
   );
 
-interface Values {
-  kubeconfig?: string;
-  namespace: readonly string[];
-  selector?: string;
-  leaderElect?: boolean;
-  leaseName?: string;
-  leaseNamespace?: string;
-  httpPort: number;
-  workers: number;
-  logLevel: (typeof levels)[number];
-  allowedBaseUrl: readonly string[];
-  createSettle: number;
-  maxDeletesPerMinute: number;
-  budgetShare: number;
-}
+const values = {
+  kubeconfig: z.string().optional(),
+  namespace: z.array(z.string()),
+  selector: z.string().optional(),
+  leaderElect: z.boolean().optional(),
+  leaseName: z.string().optional(),
+  leaseNamespace: z.string().optional(),
+  httpPort: z.number(),
+  workers: z.number(),
+  logLevel: z.enum(levels),
+  allowedBaseUrl: z.array(z.string()),
+  createSettle: z.number(),
+  maxDeletesPerMinute: z.number(),
+  budgetShare: z.number(),
+};
 
 export type RunFlags = ReturnType<typeof parseRunFlags>;
 
@@ -81,19 +82,19 @@ export function parseRunFlags(args: readonly string[]) {
     selector: labels = "",
     allowedBaseUrl,
     createSettle: settle,
-    ...values
-  } = parsed(runLine, args).opts<Values>();
+    ...rest
+  } = parsed(runLine, args, values);
   if (args.includes("--leader-elect") && args.includes("--no-leader-elect")) {
     throw new BadFlag("--leader-elect and --no-leader-elect exclude each other");
   }
   const namespaces = [...new Set(namespace)].toSorted();
   return {
-    ...values,
+    ...rest,
     namespaces,
     selects: labelSelector(labels),
     /** Whether a lease was asked for by name. */
-    namesLease: values.leaseName !== undefined || values.leaseNamespace !== undefined,
-    leaseName: values.leaseName ?? leaseNameFor(labels, namespaces),
+    namesLease: rest.leaseName !== undefined || rest.leaseNamespace !== undefined,
+    leaseName: rest.leaseName ?? leaseNameFor(labels, namespaces),
     allowedBaseURLs: allowedBaseUrl,
     createSettleMs: settle,
   };

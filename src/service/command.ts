@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { BadFlag, flag, newCommand, parsed, whole, withFlags } from "../command-line.ts";
 import { isLoopbackHost } from "./http/loopback.ts";
 import { cryptoIds } from "./ids.ts";
@@ -27,17 +28,30 @@ const line = newCommand(
   .option("--ready-file <FILE>", "file that holds the base URL while the service is ready")
   .option("--strict-spec", "serve only what the specification shows", false);
 
+const values = {
+  port: z.number(),
+  host: z.string(),
+  data: z.string(),
+  seed: z.string().optional(),
+  timeScale: z.number(),
+  faults: z.boolean(),
+  rateLimits: z.boolean(),
+  testControls: z.boolean(),
+  readyFile: z.string().optional(),
+  strictSpec: z.boolean(),
+};
+
 /** `compute-operator service`: answers the exit status. */
 export function serviceCommand(args: readonly string[], ports: Omit<RunPorts, "ids">): Promise<number> {
   return withFlags(line, parse, args, ports, (options) => runService(options, { ...ports, ids: cryptoIds() }));
 }
 
 function parse(args: readonly string[]): RunOptions {
-  const values = parsed(line, args).opts<RunOptions>();
-  if (values.testControls && !isLoopbackHost(values.host)) {
-    throw new BadFlag(`--test-controls needs a --host of this machine alone, such as 127.0.0.1, not ${values.host}`);
+  const options = parsed(line, args, values);
+  if (options.testControls && !isLoopbackHost(options.host)) {
+    throw new BadFlag(`--test-controls needs a --host of this machine alone, such as 127.0.0.1, not ${options.host}`);
   }
-  return values;
+  return options;
 }
 
 function positive(value: string, name: string): number {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { BadFlag, type Command, duration, flag, newCommand, parsed, repeatable } from "../../command-line.ts";
 import { publicServicePattern } from "../../operator/connection/base-url.ts";
 import { createSettle } from "../../operator/flags.ts";
@@ -49,7 +50,8 @@ Exit status: 0 done, 1 an error.`,
   .option("--connection <NAME>", "ServiceConnection to name in them", "default")
   .option("--base-url <URL>", "base URL of the service", publicServicePattern);
 
-export type Format = "text" | "json" | "markdown";
+const Format = z.enum(["text", "json", "markdown"]);
+export type Format = z.infer<typeof Format>;
 
 export interface ManifestFlags {
   paths: readonly string[];
@@ -57,14 +59,14 @@ export interface ManifestFlags {
   baseURL: string | undefined;
 }
 
-interface Values {
-  filename?: readonly string[];
-  namespace: string;
-  baseUrl?: string;
-}
+const manifestValues = {
+  filename: z.array(z.string()).default([]),
+  namespace: z.string(),
+  baseUrl: z.string().optional(),
+};
 
 export function parsePlanFlags(args: readonly string[]): ManifestFlags & { output: Format } {
-  const values = parsed(planLine, args, hint).opts<Values & { output: Format }>();
+  const values = parsed(planLine, args, { ...manifestValues, output: Format }, hint);
   return { ...manifestFlags(values), output: values.output };
 }
 
@@ -75,7 +77,8 @@ export interface ApplyFlags extends ManifestFlags {
 }
 
 export function parseApplyFlags(args: readonly string[]): ApplyFlags {
-  const values = parsed(applyLine, args, hint).opts<Values & { yes: boolean; timeout: number; createSettle: number }>();
+  const applyValues = { ...manifestValues, yes: z.boolean(), timeout: z.number(), createSettle: z.number() };
+  const values = parsed(applyLine, args, applyValues, hint);
   const { yes, timeout, createSettle: settle } = values;
   return { ...manifestFlags(values), yes, timeoutMs: timeout, createSettleMs: settle };
 }
@@ -88,29 +91,31 @@ export interface ExportFlags {
 }
 
 export function parseExportFlags(args: readonly string[]): ExportFlags {
-  const {
-    project = "",
-    namespace,
-    connection,
-    baseUrl,
-  } = parsed(exportLine, args, "the project is named with --project").opts<{
-    project?: string;
-    namespace?: string;
-    connection: string;
-    baseUrl?: string;
-  }>();
+  const exportValues = {
+    project: z.string().default(""),
+    namespace: z.string().optional(),
+    connection: z.string(),
+    baseUrl: z.string(),
+  };
+  const values = parsed(exportLine, args, exportValues, "the project is named with --project");
+  const { project, namespace, connection, baseUrl } = values;
   if (project === "") throw new BadFlag("--project is needed: the id of the project");
   return { project, namespace, connection, baseURL: baseUrl };
 }
 
 const hint = "manifests are named with -f";
 
-function manifestFlags({ filename: paths = [], namespace, baseUrl: baseURL }: Values): ManifestFlags {
+function manifestFlags({
+  filename: paths,
+  namespace,
+  baseUrl: baseURL,
+}: z.infer<z.ZodObject<typeof manifestValues>>): ManifestFlags {
   if (paths.length === 0) throw new BadFlag("-f is needed: a file, a directory, or - for standard input");
   return { paths, namespace, baseURL };
 }
 
 function format(text: string, name: string): Format {
-  if (text === "text" || text === "json" || text === "markdown") return text;
+  const known = Format.safeParse(text);
+  if (known.success) return known.data;
   throw new BadFlag(`${name} must be text, json or markdown, not ${JSON.stringify(text)}`);
 }
