@@ -51,98 +51,118 @@ export interface Operator {
 }
 
 export function createOperator(ports: OperatorPorts, settings: OperatorSettings): Operator {
-  const { clock, random, log } = ports;
-  const metrics = ports.metrics ?? createMetrics();
-  const stop = new AbortController();
-  const client = (timeoutMs: number, more: Pick<ClusterClientOptions, "beforeSend" | "onAnswer"> = {}) =>
-    new ClusterClient(ports.clusterTransport, {
-      clock,
-      timeoutMs,
-      signal: stop.signal,
-      ...more,
-      onRequest: ({ method }, status) => metrics.clusterRequests.add({ method, code: String(status) }),
-    });
-  const { lease } = settings;
-  const leadership: Leadership =
-    lease === undefined
-      ? alwaysLeader
-      : new LeaderElection({ client: client(timeouts.lease), clock, random, log, ...lease });
-  const mayWrite = requireLeader(leadership);
-  const cluster = client(timeouts.write, {
-    beforeSend: mayWrite,
-    onAnswer: (kind, object, write) => informers.answered(kind, object, write),
-  });
-  const budgets = new Budgets(clock, (seconds) => metrics.budgetWaits.observe({}, seconds));
-  const namesShownBy = new Set<string>();
-  const brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
-  let manager: Manager | undefined;
-  const { namespaces } = settings;
-  const informers = new Informers({ client: client(timeouts.list), clock, random, log, metrics, namespaces });
+  return new ElectedOperator(ports, settings);
+}
 
-  metrics.beforeScrape(() => {
-    measureState(metrics, {
-      leading: leadership.mayWrite(),
-      informers,
-      connections: manager?.connections,
-      deletesHeld: brake.held,
-      clock,
-    });
-  });
+/** What lives as long as the process; a `Manager` exists only while it leads. */
+class ElectedOperator implements Operator {
+  readonly metrics: Metrics;
+  readonly #ports: OperatorPorts;
+  readonly #settings: OperatorSettings;
+  readonly #stop = new AbortController();
+  readonly #leadership: Leadership;
+  readonly #informers: Informers;
+  readonly #budgets: Budgets;
+  readonly #namesShownBy = new Set<string>();
+  readonly #brake: DeletionBrake;
+  #manager: Manager | undefined;
 
-  const lead = async (leadSignal: AbortSignal): Promise<void> => {
-    await informers.whenSynced(leadSignal).catch(() => {});
-    if (leadSignal.aborted) return;
+  constructor(ports: OperatorPorts, settings: OperatorSettings) {
+    this.#ports = ports;
+    this.#settings = settings;
+    this.metrics = ports.metrics ?? createMetrics();
+    const { clock, random, log } = ports;
+    const { lease, namespaces } = settings;
+    this.#leadership =
+      lease === undefined
+        ? alwaysLeader
+        : new LeaderElection({ client: this.#client(timeouts.lease), clock, random, log, ...lease });
+    const client = this.#client(timeouts.list);
+    this.#informers = new Informers({ client, clock, random, log, metrics: this.metrics, namespaces });
+    this.#budgets = new Budgets(clock, (seconds) => this.metrics.budgetWaits.observe({}, seconds));
+    this.#brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
+    this.metrics.beforeScrape(() =>
+      measureState(this.metrics, {
+        leading: this.#leadership.mayWrite(),
+        informers: this.#informers,
+        connections: this.#manager?.connections,
+        deletesHeld: this.#brake.held,
+        clock,
+      }),
+    );
+  }
+
+  unready(): string | undefined {
+    const kinds = this.#informers.unsynced();
+    if (kinds.length === 0) return undefined;
+    return `no complete list yet of ${kinds.join(", ")}: are the CRDs installed, and may the operator list these kinds?`;
+  }
+
+  stuck(): string | undefined {
+    const now = this.#ports.clock.monotonic();
+    const stuck = this.#manager?.progress().find(({ waiting, oldestWaitMs, lastFinishedAt }) => {
+      return waiting > 0 && oldestWaitMs > stuckAfterMs && now - lastFinishedAt > stuckAfterMs;
+    });
+    return stuck === undefined ? undefined : `${stuck.waiting} waiting, and no reconcile has ended for two minutes`;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    // An error here ends the process: one that only watched would look healthy.
+    const over = new AbortController();
+    const running = AbortSignal.any([signal, over.signal]);
+    const watching = this.#informers.run(running);
+    try {
+      await this.#leadership.run({ signal: running, onStarted: (leading) => this.#lead(leading) });
+    } finally {
+      over.abort();
+      this.#stop.abort(new Error("the operator has stopped"));
+      await watching;
+    }
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const { clock, random, log, serviceTransport } = this.#ports;
+    const informers = this.#informers;
+    await informers.whenSynced(signal).catch(() => {});
+    if (signal.aborted) return;
+    const beforeWrite = requireLeader(this.#leadership);
+    const cluster = this.#client(timeouts.write, {
+      beforeSend: beforeWrite,
+      onAnswer: (kind, object, write) => informers.answered(kind, object, write),
+    });
     const events = new EventRecorder({ client: cluster, clock, random, log, component: OPERATOR_NAME });
-    manager = new Manager({
+    this.#manager = new Manager({
       cluster,
-      serviceTransport: ports.serviceTransport,
-      budgets,
-      namesShownBy,
-      brake,
-      beforeWrite: mayWrite,
+      serviceTransport,
+      budgets: this.#budgets,
+      namesShownBy: this.#namesShownBy,
+      brake: this.#brake,
+      beforeWrite,
       informers,
       clock,
       random,
       log,
-      metrics,
-      options: settings,
+      metrics: this.metrics,
+      options: this.#settings,
       event: (kind, { metadata }, note) =>
         events.record({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, note),
     });
-    await manager.run(leadSignal);
-    manager = undefined;
+    await this.#manager.run(signal);
+    this.#manager = undefined;
     // While the lease is still held: without it no event could be written any more.
     const patience = new AbortController();
     const giveUp = clock.after(2000, () => patience.abort());
     await events.drain(patience.signal);
     giveUp();
-  };
+  }
 
-  return {
-    metrics,
-    unready() {
-      const kinds = informers.unsynced();
-      if (kinds.length === 0) return undefined;
-      return `no complete list yet of ${kinds.join(", ")}: are the CRDs installed, and may the operator list these kinds?`;
-    },
-    stuck() {
-      const stuck = manager?.progress().find(({ waiting, oldestWaitMs, lastFinishedAt }) => {
-        return waiting > 0 && oldestWaitMs > stuckAfterMs && clock.monotonic() - lastFinishedAt > stuckAfterMs;
-      });
-      return stuck === undefined ? undefined : `${stuck.waiting} waiting, and no reconcile has ended for two minutes`;
-    },
-    async run(signal) {
-      // What fails here ends everything: a process that only watched would look well.
-      const over = new AbortController();
-      const running = AbortSignal.any([signal, over.signal]);
-      const watching = informers.run(running);
-      try {
-        await leadership.run({ signal: running, onStarted: lead });
-      } finally {
-        over.abort();
-        stop.abort(new Error("the operator has stopped"));
-        await watching;
-      }
-    },
-  };
+  #client(timeoutMs: number, more: Pick<ClusterClientOptions, "beforeSend" | "onAnswer"> = {}): ClusterClient {
+    return new ClusterClient(this.#ports.clusterTransport, {
+      clock: this.#ports.clock,
+      timeoutMs,
+      signal: this.#stop.signal,
+      ...more,
+      onRequest: ({ method }, status) => this.metrics.clusterRequests.add({ method, code: String(status) }),
+    });
+  }
 }

@@ -29,8 +29,23 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics(options: { processMetrics?: boolean } = {}) {
   const registry = new Registry();
   if (options.processMetrics === true) collectDefaultMetrics({ register: registry });
-  const { counter, gauge, histogram } = makers(registry);
   const computed: (() => void)[] = [];
+  return {
+    ...metricsIn(makers(registry)),
+    /** Runs before each scrape, for gauges that are computed. */
+    beforeScrape(compute: () => void): void {
+      computed.push(compute);
+    },
+    /** The text for a scrape of /metrics. */
+    text(): Promise<string> {
+      for (const compute of computed) compute();
+      return registry.metrics();
+    },
+    contentType: registry.contentType,
+  };
+}
+
+function metricsIn({ counter, gauge, histogram }: ReturnType<typeof makers>) {
   return {
     reconciles: counter("reconcile_total", "Reconciles of an object, by outcome.", ["kind", "result"]),
     reconcileSeconds: histogram("reconcile_duration_seconds", "How long a reconcile took.", ["kind"]),
@@ -82,16 +97,6 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     relists: counter("relists_total", "Complete lists read from the API server, by cause.", ["kind", "cause"]),
     lastEventAge: gauge("watch_last_event_age_seconds", "Time since a watch last delivered anything.", ["kind"]),
     leader: gauge("leader", "1 while this process holds the lease, else 0.", []),
-    /** Runs before each scrape, for gauges that are computed. */
-    beforeScrape(compute: () => void): void {
-      computed.push(compute);
-    },
-    /** The text for a scrape of /metrics. */
-    text(): Promise<string> {
-      for (const compute of computed) compute();
-      return registry.metrics();
-    },
-    contentType: registry.contentType,
   };
 }
 
