@@ -7,15 +7,15 @@ import type { ClusterRequest, ClusterResponse, ClusterTransport, WatchLine } fro
 
 export interface ClusterClientOptions {
   clock: Clock;
-  /** Deadline of one request, the wait for a `Retry-After` not included. */
+  /** Deadline of one request, without the wait for a `Retry-After`. */
   timeoutMs: number;
-  /** Ends every request that has no signal of its own. */
+  /** Aborts every request that has no signal of its own. */
   signal: AbortSignal;
-  /** Runs right before each write is sent; where it throws, nothing is sent and the write rejects with that. */
+  /** Runs right before each write. If it throws, nothing is sent and the write rejects with that error. */
   beforeSend?: () => void;
-  /** Receives the object in the answer to each write before the write's caller does. */
+  /** Receives the object in the answer to each write, before the caller of the write does. */
   onAnswer?: (kind: ResourceKind, object: KubeObject, write: { created: boolean }) => void;
-  /** Hears of every request that ended; `status` is 0 where no answer came. */
+  /** Called for every request that ended; `status` is 0 if no answer came. */
   onRequest?: (request: ClusterRequest, status: number) => void;
 }
 
@@ -28,19 +28,19 @@ export interface ListSelection {
 
 export interface ListParameters extends ListSelection {
   limit?: number | undefined;
-  /** Where the page before left off. */
+  /** The continue token of the previous page. */
   continue?: string | undefined;
-  /** Left out, the answer is the newest there is. */
+  /** Absent: the newest version. */
   resourceVersion?: string | undefined;
 }
 
 export interface WatchParameters extends ListSelection {
   resourceVersion: string;
-  /** After how long the server closes the watch in order. */
+  /** The server closes the watch after this time. */
   timeoutSeconds: number;
 }
 
-/** One page of a list; its items as they came, since one of them may be odd. */
+/** One page of a list. Items are unchecked, because one of them may be invalid. */
 export interface ListPage {
   items: readonly unknown[];
   resourceVersion: string;
@@ -49,7 +49,7 @@ export interface ListPage {
 }
 
 export interface CallOptions {
-  /** In place of the client's own. */
+  /** Replaces the client's signal. */
   signal?: AbortSignal | undefined;
 }
 
@@ -57,9 +57,9 @@ const getAttempts = 4;
 const longestRetryAfterMs = 10_000;
 
 /**
- * Requests to the API server as raw JSON, so that no field is lost on the way. Throws `ClusterError` where the answer
- * is no, and `ClusterUnreachable` where none came. A read that is told to come back later (429) does; a write is sent
- * once, whatever happens.
+ * Requests to the API server as raw JSON, so that no field is lost. Throws `ClusterError` if the server refuses, and
+ * `ClusterUnreachable` if no answer came. A read that gets 429 with `Retry-After` waits and tries again; a write is
+ * sent exactly once.
  */
 export class ClusterClient {
   readonly #transport: ClusterTransport;
@@ -70,7 +70,7 @@ export class ClusterClient {
     this.#options = options;
   }
 
-  /** The object, or `undefined` where there is none of that name (404). */
+  /** The object; `undefined` if it does not exist (404). */
   async get<T extends KubeObject>(
     kind: ResourceKind<T>,
     ref: ObjectRef,
@@ -94,7 +94,7 @@ export class ClusterClient {
     return pageOf(await this.#read({ method: "GET", path, query: queryOf(query) }, call), path);
   }
 
-  /** Lines of a watch with bookmarks, as `ClusterTransport.watch` gives them. */
+  /** Lines of a watch with bookmarks; see `ClusterTransport.watch`. */
   watch<T extends KubeObject>(
     kind: ResourceKind<T>,
     parameters: WatchParameters,
@@ -111,7 +111,7 @@ export class ClusterClient {
     return this.#answered(kind, await this.#write({ method: "POST", path, body: object }, call), { created: true });
   }
 
-  /** Carries out a JSON Patch, whole or not at all; see `guardedPatch` for its making and `isStale` for its refusal. */
+  /** Applies a JSON Patch, all of it or nothing. `guardedPatch` builds one; `isStale` recognises its refusal. */
   async patch<T extends KubeObject>(
     kind: ResourceKind<T>,
     ref: ObjectRef,
@@ -125,7 +125,8 @@ export class ClusterClient {
   }
 
   /**
-   * Deletes, or asks to where finalizers are set; with `uid` that very object, else 409. One that is gone is well gone.
+   * Deletes the object, or marks it if it has finalizers. With `uid` only that very object, else 409. A missing object
+   * is no error.
    */
   async delete<T extends KubeObject>(
     kind: ResourceKind<T>,
@@ -135,7 +136,7 @@ export class ClusterClient {
     const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid: options.uid } };
     try {
       const response = await this.#write({ method: "DELETE", path: pathOf(kind, ref), body }, options);
-      // A Status, where nothing held it; else the object, which says that it is to go.
+      // The answer is a Status if the object is gone, else the object with its deletion timestamp.
       if (isObjectOf(kind, response.body)) this.#answered(kind, response, { created: false });
     } catch (error) {
       if (!isNotFound(error)) throw error;

@@ -1,9 +1,9 @@
 import type { Clock } from "../runtime/clock.ts";
 
-/** A signal that aborts with the caller's own, or when its time is up, whichever comes first. */
+/** A signal that aborts with the caller's signal or after a time, whichever is first. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Starts the time again. */
+  /** Restarts the time. */
   restart(): void;
   /** Must be called in the end. */
   cancel(): void;

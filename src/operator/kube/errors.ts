@@ -3,7 +3,7 @@ import { BodyTooLarge } from "../runtime/http.ts";
 import { OperationalError } from "../runtime/operational-error.ts";
 import type { ClusterResponse } from "./transport.ts";
 
-/** One field that validation found fault with. */
+/** One field that failed validation. */
 export interface StatusCause {
   reason: string;
   message: string;
@@ -12,21 +12,21 @@ export interface StatusCause {
 
 export interface ClusterErrorInit {
   status: number;
-  /** Of the Status object, e.g. `NotFound`, `Conflict`, `Expired`; empty where the answer held none. */
+  /** The reason in the Status object, e.g. `NotFound`, `Conflict`, `Expired`; empty if the answer had none. */
   reason: string;
   message: string;
   retryAfterMs?: number | undefined;
   causes?: readonly StatusCause[] | undefined;
-  /** The object that the Status names; empty where it names none. */
+  /** The object that the Status names; empty if it names none. */
   subject?: string | undefined;
 }
 
-/** The API server answered, and the answer was no. */
+/** The API server refused the request. */
 export class ClusterError extends OperationalError {
   override name = "ClusterError";
   readonly status: number;
   readonly reason: string;
-  /** What `Retry-After` asks for, in milliseconds. */
+  /** The wait that `Retry-After` asks for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   readonly details: { causes: readonly StatusCause[]; subject: string };
 
@@ -39,12 +39,12 @@ export class ClusterError extends OperationalError {
   }
 }
 
-/** No whole answer came: what a write did is not known. The cause says why. */
+/** No complete answer came, so the outcome of a write is unknown. The cause says why. */
 export class ClusterUnreachable extends OperationalError {
   override name = "ClusterUnreachable";
 }
 
-/** What an answer that is not a success says, `doing` naming the request, e.g. `GET /api/v1/secrets`. */
+/** The error of an answer that is not a success. `doing` names the request, e.g. `GET /api/v1/secrets`. */
 export function errorOf(response: ClusterResponse, doing: string): ClusterError {
   const status = asRecord(response.body);
   const details = asRecord(status.details);
@@ -60,7 +60,7 @@ export function errorOf(response: ClusterResponse, doing: string): ClusterError 
   });
 }
 
-/** The same for the object of a watch's ERROR line, whose status is inside. */
+/** The error of a watch's ERROR line, whose status code is inside the object. */
 export function errorOfStatus(status: unknown, doing: string): ClusterError {
   const code = asRecord(status).code;
   return errorOf({ status: typeof code === "number" ? code : 500, body: status }, doing);
@@ -70,7 +70,7 @@ export function isNotFound(error: unknown): boolean {
   return hasStatus(error, 404);
 }
 
-/** Somebody else wrote first: read again and start over. A name that is taken is not a conflict. */
+/** Another client wrote first: read again and start over. A name that is taken is not a conflict. */
 export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) && !isAlreadyExists(error);
 }
@@ -79,7 +79,7 @@ export function isAlreadyExists(error: unknown): boolean {
   return error instanceof ClusterError && error.status === 409 && error.reason === "AlreadyExists";
 }
 
-/** Nothing new is taken into a namespace that is being deleted. */
+/** The namespace is being deleted and takes nothing new. */
 export function isNamespaceTerminating(error: unknown): boolean {
   return error instanceof ClusterError && error.details.causes.some(({ reason }) => reason === "NamespaceTerminating");
 }
@@ -90,8 +90,7 @@ export function isGone(error: unknown): boolean {
 }
 
 /**
- * The version to go on from is one that the API server has not come to: it lags behind another replica, or etcd was
- * restored from a backup.
+ * The requested version is newer than the server's: it lags behind another replica, or etcd was restored from a backup.
  */
 export function isTooLargeVersion(error: unknown): boolean {
   if (!(error instanceof ClusterError) || error.status !== 504) return false;
@@ -102,21 +101,21 @@ export function isTooLargeVersion(error: unknown): boolean {
 const tooLargeVersion = "Too large resource version";
 
 /**
- * A `test` of a JSON Patch did not hold, or a path of it does not exist: the object is not the one seen. Start over.
- * kube-apiserver answers 422 Invalid for it as for a failed validation, but then names neither object nor field.
+ * A `test` of a JSON Patch failed or one of its paths does not exist, so the object has changed: start over.
+ * kube-apiserver answers 422 Invalid, as for a failed validation, but names neither object nor field.
  */
 export function isTestFailed(error: unknown): boolean {
   return hasStatus(error, 422) && error instanceof ClusterError && error.details.subject === "";
 }
 
-/** Our view is old: `isConflict` or `isTestFailed`. */
+/** Our copy is outdated: `isConflict` or `isTestFailed`. */
 export function isStale(error: unknown): boolean {
   return isConflict(error) || isTestFailed(error);
 }
 
 /**
- * The API server will not do this: a right that is missing, a quota, an admission policy, a value that is not valid, an
- * admission webhook that cannot be called. Another try fares no better until somebody changes something.
+ * The API server refuses until somebody changes something: a missing right, a quota, an admission policy, an invalid
+ * value, or an admission webhook that cannot be called.
  */
 export function isRefusal(error: unknown): error is ClusterError {
   if (!(error instanceof ClusterError)) return false;
@@ -124,15 +123,15 @@ export function isRefusal(error: unknown): error is ClusterError {
   return (error.status === 403 || error.status === 422) && !isStale(error);
 }
 
-/** What kube-apiserver answers while it cannot reach an admission webhook that must not be passed over. */
+/** kube-apiserver's message while it cannot reach a required admission webhook. */
 const webhookNotCalled = "failed calling webhook";
 
-/** Asking for less at a time may help. */
+/** Requesting fewer objects at a time may help. */
 export function isTooLarge(error: unknown): boolean {
   return error instanceof ClusterUnreachable && error.cause instanceof BodyTooLarge;
 }
 
-/** Another try may fare better, without anybody changing anything. */
+/** Another try may succeed without any change. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ClusterUnreachable) return true;
   return error instanceof ClusterError && (error.status === 429 || error.status >= 500);

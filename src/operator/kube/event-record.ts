@@ -6,14 +6,14 @@ export interface EventInput {
   type: "Normal" | "Warning";
   /** CamelCase, one of the documented reasons. */
   reason: string;
-  /** For a person; cut off at 1 KiB. */
+  /** For a person; truncated to 1 KiB. */
   message: string;
 }
 
 /** The body of a new Event. */
 export type RecordEvent = <T extends KubeObject>(kind: ResourceKind<T>, object: T, note: EventInput) => void;
 
-/** What an event is about. */
+/** The object that an event is about. */
 export type EventSubject = Pick<KubeObject, "apiVersion" | "kind"> & {
   metadata: Pick<KubeObject["metadata"], "name" | "namespace" | "uid" | "resourceVersion">;
 };
@@ -46,10 +46,10 @@ export const events: ResourceKind<KubeEvent> = {
   namespaced: true,
 };
 
-/** What the API server lets a message have, in bytes. */
+/** The API server's limit for a message, in bytes. */
 const longestMessage = 1024;
 
-/** The message, cut off at 1 KiB between two characters. */
+/** The message, truncated to 1 KiB between two characters. */
 export function shortMessage(message: string): string {
   if (Buffer.byteLength(message) <= longestMessage) return message;
   const ellipsis = "…";
@@ -62,7 +62,8 @@ export function shortMessage(message: string): string {
 }
 
 /**
- * `suffix` makes the name unique among the events of an object of this name. Events of the cluster live in `default`.
+ * `suffix` makes the name unique among the events of this object. Events about cluster-scoped objects live in
+ * `default`.
  */
 export function newEvent(
   subject: EventSubject,

@@ -18,7 +18,7 @@ export interface EventRecorderOptions {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Who reports, e.g. `compute-operator`. */
+  /** The reporting component, e.g. `compute-operator`. */
   component: string;
 }
 
@@ -30,7 +30,9 @@ interface Pending {
   at: number;
 }
 
-/** Events of one object that may be written in a burst, and after how long each is given back: as in client-go. */
+/**
+ * Events of one object that may be written in a burst, and the time after which one more is allowed: as in client-go.
+ */
 const burst = 25;
 const refillMs = 60_000;
 const mostPending = 1000;
@@ -39,15 +41,19 @@ const attempts = 4;
 const retryBackoff: Backoff = { baseMs: 500, factor: 3, maxMs: 10_000, jitter: 0.5 };
 
 /**
- * Writes Events beside the work, never in its way: `record` returns at once and never throws, one event is written
- * at a time, what the API server refuses is logged and dropped. The same event of the same object raises a count.
- * An object that reports more than its share is cut short. Core v1 and not events.k8s.io, since its count is what
- * `kubectl describe` and `kubectl get events` show, and the same rights do for both.
+ * Writes Events without delaying a reconcile.
+ *
+ * Expected flow: `record` returns at once; events are written one at a time. Guarantees: `record` never throws. The
+ * same event of the same object raises a count. An object that reports more than its share loses the excess. What the
+ * API server refuses is logged and dropped.
+ *
+ * Core v1 instead of events.k8s.io: its count is what `kubectl describe` and `kubectl get events` show, and both need
+ * the same rights.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #pending = new Map<string, Pending>();
-  /** Events written before, by what they say; the least recent first. */
+  /** Events already written, by content; least recently used first. */
   readonly #written = new Map<string, KubeEvent>();
   readonly #spent = new Map<string, { tokens: number; at: number }>();
   readonly #stop = new AbortController();
@@ -79,7 +85,7 @@ export class EventRecorder {
     this.#writing ??= this.#writeAll();
   }
 
-  /** Resolves once all that was recorded is written, or when the signal aborts: then the rest is dropped. */
+  /** Resolves once every recorded event is written. When the signal aborts, the rest is dropped. */
   async drain(signal: AbortSignal): Promise<void> {
     const giveUp = () => this.#stop.abort(signal.reason);
     if (signal.aborted) giveUp();
@@ -89,7 +95,7 @@ export class EventRecorder {
   }
 
   async #writeAll(): Promise<void> {
-    // A turn later, so that what is recorded together is counted together.
+    // One tick later, so that events recorded together are counted together.
     await Promise.resolve();
     for (let next = this.#take(); next !== undefined; next = this.#take()) {
       if (!this.#stop.signal.aborted) await this.#write(next);
@@ -118,7 +124,7 @@ export class EventRecorder {
         await this.#send(pending, draft);
         return;
       } catch (error) {
-        // The name is ours alone: an earlier try got through, and only its answer was lost.
+        // The name is ours alone: an earlier try succeeded and only its answer was lost.
         if (isAlreadyExists(error)) return;
         if (!isTransient(error) || attempt === attempts || this.#stop.signal.aborted) {
           const fields = { reason: pending.input.reason, object: pending.subject.metadata.name, error };
@@ -141,7 +147,7 @@ export class EventRecorder {
         this.#remember(pending.key, await client.patch(events, known.metadata, ops, { signal }));
         return;
       } catch (error) {
-        // The API server forgets events after an hour: then this is a new one.
+        // The API server deletes events after an hour, so this one is new.
         if (!isNotFound(error)) throw error;
         this.#written.delete(pending.key);
       }

@@ -11,20 +11,20 @@ export interface HttpTransportOptions {
   connection: Pick<ClusterConnection, "server" | "proxy" | "credentials">;
   clock: Clock;
   userAgent: string;
-  /** Connections for requests; each watch has one of its own besides. 8 where left out. */
+  /** Connections for requests; each watch has a connection of its own. Default 8. */
   connections?: number;
-  /** The largest answer that is read, and the longest line of a watch; 64 MiB where left out. */
+  /** The largest answer, and the longest line of a watch. Default 64 MiB. */
   maxBodyBytes?: number;
 }
 
-/** How long credentials are used before client-node is asked again; it knows when a token runs out. */
+/** How long credentials are used before client-node is asked again; it knows when a token expires. */
 const credentialsForMs = 10_000;
 const keepAliveMs = 30_000;
 const leasesPath = "/apis/coordination.k8s.io/";
 
 interface Session {
   headers: Readonly<Record<string, string>>;
-  /** Tells whether the TLS settings have changed, and with them the connections. */
+  /** A fingerprint of the TLS settings; when it changes, the connections are replaced. */
   tls: string;
   requests: Dispatcher;
   watches: Dispatcher;
@@ -32,14 +32,14 @@ interface Session {
 }
 
 /**
- * The way to the API server over HTTP/1.1: one pool of connections for requests, kept alive and shared, another for
- * watches, so that these never keep a request waiting, and one for leases, so that leadership is not lost for the sake
- * of requests that hang. Every request has a deadline, every answer a bound.
+ * The transport to the API server over HTTP/1.1. Requests share a pool of connections; watches and leases have pools of
+ * their own, so that a watch never delays a request and a hanging request never costs the lease. Every request has a
+ * deadline, every answer a size limit.
  */
 export class HttpTransport implements ClusterTransport {
   readonly #options: HttpTransportOptions;
   #session: { current: Promise<Session>; until: number } | undefined;
-  /** The last that came to be: what is asked for credentials may hang, and the next time not. */
+  /** The latest complete session: reading credentials may hang once and succeed the next time. */
   #made: Session | undefined;
   #closed = false;
 
@@ -99,7 +99,7 @@ export class HttpTransport implements ClusterTransport {
       for await (const line of watchLines(answer.body, this.#maxBodyBytes())) {
         deadline.restart();
         yield line;
-        // The reader may have taken its time, in which nothing was read.
+        // The reader may have been slow, and nothing was read meanwhile.
         deadline.restart();
       }
     } catch (error) {
@@ -109,14 +109,14 @@ export class HttpTransport implements ClusterTransport {
     }
   }
 
-  /** Closes all connections; the transport cannot be used any more. */
+  /** Closes all connections; the transport cannot be used again. */
   async close(): Promise<void> {
     this.#closed = true;
     const session = this.#made;
     await Promise.all([session?.requests.destroy(), session?.watches.destroy(), session?.leases.destroy()]);
   }
 
-  /** The connections and headers to use now: new ones where credentials have changed. */
+  /** The current connections and headers; new ones if the credentials have changed. */
   #connect(): Promise<Session> {
     if (this.#closed) return Promise.reject(new Error("the transport is closed"));
     const now = this.#options.clock.monotonic();
@@ -136,7 +136,7 @@ export class HttpTransport implements ClusterTransport {
     const old = this.#made;
     const fingerprint = JSON.stringify(tls);
     if (old?.tls === fingerprint) return { ...old, headers };
-    // What is in flight on the old connections goes on to its end.
+    // Requests in flight on the old connections finish.
     void old?.requests.close();
     void old?.watches.close();
     void old?.leases.close();
@@ -166,7 +166,7 @@ export class HttpTransport implements ClusterTransport {
     return new URL(this.#options.connection.server);
   }
 
-  /** The server's URL may have a path of its own, as behind Rancher. */
+  /** The server's URL may have a path, as behind Rancher. */
   #path(path: string, query: Readonly<Record<string, string>> = {}): string {
     const search = new URLSearchParams(query).toString();
     const base = this.#origin().pathname.replace(/\/$/, "");
@@ -174,7 +174,7 @@ export class HttpTransport implements ClusterTransport {
   }
 
   #response(status: number, retryAfter: string | string[] | undefined, text: string): ClusterResponse {
-    // Credentials that the API server refuses are read again for the next request.
+    // The credentials were refused: read them again for the next request.
     if (status === 401 && this.#session !== undefined) this.#session.until = 0;
     const body = parsed(text, status);
     const waitMs = retryAfterMs(retryAfter, this.#options.clock.now());
@@ -186,7 +186,7 @@ export class HttpTransport implements ClusterTransport {
   }
 }
 
-/** A refusal may come from a proxy and be anything; a success that is not JSON is not the API server's. */
+/** A refusal may come from a proxy in any form; a success must be JSON. */
 function parsed(text: string, status: number): unknown {
   if (text === "") return undefined;
   try {
@@ -202,7 +202,7 @@ function unreachable(doing: string, error: unknown): unknown {
   return new ClusterUnreachable(`${doing}: ${wordsOf(error)}`, { cause: error });
 }
 
-/** Where several addresses were tried in vain, Node has a code and says nothing. */
+/** After several failed addresses Node sets a code and leaves the message empty. */
 function wordsOf(error: Error): string {
   if (error.message !== "") return error.message;
   return "code" in error && typeof error.code === "string" ? error.code : error.name;

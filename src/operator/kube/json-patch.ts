@@ -6,10 +6,10 @@ export type JsonPatchOperation =
   | { op: "remove"; path: string };
 
 /**
- * A patch of exactly this object: it begins with `test` on the uid, so that one deleted and made again under the same
- * name is never touched, and with `resourceVersion` set on that too, so that it holds only while nobody wrote since.
- * Each step takes for granted what was seen in `object`, and is refused as a whole (`isStale`) where that has changed.
- * Steps that would change nothing add nothing.
+ * A patch of exactly this object. It begins with `test` on the uid, so an object recreated under the same name is never
+ * changed; with `resourceVersion` also with `test` on that, so it fails if anybody wrote since. Each step tests what
+ * was seen in `object`; if that has changed, the whole patch is refused (`isStale`). Steps that would change nothing
+ * are left out.
  */
 export function guardedPatch(object: KubeObject, options: { resourceVersion?: boolean } = {}): GuardedPatch {
   return new GuardedPatch(object, options.resourceVersion ?? false);
@@ -17,7 +17,7 @@ export function guardedPatch(object: KubeObject, options: { resourceVersion?: bo
 
 export class GuardedPatch {
   readonly #object: KubeObject;
-  /** Making a map or list that is missing would wipe out one that was made meanwhile: then the version is a must. */
+  /** Creating a missing map or list would overwrite one created meanwhile, so the version must match. */
   #testVersion: boolean;
   readonly #changes: JsonPatchOperation[] = [];
   #annotations: Map<string, string> | undefined;
@@ -31,7 +31,7 @@ export class GuardedPatch {
     this.#finalizers = finalizers;
   }
 
-  /** Without a value the annotation is taken away. */
+  /** Without a value the annotation is removed. */
   setAnnotation(key: string, value: string | undefined): this {
     if (value === undefined) return this.removeAnnotation(key);
     if (this.#annotations?.get(key) === value) return this;
@@ -46,7 +46,7 @@ export class GuardedPatch {
     return this;
   }
 
-  /** Takes the annotation away, provided that it still has the value seen. */
+  /** Removes the annotation if it still has this value. */
   removeAnnotation(key: string): this {
     const value = this.#annotations?.get(key);
     if (value === undefined) return this;
@@ -71,7 +71,7 @@ export class GuardedPatch {
     return this;
   }
 
-  /** Takes this finalizer away and leaves those of others, whatever its place in the list. */
+  /** Removes this finalizer wherever it stands in the list, and keeps the others. */
   removeFinalizer(name: string): this {
     const index = this.#finalizers?.indexOf(name) ?? -1;
     if (index < 0) return this;
@@ -93,7 +93,7 @@ export class GuardedPatch {
     return this;
   }
 
-  /** Whether nothing would change, so that nothing need be sent. */
+  /** Whether the patch would change nothing, so that it need not be sent. */
   get isEmpty(): boolean {
     return this.#changes.length === 0;
   }
@@ -106,7 +106,7 @@ export class GuardedPatch {
   }
 }
 
-/** A JSON pointer (RFC 6901) to the member that lies below these names. */
+/** A JSON pointer (RFC 6901) to the member at this path. */
 export function pointer(...names: readonly string[]): string {
   return names.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

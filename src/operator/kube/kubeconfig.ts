@@ -3,17 +3,17 @@ import type { RequestOptions } from "node:https";
 import { type Cluster, KubeConfig } from "@kubernetes/client-node";
 import { proxyFor } from "../runtime/proxy.ts";
 
-/** How to reach the API server and how to show who one is. */
+/** How to reach the API server and how to authenticate. */
 export interface ClusterConnection {
   /** Base URL of the API server, without a trailing slash. */
   server: string;
-  /** Through which proxy, if any. */
+  /** The proxy, if any. */
   proxy: string | undefined;
-  /** The namespace that the kubeconfig's context or the pod names. */
+  /** The namespace of the kubeconfig's context or of the pod. */
   namespace: string | undefined;
-  /** Whether this process runs in a pod of the cluster that it talks to. */
+  /** Whether this process runs in a pod of that cluster. */
   inCluster: boolean;
-  /** What to show now. Reads token files, runs exec plugins; may reject. */
+  /** The current credentials. Reads token files and runs exec plugins; may reject. */
   credentials(): Promise<ClusterCredentials>;
 }
 
@@ -26,7 +26,7 @@ export interface TlsSettings {
   ca?: string | undefined;
   cert?: string | undefined;
   key?: string | undefined;
-  /** The name to find in the server's certificate, where it is not the host's. */
+  /** The name to expect in the server's certificate, if it differs from the host. */
   servername?: string | undefined;
   rejectUnauthorized?: boolean | undefined;
 }
@@ -36,12 +36,12 @@ const anotherFile = ". Correct it, or name another file with --kubeconfig";
 const tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 /**
- * Finds the API server: the file named, else the cluster whose pod this is, else what KUBECONFIG or `~/.kube/config`
- * name. Throws with what is missing where none of them will do.
+ * Finds the API server: from the given file, else the cluster of this pod, else KUBECONFIG or `~/.kube/config`. Throws
+ * an error that says what is missing.
  */
 export function loadKubeConfig(options: {
   file?: string | undefined;
-  /** The process's environment. */
+  /** The environment of the process. */
   env: Readonly<Record<string, string | undefined>>;
 }): ClusterConnection {
   const { file, env } = options;
@@ -65,7 +65,7 @@ export function loadKubeConfig(options: {
   return connectionOf(config, { source, inCluster, env });
 }
 
-/** Where client-node finds nothing, it makes up a cluster at http://localhost:8080, which nobody meant. */
+/** Without a kubeconfig client-node assumes a cluster at http://localhost:8080, which nobody asked for. */
 function isMadeUp(config: KubeConfig): boolean {
   return config.getCurrentContext() === "loaded-context" && config.getCurrentCluster()?.server === inventedServer;
 }
@@ -94,7 +94,7 @@ function connectionOf(
   };
 }
 
-/** Without a trailing slash. Over plain HTTP only where the kubeconfig says that nothing is to be verified. */
+/** Without a trailing slash. Plain HTTP only if the kubeconfig turns verification off. */
 function serverOf({ name, server, skipTLSVerify }: Cluster, source: string): string {
   const protocol = URL.canParse(server) ? new URL(server).protocol : "";
   if (protocol === "https:" || (protocol === "http:" && skipTLSVerify)) return server.replace(/\/+$/, "");
@@ -107,7 +107,7 @@ function serverOf({ name, server, skipTLSVerify }: Cluster, source: string): str
   );
 }
 
-/** What client-node would hand to Node's https module, of which headers and TLS settings are taken and no more. */
+/** Headers and TLS settings from the options that client-node makes for Node's https module. */
 async function credentialsOf(config: KubeConfig): Promise<ClusterCredentials> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
@@ -131,7 +131,7 @@ function pem(value: unknown): string | undefined {
   return Buffer.isBuffer(value) ? value.toString("utf8") : undefined;
 }
 
-/** Without the lines of the file that js-yaml shows below what is wrong with them: keys stand there. */
+/** Without the lines of the file that js-yaml quotes, because they may contain keys. */
 function messageOf(error: unknown): string {
   const [first = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
   return first;

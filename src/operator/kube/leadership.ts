@@ -1,27 +1,27 @@
 import { OperationalError } from "../runtime/operational-error.ts";
 
-/** Who may write. Asked right before each write, to the API server and to the service. */
+/** Whether this process may write. Checked right before each write to the API server and to the service. */
 export interface Leadership {
   mayWrite(): boolean;
-  /** Leads again and again, while the signal lets it; resolves once all that was begun has ended. */
+  /** Leads whenever it is elected, until the signal aborts; resolves once all work has ended. */
   run(term: LeadershipTerm): Promise<void>;
 }
 
 export interface LeadershipTerm {
   signal: AbortSignal;
   /**
-   * The work of a leader. Its signal aborts when leadership is lost, and at shutdown, when what is in flight may still
-   * be finished: the lease is kept until the promise has settled. Where it rejects, so does `run`.
+   * The work of a leader. Its signal aborts when leadership is lost, and at shutdown, when requests in flight may still
+   * finish: the lease is kept until the promise settles. If it rejects, so does `run`.
    */
   onStarted: (leadSignal: AbortSignal) => Promise<void> | void;
 }
 
-/** Nothing was sent, because this process does not lead, or no longer. */
+/** Nothing was sent, because this process does not hold the lease. */
 export class NotLeader extends OperationalError {
   override name = "NotLeader";
 }
 
-/** For `ClusterClientOptions.beforeSend`: throws `NotLeader` unless this process leads at this very moment. */
+/** For `ClusterClientOptions.beforeSend`: throws `NotLeader` unless this process leads right now. */
 export function requireLeader(leadership: Pick<Leadership, "mayWrite">): () => void {
   return () => {
     if (!leadership.mayWrite()) throw new NotLeader("not sent: this process does not hold the lease (any longer)");

@@ -4,7 +4,7 @@ import { isAlreadyExists, isNotFound, isStale } from "./errors.ts";
 import { guardedPatch } from "./json-patch.ts";
 import { claimed, type Lease, type LeaseSpec, leases, newLease, released } from "./lease-record.ts";
 
-/** The wall clock may be set back so far without that being taken for a sleep of unknown length. */
+/** The wall clock may be set back by this much without counting as a sleep of unknown length. */
 const toleratedStepBackMs = 1000;
 
 export interface LeaseClaimOptions {
@@ -18,14 +18,14 @@ export interface LeaseClaimOptions {
 }
 
 /**
- * One process's claim to one Lease: takes it when it is free, renews it while it is ours, gives it back. Free is a
- * lease that nobody holds, or that stood unchanged for its duration by our own monotonic clock.
+ * This process's claim to one Lease: acquires it when it is free, renews it, releases it. A lease is free if nobody
+ * holds it, or if it did not change for its duration by our own monotonic clock.
  */
 export class LeaseClaim {
   readonly #options: LeaseClaimOptions;
-  /** The record as last read or written, and since when it stands unchanged, on the monotonic clock. */
+  /** The record as last read or written, and since when it has not changed, on the monotonic clock. */
   #observed: { lease: Lease; since: number } | undefined;
-  /** When the last good renewal began, on both clocks; absent while the lease is not ours. */
+  /** When the last successful renewal began, on both clocks; absent while the lease is not ours. */
   #renewed: { monotonic: number; wall: number } | undefined;
 
   constructor(options: LeaseClaimOptions) {
@@ -36,7 +36,10 @@ export class LeaseClaim {
     return this.#renewed !== undefined;
   }
 
-  /** Whether the claim holds at this very moment, by both clocks: the monotonic one may have stood still meanwhile. */
+  /**
+   * Whether the claim is valid right now, by both clocks: the monotonic one may have stood still while the machine
+   * slept.
+   */
   isValid(): boolean {
     if (this.#renewed === undefined) return false;
     const { clock, renewDeadlineMs } = this.#options;
@@ -45,14 +48,14 @@ export class LeaseClaim {
     return elapsed < renewDeadlineMs && elapsedOnWall < renewDeadlineMs && elapsedOnWall >= -toleratedStepBackMs;
   }
 
-  /** Milliseconds on the monotonic clock until the claim ends if it is not renewed. */
+  /** Milliseconds on the monotonic clock until the claim ends without renewal. */
   validForMs(): number {
     const { clock, renewDeadlineMs } = this.#options;
     if (this.#renewed === undefined) return 0;
     return Math.max(0, this.#renewed.monotonic + renewDeadlineMs - clock.monotonic());
   }
 
-  /** Milliseconds until the lease is free if nothing changes; 0 where it is now, or nothing is known of it. */
+  /** Milliseconds until the lease is free if nothing changes; 0 if it is free or unknown. */
   freeInMs(): number {
     if (this.#observed === undefined) return 0;
     const { lease, since } = this.#observed;
@@ -62,19 +65,19 @@ export class LeaseClaim {
   }
 
   /**
-   * One try to take or renew the lease; whether it is ours. Throws where the API server gives no usable answer, and
-   * when the signal aborts, after which nothing is claimed.
+   * Tries once to acquire or renew the lease; returns whether it is ours. Throws if the API server gives no usable
+   * answer or the signal aborts; then nothing is claimed.
    */
   async attempt(signal: AbortSignal): Promise<boolean> {
     const { client, namespace, name, identity } = this.#options;
     const known = this.#observed?.lease;
-    // A holder's own record is most likely what the server has: one request in place of two.
+    // The record of a holder is most likely current: one request instead of two.
     if (this.isHeld && known !== undefined && (await this.#write(known, signal))) return true;
     const lease = await client.get(leases, { namespace, name }, { signal });
     if (lease === undefined) return this.#create(signal);
     this.#observe(lease);
     const others = lease.spec?.holderIdentity !== identity;
-    // Somebody may have led while this process slept, and given the lease back: then its term is over all the same.
+    // Another process may have led and released the lease while this one slept, so this term is over.
     if (others && (this.isHeld || this.freeInMs() > 0)) return false;
     return this.#write(lease, signal);
   }
@@ -84,7 +87,7 @@ export class LeaseClaim {
     this.#renewed = undefined;
   }
 
-  /** Gives a lease back that is still ours, so that the next one need not wait. Throws where that fails. */
+  /** Releases a lease that is still ours, so that the next process need not wait. Throws on failure. */
   async release(): Promise<void> {
     const stillOurs = this.isValid();
     this.drop();
@@ -105,7 +108,7 @@ export class LeaseClaim {
     }
   }
 
-  /** Writes our claim over this very version of the record; false where somebody was faster or took it away. */
+  /** Writes our claim over this very version of the record; false if another process was faster or deleted it. */
   async #write(lease: Lease, signal: AbortSignal): Promise<boolean> {
     const began = this.#times();
     try {

@@ -1,7 +1,7 @@
 import type { Draft, KubeObject, ObjectRef, ResourceKind } from "./objects.ts";
 
 export interface LeaseSpec {
-  /** Who holds it; empty or absent once released. */
+  /** The holder; empty or absent once released. */
   holderIdentity?: string | undefined;
   leaseDurationSeconds?: number | undefined;
   acquireTime?: string | undefined;
@@ -21,7 +21,7 @@ export const leases: ResourceKind<Lease> = {
   namespaced: true,
 };
 
-/** A lease that does not exist yet, held by `identity`. */
+/** A new Lease, held by `identity`. */
 export function newLease(
   ref: Required<Pick<ObjectRef, "name" | "namespace">>,
   claim: { identity: string; durationMs: number; now: number },
@@ -34,7 +34,7 @@ export function newLease(
   };
 }
 
-/** What to write to acquire or renew: acquireTime and the count of transitions change only with the holder. */
+/** The record of an acquisition or renewal. acquireTime and the number of transitions change only with the holder. */
 export function claimed(
   before: LeaseSpec | undefined,
   claim: { identity: string; durationMs: number; now: number },
@@ -51,7 +51,7 @@ export function claimed(
   };
 }
 
-/** What to write to give the lease away: the next one need not wait for it to run out. */
+/** The record of a release: the next process need not wait for the lease to expire. */
 export function released(before: LeaseSpec | undefined, now: number): LeaseSpec {
   return { ...before, holderIdentity: "", leaseDurationSeconds: 1, renewTime: microTime(now) };
 }

@@ -5,30 +5,33 @@ import { aborted, type Leadership, type LeadershipTerm } from "./leadership.ts";
 import { LeaseClaim } from "./lease-claim.ts";
 
 export interface LeaderElectionOptions {
-  /** One of its own, whose writes need no leadership, and whose deadline is well below `renewDeadlineMs`. */
+  /** A client of its own: its writes need no leadership, and its deadline is well below `renewDeadlineMs`. */
   client: ClusterClient;
   clock: Clock;
   random: Random;
   log: Logger;
   namespace: string;
   name: string;
-  /** Of this process and no other, before or after it. */
+  /** Unique to this process. */
   identity: string;
-  /** How long others leave a lease alone that is not renewed; 15 s where left out. */
+  /** How long other processes respect a lease that is not renewed. Default 15 s. */
   leaseDurationMs?: number;
-  /** How long after it began its last good renewal a leader may write; 10 s where left out. */
+  /** How long a leader may write after it began its last successful renewal. Default 10 s. */
   renewDeadlineMs?: number;
-  /** Between two renewals, and between two looks at another's lease; 2 s where left out. */
+  /** The interval of renewals, and of checks of another process's lease. Default 2 s. */
   retryPeriodMs?: number;
 }
 
-/** Logged when this process comes to lead: nobody else can see that it takes a lease again that it had lost. */
+/** Logged when this process becomes leader, because a lease that it lost and took again shows it nowhere else. */
 export const leadingMessage = "Leading: this process holds the lease";
 
 /**
- * Leader election on a Lease, with the rules of client-go's. Leadership ends `renewDeadlineMs` after the last good
- * renewal *began*, by the monotonic or the wall clock, whichever says so first. Others take over no sooner than
- * `leaseDurationMs` after it; what was sent last has the time in between to arrive.
+ * Leader election on a Lease, with the rules of client-go.
+ *
+ * Expected flow: acquire, renew every `retryPeriodMs`, release at shutdown. Guarantees: leadership ends
+ * `renewDeadlineMs` after the last successful renewal *began*, by the monotonic or the wall clock, whichever is first.
+ * Other processes take over `leaseDurationMs` after that renewal at the earliest; the time in between is for the last
+ * writes to arrive. Assumptions: the deadline of a write is shorter than that time, and clocks run at the same speed.
  */
 export class LeaderElection implements Leadership {
   readonly #options: LeaderElectionOptions;
@@ -47,17 +50,17 @@ export class LeaderElection implements Leadership {
     this.#log = options.log.child({ lease: `${options.namespace}/${options.name}`, identity: options.identity });
   }
 
-  /** Whether a write may be sent at this very moment. */
+  /** Whether a write may be sent right now. */
   mayWrite(): boolean {
     return this.#claim.isValid();
   }
 
-  /** Stands for election until the signal aborts, leads while elected, and gives the lease back in the end. */
+  /** Stands for election until the signal aborts, leads while elected, and finally releases the lease. */
   async run(term: LeadershipTerm): Promise<void> {
     while (await this.#acquire(term.signal)) await this.#lead(term);
   }
 
-  /** Resolves with true once the lease is ours, with false when the signal aborts before. */
+  /** Resolves with true once this process holds the lease, with false if the signal aborts first. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     const { clock, random } = this.#options;
     while (!signal.aborted) {
@@ -91,7 +94,7 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /** Renews until `over`, and aborts `lost` when the lease is somebody else's or could not be renewed in time. */
+  /** Renews until `over`; aborts `lost` if another process holds the lease or it was not renewed in time. */
   async #renew(lost: AbortController, over: AbortSignal): Promise<void> {
     const lose = (why: string) => {
       this.#claim.drop();

@@ -2,13 +2,13 @@ import type { KubeObject, ObjectMeta, ResourceKind } from "../resources/object.t
 
 export type { KubeObject, ObjectMeta, OwnerReference, ResourceKind } from "../resources/object.ts";
 
-/** An object as it is sent to be created: the API server adds the rest. */
+/** An object to create, without what the API server adds. */
 export type Draft<T extends KubeObject> = Omit<T, "metadata" | "status"> & {
   metadata: Pick<ObjectMeta, "name"> &
     Partial<Pick<ObjectMeta, "namespace" | "labels" | "annotations" | "finalizers" | "ownerReferences">>;
 };
 
-/** Which object of a kind: `namespace` wherever the kind is namespaced. */
+/** One object of a kind; `namespace` is required if the kind is namespaced. */
 export interface ObjectRef {
   namespace?: string | undefined;
   name: string;
@@ -19,7 +19,7 @@ export function apiVersionOf(kind: Pick<ResourceKind, "group" | "version">): str
 }
 
 /**
- * Path of a collection, an object or its subresource. Without a namespace a namespaced kind is addressed cluster-wide.
+ * Path of a collection, an object or its subresource. Without a namespace, a namespaced kind is addressed cluster-wide.
  */
 export function pathOf(
   kind: Omit<ResourceKind, "objectType">,
@@ -38,14 +38,14 @@ export function pathOf(
   return `/${parts.map(encodeURIComponent).join("/")}`;
 }
 
-/** How an object is named in messages: `shop/primary`, or `primary` where there is no namespace. */
+/** An object's name in messages: `shop/primary`, or `primary` without a namespace. */
 export function nameOf(object: { namespace?: string | undefined; name: string }): string {
   return object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
 }
 
 /**
- * Whether this is an object of the API server at all. That it holds what its kind says is taken for granted: the API
- * server keeps to its schemas, and a caller that cannot rely on them parses.
+ * Whether this is an object of the API server. Its other content is trusted: the API server keeps to its schemas, and a
+ * caller that cannot rely on them parses.
  */
 export function isObjectOf<T extends KubeObject>(kind: ResourceKind<T>, value: unknown): value is T {
   if (typeof value !== "object" || value === null || !("metadata" in value)) return false;

@@ -5,11 +5,11 @@ import { apiVersionOf, isObjectOf, type KubeObject, nameOf, type ResourceKind } 
 export interface ObjectReader<T extends KubeObject> {
   kind: ResourceKind<T>;
   log: Logger;
-  /** Makes a typed object of what came; `undefined`, or a throw, where it is odd. */
+  /** Parses a raw object; returns `undefined` or throws if it is invalid. */
   parse?: ((raw: unknown) => T | undefined) | undefined;
 }
 
-/** The object, or `undefined` where it cannot be read, which is logged: one odd object never stops the others. */
+/** The object; `undefined` if it cannot be read, which is logged. One invalid object never stops the others. */
 export function readObject<T extends KubeObject>(reader: ObjectReader<T>, raw: unknown): T | undefined {
   const { kind, parse, log } = reader;
   let problem: unknown;
@@ -24,18 +24,18 @@ export function readObject<T extends KubeObject>(reader: ObjectReader<T>, raw: u
   return undefined;
 }
 
-/** The uid of anything that came; no object's uid where it has none. */
+/** The uid of a raw object; no object's uid if it has none. */
 export function uidIn(raw: unknown): string {
   return String(metadataOf(raw).uid);
 }
 
-/** The version of an object or bookmark, where it has one. */
+/** The version of an object or bookmark, if it has one. */
 export function versionIn(raw: unknown): string | undefined {
   const { resourceVersion } = metadataOf(raw);
   return typeof resourceVersion === "string" && resourceVersion !== "" ? resourceVersion : undefined;
 }
 
-/** The API server leaves kind and version out of the items of a list where its own kinds are concerned. */
+/** The API server omits kind and version in list items of its own kinds. */
 function whole<T extends KubeObject>(kind: ResourceKind<T>, object: T): T {
   return Object.hasOwn(object, "kind") ? object : { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind };
 }

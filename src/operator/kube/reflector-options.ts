@@ -7,7 +7,7 @@ import type { Change } from "./store.ts";
 /** Why a complete list was read. */
 export type RelistCause = "start" | "expired" | "periodic";
 
-/** What a reflector reports for metrics. */
+/** Reports of a reflector, for metrics. */
 export interface ReflectorObserver {
   watchRestarted?(kind: string, cause: "closed" | "expired" | "failed"): void;
   relisted?(kind: string, cause: RelistCause): void;
@@ -19,26 +19,21 @@ export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
   clock: Clock;
   random: Random;
   log: Logger;
-  /**
-   * Hears of each change after the store has it. What it throws is logged; it is expected to enqueue a key and return.
-   */
+  /** Called for each change after the store has it. Errors are logged; the handler should enqueue a key and return. */
   onChange: (change: Change<T>) => void;
   /**
-   * A complete list has come in; called before its changes are told. After `expired` there was a gap in what was seen.
+   * A complete list was read; called before its changes are reported. After `expired`, events in between were missed.
    */
   onRelist?: (cause: RelistCause) => void;
-  /**
-   * Makes a typed object of what came, `undefined` where it is odd: then it is skipped and what was known of it stays.
-   */
+  /** Parses a raw object; `undefined` if it is invalid: it is skipped, and its last known state stays. */
   parse?: (raw: unknown) => T | undefined;
   /**
-   * Whether `labelSelector` and `fieldSelector` select the object, for one that this process created; all are where
-   * left out.
+   * Whether `labelSelector` and `fieldSelector` select an object that this process created. Default: all are selected.
    */
   selects?: (object: T) => boolean;
-  /** Asked where the kind is not served: whether it is being uninstalled, so that there is nothing of it. */
+  /** Called if the kind is not served: whether it is being uninstalled, so that it has no objects. */
   isUninstalled?: () => Promise<boolean>;
   observer?: ReflectorObserver;
-  /** Objects per page of a list; 500 where left out. */
+  /** Objects per page of a list. Default 500. */
   pageSize?: number;
 }

@@ -12,20 +12,24 @@ import type { WatchLine } from "./transport.ts";
 export type { ReflectorObserver, ReflectorOptions, RelistCause } from "./reflector-options.ts";
 
 const shortestWatchMs = 1000;
-/** A watch that says nothing for so long is dead: of a quiet kind bookmarks come every two minutes. */
+/** A watch without a line for this long is dead: even of a quiet kind, bookmarks come every two minutes. */
 const idleTimeoutMs = 150_000;
-/** After this long the list is read again at the next end of a watch, though nothing seems wrong. In milliseconds. */
+/** After this long the list is read again at the next end of a watch, even if nothing seems wrong. In milliseconds. */
 const relistAfterMs = 3_600_000;
 
-/** A kind that the API server does not serve is mostly one whose definition is still to be installed. */
+/** An unknown kind mostly means that its CRD is not installed yet. */
 function whyNoList(error: unknown, { group, plural }: ResourceKind): string {
   if (!isNotFound(error) || group === "") return "The list failed: trying again";
   return `The API server knows no ${plural}.${group}: are the definitions installed (kubectl apply -k crds)? Trying again`;
 }
 
 /**
- * Keeps a copy of all objects of a kind, by LIST and WATCH, until its signal aborts: nothing that the API server does
- * or fails to do stops it. The copy may be behind, but not behind this process's own writes: their answers enter it.
+ * Keeps a copy of all objects of a kind by LIST and WATCH.
+ *
+ * Expected flow: list, watch from its version, watch again when the watch closes, list again when the version has
+ * expired. Guarantees: it runs until its signal aborts, whatever the API server does; the copy may lag behind the
+ * server but not behind this process's own writes, whose answers enter it. Assumptions: event handlers enqueue a key
+ * and return.
  */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
@@ -34,11 +38,11 @@ export class Reflector<T extends KubeObject> {
   #hasSynced = false;
   #isServed = false;
   #lastHeardAt: number;
-  /** Where the next watch goes on; `undefined` asks for a list. */
+  /** Where the next watch continues; `undefined` requires a list. */
   #resourceVersion: string | undefined;
   #relistCause: RelistCause = "start";
   #listedAt = 0;
-  /** In a row, without a line of a watch in between. */
+  /** Failures in a row, without a line of a watch in between. */
   #failures = 0;
 
   constructor(options: ReflectorOptions<T>) {
@@ -52,8 +56,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Resolves once the first complete list is in, or the kind is being uninstalled, so that there is nothing to list;
-   * rejects with the signal's reason when that aborts before.
+   * Resolves once the first complete list is read, or the kind is being uninstalled, so that there is nothing to list.
+   * Rejects with the signal's reason if that aborts first.
    */
   async whenSynced(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -75,7 +79,7 @@ export class Reflector<T extends KubeObject> {
     return this.#store.byUid(uid);
   }
 
-  /** Those of one namespace, sorted by name. */
+  /** The objects of one namespace, sorted by name. */
   within(namespace: string): readonly T[] {
     return this.#store.within(namespace);
   }
@@ -85,14 +89,14 @@ export class Reflector<T extends KubeObject> {
     return this.#store.list();
   }
 
-  /** Milliseconds since the API server last said anything: a line of the watch, bookmarks included, or a list. */
+  /** Milliseconds since the API server last sent anything: a line of the watch, bookmarks included, or a list. */
   lastEventAgeMs(): number {
     return this.#options.clock.monotonic() - this.#lastHeardAt;
   }
 
   /**
-   * Takes in the API server's answer to a write of this process; see `ObjectStore.answered`. Before the first list is
-   * in, nothing is known to go on from.
+   * Adds the API server's answer to a write of this process; see `ObjectStore.answered`. Before the first list there is
+   * nothing to add it to.
    */
   answered(raw: unknown, created: boolean): void {
     if (!this.#hasSynced) return;
@@ -101,7 +105,7 @@ export class Reflector<T extends KubeObject> {
     this.#tell(this.#store.answered(object, { created, seenUpTo: this.#resourceVersion }));
   }
 
-  /** Lists and watches until the signal aborts; then resolves. Never rejects. */
+  /** Lists and watches until the signal aborts, then resolves. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     this.#startAnew();
     while (!signal.aborted) {
@@ -119,14 +123,14 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** A second run knows nothing of what happened since the first, so it has synced only when its own list is in. */
+  /** A second run does not know what happened since the first, so it is synced only after a list of its own. */
   #startAnew(): void {
     if (this.#hasSynced) this.#synced = Promise.withResolvers();
     this.#hasSynced = false;
     this.#askForList("start");
   }
 
-  /** What a failure means for where to go on. */
+  /** Where to continue after a failure. */
   #note(error: unknown): void {
     const { log, kind, observer } = this.#options;
     const watching = this.#resourceVersion !== undefined;
@@ -145,7 +149,7 @@ export class Reflector<T extends KubeObject> {
     this.#relistCause = this.#hasSynced ? cause : "start";
   }
 
-  /** A kind that is being uninstalled has no objects: a process that starts now must not wait for a list of it. */
+  /** A kind that is being uninstalled has no objects, so a process that starts now must not wait for a list of it. */
   async #checkInstalled(): Promise<void> {
     const uninstalled = await this.#options.isUninstalled?.().catch(() => false);
     if (uninstalled !== true || (this.#hasSynced && !this.#isServed)) return;

@@ -1,7 +1,7 @@
 import type { KubeObject } from "./objects.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
 
-/** One reflector per namespace, or one for the whole cluster, read as if they were one. */
+/** One reflector per namespace, or one for the whole cluster, read as one. */
 export class Reflectors<T extends KubeObject> {
   readonly #reflectors: readonly Reflector<T>[];
 
@@ -17,7 +17,7 @@ export class Reflectors<T extends KubeObject> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
   }
 
-  /** Takes in the API server's answer to a write of this process. */
+  /** Adds the API server's answer to a write of this process. */
   answered(raw: unknown, created: boolean): void {
     for (const reflector of this.#reflectors) reflector.answered(raw, created);
   }

@@ -6,16 +6,16 @@ export interface ClusterRequest {
   query?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   body?: unknown;
-  /** Of the body; `application/json` where left out. */
+  /** Of the body. Default `application/json`. */
   contentType?: "application/json" | "application/json-patch+json";
 }
 
 /** Any complete answer of the API server, refusals included. */
 export interface ClusterResponse {
   status: number;
-  /** The parsed JSON body; `undefined` where there was none. */
+  /** The parsed JSON body; `undefined` if there was none. */
   body: unknown;
-  /** What `Retry-After` asks for, in milliseconds. */
+  /** The wait that `Retry-After` asks for, in milliseconds. */
   retryAfterMs?: number;
 }
 
@@ -26,15 +26,15 @@ export interface WatchLine {
 }
 
 /**
- * The port through which every effect on the cluster leaves. The real one speaks HTTP over one shared agent;
- * tests replace it by an API server in memory, or break it on purpose.
+ * The port of every request to the cluster. The real one speaks HTTP; tests use an API server in memory, or break it on
+ * purpose.
  */
 export interface ClusterTransport {
-  /** Resolves with any complete answer; rejects where none came (refused, reset, cut off, too late, aborted). */
+  /** Resolves with any complete answer; rejects if none came (refused, reset, cut off, too late, aborted). */
   request(request: ClusterRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<ClusterResponse>;
   /**
-   * Opens a watch and yields its lines. Ends when the server closes it in order; throws where it is cut off or no
-   * line came for `idleTimeoutMs`, and a `ClusterError` where the answer is not 200.
+   * Opens a watch and yields its lines. Ends when the server closes it; throws if it is cut off or no line came for
+   * `idleTimeoutMs`, and a `ClusterError` if the answer is not 200.
    */
   watch(
     request: { path: string; query: Readonly<Record<string, string>> },

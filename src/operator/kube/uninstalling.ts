@@ -13,9 +13,9 @@ const crdKind: ResourceKind = {
 };
 
 /**
- * Whether a CRD, that of Computes if none is named, is being deleted, or gone. The API server marks it before it marks
- * the first of its objects, so an answer that begins after a Compute's deletion was seen is proof. Throws where there
- * is no answer: then nothing is deleted.
+ * Whether a CRD (default: the one of Computes) is being deleted or gone. The API server marks the CRD before its
+ * objects, so an answer to a request that began after a Compute's deletion was seen is proof. Throws if no answer came:
+ * then nothing is deleted.
  */
 export async function crdIsGoing(
   cluster: ClusterClient,
@@ -25,33 +25,33 @@ export async function crdIsGoing(
   return crd === undefined || crd.metadata.deletionTimestamp !== undefined;
 }
 
-/** How long a "no" counts for deletions that wait, in milliseconds. */
+/** How long a "no" is valid for deletions that wait, in milliseconds. */
 const noCountsForMs = 10_000;
 
-/** Whether Computes are deleted only because a CRD is: with their own, or with that of the pool which owns them. */
+/** Whether Computes are deleted only because a CRD is: their own, or the one of the pool that owns them. */
 export class Uninstalling {
   readonly #cluster: ClusterClient;
   readonly #clock: Clock;
   readonly #onFound: () => void;
-  /** The last answers about each kind: when the request began, and what came of it. */
+  /** The latest answer about each kind, and when its request began. */
   readonly #answers = new Map<string, { askedAt: number; going: Promise<boolean> }>();
-  /** The kinds whose CRDs were going when last asked. */
+  /** The kinds whose CRDs were being deleted in the latest answer. */
   readonly #found = new Set<string>();
 
-  /** `onFound`: a CRD is found to be going, so that every deletion which waits may ask. */
+  /** `onFound`: a CRD is found to be deleted, so every waiting deletion may ask again. */
   constructor(cluster: ClusterClient, clock: Clock, onFound: () => void) {
     this.#cluster = cluster;
     this.#clock = clock;
     this.#onFound = onFound;
   }
 
-  /** Asked for each deletion before it is sent. */
+  /** Called for each deletion before it is sent. */
   async now(compute: Compute): Promise<boolean> {
     for (const kind of kindsOf(compute)) if (await this.#ask(kind)) return true;
     return false;
   }
 
-  /** Asked for deletions that wait, of which there may be thousands: they share one request. */
+  /** Called for deletions that wait. There may be thousands, so they share one request. */
   async lately(compute: Compute): Promise<boolean> {
     for (const kind of kindsOf(compute)) {
       const last = this.#answers.get(kind.plural);
@@ -64,7 +64,7 @@ export class Uninstalling {
   #ask(kind: ResourceKind): Promise<boolean> {
     const going = crdIsGoing(this.#cluster, kind).then(
       (answer) => {
-        // It may be created again: only a "no" is remembered.
+        // The CRD may be created again, so only a "no" is remembered.
         if (answer) this.#answers.delete(kind.plural);
         this.#note(kind, answer);
         return answer;

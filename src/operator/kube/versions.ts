@@ -2,7 +2,7 @@ const comparable = /^[1-9]\d*$/;
 
 /**
  * Whether one version of a resource is newer than another. kube-apiserver's versions are integers that only grow, per
- * resource and for custom resources too (KEP-5504); `undefined` where either is anything else and nothing is known.
+ * resource and for custom resources too (KEP-5504); `undefined` if either is anything else.
  */
 export function isNewer(version: string, than: string): boolean | undefined {
   if (version === than) return false;

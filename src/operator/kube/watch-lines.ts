@@ -1,9 +1,9 @@
 import type { WatchLine } from "./transport.ts";
 
-/** The lines of a watch's body. Throws where it ends within one, or one is too long, or is not what a watch sends. */
+/** The lines of a watch's body. Throws if the body ends within a line, or if a line is too long or not an event. */
 export async function* watchLines(body: AsyncIterable<Uint8Array>, maxLineBytes: number): AsyncGenerator<WatchLine> {
   const decoder = new TextDecoder();
-  /** The pieces of a line that is not whole yet. */
+  /** The pieces of a line that is not complete yet. */
   let pieces: string[] = [];
   let size = 0;
   for await (const chunk of body) {
