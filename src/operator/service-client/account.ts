@@ -2,17 +2,17 @@ import { connectionFingerprintOf } from "../resources/connection-fingerprint.ts"
 import { memoize } from "../runtime/memoize.ts";
 import type { ApiKey } from "./api-key.ts";
 
-/** Whom and where a client speaks for. */
+/** The base URL and key of a client. */
 export interface Account {
   /** Normalised, ends in `/api/v2`. */
   baseURL: string;
   key: ApiKey;
   caBundle?: string;
-  /** Whose projects are listed, where a personal key needs it. */
+  /** The organization whose projects are listed, if a personal key needs one. */
   organizationID?: string;
 }
 
-/** Names base URL and key of an account, without giving the key away. Asked for on every reconcile of a Compute. */
+/** The fingerprint of an account's base URL and key; reveals neither. Called on every reconcile of a Compute. */
 export const accountFingerprint = memoize(({ baseURL, key }: Account) =>
   connectionFingerprintOf(baseURL, key.fingerprint()),
 );

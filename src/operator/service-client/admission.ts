@@ -2,33 +2,33 @@ import type { Failure } from "./answer.ts";
 import type { RequestBudget } from "./budget.ts";
 import type { RequestReservation } from "./request-reservation.ts";
 
-/** Receives by how many the requests changed that block a worker while they wait. */
+/** Called with the change of the number of requests that block a worker while they wait. */
 export type InHand = (more: 1 | -1) => void;
 
 export interface AdmissionOptions {
   budget: RequestBudget;
-  /** Asked before any request; an answer keeps the request at home (a key known to be revoked). */
+  /** Called before every request; a failure stops the request (a key known to be revoked). */
   circuitOpen?: () => Failure | undefined;
-  /** Aborts when nothing more is to be sent: key or address have changed. What is under way is brought to its end. */
+  /** Aborts when the key or address has changed: nothing more is sent, and requests in flight finish. */
   retired?: AbortSignal;
-  /** Of the caller; its requests never wait through a long pause. */
+  /** The signal of the caller. Its requests never wait through a long pause. */
   reservation?: RequestReservation;
   /** Called right before a write is sent: whether the plan behind it is outdated. */
   withdrawn?: () => boolean;
-  /** Set where the caller blocks a worker while it waits. */
+  /** Set if the caller blocks a worker while it waits. */
   inHand?: InHand;
 }
 
 /**
- * A pause that the service asks for and that is longer, in milliseconds, is not waited for with a request in hand: its
- * caller would keep a worker from everybody else's objects meanwhile.
+ * A longer pause that the service asks for, in milliseconds, is not waited for: the caller would keep a worker from all
+ * other objects meanwhile.
  */
 const longPauseMs = 5000;
 
-/** What a failure says of a request that is not sent because of such a pause: the same at whatever stage. */
+/** The failure of a request that is not sent because of such a pause; the same at every stage. */
 export const pauseMessage = "it asked for a pause";
 
-/** Waits for the budget; answers why a request is not to be sent after all. */
+/** Waits for the budget; returns the reason if the request must not be sent after all. */
 export async function admission(
   { budget, reservation, circuitOpen, retired, withdrawn, inHand }: AdmissionOptions,
   { method }: { method: string },

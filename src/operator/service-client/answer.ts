@@ -1,12 +1,12 @@
 import type { ServiceResponse } from "./transport.ts";
 
 /**
- * Why a call did not give what was asked for. All but `ambiguous` are proof that a write was not carried out
- * (design rule: 423, 429 and 503 count only with the service's own JSON error body; a proxy's answer proves nothing).
+ * Why a call did not return what was asked for. All but `ambiguous` prove that a write was not carried out: 423, 429
+ * and 503 count only with the service's own JSON error body, because a proxy's answer proves nothing.
  */
 export type Failure =
   | { kind: "unauthorized"; message: string }
-  /** A 401 that no later one has confirmed yet: an accident as far as anybody knows. */
+  /** A 401 that no later answer has confirmed yet, so possibly an accident. */
   | { kind: "refusedOnce"; message: string }
   | { kind: "forbidden"; message: string }
   | { kind: "notFound"; message: string }
@@ -15,18 +15,18 @@ export type Failure =
   | { kind: "unavailable"; message: string; retryAfterMs?: number }
   | { kind: "notReady"; message: string }
   | { kind: "refused"; status: number; code: string; message: string }
-  /** Not sent at all: the key, the address or the object that it was meant for had changed. */
+  /** Not sent: the key, the address or the object has changed. */
   | { kind: "superseded"; message: string }
   | { kind: "ambiguous"; message: string };
 
-/** What a call to the service came to. */
+/** The outcome of a call to the service. */
 export type Answer<T> = Ok<T> | Failure;
 
 interface Ok<T> {
   kind: "ok";
   status: number;
   value: T;
-  /** The length of the answer, where it came over a network. */
+  /** The length of the answer, if it came over a network. */
   bytes?: number;
 }
 
@@ -34,8 +34,8 @@ interface Ok<T> {
 const longestMessage = 300;
 
 /**
- * Sorts an answer that is not a usable 2xx. `write` says whether the request could have changed something; `hiding`
- * takes out of the service's words what nobody may see.
+ * Classifies an answer that is not a usable 2xx. `write` says whether the request could have changed something;
+ * `hiding` removes what nobody may see from the service's message.
  */
 export function failureOf(response: ServiceResponse, write: boolean, hiding = (text: string) => text): Failure {
   const { status } = response;
@@ -45,19 +45,19 @@ export function failureOf(response: ServiceResponse, write: boolean, hiding = (t
     const failure = sorted(status, own, response);
     if (failure !== undefined) return failure;
   }
-  // A read changes nothing: the status says what to wait for, also where a proxy refused it.
+  // A read changes nothing, so the status counts even if a proxy refused it.
   if (status === 401) return { kind: "unauthorized", message: "HTTP 401" };
   if (status === 403) return { kind: "forbidden", message: "HTTP 403" };
   if (status === 429) return { kind: "rateLimited", message: "HTTP 429" };
   return { kind: "unavailable", message: describe(response) };
 }
 
-/** The longest pause that the service is granted, in milliseconds. */
+/** The longest pause that the service may ask for, in milliseconds. */
 const longestPauseMs = 300_000;
 
 /**
- * How long nothing is to be sent with this key, in milliseconds: a 429 or 503 with the service's own error body says
- * so. A proxy's `Retry-After` is about the proxy, and pauses nothing.
+ * The pause in which nothing may be sent with this key, in milliseconds: a 429 or 503 with the service's own error body
+ * asks for it. A proxy's `Retry-After` concerns the proxy and pauses nothing.
  */
 export function pauseAskedFor(response: ServiceResponse): number | undefined {
   const asks = response.status === 429 || response.status === 503;
@@ -77,7 +77,7 @@ function sorted(status: number, own: OwnError, response: ServiceResponse): Failu
     case 403:
       return { kind: "forbidden", message };
     case 404:
-      // A key without the right is refused with 404 too, which says nothing of what is there.
+      // A key without the right also gets 404, which says nothing about what exists.
       return /not allowed/i.test(message) ? { kind: "forbidden", message } : { kind: "notFound", message };
     case 408:
     case 425:
@@ -95,7 +95,7 @@ function sorted(status: number, own: OwnError, response: ServiceResponse): Failu
   }
 }
 
-/** The service's own error body has a string `message` and a string `code` (service-facts); nothing else counts. */
+/** The service's own error body has a string `message` and a string `code`; nothing else counts. */
 function ownError({ body }: ServiceResponse, hiding: (text: string) => string): OwnError | undefined {
   if (typeof body !== "object" || body === null) return undefined;
   const { code, message } = body as { code?: unknown; message?: unknown };

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 
 const redacted = "[redacted]";
 
-/** An API key of the service. However it is printed, logged or serialised, it shows as `[redacted]`. */
+/** An API key of the service. Printed, logged or serialised, it always shows as `[redacted]`. */
 export class ApiKey {
   readonly #secret: string;
   #fingerprint: string | undefined;
@@ -12,18 +12,18 @@ export class ApiKey {
     this.#secret = secret;
   }
 
-  /** The value of the Authorization header: the only way out, for the network adapter alone. */
+  /** The value of the Authorization header: the only way to read the key, for the network adapter alone. */
   authorization(): string {
     return `Bearer ${this.#secret}`;
   }
 
-  /** Names the key without giving it away: the first 16 hex digits of a salted SHA-256. */
+  /** A fingerprint of the key that does not reveal it: the first 16 hex digits of a salted SHA-256. */
   fingerprint(): string {
     this.#fingerprint ??= createHash("sha256").update(`compute-operator:${this.#secret}`).digest("hex").slice(0, 16);
     return this.#fingerprint;
   }
 
-  /** A text of the service's own as it may be shown: some repeat the key that they refuse. */
+  /** The service's message without the key: some messages repeat the key that they refuse. */
   hiddenIn(text: string): string {
     return text.replaceAll(this.#secret, redacted);
   }

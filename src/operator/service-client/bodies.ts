@@ -1,19 +1,19 @@
 import { BodyTooLarge, bodyText } from "../runtime/http.ts";
 
-/** What is read of the service's answers at the most. */
+/** The limits for the service's answers. */
 export interface BodyBounds {
-  /** Bytes of all answers that are being read at one time. */
+  /** Bytes of all answers that are being read at the same time. */
   together: number;
-  /** How many objects and lists may lie within one another. */
+  /** The deepest nesting of objects and lists. */
   deepest: number;
 }
 
-/** The body of an answer as it comes in. */
+/** The body of an answer that is being received. */
 export type IncomingBody = AsyncIterable<Uint8Array> & { destroy(error?: Error): unknown };
 
 /**
- * Reads the bodies of all answers within bounds that they share. Where they grow too large together, the largest of
- * them is given up, so that a service that sends without end spoils its own answers and nobody else's.
+ * Reads the bodies of all answers within a shared limit. If they grow too large together, the largest is given up, so a
+ * service that sends without end fails its own requests and no others.
  */
 export class Bodies {
   readonly #bounds: BodyBounds;
@@ -23,7 +23,7 @@ export class Bodies {
     this.#bounds = bounds;
   }
 
-  /** The whole body; rejects where it is cut off, larger than `most` bytes, or the one that was given up. */
+  /** The whole body; rejects if it is cut off, larger than `most` bytes, or was given up. */
   async text(body: IncomingBody, most: number): Promise<string> {
     try {
       return await bodyText(body, most, (size) => {
@@ -35,7 +35,7 @@ export class Bodies {
     }
   }
 
-  /** What a body holds, where it is JSON and no deeper than allowed. */
+  /** The parsed body, if it is JSON and not nested too deeply. */
   parsed(text: string): { body: unknown; json: boolean } {
     if (text === "" || isDeeperThan(text, this.#bounds.deepest)) return { body: undefined, json: false };
     try {
@@ -60,7 +60,7 @@ export class Bodies {
   }
 }
 
-/** Whether brackets outside of strings open more often than they close by more than `deepest`. */
+/** Whether brackets outside strings nest more than `deepest` levels. */
 function isDeeperThan(text: string, deepest: number): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -74,7 +74,7 @@ function isDeeperThan(text: string, deepest: number): boolean {
   return false;
 }
 
-/** Where the string that begins at `start` ends: at the next quote with an even number of backslashes before it. */
+/** The end of the string that begins at `start`: the next quote with an even number of backslashes before it. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end >= 0) {

@@ -5,29 +5,30 @@ import { type Priority, PriorityQueue } from "./priority-queue.ts";
 export interface BudgetLimits {
   /** Requests per minute. */
   perMinute: number;
-  /** Requests that may go out at once. */
+  /** Requests that may be sent at once. */
   burst: number;
 }
 
-/** Callers who are called first need a worker, and may be long in coming: others are not kept waiting for many. */
+/** A called reconcile first needs a worker, which may take long; at most this many are called at the same time. */
 const mostCalled = 8;
 
 /**
- * Every caller comes or leaves. Should one do neither, what was set aside for it goes to others after so long, in
+ * A request that is set aside for a caller that neither comes nor leaves goes to others after this time, in
  * milliseconds.
  */
 const calledForMs = 60_000;
 
-/** A pause that grows by less is not told again, in milliseconds: requests in flight are all answered with it. */
+/** A pause that grows by less is not reported again, in milliseconds: each request in flight is answered with one. */
 const samePauseMs = 1000;
 
 /**
- * A token bucket that all requests of one key to one base URL draw from.
+ * A token bucket that all requests of one key to one base URL share.
  *
- * Nobody waits inside: `tryTake` takes a request or puts the caller on a list, and the caller is called once a request
- * is set aside for it. It then comes and takes it, or leaves. Lists and polls come at once; a reconcile has to get a
- * worker first. A `Retry-After` of the service closes the budget; then everybody on the list is called once, so as to
- * say so.
+ * Expected flow: `tryTake` takes a request or puts the caller on a list; the caller is called once a request is set
+ * aside for it, then comes and takes it, or leaves. Lists and polls come at once; a reconcile first gets a worker.
+ *
+ * Guarantees: nobody blocks inside. A `Retry-After` of the service closes the budget; then every caller on the list is
+ * called once, to report it.
  */
 export class RequestBudget {
   readonly #clock: Clock;
@@ -35,21 +36,21 @@ export class RequestBudget {
   #tokens: number;
   #filledAt: number;
   #closedUntil = 0;
-  /** How long the budget was closed in all, up to the end of the last pause that is known. */
+  /** How long the budget was closed in total, up to the end of the latest known pause. */
   #closedInAllMs = 0;
   readonly #line = new PriorityQueue();
-  /** Who was called and has not come yet, and until when a request is set aside for them. */
+  /** The callers that were called and have not come yet, and until when a request is set aside for them. */
   readonly #called = new Map<unknown, { priority: Priority; since: number; until: number }>();
-  /** Who is asking right now, and is answered rather than called. */
+  /** The caller that is asking right now; it is answered, not called. */
   #asking: unknown;
   #isCalling = false;
   readonly #onTaken: (waitedSeconds: number) => void;
   readonly #onPause = new Set<() => void>();
-  /** Listeners know of a pause whose end they have not been told. */
+  /** Listeners know of a pause whose end was not reported to them yet. */
   #pauseIsReported = false;
   #timer: Cancel | undefined;
 
-  /** `onTaken` is told how many seconds each request waited. */
+  /** `onTaken` is called with the seconds that each request waited. */
   constructor(clock: Clock, limits: BudgetLimits, onTaken: (waitedSeconds: number) => void = () => {}) {
     this.#clock = clock;
     this.#onTaken = onTaken;
@@ -58,7 +59,7 @@ export class RequestBudget {
     this.#filledAt = clock.monotonic();
   }
 
-  /** Requests that could go out now. */
+  /** Requests that could be sent now. */
   get available(): number {
     this.#fill();
     return this.closedForMs > 0 ? 0 : Math.max(0, Math.floor(this.#tokens) - this.#called.size);
@@ -76,17 +77,17 @@ export class RequestBudget {
     this.#callNext();
   }
 
-  /** How long nothing may be sent, since the service asked for it, in milliseconds. */
+  /** How long nothing may be sent because the service asked for a pause, in milliseconds. */
   get closedForMs(): number {
     return Math.max(0, this.#closedUntil - this.#clock.monotonic());
   }
 
-  /** A clock that stands still while the budget is closed, in milliseconds: for what waits for its turn alone. */
+  /** A clock that stops while the budget is closed, in milliseconds: it measures the waiting time for a turn alone. */
   get openMs(): number {
     return this.#clock.monotonic() - this.#closedInAllMs + this.closedForMs;
   }
 
-  /** Lets nothing out for `ms`: the service asked for it. */
+  /** Sends nothing for `ms` because the service asked for a pause. */
   closeFor(ms: number): void {
     const now = this.#clock.monotonic();
     const until = Math.max(this.#closedUntil, now + ms);
@@ -103,14 +104,14 @@ export class RequestBudget {
     this.#callNext();
   }
 
-  /** Calls `listener` when a pause begins, grows or ends, until the answer is called. */
+  /** Calls `listener` when a pause begins, grows or ends, until the returned function is called. */
   onPause(listener: () => void): Cancel {
     this.#onPause.add(listener);
     return () => this.#onPause.delete(listener);
   }
 
   /**
-   * Takes one request where one is free and nobody of the same or a higher priority waits. Else `who` is put on the
+   * Takes one request if one is free and nobody of the same or a higher priority waits. Otherwise `who` is put on the
    * list, and `ready` is called when it is their turn: a request is then set aside until they ask again or leave.
    */
   tryTake(priority: Priority, who: unknown, ready: () => void): boolean {
@@ -136,8 +137,8 @@ export class RequestBudget {
   }
 
   /**
-   * Resolves when one request was taken; rejects when the signal aborts first. Where nothing may be sent for longer
-   * than `patienceMs`, since the service asked for it, nothing is taken: resolves with how long that still is.
+   * Resolves when one request was taken; rejects if the signal aborts first. If the service asked for a longer pause
+   * than `patienceMs`, resolves with the rest of the pause and takes nothing.
    */
   take(priority: Priority, signal: AbortSignal, patienceMs: number): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
@@ -163,14 +164,14 @@ export class RequestBudget {
     });
   }
 
-  /** Takes one request that could go out now and that nobody waits for; answers whether there was one. */
+  /** Takes one request that could be sent now and that nobody waits for; returns whether there was one. */
   takeSpare(): boolean {
     if (this.available < 1 || this.#line.size > 0) return false;
     this.#tokens -= 1;
     return true;
   }
 
-  /** About how long it will be until `who`, who is on the list, may send, in milliseconds. */
+  /** About how long `who`, who is on the list, still waits, in milliseconds. */
   waitOf(who: unknown): number {
     this.#fill();
     const before = this.#line.before(who) + this.#called.size + 1 - this.#tokens;
@@ -183,14 +184,14 @@ export class RequestBudget {
     if (this.#called.delete(who) || waited) this.#callNext();
   }
 
-  /** Nobody wants anything any more; no timer is left. */
+  /** Nobody wants anything any more; no timer remains. */
   dismiss(): void {
     this.#line.clear();
     this.#called.clear();
     this.#timer?.();
   }
 
-  /** Who is called may take at once and have the next called by that: thousands wait, so this never nests. */
+  /** A called caller may take at once and so have the next one called. Thousands may wait, so this never nests. */
   #callNext(): void {
     if (this.#isCalling) return;
     this.#reportEndOfPause();
@@ -203,7 +204,7 @@ export class RequestBudget {
     }
   }
 
-  /** Not only by the timer: after a process has slept, a caller may come before it and take its place. */
+  /** Not only by the timer: after the machine has slept, a caller may come before the timer fires. */
   #reportEndOfPause(): void {
     if (!this.#pauseIsReported || this.closedForMs > 0) return;
     this.#pauseIsReported = false;

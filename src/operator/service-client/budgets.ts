@@ -3,26 +3,29 @@ import { type BudgetLimits, RequestBudget } from "./budget.ts";
 
 interface Shared {
   budget: RequestBudget;
-  /** What each connection that draws from it allows, by uid. */
+  /** The budget of each connection that draws from it, by uid. */
   users: Map<string, BudgetLimits>;
 }
 
 /**
- * The budgets of one process, one for each base URL and key. They outlast sessions and terms of leadership: the service
- * goes on counting, and a pause that it asked for stays asked for.
+ * The budgets of one process, one for each base URL and key. They outlive sessions and terms of leadership: the service
+ * keeps counting, and a pause that it asked for stays in force.
  */
 export class Budgets {
   readonly #clock: Clock;
   readonly #onTaken: (waitedSeconds: number) => void;
   readonly #shared = new Map<string, Shared>();
 
-  /** `onTaken` is told how many seconds each request waited. */
+  /** `onTaken` is called with the seconds that each request waited. */
   constructor(clock: Clock, onTaken: (waitedSeconds: number) => void = () => {}) {
     this.#clock = clock;
     this.#onTaken = onTaken;
   }
 
-  /** A connection draws from the budget of `through` (base URL and key); the lowest figures of all that do win. */
+  /**
+   * A connection draws from the budget of `through` (base URL and key); the lowest figures of all its connections
+   * apply.
+   */
   join(through: string, connectionUID: string, limits: BudgetLimits): RequestBudget {
     this.#forgetRested();
     let shared = this.#shared.get(through);
@@ -40,12 +43,12 @@ export class Budgets {
     if (shared?.users.delete(connectionUID) === true && shared.users.size > 0) apply(shared);
   }
 
-  /** A term has ended: nobody of it waits any more, and no timer keeps the process for them. */
+  /** A term of leadership has ended: nobody waits any more, and no timer keeps the process alive. */
   dismiss(): void {
     for (const { budget } of this.#shared.values()) budget.dismiss();
   }
 
-  /** One that nobody draws from and that a new one would equal. */
+  /** A budget that nobody draws from and that equals a new one. */
   #forgetRested(): void {
     for (const [through, { budget, users }] of this.#shared) {
       if (users.size === 0 && budget.rested) this.#shared.delete(through);

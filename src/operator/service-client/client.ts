@@ -11,27 +11,27 @@ import { RequestReservation } from "./request-reservation.ts";
 import { mostBytes } from "./transport.ts";
 
 export interface ServiceClientOptions extends ExchangeOptions {
-  /** Called with each failure; answers what it counts as. */
+  /** Called with each failure; returns what it counts as. */
   onFailure?: (failure: Failure) => Failure;
-  /** Called with each 2xx: the service takes the key. */
+  /** Called with each 2xx: the service accepts the key. */
   onAccepted?: () => void;
   /** Called with each answer that shows the name of an endpoint. */
   onNameShown?: () => void;
 }
 
-/** What a write to an endpoint came to. */
+/** The outcome of a write to an endpoint. */
 export interface Written {
   endpoint: Endpoint | undefined;
   operations: Operation[];
 }
 
-/** How many pages of projects are read at most: 400 each. */
+/** The most pages of projects that are read, 400 projects each. */
 const mostProjectPages = 50;
 
-/** How many operations of a project are listed at most. */
+/** The most operations of a project that are listed. */
 export const operationsListed = 100;
 
-/** The service's calls, typed. Sends each write exactly once; draws every request from the budget. */
+/** The service's calls, typed. Sends each write exactly once; takes every request from the budget. */
 export class ServiceClient {
   readonly #options: ServiceClientOptions;
 
@@ -45,27 +45,27 @@ export class ServiceClient {
     return this.#options.account;
   }
 
-  /** Names base URL and key, without giving the key away. */
+  /** The fingerprint of base URL and key. */
   get through(): string {
     return accountFingerprint(this.#options.account);
   }
 
-  /** What `who` may send; `ready` is called when it is their turn, where they had to wait. */
+  /** What `who` may send; `ready` is called when it is their turn, if they had to wait. */
   reservation(who: unknown, ready: () => void): RequestReservation {
     return new RequestReservation(this.#options.budget, who, ready);
   }
 
-  /** `who` wants to send nothing any more. */
+  /** `who` no longer wants to send anything. */
   leave(who: unknown): void {
     this.#options.budget.leave(who);
   }
 
-  /** How long nothing may be sent, since the service asked for it, in milliseconds. */
+  /** How long nothing may be sent because the service asked for a pause, in milliseconds. */
   get closedForMs(): number {
     return this.#options.budget.closedForMs;
   }
 
-  /** A client that draws from this reservation, and sends no write that was withdrawn meanwhile. */
+  /** A client that uses this reservation and sends no write that was withdrawn meanwhile. */
   within(reservation: RequestReservation, withdrawn = () => false): ServiceClient {
     return new ServiceClient({ ...this.#options, reservation, withdrawn });
   }
@@ -102,7 +102,7 @@ export class ServiceClient {
     return this.#write("PATCH", "/projects/{p}/endpoints/{e}", [projectID, id], body, signal);
   }
 
-  /** The service answers 204 where there is none: the value then has no endpoint. */
+  /** The value has no endpoint if the service answers 204, because there is none. */
   deleteEndpoint(projectID: string, id: string, signal: AbortSignal): Promise<Answer<Written>> {
     return this.#write("DELETE", "/projects/{p}/endpoints/{e}", [projectID, id], undefined, signal);
   }
@@ -128,7 +128,7 @@ export class ServiceClient {
     return mapped(answer, ({ project }) => project);
   }
 
-  /** All projects, page by page. `complete` is false where the service said that some are missing. */
+  /** All projects, page by page. `complete` is false if the service says that some are missing. */
   async listProjects(
     organizationID: string | undefined,
     signal: AbortSignal,
@@ -143,7 +143,7 @@ export class ServiceClient {
         ...(cursor === undefined ? {} : { cursor }),
         ...(organizationID === undefined ? {} : { org_id: organizationID }),
       };
-      // One page needs the one before it.
+      // Each page needs the cursor of the previous one.
       const answer = await this.#read("/projects", [], ProjectsAnswer, signal, query);
       if (answer.kind !== "ok") return answer;
       const { value } = answer;
@@ -218,7 +218,7 @@ export class ServiceClient {
         value: { endpoint, operations: (operations ?? []).map((one) => withoutKey(one, this.#hiding)) },
       };
     }
-    // A restart's and a start's body is nowhere shown: any whole JSON body of a 2xx is taken for its acceptance.
+    // Restart and start responses are undocumented, so any 2xx JSON body is accepted.
     if (route.endsWith("/restart") && response.json) {
       return { kind: "ok", status: response.status, value: { endpoint: undefined, operations: [] } };
     }
@@ -232,7 +232,7 @@ export class ServiceClient {
     if (endpoints.some(({ name }) => name !== undefined)) this.#options.onNameShown?.();
   }
 
-  /** A read that was answered with something else than was asked for: nothing is concluded from it. */
+  /** A read whose answer is not what was asked for: nothing is concluded from it. */
   #invalidResponse(call: string, why: string): Failure {
     return this.#failed({ kind: "unavailable", message: `${call}: an invalid answer${why}` });
   }
@@ -247,17 +247,17 @@ function isAbout([, endpointID]: readonly string[], { id }: Endpoint): boolean {
   return endpointID === undefined || id === endpointID;
 }
 
-/** An operation's error is shown to people too. */
+/** The error of an operation is shown to people too. */
 function withoutKey(operation: Operation, hiding: (text: string) => string): Operation {
   return operation.error === undefined ? operation : { ...operation, error: hiding(operation.error) };
 }
 
-/** An answer with something else made of its value. */
+/** The answer with its value replaced. */
 function mapped<T, U>(answer: Answer<T>, map: (value: T) => U): Answer<U> {
   return answer.kind === "ok" ? { ...answer, value: map(answer.value) } : answer;
 }
 
-/** Where an answer makes no sense, in the names of the schema. */
+/** The first invalid field of an answer, by its name in the schema. */
 function placeOf({ issues: [issue] }: z.ZodError): string {
   return issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.join(".")}`;
 }

@@ -10,27 +10,27 @@ import {
   type ServiceTransport,
 } from "./transport.ts";
 
-/** Receives every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
+/** Called for every request that was sent, for metrics and logs. `code` is the HTTP status, or `none`. */
 export type RequestObserver = (sent: { method: string; route: string; code: string; seconds: number }) => void;
 
 export interface ExchangeOptions extends AdmissionOptions {
   account: Account;
   transport: ServiceTransport;
   clock: Clock;
-  /** Called right before a write is sent; what it throws stops the write (leadership). */
+  /** Called right before a write is sent; an error stops the write (leadership). */
   beforeWrite: () => void;
   observe?: RequestObserver;
 }
 
-/** One request: `ids` take the places of the braces in `route`, in order. */
+/** One request: `ids` replace the braces in `route`, in order. */
 export type Call = Pick<ServiceRequest, "method" | "body" | "query"> & { route: string; ids: readonly string[] };
 
-/** What became of it: any complete answer, refusals included, or why there is none. */
+/** Any complete answer, refusals included, or why there is none. */
 export type Sent = { kind: "answered"; response: ServiceResponse } | { kind: "failed"; failure: Failure };
 
 /**
- * Deadlines in milliseconds. A write's is shorter than lease duration less renew deadline (15 s less 10 s), so that
- * none is in flight when another leader may begin.
+ * Deadlines in milliseconds. A write's is shorter than lease duration less renew deadline (15 s less 10 s), so that no
+ * write is in flight when another leader may begin.
  */
 export const deadlines = { write: 4500, read: 9000 } as const;
 

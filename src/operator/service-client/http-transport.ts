@@ -12,29 +12,29 @@ import {
   type ServiceTransport,
 } from "./transport.ts";
 
-/** What the network adapter needs to know of the process around it. */
+/** What the network adapter needs from its process. */
 export interface HttpTransportOptions {
   /** Sent as User-Agent. */
   userAgent: string;
-  /** Where the usual variables name the proxies to go through. */
+  /** The environment, whose usual variables name proxies. */
   env?: Readonly<Record<string, string | undefined>>;
   bodies?: BodyBounds;
-  /** Milliseconds since the epoch, to read a Retry-After that is a date. */
+  /** Milliseconds since the epoch, for a Retry-After that is a date. */
   now: () => number;
 }
 
 const maxHeaderSize = 32 * 1024;
 
-/** How often a GET that got no usable answer is sent again within its deadline, and how long the first pause is. */
+/** How often a GET without a usable answer is sent again within its deadline, and the first pause. */
 const readRetry = { retries: 2, minTimeout: 100, factor: 3, randomize: true };
 
-/** Agents kept: two per CA bundle and proxy, the least recently used closed beyond this many. */
+/** Agents kept, two per CA bundle and proxy; beyond this number the least recently used is closed. */
 const mostAgents = 128;
 
 /** Two of the largest lists at a time; the service's own answers nest five deep. */
 const bodyBounds: BodyBounds = { together: 2 * mostBytes.endpoints, deepest: 64 };
 
-/** HTTP to the service: pooled connections, verified TLS, no redirects, bounded bodies; GETs are sent again. */
+/** HTTP to the service: pooled connections, verified TLS, no redirects, bounded bodies. Only a GET is sent again. */
 export function httpServiceTransport(options: HttpTransportOptions): ServiceTransport & { close(): Promise<void> } {
   const agents = new Agents(options.env ?? {});
   const bodies = new Bodies(options.bodies ?? bodyBounds);
@@ -96,7 +96,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
   };
 }
 
-/** What asking again would not mend is not asked again. */
+/** An answer that is too large is not requested again: it would be as large. */
 function nonRetryable(error: unknown): never {
   throw error instanceof NoResponseError && error.cause instanceof BodyTooLarge ? new AbortError(error) : error;
 }

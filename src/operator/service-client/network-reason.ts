@@ -1,4 +1,4 @@
-/** What OpenSSL calls a certificate that no trusted authority has signed. */
+/** OpenSSL's codes for a certificate that no trusted authority has signed. */
 const untrusted = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",

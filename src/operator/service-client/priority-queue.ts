@@ -1,8 +1,8 @@
 /**
- * What requests are for, the most urgent first.
+ * The purpose of a request, the most urgent first.
  *
  * - `write`: a write, and the reads without which a deletion or a write cannot end.
- * - `resolve`: lists and polls that tell what became of a create, or whether a deletion is done.
+ * - `resolve`: lists and polls that find out the outcome of a create or a deletion.
  * - `plan`: lists that a change of a Compute waits for.
  * - `read`: other reads of a reconcile, such as connection details.
  * - `follow`: lists and polls that follow what is in progress.
@@ -12,18 +12,18 @@ export const priorities = ["write", "resolve", "plan", "read", "follow", "refres
 
 export type Priority = (typeof priorities)[number];
 
-/** Of twenty requests in a row one goes to lower priorities, where any wait: 5 %, so that none waits for ever. */
+/** One request in twenty goes to lower priorities while any wait: 5 %, so that none starves. */
 const inARow = 19;
 
 interface Waiter {
   ready: () => void;
   /** On the monotonic clock. */
   since: number;
-  /** Counts those who joined this priority: what was served since tells how many stand before. */
+  /** Counts the entries of this priority; less the number served, it is the position in the queue. */
   ticket: number;
 }
 
-/** Whose turn it is, and since when they have waited. */
+/** The next in the queue, and since when they have waited. */
 interface Called extends Omit<Waiter, "ticket"> {
   who: unknown;
   priority: Priority;
@@ -36,7 +36,7 @@ interface Flow {
   inARow: number;
 }
 
-/** Who waits for a request, by priority, then first come, first served. Every call takes constant time. */
+/** Those who wait for a request, by priority, then in order of arrival. Every call takes constant time. */
 export class PriorityQueue {
   readonly #flows: Readonly<Record<Priority, Flow>>;
   readonly #places = new Map<unknown, Priority>();
@@ -50,7 +50,7 @@ export class PriorityQueue {
     return this.#places.size;
   }
 
-  /** Lines `who` up. Who waits already keeps the place, unless the new priority is higher. */
+  /** Adds `who` to the queue. One who waits already keeps the place, unless the new priority is higher. */
   join(who: unknown, priority: Priority, since: number, ready: () => void): void {
     const before = this.#places.get(who);
     if (before !== undefined && priorities.indexOf(before) <= priorities.indexOf(priority)) return;
@@ -61,7 +61,7 @@ export class PriorityQueue {
     this.#places.set(who, priority);
   }
 
-  /** Answers whether `who` waited. */
+  /** Returns whether `who` waited. */
   leave(who: unknown): boolean {
     const priority = this.#places.get(who);
     if (priority === undefined) return false;
@@ -69,7 +69,7 @@ export class PriorityQueue {
     return this.#places.delete(who);
   }
 
-  /** Takes out who is next; `isFull` says which priorities take no more for now. */
+  /** Removes and returns the next; `isFull` says which priorities are closed for now. */
   next(isFull: (priority: Priority) => boolean): Called | undefined {
     const open = priorities.filter((priority) => this.#flows[priority].waiting.size > 0 && !isFull(priority));
     for (const [index, priority] of open.entries()) {
@@ -89,7 +89,7 @@ export class PriorityQueue {
     return undefined;
   }
 
-  /** About how many are served before `who`; those who left in between are counted too. */
+  /** About how many are served before `who`, including those who left in between. */
   before(who: unknown): number {
     const place = this.#places.get(who);
     if (place === undefined) return 0;
@@ -99,7 +99,7 @@ export class PriorityQueue {
     return Math.max(0, ahead) + higher.reduce((sum, priority) => sum + this.#flows[priority].waiting.size, 0);
   }
 
-  /** What everybody who waits is called with. */
+  /** The callbacks of all who wait. */
   all(): (() => void)[] {
     return priorities.flatMap((priority) => [...this.#flows[priority].waiting.values()].map(({ ready }) => ready));
   }

@@ -2,8 +2,8 @@ import type { RequestBudget } from "./budget.ts";
 import type { Priority } from "./priority-queue.ts";
 
 /**
- * What one caller may send. Its first request is taken from the budget before anything is begun that needs it, so that
- * a reconcile which finds the budget spent gives its worker back and is enqueued when it is its turn.
+ * The requests of one caller. The first is taken from the budget before the caller starts work that needs it, so that a
+ * reconcile which finds the budget empty releases its worker and is enqueued when it is its turn.
  */
 export class RequestReservation {
   readonly #budget: RequestBudget;
@@ -13,14 +13,14 @@ export class RequestReservation {
   #taken = false;
   #waits = false;
 
-  /** `ready` is called when it is the turn of `who`, which could not send before. */
+  /** `ready` is called when it is the turn of `who`, who could not send before. */
   constructor(budget: RequestBudget, who: unknown, ready: () => void) {
     this.#budget = budget;
     this.#who = who;
     this.#ready = ready;
   }
 
-  /** Takes the first request, or has the caller called for it. Who has begun may go on. */
+  /** Takes the first request, or has the caller called for it. A caller that has started may continue. */
   tryTake(priority: Priority): boolean {
     if (this.#begun) return true;
     this.#begun = this.#taken = this.#budget.tryTake(priority, this.#who, this.#ready);
@@ -28,7 +28,7 @@ export class RequestReservation {
     return this.#begun;
   }
 
-  /** Whether the caller is on the budget's list. */
+  /** Whether the caller waits for the budget. */
   get waits(): boolean {
     return this.#waits;
   }
@@ -38,12 +38,12 @@ export class RequestReservation {
     return this.#budget.waitOf(this.#who);
   }
 
-  /** How long nothing may be sent at all, since the service asked for it, in milliseconds. */
+  /** How long nothing may be sent because the service asked for a pause, in milliseconds. */
   get closedForMs(): number {
     return this.#budget.closedForMs;
   }
 
-  /** As of the budget. Further requests come first: their caller holds a worker. */
+  /** See the budget. Further requests go first, because their caller blocks a worker. */
   take(signal: AbortSignal, patienceMs: number): Promise<number | undefined> {
     if (this.#taken && this.#budget.closedForMs === 0) {
       this.#taken = false;
@@ -52,7 +52,7 @@ export class RequestReservation {
     return this.#budget.take("write", signal, patienceMs);
   }
 
-  /** The caller is done for now; unless it waits, nothing is kept for it. */
+  /** The caller is finished for now; unless it waits, nothing is reserved for it. */
   end(): void {
     if (!this.#waits) this.#budget.leave(this.#who);
   }

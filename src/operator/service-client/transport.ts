@@ -13,43 +13,43 @@ export interface ServiceRequest {
   key: ApiKey;
   /** PEM of a private authority to trust for this request. */
   caBundle?: string | undefined;
-  /** The largest answer that is read, in bytes; `mostBytes.other` where left out. */
+  /** The largest answer that is read, in bytes. Default `mostBytes.other`. */
   maxBytes?: number;
 }
 
-/** The largest answers that are read, in bytes: ten thousand computes list in some 7 MB, 400 projects in 0.5 MB. */
+/** The largest answers that are read, in bytes: ten thousand computes take some 7 MB, 400 projects 0.5 MB. */
 export const mostBytes = { endpoints: 16 * 1024 * 1024, other: 4 * 1024 * 1024 } as const;
 
 /** Any complete answer of the service, refusals included. */
 export interface ServiceResponse {
   status: number;
-  /** The parsed body; `undefined` where there was none, or it was not JSON (see `json`). */
+  /** The parsed body; `undefined` if there was none or it was not JSON (see `json`). */
   body: unknown;
-  /** Whether the body was whole and JSON. */
+  /** Whether the body was complete and JSON. */
   json: boolean;
-  /** The length of the body, where it came over a network. */
+  /** The length of the body, if it came over a network. */
   bytes?: number;
-  /** What `Retry-After` asks for, in milliseconds. */
+  /** The wait that `Retry-After` asks for, in milliseconds. */
   retryAfterMs?: number | undefined;
 }
 
 /**
- * The port through which every request to the service leaves. The real one speaks HTTP, resends GETs within the
- * deadline and never follows a redirect; tests replace it by the service's core in the same process.
+ * The port of every request to the service. The real one speaks HTTP, sends a GET again within its deadline and never
+ * follows a redirect; tests use the service's core in the same process.
  */
 export interface ServiceTransport {
-  /** Resolves with any complete answer; rejects with `NoResponseError` where none came. Never resends a write. */
+  /** Resolves with any complete answer; rejects with `NoResponseError` if none came. Never sends a write again. */
   send(request: ServiceRequest, options: SendOptions): Promise<ServiceResponse>;
 }
 
 export interface SendOptions {
   signal: AbortSignal;
   timeoutMs: number;
-  /** Asked before a GET is sent again, which counts as another request; left out: it may be. */
+  /** Called before a GET is sent again, which counts as another request. Default: it may be. */
   mayResend?: () => boolean;
 }
 
-/** No complete answer came: what the request did at the service is not known. */
+/** No complete answer came, so the outcome of the request at the service is unknown. */
 export class NoResponseError extends OperationalError {
   override name = "NoResponseError";
 }
