@@ -1,9 +1,9 @@
-/** Counts the changes of the store, and reports each to everyone who follows them. */
+/** Counts the changes of the store and reports each to all followers. */
 export class Changes {
   #count = 0;
   readonly #followers = new Set<() => void>();
 
-  /** How many changes there were since the process began. */
+  /** The number of changes since the process started. */
   get count(): number {
     return this.#count;
   }

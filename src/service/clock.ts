@@ -1,12 +1,12 @@
-/** Time as the service sees it. Only `main.ts` makes a real one; tests drive their own. */
+/** The service's time. Only `main.ts` makes a real clock; tests drive their own. */
 export interface ServiceClock {
   /** Wall time in milliseconds since the epoch. */
   now(): number;
-  /** Runs `task` once after `ms` milliseconds, unless the answer is called first. */
+  /** Runs `task` once after `ms` milliseconds, unless the returned function is called first. */
   after(ms: number, task: () => void): () => void;
 }
 
-/** A clock that can be put forward, and otherwise runs with the one that it is given. */
+/** A clock that can be advanced, and otherwise runs with the given one. */
 export class AdvanceableClock implements ServiceClock {
   readonly #clock: ServiceClock;
   #aheadMs = 0;

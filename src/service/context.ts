@@ -5,14 +5,14 @@ import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
 import type { Store } from "./store/store.ts";
 
-/** What the service's rules work on. */
+/** What the rules of the service need. */
 export interface ServiceContext {
   clock: ServiceClock;
   random: Random;
   ids: Ids;
   store: Store;
   options: ServiceOptions;
-  /** What runs behind the computes. */
+  /** The backend of the computes. */
   backend: ComputeBackend;
   /** The roles and databases of branches. */
   catalog: Catalog;

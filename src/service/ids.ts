@@ -1,16 +1,16 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import type { Random } from "./clock.ts";
 
-/** Where everything comes from that must be new or cannot be guessed. */
+/** The source of everything that must be new or unpredictable. */
 export interface Ids {
   uuid(): string;
   /** The part of an id after its prefix, e.g. `quiet-river-a1b2c3d4`. */
   name(): string;
-  /** The secret of an API key: 64 characters that cannot be guessed. */
+  /** The secret of an API key: 64 unpredictable characters. */
   secret(): string;
 }
 
-/** Real ids, from the system's source of randomness. */
+/** Real ids, from the system's randomness. */
 export function cryptoIds(): Ids {
   return {
     uuid: () => randomUUID(),
@@ -19,7 +19,7 @@ export function cryptoIds(): Ids {
   };
 }
 
-/** Ids that are the same in every run with the same `random`: for tests and the simulation only. */
+/** Ids that are the same in every run with the same `random`: only for tests and the simulation. */
 export function seededIds(random: Random): Ids {
   const hex = (digits: number) => Array.from({ length: digits }, () => digit(random)).join("");
   return {
@@ -29,7 +29,7 @@ export function seededIds(random: Random): Ids {
   };
 }
 
-/** A UUID that always stands for the same text: accounts of a seed have ids of their own choice. */
+/** The same UUID for the same text, because accounts of a seed choose their own ids. */
 export function uuidOf(text: string): string {
   const hex = createHash("sha256").update(`compute-operator:${text}`).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

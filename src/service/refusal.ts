@@ -1,6 +1,6 @@
 import { errorCodes } from "../api/error.ts";
 
-/** The service refuses a call: nothing was changed. Becomes the error body of the answer. */
+/** The service refuses a call; nothing was changed. Becomes the error body of the answer. */
 export class Refusal extends Error {
   override name = "Refusal";
   readonly status: number;

@@ -24,7 +24,7 @@ import { defaultOptions, type ServiceOptions } from "./options.ts";
 import { Refusal, refusals } from "./refusal.ts";
 import type { Store } from "./store/store.ts";
 
-/** Where the API begins; routes are below it. */
+/** The path of the API; routes are below it. */
 export const apiRoot = "/api/v2";
 
 export interface ServicePorts {
@@ -35,11 +35,11 @@ export interface ServicePorts {
   options?: Partial<ServiceOptions>;
   /** Present with `--test-controls`. */
   testControls?: TestControls;
-  /** Receives every internal error: the answer is then 500, and nothing was changed. */
+  /** Called with every internal error: the answer is 500, and nothing was changed. */
   onError?: (error: unknown) => void;
 }
 
-/** Makes the service: its whole core, in this process, synchronous, and driven by the clock it is given. */
+/** Creates the service: its whole core, in this process, synchronous, on the given clock. */
 export function createService(ports: ServicePorts): Service {
   return new Service(ports);
 }
@@ -74,7 +74,7 @@ export class Service {
     this.#onError = onError;
   }
 
-  /** Answers a call at once, whatever faults are in force. */
+  /** Answers a call at once, without faults. */
   call(call: ServiceCall): ServiceReply {
     const at = this.context.clock.now();
     try {
@@ -85,7 +85,7 @@ export class Service {
     }
   }
 
-  /** Answers a call as the network would deliver it, with the faults that are in force. */
+  /** Answers a call as the network would deliver it, with the current faults. */
   exchange(call: ServiceCall): Exchange {
     if (call.path === changesPath && call.method === "GET" && call.head !== true) return this.#console.follow(call);
     const fault = call.path.startsWith(`${apiRoot}/`) ? this.#faults.next(call.method, call.path) : undefined;
@@ -99,12 +99,12 @@ export class Service {
     );
   }
 
-  /** Puts these faults in force instead of those before, as `PUT /_faults` does. */
+  /** Replaces the current faults, as `PUT /_faults` does. */
   setFaults(faults: readonly Fault[]): void {
     this.#faults.set(faults);
   }
 
-  /** Lets everything happen that should have happened by now. Every call does it first. */
+  /** Carries out everything that is due. Every call does this first. */
   settle(): void {
     const now = this.context.clock.now();
     const due = this.nextDue();
@@ -112,13 +112,13 @@ export class Service {
     this.change((context) => settle(context, now));
   }
 
-  /** When the next timer is due, in milliseconds since the epoch; `undefined` where there is none. */
+  /** When the next timer is due, in milliseconds since the epoch; `undefined` if there is none. */
   nextDue(): number | undefined {
     if (this.#due === "stale") this.#due = nextDue(this.context);
     return this.#due;
   }
 
-  /** Changes the store in one transaction: all of it or nothing. For seeds and the console; calls do it themselves. */
+  /** Changes the store in one transaction. For seeds and the console; calls do it themselves. */
   change<Result>(act: (context: ServiceContext, at: number) => Result): Result {
     this.#due = "stale";
     const result = this.context.store.transaction(() => act(this.context, this.context.clock.now()));
@@ -159,7 +159,7 @@ export class Service {
 
   #answerLocal(call: ServiceCall, at: number): ServiceReply {
     const { method, path } = call;
-    // Nothing here asks for a key: a page in the browser or a proxy on this machine must not reach it for others.
+    // These calls need no key, so a page in a browser or a proxy on this machine must not send them for others.
     if (path.startsWith("/_") && (!isOnThisMachine(call) || isFromElsewhere(call))) throw refusals.notFromHere();
     if (path === "/_faults" && method === "PUT" && this.context.options.faults) {
       this.setFaults(check(Faults, parsedBody(call), "body"));
@@ -174,7 +174,7 @@ export class Service {
     return this.#run(call, found(this.#local, method, path, `; the API is below ${apiRoot}`), at, undefined);
   }
 
-  /** Forgets everything since the start: what was stored, faults, sessions, and who has sent how many requests. */
+  /** Restores the state of the start: store, faults, sessions and rate limits. */
   #reset(controls: TestControls): ServiceReply {
     this.change((context, at) => {
       context.store.clear();
@@ -187,7 +187,7 @@ export class Service {
     return { status: 204, headers: {} };
   }
 
-  /** Lets time pass at once, with everything that happens in it. */
+  /** Advances the clock and carries out everything that becomes due. */
   #advance(controls: TestControls, seconds: number): ServiceReply {
     controls.advance(seconds * 1000);
     this.settle();
@@ -212,7 +212,7 @@ export class Service {
     return this.#console.serves(call.path) ? this.#console.broken(call, request_id) : reply;
   }
 
-  /** Reports a mistake of our own and answers it without giving anything away. */
+  /** Reports an internal error; the answer reveals nothing about it. */
   internalError(error: unknown, request_id: string = this.context.ids.uuid()): ServiceReply {
     this.#onError(error);
     return jsonReply(500, { request_id, code: "", message: "internal error" }, { "x-request-id": request_id });
@@ -223,7 +223,7 @@ function limiterOf({ rateLimits, timeScale }: ServiceOptions): RateLimiter | und
   return rateLimits && new RateLimiter(rateLimits, timeScale);
 }
 
-/** The flags without which local calls are not served. */
+/** The flags that local calls need. */
 const flags: Readonly<Record<string, string>> = {
   "PUT /_faults": "--faults",
   "POST /_reset": "--test-controls",
@@ -247,10 +247,10 @@ function parsedBody({ body }: ServiceCall): unknown {
   }
 }
 
-/** U+0000 in a JSON text, where it is always escaped; a backslash that is itself escaped begins no escape. */
+/** U+0000 in a JSON text is always escaped; a backslash that is itself escaped starts no escape. */
 const escapedNull = /(?<!\\)(?:\\\\)*\\u0000/;
 
-/** The id that the client gave its request; a client may, and finds it in the answer. */
+/** The client's own id of the request, if it sent one; the answer carries it. */
 function requestIdOf({ headers }: ServiceCall): string | undefined {
   const id = headers?.["x-request-id"];
   return id !== undefined && /^[\x21-\x7e]{1,128}$/.test(id) ? id : undefined;

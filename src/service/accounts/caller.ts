@@ -4,17 +4,17 @@ import type { KeyScope } from "../store/keys.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 
-/** The account or organization behind a request, by its key. */
+/** The account or organization of a request, by its key. */
 export interface Caller {
   scope: KeyScope;
-  /** Whose request limits it counts against: an account's id, or an organization's. */
+  /** The id whose rate limits count: an account or an organization. */
   limitedAs: string;
 }
 
-/** A key's time of use is written at most this often, in milliseconds: a read should not cost a write. */
+/** The time of a key's last use is written at most this often, in milliseconds: a read should not cost a write. */
 const usePrecision = 60_000;
 
-/** The caller behind an Authorization header. Missing, malformed, unknown and revoked keys are all refused alike. */
+/** The caller of an Authorization header. Missing, malformed, unknown and revoked keys get the same refusal. */
 export function authenticate(
   context: ServiceContext,
   authorization: string | undefined,
@@ -31,7 +31,7 @@ export function authenticate(
   return { scope, limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId };
 }
 
-/** A project-scoped key ends when its project leaves the organization; the others hold until they are revoked. */
+/** A project-scoped key ends when its project leaves the organization; other keys are valid until revoked. */
 function stillHolds(store: Store, scope: KeyScope): boolean {
   if (scope.kind !== "project") return true;
   const owner = store.projects.get(scope.projectId)?.owner;
@@ -41,7 +41,7 @@ function stillHolds(store: Store, scope: KeyScope): boolean {
 /** What a caller may do in a project or an organization. */
 export type Right = "member" | "admin";
 
-/** The caller's right in what `owner` owns; `undefined` where they may not even know that it exists. */
+/** The caller's right in what `owner` owns; `undefined` if the caller may not even know that it exists. */
 export function rightIn(store: Store, { scope }: Caller, owner: Owner): Right | undefined {
   switch (scope.kind) {
     case "personal":
@@ -54,7 +54,7 @@ export function rightIn(store: Store, { scope }: Caller, owner: Owner): Right | 
   }
 }
 
-/** The project, if the caller has at least `needed` in it. */
+/** The project, if the caller has at least the right `needed` in it. */
 export function reachProject(store: Store, caller: Caller, projectId: string, needed: Right): Project {
   const { scope } = caller;
   if (scope.kind === "project" && scope.projectId !== projectId) throw refusals.outsideScope(scope.projectId);
@@ -69,7 +69,7 @@ export function reachProject(store: Store, caller: Caller, projectId: string, ne
   return project;
 }
 
-/** Every owner whose projects the caller can list. */
+/** All owners whose projects the caller may list. */
 export function visibleOwners(store: Store, { scope }: Caller): Owner[] {
   if (scope.kind !== "personal") return [{ kind: "organization", id: scope.organizationId }];
   const organizations = store.accounts.organizationsOf(scope.accountId);
@@ -79,7 +79,7 @@ export function visibleOwners(store: Store, { scope }: Caller): Owner[] {
   ];
 }
 
-/** The account behind a personal key; other keys are refused. */
+/** The account of a personal key; other keys are refused. */
 export function personalAccount(caller: Caller): string {
   switch (caller.scope.kind) {
     case "personal":
@@ -91,7 +91,7 @@ export function personalAccount(caller: Caller): string {
   }
 }
 
-/** Refuses callers who may not know that the organization exists, and project-scoped keys. */
+/** Refuses callers that may not know that the organization exists, and project-scoped keys. */
 export function reachOrganization(store: Store, caller: Caller, organizationId: string, needed: Right) {
   if (caller.scope.kind === "project") throw refusals.outsideScope(caller.scope.projectId);
   const organization = store.accounts.organization(organizationId);

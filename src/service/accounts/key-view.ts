@@ -2,7 +2,7 @@ import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
 import type { ApiKey } from "../store/keys.ts";
 
-/** What every answer about a key holds. */
+/** The fields that every answer about a key has. */
 function commonView(key: ApiKey) {
   return {
     id: key.id,
@@ -19,18 +19,18 @@ function useView(key: ApiKey) {
   };
 }
 
-/** The one answer that holds the secret. */
+/** The only answer that contains the secret. */
 export function createdView(context: ServiceContext, key: ApiKey, secret: string) {
   return { ...commonView(key), key: secret, created_by: creatorId(context, key) };
 }
 
-/** A key as it is listed. */
+/** A key in a list. */
 export function listedView(context: ServiceContext, key: ApiKey) {
   const name = context.store.accounts.get(key.createdBy)?.name ?? "";
   return { ...commonView(key), created_by: { id: creatorId(context, key), name, image: "" }, ...useView(key) };
 }
 
-/** A key that has just been revoked. */
+/** A key that was just revoked. */
 export function revokedView(context: ServiceContext, key: ApiKey) {
   return { ...commonView(key), created_by: creatorId(context, key), ...useView(key), revoked: true };
 }

@@ -3,7 +3,7 @@ import { refusals, required } from "../refusal.ts";
 import type { Role } from "../store/accounts.ts";
 import type { Owner } from "../store/projects.ts";
 
-/** Gives a project to another account or organization. Keys scoped to it end with its organization, for good. */
+/** Moves a project to another account or organization. Keys scoped to it are revoked with the move. */
 export function moveProject(context: ServiceContext, projectId: string, owner: Owner, at: number): void {
   const { projects, keys, accounts } = context.store;
   const project = required(`project ${projectId}`, projects.get(projectId));
@@ -16,7 +16,7 @@ export function moveProject(context: ServiceContext, projectId: string, owner: O
   projects.setOwner(projectId, owner, at);
 }
 
-/** Makes an account a member of an organization, or changes its role. The last administrator stays one. */
+/** Makes an account a member of an organization, or changes its role. The last administrator cannot be demoted. */
 export function putMember(
   context: ServiceContext,
   organizationId: string,
@@ -31,7 +31,7 @@ export function putMember(
   accounts.putMember({ organizationId, accountId, role, joinedAt: at });
 }
 
-/** Takes an account out of an organization: its personal keys reach nothing of it any more. */
+/** Removes an account from an organization; its personal keys no longer reach the organization's projects. */
 export function removeMember(context: ServiceContext, organizationId: string, accountId: string): void {
   refuseLastAdmin(context, organizationId, accountId);
   if (!context.store.accounts.removeMember(organizationId, accountId)) {

@@ -3,15 +3,15 @@ import type { ServiceContext } from "../context.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Effect, StoredOperation } from "../store/operations.ts";
 
-/** One operation to be scheduled; waking is a start that takes less long. */
+/** One operation to schedule; waking is a shorter start. */
 export interface Step {
   action: "start_compute" | "wake_compute" | "suspend_compute" | "apply_config";
   effect: Effect;
 }
 
 /**
- * Sets off a chain of operations on a compute: the first runs from `at`, each other one as soon as the one before
- * has finished. Writes the endpoint back with its pending state; no inactivity timer runs meanwhile.
+ * Schedules a chain of operations on a compute: the first runs from `at`, each other one when the previous one has
+ * finished. Updates the endpoint with its pending state; no inactivity timer runs meanwhile.
  */
 export function schedule(
   context: ServiceContext,
@@ -47,7 +47,7 @@ export function schedule(
   return scheduled;
 }
 
-/** How long the step will take, in milliseconds. */
+/** The duration of a step, in milliseconds. */
 function begin({ backend }: ServiceContext, endpoint: StoredEndpoint, action: Step["action"]): number {
   switch (action) {
     case "start_compute":

@@ -6,15 +6,15 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import { schedule } from "./chain.ts";
 import { meter } from "./meter.ts";
 
-/** How a client connects: for how long, and whether through the pooler. */
+/** For how long a client connects, and whether through the pooler. */
 export interface ConnectionRequest {
   seconds: number;
   pooled: boolean;
 }
 
 /**
- * Plays a client that connects to a compute and stays connected for some seconds. An idle compute wakes for it, and
- * its inactivity timer starts again when the connection ends.
+ * Simulates a client that connects to a compute and stays for some seconds. An idle compute wakes for it, and its
+ * inactivity timer restarts when the connection ends.
  */
 export function connect(
   context: ServiceContext,
@@ -47,7 +47,7 @@ export function connect(
   };
 }
 
-/** Sees to it that a compute comes up, and tells when it will be. */
+/** Makes sure that a compute starts; returns when it will be active. */
 function wake(context: ServiceContext, endpoint: StoredEndpoint, at: number): number {
   const { operations } = context.store;
   if (endpoint.currentState === "active" && endpoint.pendingState === undefined) return at;

@@ -1,6 +1,6 @@
 import type { ServiceContext } from "../context.ts";
 
-/** How long each action takes at life's speed, in milliseconds: at least, and how much more at most. */
+/** The duration of each action at normal speed, in milliseconds: the minimum, and a random addition at most. */
 const durations = {
   start_compute: [400, 250],
   wake_compute: [200, 200],
@@ -18,7 +18,7 @@ export function durationOf(context: Pick<ServiceContext, "random" | "options">, 
   return scaled(context, least + spread * context.random());
 }
 
-/** A span of life's milliseconds in the service's time, which `--time-scale` makes run faster; never less than 1. */
+/** Converts milliseconds to the service's scaled time, which `--time-scale` makes run faster; at least 1. */
 export function scaled(context: Pick<ServiceContext, "options">, ms: number): number {
   return Math.max(1, Math.round(ms / context.options.timeScale));
 }

@@ -1,4 +1,4 @@
-/** The domain under which every compute is reached. */
+/** The domain of all computes. */
 const domain = "neon.tech";
 
 /** `aws-us-east-2` → `us-east-2.aws.neon.tech`: region first, then cloud. */
@@ -11,7 +11,7 @@ export function endpointHost(endpointId: string, regionId: string): string {
   return `${endpointId}.${proxyHost(regionId)}`;
 }
 
-/** The host of the connection pooler: `-pooler` follows the endpoint's id. */
+/** The host of the connection pooler: the endpoint's id with `-pooler`. */
 export function poolerHost(endpointId: string, regionId: string): string {
   return `${endpointId}-pooler.${proxyHost(regionId)}`;
 }

@@ -5,10 +5,10 @@ import { refusals } from "../refusal.ts";
 /** The largest compute of the free plan, in compute units: 2 vCPUs and 8 GB of memory. */
 export const largestFreeSize = 2;
 
-/** Sizes of a compute that is created without any, in compute units. */
+/** The default sizes of a new compute, in compute units. */
 const defaultComputeUnits = 1;
 
-/** Refuses sizes that nobody may have, and what the owner's plan does not include. */
+/** Refuses sizes that do not exist, and those that the owner's plan does not include. */
 export function checkLimits(plan: string, sizes: ComputeUnitRange, suspendTimeoutSeconds: number): void {
   const problem = computeUnitRangeProblem(sizes);
   if (problem !== undefined) throw refusals.invalid(problem);
@@ -24,8 +24,8 @@ export function checkLimits(plan: string, sizes: ComputeUnitRange, suspendTimeou
 }
 
 /**
- * The sizes that a creation asks for. Where it names only one end, the other is the default, or as near to it as the
- * given end lets it be.
+ * The sizes that a create request asks for. If it names one end only, the other is the default, or as close to it as
+ * the given end allows.
  */
 export function sizesOf(min: number | undefined, max: number | undefined): ComputeUnitRange {
   return {

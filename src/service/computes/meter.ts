@@ -4,17 +4,17 @@ import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 
-/** What a project's computes have used. */
+/** The usage of a project's computes. */
 export interface Usage {
-  /** Time that computes were active, in seconds, summed over computes. */
+  /** Active time in seconds, summed over computes. */
   activeSeconds: number;
-  /** That time weighed with their compute units: CPU seconds. */
+  /** Active time times compute units: CPU seconds. */
   computeSeconds: number;
 }
 
 /**
- * Books what an active compute has used since it was last metered, by the size in use. To be called before it changes
- * size or state, before a client connects or leaves, and before it goes.
+ * Records the usage of an active compute until now, at its present size. To be called before it changes size or state,
+ * before a client connects or leaves, and before it is deleted.
  */
 export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: number): void {
   const { active, compute } = unbooked(context, endpoint, at);
@@ -25,12 +25,12 @@ export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: num
   endpoint.meteredAt = endpoint.currentState === "active" ? at : undefined;
 }
 
-/** Everything that a project's computes have used, those included that have gone. */
+/** The usage of all computes of a project, deleted ones included. */
 export function usageOf(context: ServiceContext, project: Project, at: number): Usage {
   return usage(context, project, context.store.endpoints.metered(project.id), at);
 }
 
-/** Everything that computes have used on a branch. */
+/** The usage of all computes of a branch. */
 export function usageOfBranch(context: ServiceContext, branch: Branch, at: number): Usage {
   return usage(context, branch, context.store.endpoints.meteredOn(branch.projectId, branch.id), at);
 }
@@ -47,7 +47,7 @@ function usage(
   return { activeSeconds: Math.floor(active / 1000), computeSeconds: Math.floor(compute / 1000) };
 }
 
-/** In milliseconds of the time that computes live in, which `--time-scale` makes run faster. */
+/** In milliseconds of the service's scaled time. */
 function unbooked(context: ServiceContext, endpoint: StoredEndpoint, at: number) {
   const { meteredAt } = endpoint;
   const active = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * context.options.timeScale);
@@ -55,8 +55,8 @@ function unbooked(context: ServiceContext, endpoint: StoredEndpoint, at: number)
 }
 
 /**
- * The size that autoscaling has given a compute, in compute units: the smallest of its range whose connections are
- * enough for those that are open, the only load that the model knows.
+ * The size that autoscaling gives a compute, in compute units: the smallest of its range whose connection limit covers
+ * the open connections, which are the only load in this model.
  */
 function sizeInUse({ backend }: ServiceContext, endpoint: StoredEndpoint): number {
   const { minCu, maxCu } = endpoint;

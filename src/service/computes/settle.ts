@@ -8,15 +8,15 @@ import { schedule } from "./chain.ts";
 import { scaled } from "./durations.ts";
 import { meter } from "./meter.ts";
 
-/** When the next timer is due, in milliseconds since the epoch; `undefined` where there is none. */
+/** When the next timer is due, in milliseconds since the epoch; `undefined` if there is none. */
 export function nextDue(context: ServiceContext): number | undefined {
   return nextEvent(context)?.at;
 }
 
 /**
- * Lets everything happen, in order, that should have happened by `now`: operations finish and the next ones run,
- * connections close, computes suspend. Nothing else drives timers, so they survive a restart of the process.
- * To be called in a transaction.
+ * Carries out, in order, everything that is due at `now`: operations finish and the next ones start, connections close,
+ * computes suspend. Nothing else drives timers, so they survive a restart of the process. To be called in a
+ * transaction.
  */
 export function settle(context: ServiceContext, now: number): void {
   for (let event = nextEvent(context); event && event.at <= now; event = nextEvent(context)) event.happen();
@@ -60,7 +60,7 @@ function finish(context: ServiceContext, operation: StoredOperation, at: number)
     if (next) operations.setStatus(next.seq, "running", at, at + next.durationMs);
   } else {
     operations.fail(operation, at);
-    // What never came up is there all the same, and can be started again.
+    // A compute whose first start failed exists nevertheless and can be started again.
     if (endpoint?.currentState === "init") endpoint.currentState = "idle";
   }
   if (!endpoint) return;
@@ -120,8 +120,8 @@ function suspendIdle(context: ServiceContext, id: string, at: number): void {
 }
 
 /**
- * When a compute suspends for want of activity: never while it changes, serves someone, or may not suspend at all; and
- * not before `at`, where it was long at rest already and only now may.
+ * When a compute suspends for inactivity: never while it changes, serves a client or may not suspend at all; and not
+ * before `at`, if it was inactive already when suspending was allowed.
  */
 export function suspendDue(context: ServiceContext, endpoint: StoredEndpoint, at: number): number | undefined {
   if (endpoint.currentState !== "active" || endpoint.pendingState !== undefined) return undefined;

@@ -4,7 +4,7 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import { endpointHost, proxyHost } from "./hosts.ts";
 
-/** A compute as the API answers it; with `strictSpec` only what the specification shows. */
+/** A compute in the API's form; with `strictSpec` only what the specification shows. */
 export function endpointView(context: ServiceContext, endpoint: StoredEndpoint, regionId: string) {
   const shown = {
     id: endpoint.id,
@@ -39,7 +39,7 @@ export function endpointView(context: ServiceContext, endpoint: StoredEndpoint, 
   };
 }
 
-/** An operation as the API answers it. */
+/** An operation in the API's form. */
 export function operationView(context: ServiceContext, operation: StoredOperation) {
   const shown = {
     id: operation.id,

@@ -3,7 +3,7 @@ import type { ServiceReply } from "../http/message.ts";
 
 /** A file that pages refer to. */
 export interface Asset {
-  /** Another content has another path: browsers may keep this one for good. */
+  /** Depends on the content, so browsers may cache it forever. */
   path: string;
   reply: ServiceReply;
 }

@@ -1,16 +1,18 @@
 import type { Changes } from "../changes.ts";
 import type { EventStream } from "../http/exchange.ts";
 
-/** Where an open page follows the service's changes. */
+/** The path on which an open page follows the service's changes. */
 export const changesPath = "/app/changes";
 
-/** With this header a page is fetched by its own script: what is shown once is left for the person. */
+/**
+ * A page's script sends this header when it fetches the page again, so that a secret shown once stays for the person.
+ */
 export const refreshHeader = "x-console-refresh";
 
-/** Pages that follow changes at most; further ones show them when they are loaded again. */
+/** The most pages that follow changes; further pages show them on reload. */
 const maxStreams = 200;
 
-/** The streams of changes to the pages that are open. Each event has the number of changes so far, and no more. */
+/** The streams of changes to open pages. Each event contains the number of changes so far and nothing else. */
 export class ChangeStreams {
   readonly #changes: Changes;
   readonly #open = new Set<() => void>();
@@ -23,7 +25,7 @@ export class ChangeStreams {
     return this.#open.size >= maxStreams;
   }
 
-  /** A stream that ends with the session that it belongs to: `isSignedIn` is asked before every event. */
+  /** A stream that ends with its session: `isSignedIn` is checked before every event. */
   stream(isSignedIn: () => boolean): EventStream {
     return (sink) => {
       const close = () => {

@@ -6,7 +6,7 @@ import { branchPath } from "./pages/project.ts";
 import { pathOf, type Visit } from "./visit.ts";
 import { sizeInWords, suspensionInWords } from "./words.ts";
 
-/** Changes what the person changed of a compute's size and scale to zero; answers where to see it. */
+/** Changes what the person edited of a compute's size and scale to zero; returns the path to show next. */
 export function changeCompute(visit: Visit): string {
   const { context, form, session, query } = visit;
   const [projectId, endpointId] = [param(visit, "project_id"), form["compute"] ?? ""];
@@ -66,7 +66,7 @@ function nameIn({ form }: Visit): string {
   return name;
 }
 
-/** A number as it stands in a form; anything else is for the API to refuse. */
+/** A number from a form field; anything else is refused by the API. */
 function numberIn(text: string | undefined): number | undefined {
   return text === undefined || text.trim() === "" ? undefined : Number(text);
 }

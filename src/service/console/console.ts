@@ -21,13 +21,10 @@ import { cookieIn, type Session, Sessions, takeCookie } from "./sessions.ts";
 import { stylesheet } from "./stylesheet.ts";
 import type { ConsoleRoute, FormRoute, Page, Visit } from "./visit.ts";
 
-/** Carries a change out in one transaction. */
+/** Runs a change in one transaction. */
 type Change = <Result>(act: () => Result) => Result;
 
-/**
- * The pages at `/` and below `/app/`: for a person with a browser what the API is for a program. Every change is a call
- * of the API, made in the name of the account that is signed in.
- */
+/** The pages at `/` and below `/app/`. Every change is a call of the API in the name of the signed-in account. */
 export class Console {
   readonly #context: ServiceContext;
   readonly #change: Change;
@@ -36,7 +33,7 @@ export class Console {
   readonly #changes: Changes;
   readonly #streams: ChangeStreams;
   readonly #pages = new Router<ConsoleRoute>(consoleRoutes());
-  /** All of the API, whatever `strictSpec` leaves of it for programs: the specification has a console too. */
+  /** The whole API, even with `strictSpec`: the specification mentions a console too. */
   readonly #api = new Router(apiRoutes({ strictSpec: false }));
 
   constructor(context: ServiceContext, change: Change, changes: Changes) {
@@ -48,7 +45,7 @@ export class Console {
     this.#login = new Login(context, this.#sessions);
   }
 
-  /** Whether a path is the console's to answer. */
+  /** Whether a path belongs to the console. */
   serves(path: string): boolean {
     return path === "/" || path.startsWith("/app/");
   }
@@ -71,7 +68,7 @@ export class Console {
     return this.#answerTo(call, at, { session, account, layout });
   }
 
-  /** Answers a page that wants to follow the service's changes. */
+  /** Answers a page that follows the service's changes. */
   follow(call: ServiceCall): Exchange {
     const cookie = cookieIn(call.headers?.["cookie"]);
     const isSignedIn = () => this.#sessions.find(cookie, this.#context.clock.now()) !== undefined;
@@ -80,12 +77,12 @@ export class Console {
     return { kind: "stream", open: this.#streams.stream(isSignedIn), delayMs: 0 };
   }
 
-  /** Ends what pages follow. */
+  /** Ends all streams. */
   close(): void {
     this.#streams.close();
   }
 
-  /** The page for an internal error, signed in or not. */
+  /** The page for an internal error, whether anyone is signed in or not. */
   broken({ path }: ServiceCall, requestId: string): ServiceReply {
     const problem = {
       title: "Something went wrong here",
@@ -95,7 +92,7 @@ export class Console {
     return pageReply(500, nothingHere, { account: undefined, token: "", path, problem });
   }
 
-  /** Why a form is refused, whatever its cookie. */
+  /** Why a form is refused before its session is checked. */
   #distrust(call: ServiceCall, cookie: string | undefined): Problem | undefined {
     if (isFromElsewhere(call)) {
       return { title: "Refused", message: "This form was sent from another site.", advice: "Nothing was changed." };
@@ -122,7 +119,7 @@ export class Console {
       at,
       account,
       caller,
-      // What is shown once is for the person: not for who wants the headers alone, nor for the page's own script.
+      // A secret that is shown once is for the person: not for a HEAD request, nor for the page's own script.
       session: call.head === true || call.headers?.[refreshHeader] !== undefined ? { ...session } : session,
       token: layout.token,
       params: match?.params ?? {},
@@ -159,7 +156,7 @@ interface SignedIn {
   layout: Layout;
 }
 
-/** Carries a form out and redirects the browser; a refusal shows on the page of the form. */
+/** Carries out a form and redirects the browser; a refusal is shown on the page of the form. */
 function submitted(route: FormRoute, visit: Visit, layout: Layout): ServiceReply {
   try {
     return redirect(route.submit(visit));

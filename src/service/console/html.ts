@@ -1,4 +1,4 @@
-/** HTML that is safe to send: made by the `html` template alone. */
+/** HTML that is safe to send: only the `html` template creates it. */
 export class Html {
   readonly #text: string;
 
@@ -6,7 +6,7 @@ export class Html {
     this.#text = text;
   }
 
-  /** For the template: its pieces come from the source, its values from anywhere. */
+  /** For the template: its text comes from the source, its values from anywhere. */
   static join(pieces: readonly string[], values: readonly Value[]): Html {
     return new Html(pieces.map((piece, index) => piece + textOf(values[index])).join(""));
   }
@@ -16,14 +16,14 @@ export class Html {
   }
 }
 
-/** What can stand in a template; nothing at all for `undefined` and `false`. */
+/** The values of a template; `undefined` and `false` add nothing. */
 export type Value = Html | string | number | undefined | false | readonly Value[];
 
 /**
- * A template in which every value is escaped, unless it is HTML from such a template itself. Values stand in text or in
- * attributes with double quotes; both are safe.
+ * A template that escapes every value, unless the value is HTML from such a template. Values may stand in text and in
+ * attributes with double quotes.
  *
- *     html`<p title="${title}">${text}</p>`
+ * html`<p title="${title}">${text}</p>`
  */
 export function html(pieces: TemplateStringsArray, ...values: readonly Value[]): Html {
   return Html.join(pieces, values);

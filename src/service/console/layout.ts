@@ -5,17 +5,17 @@ import { script } from "./script.ts";
 import { stylesheet } from "./stylesheet.ts";
 import type { Page } from "./visit.ts";
 
-/** What stands around a page. */
+/** The parts of a page around its content. */
 export interface Layout {
   account: Account | undefined;
   token: string;
-  /** The path of the page, to mark where in the menu one is. */
+  /** The page's path, to mark its place in the menu. */
   path: string;
-  /** What went well just before. */
+  /** The success message of the previous action. */
   notice?: string | undefined;
-  /** What was refused. */
+  /** The refusal of the previous action. */
   problem?: Problem | undefined;
-  /** How many changes there were before the page was made; given where the page follows later ones. */
+  /** The number of changes when the page was made, if the page follows later ones. */
   changes?: number | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface Problem {
   advice?: string | undefined;
 }
 
-/** Nothing but our own stylesheet, script and forms, and no frame around us. */
+/** Only our own stylesheet, script and forms, and no embedding in frames. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "style-src 'self'",
@@ -48,12 +48,12 @@ const pageHeaders = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** A page as it is sent. */
+/** The reply with a complete page. */
 export function pageReply(status: number, page: Page, layout: Layout): ServiceReply {
   return { status, headers: pageHeaders, body: documentOf(page, layout).toString() };
 }
 
-/** Sends the browser to a page of ours, to be fetched with GET. */
+/** Redirects the browser to another page, which it fetches with GET. */
 export function redirect(to: string): ServiceReply {
   return { status: 303, headers: { location: to, "cache-control": "no-store" } };
 }
@@ -99,7 +99,7 @@ function alert({ title, message, advice }: Problem): Html {
 <strong>${title}</strong><p>${message}</p>${advice !== undefined && html`<p>${advice}</p>`}</div>`;
 }
 
-/** What every form must carry. */
+/** The field that every form must contain. */
 export function tokenField(token: string): Html {
   return html`<input type="hidden" name="token" value="${token}">`;
 }

@@ -3,7 +3,7 @@ import { computePath } from "./pages/compute.ts";
 import { branchPath } from "./pages/project.ts";
 import { pathOf, type Visit } from "./visit.ts";
 
-/** Starts a compute; answers where to see it, as all of these do. */
+/** Starts a compute. Like all of these, returns the path to show next. */
 export function startCompute(visit: Visit): string {
   return changed(visit, "start", "is starting");
 }

@@ -9,10 +9,10 @@ import { signInPage } from "./pages/sign-in.ts";
 import { cookieIn, type Sessions, setCookie } from "./sessions.ts";
 import type { Form } from "./visit.ts";
 
-/** Accounts offered for choice at most; the others sign in with a key. */
+/** The most accounts that are offered for choice; others sign in with a key. */
 const maxAccounts = 100;
 
-/** Where people come in. */
+/** Sign-in. */
 export class Login {
   readonly #context: ServiceContext;
   readonly #sessions: Sessions;
@@ -22,7 +22,7 @@ export class Login {
     this.#sessions = sessions;
   }
 
-  /** The page on which to sign in, with a cookie that stands for nobody where there is none. */
+  /** The sign-in page; also sets a cookie without a session if there is none. */
   show(call: ServiceCall, status: number, problem?: Problem): ServiceReply {
     const known = cookieIn(call.headers?.["cookie"]);
     const cookie = known ?? this.#sessions.newCookie();
@@ -32,7 +32,7 @@ export class Login {
     return known === undefined ? withCookie(reply, setCookie(cookie)) : reply;
   }
 
-  /** Signs in whom the form names, if they may. */
+  /** Signs in the account of the form, if it is allowed. */
   enter(call: ServiceCall, at: number): ServiceReply {
     const form = formOf(call);
     try {
@@ -45,7 +45,7 @@ export class Login {
     }
   }
 
-  /** Those that may be chosen without a key. */
+  /** The accounts that may be chosen without a key. */
   #choice(call: ServiceCall) {
     return isOnThisMachine(call) ? this.#context.store.accounts.all().slice(0, maxAccounts) : [];
   }
@@ -79,12 +79,12 @@ function authenticated(context: ServiceContext, secret: string, remote: string, 
   }
 }
 
-/** The page that was asked for when the person turned out not to be signed in. */
+/** The page that was requested before the sign-in. */
 function nextOf({ method, path, body = "", headers = {} }: ServiceCall): string {
   return method === "GET" ? safeNext(path) : safeNext(formOf({ method, path, body, headers })["next"]);
 }
 
-/** A page of ours, whatever the form says: never another site. */
+/** A path of the console; never another site, whatever the form says. */
 function safeNext(next = "/"): string {
   return /^\/app\/(?!sign-)[A-Za-z0-9%/_.-]*$/.test(next) ? next : "/";
 }

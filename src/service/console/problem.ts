@@ -1,7 +1,7 @@
 import type { Refusal } from "../refusal.ts";
 import type { Problem } from "./layout.ts";
 
-/** A refusal of the API in words for a person: what happened, what is allowed, what to do. */
+/** The API's refusal for a person: what happened, what is allowed, what to do. */
 export function problemOf({ status, message }: Refusal): Problem {
   return { title: titleOf(status), message: sentence(message), advice: adviceOf(status) };
 }
@@ -26,7 +26,7 @@ function adviceOf(status: number): string | undefined {
   }
 }
 
-/** The API's fields are not on the page: a message about one is told without its name. */
+/** The page does not show the API's field names, so messages are shown without them. */
 function sentence(message: string): string {
   const plain = message
     .replace(/^invalid request body: /, "")

@@ -27,7 +27,7 @@ const branch = "/app/projects/{project_id}/branches/{branch_id}";
 
 const compute = `${branch}/computes/{endpoint_id}`;
 
-/** Everything that somebody who is signed in can open or send. */
+/** All pages and forms for a signed-in person. */
 export function consoleRoutes(): ConsoleRoute[] {
   return [
     { method: "GET", path: "/", live: true, show: projectsPage },

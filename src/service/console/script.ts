@@ -1,11 +1,10 @@
 import { assetOf } from "./assets.ts";
 import { changesPath, refreshHeader } from "./change-stream.ts";
 
-/*
- * What a page does beyond what HTML does; without a script everything else works. It copies texts, and follows the
- * service's changes: on each it fetches the page again and replaces the parts marked `data-live` that have become
- * different. A part that somebody is using (focus, an open fold, a field that was changed, selected text) stays as it
- * is, and only the parts inside it are looked at.
+/**
+ * The script adds what HTML cannot do; without it everything else works. It copies texts, and follows the service's
+ * changes: after each, it fetches the page again and replaces the parts marked `data-live` that differ. A part in use
+ * (focus, an open fold, an edited field, selected text) stays, and only the parts inside it are compared.
  */
 const js = `"use strict";
 
@@ -17,7 +16,7 @@ document.addEventListener("click", async ({ target }) => {
   const field = document.getElementById(button.dataset.copy);
   if (navigator.clipboard) await navigator.clipboard.writeText(field.value);
   else {
-    // Browsers hide the clipboard from pages that came over plain HTTP from another machine.
+    // Browsers hide the clipboard from pages over plain HTTP from another machine.
     field.select();
     document.execCommand("copy");
   }
@@ -26,7 +25,7 @@ document.addEventListener("click", async ({ target }) => {
 
 const main = document.querySelector("main[data-changes]");
 
-/** How long changes are gathered before the page is fetched, in milliseconds. */
+/** How long changes are collected before the page is fetched, in milliseconds. */
 const gather = 400;
 
 let announced = Number(main?.dataset.changes);
@@ -75,7 +74,7 @@ function update(part, next) {
 async function refresh() {
   timer = undefined;
   const answer = await fetch(location.href, { headers: { "${refreshHeader}": "1" } }).catch(() => undefined);
-  // The service is away: the stream of changes starts again with it, and says so.
+  // The service is unreachable: when it is back, the stream of changes restarts and triggers the next update.
   if (answer === undefined) return;
   if (answer.redirected) return location.replace(answer.url);
   if (!answer.ok) return location.reload();
@@ -97,7 +96,7 @@ function soon() {
 
 let stream;
 
-/** A page that nobody sees follows nothing: browsers allow six connections to one service. */
+/** A hidden page follows nothing, because browsers allow six connections to one service. */
 function follow() {
   stream?.close();
   if (document.hidden) return;

@@ -1,28 +1,28 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { ServiceContext } from "../context.ts";
 
-/** Somebody who is signed in. Lives in memory: a restart of the service signs everyone out. */
+/** A signed-in account. Kept in memory: a restart of the service signs everyone out. */
 export interface Session {
   accountId: string;
-  /** The personal key that they signed in with, where they did: revoking it ends the session. */
+  /** The personal key used to sign in, if any; revoking it ends the session. */
   keyId: number | undefined;
   /** Milliseconds since the epoch. */
   expiresAt: number;
-  /** What the next page tells, once. */
+  /** A message that the next page shows once. */
   notice: string | undefined;
-  /** A new key whose secret the next page of keys shows, once. */
+  /** A new key whose secret the next page of keys shows once. */
   created: { name: string; secret: string } | undefined;
 }
 
-/** How long a session lasts, in milliseconds: twelve hours, whatever happens in it. */
+/** The duration of a session, in milliseconds: twelve hours, regardless of activity. */
 export const sessionLength = 12 * 60 * 60_000;
 
-/** More sessions at a time than this end the oldest. */
+/** The most sessions; a further one ends the oldest. */
 const maxSessions = 1000;
 
 const cookieName = "compute_console";
 
-/** Who is signed in, and the tokens that prove that a form came from a page of ours. */
+/** The sessions, and the tokens that prove that a form came from one of our pages. */
 export class Sessions {
   readonly #context: ServiceContext;
   /** By the hash of the cookie, oldest first. */
@@ -33,12 +33,12 @@ export class Sessions {
     this.#context = context;
   }
 
-  /** A cookie value that cannot be guessed: it stands for nobody until somebody signs in, who is given another. */
+  /** An unguessable cookie value without a session; signing in issues another one. */
   newCookie(): string {
     return this.#context.ids.secret();
   }
 
-  /** Signs an account in; answers the value of its cookie. */
+  /** Signs an account in; returns the value of its cookie. */
   open(accountId: string, keyId: number | undefined, at: number): string {
     for (const [hash, { expiresAt }] of this.#open) if (expiresAt <= at) this.#open.delete(hash);
     const [oldest] = this.#open.keys();
@@ -64,13 +64,13 @@ export class Sessions {
     this.#open.delete(hashOf(cookie));
   }
 
-  /** The token that every form on a page carries: of this cookie, and of no other process. */
+  /** The token in every form of a page; valid only for this cookie and this process. */
   token(cookie: string): string {
     this.#secret ??= this.#context.ids.secret();
     return createHmac("sha256", this.#secret).update(cookie).digest("base64url");
   }
 
-  /** Whether a form's token belongs to the cookie that came with it. */
+  /** Whether a form's token belongs to the cookie of the request. */
   isToken(cookie: string, token: string): boolean {
     const [given, wanted] = [Buffer.from(token), Buffer.from(this.token(cookie))];
     return given.length === wanted.length && timingSafeEqual(given, wanted);
@@ -83,14 +83,14 @@ export function cookieIn(header: string | undefined): string | undefined {
 }
 
 /**
- * A Set-Cookie header. Neither scripts nor other sites can use the cookie; without `Secure`, as the service speaks
+ * A Set-Cookie header. Scripts and other sites cannot use the cookie. Without `Secure`, because the service speaks
  * plain HTTP. It ends with the browser.
  */
 export function setCookie(value: string): string {
   return `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict`;
 }
 
-/** A Set-Cookie header that takes the cookie away. */
+/** A Set-Cookie header that deletes the cookie. */
 export function takeCookie(): string {
   return `${setCookie("")}; Max-Age=0`;
 }

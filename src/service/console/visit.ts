@@ -5,13 +5,13 @@ import type { Account } from "../store/accounts.ts";
 import type { Html } from "./html.ts";
 import type { Session } from "./sessions.ts";
 
-/** One request by somebody who is signed in. */
+/** One request of a signed-in person. */
 export interface Visit {
   context: ServiceContext;
   /** The time of the request, in milliseconds since the epoch. */
   at: number;
   account: Account;
-  /** The rights of a visit are those of the account's personal keys. */
+  /** The rights of the account's personal keys. */
   caller: Caller;
   session: Session;
   /** For the forms on the page. */
@@ -19,25 +19,25 @@ export interface Visit {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, string>>;
   form: Form;
-  /** Carries out a call of the API as this account: the API's own rules, refusals and transaction. */
+  /** Sends a call of the API as this account, with the API's own rules, refusals and transaction. */
   act(method: string, path: string, body?: unknown): Handled;
 }
 
-/** The fields of a form; the last value where a name stands twice. */
+/** The fields of a form; the last value if a name occurs twice. */
 export type Form = Readonly<Record<string, string>>;
 
-/** A page inside the frame that all share. */
+/** The content of a page, inside the common layout. */
 export interface Page {
   title: string;
   main: Html;
 }
 
-/** Where a page is that moved. */
+/** The new path, if the page has moved. */
 export interface Moved {
   to: string;
 }
 
-/** A request of a page: reads, and changes nothing but what the session still had to tell. */
+/** A page: reads, and changes nothing except the session's messages that it shows. */
 export interface PageRoute {
   method: "GET";
   path: string;
@@ -46,19 +46,19 @@ export interface PageRoute {
   show(visit: Visit): Page | Moved;
 }
 
-/** A form that was sent: does something, then sends the browser to a page. */
+/** A submitted form: does something, then redirects the browser to a page. */
 export interface FormRoute {
   method: "POST";
   path: string;
-  /** Answers the path of the page that follows. A refusal is told there instead. */
+  /** Returns the path of the next page. A refusal is shown on the form's page instead. */
   submit(visit: Visit): string;
-  /** The page with the form, which shows a refusal. */
+  /** The form's page, which shows a refusal. */
   again(visit: Visit): Page;
 }
 
 export type ConsoleRoute = PageRoute | FormRoute;
 
-/** A path from parts that may hold anything. */
+/** A path from parts with any characters. */
 export function pathOf(...parts: readonly string[]): string {
   return parts.map((part) => `/${encodeURIComponent(part)}`).join("");
 }

@@ -5,7 +5,7 @@ import type { Usage } from "../computes/meter.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { type Html, html } from "./html.ts";
 
-/** What a compute is, and what can be done with it: `Primary`, `read-write`. */
+/** A compute's type and access: `Primary`, `read-write`. */
 export function typeInWords({ type }: StoredEndpoint): [role: string, access: string] {
   return type === "read_write" ? ["Primary", "read-write"] : ["Read Replica", "read-only"];
 }
@@ -29,7 +29,7 @@ export function progressInWords({ currentState, pendingState }: StoredEndpoint):
   return pendingState === "idle" ? "suspending" : "starting";
 }
 
-/** `0.25–2 vCPU`, or `4 vCPU` where the size is fixed. */
+/** `0.25–2 vCPU`, or `4 vCPU` for a fixed size. */
 export function sizeInWords({ minCu, maxCu }: StoredEndpoint): string {
   return minCu === maxCu ? `${minCu} vCPU` : `${minCu}–${maxCu} vCPU`;
 }
@@ -47,13 +47,13 @@ export function usageInWords({ activeSeconds, computeSeconds }: Usage): string {
   return `${hours} CU ${hours === 1 ? "hour" : "hours"}, active for ${counted(minutes, "minute")}`;
 }
 
-/** When scale to zero suspends a compute: `after 5 minutes`; or `off`. */
+/** When scale to zero suspends a compute: `after 5 minutes`, or `off`. */
 export function suspensionInWords(suspendTimeoutSeconds: number): string {
   const seconds = suspendAfterSeconds(suspendTimeoutSeconds);
   return seconds === undefined ? "off" : `after ${durationInWords(seconds)}`;
 }
 
-/** A whole number of the largest unit that fits: `90 seconds`, `5 minutes`, `1 hour`. */
+/** A whole number of the largest possible unit: `90 seconds`, `5 minutes`, `1 hour`. */
 function durationInWords(seconds: number): string {
   for (const [unit, name] of units) if (seconds >= unit && seconds % unit === 0) return counted(seconds / unit, name);
   return counted(seconds, "second");
@@ -70,7 +70,7 @@ export function counted(count: number, noun: string, several = `${noun}s`): stri
   return `${count} ${count === 1 ? noun : several}`;
 }
 
-/** A time as it was, and how long ago; `never` where it has not been. */
+/** A time and how long ago it was; `never` if there is none. */
 export function moment(at: number | undefined, now: number): Html {
   if (at === undefined) return html`never`;
   const iso = timestamp(at);

@@ -10,7 +10,7 @@ import { checkPast } from "./history.ts";
 import { refuseProtected } from "./protection.ts";
 import type { ChangedBranch, NewBranchBody } from "./requests.ts";
 
-/** Creates a branch of another one, with its roles and databases, and with the computes asked for. */
+/** Creates a branch from another one, with its roles and databases, and the requested computes. */
 export function createBranch(
   context: ServiceContext,
   project: Project,
@@ -42,7 +42,7 @@ export function createBranch(
     ...(parent_timestamp !== undefined && { parent_timestamp: timestamp(parent_timestamp) }),
     ...(expiresAt !== undefined && { ttl_interval_seconds: Math.round((expiresAt - at) / 1000) }),
   };
-  // A branch with the schema alone is a root branch: only its beginning comes from the other one.
+  // A schema-only branch is a root branch: it only starts with the other one's schema.
   const parentId = init_source === "schema-only" ? undefined : source.id;
   const branch = { name, parentId, isDefault: false, isProtected, details, expiresAt };
   const created = insertBranch(context, project, branch, endpoints, at);
@@ -50,7 +50,7 @@ export function createBranch(
   return created;
 }
 
-/** Changes a branch; what is left out stays. */
+/** Changes a branch; omitted fields keep their values. */
 export function changeBranch(
   context: ServiceContext,
   project: Project,
@@ -81,7 +81,7 @@ export function changeBranch(
   return stored(context, after);
 }
 
-/** Makes a branch the default one of its project. */
+/** Makes a branch the default branch of its project. */
 export function makeDefault(context: ServiceContext, branch: Branch, at: number): Branch {
   if (branch.isDefault) return branch;
   if (branch.expiresAt !== undefined)
@@ -101,7 +101,7 @@ export function deleteBranch(context: ServiceContext, project: Project, branch: 
   removeBranch(context, branch, at);
 }
 
-/** Takes a branch away with its computes, whatever is under way on them. */
+/** Removes a branch with its computes, whatever is in progress on them. */
 export function removeBranch(context: ServiceContext, branch: Branch, at: number): StoredEndpoint[] {
   const gone = context.store.endpoints.ofBranch(branch.id);
   for (const endpoint of gone) {
@@ -112,7 +112,7 @@ export function removeBranch(context: ServiceContext, branch: Branch, at: number
   return gone;
 }
 
-/** The branch as the store has it now. */
+/** The branch as stored. */
 export function stored(context: ServiceContext, { id, projectId }: Branch): Branch {
   const branch = context.store.branches.get(projectId, id);
   if (!branch) throw new Error(`branch ${id} is not stored`);

@@ -7,17 +7,17 @@ import type { NewOperation, StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import type { NewBranchBody } from "./requests.ts";
 
-/** A branch with what came into being with it. */
+/** A new branch and what was created with it. */
 export interface CreatedBranch {
   branch: Branch;
   endpoints: StoredEndpoint[];
   operations: StoredOperation[];
 }
 
-/** The computes that are created together with a branch. */
+/** The computes that are created with a branch. */
 export type NewEndpoints = NonNullable<NewBranchBody["endpoints"]>;
 
-/** Puts a branch into the store with its computes, and sets off what creates and starts them. */
+/** Stores a branch with its computes, and schedules the operations that create and start them. */
 export function insertBranch(
   context: ServiceContext,
   project: Project,
@@ -49,7 +49,7 @@ export function insertBranch(
   return { branch, endpoints: created, operations: chain.operations };
 }
 
-/** The operations of a creation, each waiting for the one before. */
+/** The operations of a creation, each waiting for the previous one. */
 class CreationChain {
   readonly operations: StoredOperation[] = [];
   readonly #context: ServiceContext;

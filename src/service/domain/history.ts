@@ -3,7 +3,7 @@ import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { Project } from "../store/projects.ts";
 
-/** Refuses a point in time that the history of a project's branches does not hold. */
+/** Refuses a point in time outside the history of a project's branches. */
 export function checkPast(
   context: ServiceContext,
   project: Project,

@@ -4,7 +4,7 @@ import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { Store } from "../store/store.ts";
 import type { Catalog } from "./catalog.ts";
 
-/** Roles and databases as rows of the store. No password is stored: each follows from a secret of the store. */
+/** Roles and databases as rows of the store. Passwords are not stored: each is derived from a secret of the store. */
 export class ModelCatalog implements Catalog {
   readonly #context: { store: Store; ids: Ids };
 
@@ -21,7 +21,7 @@ export class ModelCatalog implements Catalog {
   }
 
   createRole(branchId: string, { name, login }: { name: string; login: boolean }, at: number): Role {
-    // A later role of the same name is another one, and so is its password.
+    // A later role of the same name is another role, so it gets another password.
     const first = this.roles(branchId).length === 0;
     const passwordSource = first ? `${branchId}/${name}` : `${branchId}/${name}/${this.#context.ids.uuid()}`;
     const role = { branchId, name, login, passwordSource, createdAt: at, updatedAt: at };

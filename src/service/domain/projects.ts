@@ -7,11 +7,11 @@ import type { Owner, Project } from "../store/projects.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
 import type { ChangedProject, NewProject } from "./requests.ts";
 
-/** The role and the database that every project has from the start, unless it names others. */
+/** The role and the database that every project starts with, unless it names others. */
 const defaultRole = "neondb_owner";
 const defaultDatabase = "neondb";
 
-/** Creates a project with its default branch and the primary compute of that, which is started. */
+/** Creates a project with its default branch and that branch's primary compute, which is started. */
 export function createProject(
   context: ServiceContext,
   owner: Owner,
@@ -42,7 +42,7 @@ export function createProject(
   return { project, ...created };
 }
 
-/** Gives a branch that has no parent its first role and database. */
+/** Gives a root branch its first role and database. */
 export function seedBranch(
   context: ServiceContext,
   branchId: string,
@@ -53,7 +53,7 @@ export function seedBranch(
   context.catalog.createDatabase(branchId, { name: database, ownerName: role }, at);
 }
 
-/** Changes a project; settings that are left out stay. */
+/** Changes a project; omitted settings keep their values. */
 export function changeProject(context: ServiceContext, project: Project, wanted: ChangedProject, at: number): Project {
   const { default_endpoint_settings, settings, history_retention_seconds, name } = wanted;
   const { details: before } = project;
@@ -73,7 +73,7 @@ export function changeProject(context: ServiceContext, project: Project, wanted:
   return stored(context, project.id);
 }
 
-/** Sizes beside `default_endpoint_settings` mean the same, and come first. */
+/** Sizes beside `default_endpoint_settings` mean the same and take precedence. */
 function usualSettings(wanted: NewProject): DefaultEndpointSettings | undefined {
   const { autoscaling_limit_min_cu: min, autoscaling_limit_max_cu: max } = wanted;
   const sizes = {

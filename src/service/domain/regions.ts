@@ -1,4 +1,4 @@
-/** Regions as the public API lists them. A project may name another one of its form: nothing depends on it. */
+/** Regions as the public API lists them. A project may name another region of this form: nothing depends on it. */
 export const regions = [
   region("aws-us-east-1", "AWS US East 1 (N. Virginia)", "38.13", "-78.45"),
   region("aws-us-east-2", "AWS US East 2 (Ohio)", "40.36", "-82.99", true),

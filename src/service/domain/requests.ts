@@ -4,14 +4,16 @@ import { Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
 import { ComputeSettings, DefaultEndpointSettings, keptOnly, ProjectDetails } from "../store/details.ts";
 
-/*
- * What the service acts on of the bodies that change projects, branches and computes. Fields that the public API knows
- * beyond these pass (see `checkKnown`), and are kept where an answer shows them.
+/**
+ * The fields that the service uses from the bodies that change projects, branches and computes. Other fields of the
+ * public API are accepted (see `checkKnown`), and kept if an answer shows them.
  */
 
 const settings = ComputeSettings.optional();
 
-/** A text that a creation may leave out. Clients written in Go send an empty one then, which the public API accepts. */
+/**
+ * A text that a create request may omit. Clients written in Go then send an empty one, which the public API accepts.
+ */
 function optionalText<Text extends string>(schema: z.ZodType<Text>) {
   return z.preprocess((value) => (value === "" ? undefined : value), schema.optional()).optional();
 }
@@ -50,14 +52,14 @@ const PostgresName = z
     error: "must be a name of 1 to 63 bytes, not only white space and without U+0000",
   });
 
-/** The name of a role: those that Postgres and the service keep for themselves are refused. */
+/** The name of a role; names reserved by Postgres and the service are refused. */
 const RoleName = PostgresName.refine((name) => !/^(pg_|neon_superuser$|cloud_admin$|zenith_admin$)/.test(name), {
   error: "must not be a name that Postgres or the service keeps for itself",
 });
 
 const Annotations = z.record(z.string().min(1).max(256), z.string().max(4096)).meta(keptOnly);
 
-/** The body of `POST /projects`; without `org_id` a personal key makes a project of its own account's. */
+/** The body of `POST /projects`; without `org_id` a personal key creates a project of its own account. */
 export const ProjectCreateBody = z.object({
   project: z.object({
     ...projectFields,
@@ -87,7 +89,7 @@ export type NewProject = z.infer<typeof ProjectCreateBody>["project"];
 export const ProjectPatchBody = z.object({ project: z.object(projectFields) });
 export type ChangedProject = z.infer<typeof ProjectPatchBody>["project"];
 
-/** A time as clients write it: ISO 8601 with a zone; in milliseconds since the epoch. */
+/** A time in ISO 8601 with a time zone; parsed to milliseconds since the epoch. */
 const Time = z.iso
   .datetime({ offset: true, error: "must be a time such as 2026-01-31T12:00:00Z" })
   .transform((value) => Date.parse(value));
@@ -95,7 +97,7 @@ const Time = z.iso
 /** A position in the write-ahead log. */
 const Lsn = z.string().regex(/^[0-9A-Fa-f]{1,8}\/[0-9A-Fa-f]{1,8}$/, { error: "must be an LSN such as 0/1E19478" });
 
-/** The body of `POST …/branches`, which may be left out: a branch of the default branch, without a compute. */
+/** The body of `POST …/branches`. Without a body: a branch of the default branch, without a compute. */
 export const BranchCreateBody = z.object({
   branch: z
     .object({
@@ -122,7 +124,7 @@ export const BranchCreateBody = z.object({
 });
 export type NewBranchBody = z.infer<typeof BranchCreateBody>;
 
-/** The body of `PATCH …/branches/{id}`; `expires_at: null` takes the expiration away. */
+/** The body of `PATCH …/branches/{id}`; `expires_at: null` removes the expiration. */
 export const BranchPatchBody = z.object({
   branch: z.object({
     name: nameOf(256).optional(),

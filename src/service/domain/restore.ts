@@ -13,9 +13,9 @@ import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 
 /**
- * Gives a branch the state of another one, or an earlier one of its own. The state that it had can be kept under a new
- * name; its children then belong to that. Running computes restart. The model keeps no history: of a branch's past it
- * gives back what there is now.
+ * Gives a branch the state of another branch, or an earlier state of its own. The previous state can be kept under a
+ * new name; then the branch's children belong to that. Running computes restart. The model keeps no history: an earlier
+ * state of the branch equals its present one.
  */
 export function restoreBranch(
   context: ServiceContext,
@@ -77,7 +77,7 @@ function keep(context: ServiceContext, project: Project, branch: Branch, name: s
   return made;
 }
 
-/** Restarts what runs on a branch. */
+/** Restarts the running computes of a branch. */
 function restarted(context: ServiceContext, branch: Branch, at: number): StoredOperation[] {
   return context.store.endpoints
     .ofBranch(branch.id)

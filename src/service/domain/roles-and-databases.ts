@@ -7,7 +7,7 @@ import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 
-/** Where roles and databases are changed. */
+/** The branch whose roles and databases are changed. */
 export interface Place {
   context: ServiceContext;
   project: Project;
@@ -15,7 +15,7 @@ export interface Place {
   at: number;
 }
 
-/** What was changed, and the operations that bring it into the branch's Postgres. */
+/** What was changed, and the operations that apply it to the branch's Postgres. */
 export interface RoleChange {
   role: Role;
   operations: StoredOperation[];
@@ -52,7 +52,7 @@ export function resetPassword(place: Place, role: Role): RoleChange {
   return { role: place.context.catalog.resetPassword(role, place.at), operations: applied(place) };
 }
 
-/** The password of a role, where it has one that the project keeps. */
+/** The password of a role, if the role has one and the project stores it. */
 export function revealedPassword({ context, project }: Place, role: Role): string {
   if (!project.details.store_passwords) throw refusals.passwordsNotStored();
   if (!role.login) throw refusals.notFound(`password of role ${quoted(role.name)}`);
@@ -67,7 +67,7 @@ export function createDatabase(place: Place, wanted: { name: string; ownerName: 
   return { database: context.catalog.createDatabase(branch.id, wanted, at), operations: applied(place) };
 }
 
-/** Renames a database, or gives it another owner; what is left out stays. */
+/** Renames a database or changes its owner; omitted fields keep their values. */
 export function changeDatabase(
   place: Place,
   database: BranchDatabase,
@@ -104,8 +104,8 @@ function refuseBusy({ context, project, branch }: Place): void {
 }
 
 /**
- * Has the branch's primary compute take the change over: it drops its connections, and one that is idle comes up for
- * the moment that it takes. Without a compute nothing has to be done.
+ * Applies a change in the branch's primary compute: it drops its connections, and an idle one starts for the time of
+ * the change. Without a primary there is nothing to do.
  */
 function applied({ context, branch, at }: Place): StoredOperation[] {
   const endpoint = context.store.endpoints.primaryOf(branch.id);

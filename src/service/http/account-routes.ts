@@ -10,13 +10,13 @@ import { nothing } from "./check.ts";
 import { anyKeyRoute, noInput, organizationRoute, personalRoute, type Route } from "./route.ts";
 import { Auth, Empty } from "./shapes.ts";
 
-/** Where projects are moved to, and which. */
+/** The projects to move and their destination. */
 const transfer = z.strictObject({
   destination_org_id: z.string().min(1).max(60),
   project_ids: z.array(z.string().min(1).max(60)).min(1).max(400),
 });
 
-/** The calls that tell who is who. */
+/** The calls on the account, its organizations and regions. */
 export const accountRoutes: readonly Route[] = [
   anyKeyRoute(
     {
@@ -157,7 +157,7 @@ export const accountRoutes: readonly Route[] = [
   ),
 ];
 
-/** Nobody pays here: an account's plan is all that there is of its billing. */
+/** There is no billing here; an account shows only its plan. */
 function billingAccount({ name, email, plan }: Account, at: number) {
   const now = new Date(at);
   return {

@@ -3,16 +3,16 @@ import type { Branch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
 import { type Handled, type Incoming, param, projectRoute, type Request, type Route, type Shape } from "./route.ts";
 
-/** Where the calls on one branch are. */
+/** The path of the calls on one branch. */
 export const branchPath = "/projects/{project_id}/branches/{branch_id}";
 
-/** What a call on one branch is given. */
+/** What the handler of a call on one branch receives. */
 export interface OnBranch extends Pick<Incoming, "context" | "params"> {
   project: Project;
   branch: Branch;
 }
 
-/** A call on the branch that the path names, for everyone who reaches its project. */
+/** A call on the branch of the path, for all callers that reach its project. */
 export function branchRoute<Body, Query>(
   shape: Shape<Body, Query>,
   handle: (request: Request<Body, Query> & OnBranch) => Handled,

@@ -2,26 +2,26 @@ import { z } from "zod";
 import { refusals } from "../refusal.ts";
 import { publicBody } from "./public-api.ts";
 
-/** For a route that takes no body, or no query parameters: what comes all the same is not looked at. */
+/** For a route without a body or without query parameters: whatever is sent is ignored. */
 export const nothing = z.unknown();
 
 /**
- * Refuses what the public API does not know of a call's body, with its name; everything that it knows passes. It takes
- * an empty text for one that was left out, whatever its OpenAPI file says of lengths and patterns; where that must not
- * be, our own schema of the call has refused it before.
+ * Refuses body fields that the public API does not know, by name; all known fields pass. An empty text counts as
+ * omitted, whatever the OpenAPI file says about lengths and patterns; where it must not be empty, our own schema of the
+ * call has refused it already.
  */
 export function checkKnown(operationId: string, body: unknown): void {
   if (body !== undefined) check(publicBody(operationId), withoutEmptyTexts(body, 3), "body");
 }
 
-/** To a depth that the fields of the public API do not reach: what a client nests is its own affair. */
+/** Deeper than any field of the public API; what a client nests below is not checked. */
 function withoutEmptyTexts(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const fields = Object.entries(value).filter(([, field]) => field !== "");
   return Object.fromEntries(fields.map(([name, field]) => [name, withoutEmptyTexts(field, depth - 1)]));
 }
 
-/** The value as the schema has it; where it does not fit, a refusal that names every field and what it allows. */
+/** The parsed value; otherwise a refusal that names every invalid field and what is allowed. */
 export function check<Output>(schema: z.ZodType<Output>, value: unknown, where: "body" | "query"): Output {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

@@ -3,7 +3,7 @@ import { refusals } from "../refusal.ts";
 import type { Fault } from "./faults.ts";
 import { jsonReply, type ServiceReply } from "./message.ts";
 
-/** What becomes of a request on its way over the network. */
+/** What happens to a request on the network. */
 export type Exchange =
   | { kind: "answer"; reply: ServiceReply; delayMs: number }
   /** The headers promise the whole body, but the connection ends in the middle of it. */
@@ -13,17 +13,17 @@ export type Exchange =
   /** The connection stays open for events. */
   | { kind: "stream"; open: EventStream; delayMs: 0 };
 
-/** Where the events of one connection go. */
+/** The destination of the events of one connection. */
 export interface EventSink {
   send(event: string): void;
   /** Ends the connection. */
   end(): void;
 }
 
-/** Begins to send events; the returned function is called when the connection has ended. */
+/** Starts to send events; the returned function is called when the connection has ended. */
 export type EventStream = (sink: EventSink) => () => void;
 
-/** Carries a request out, or not, and answers it, or not, as the fault has it. */
+/** Carries out and answers a request, unless the fault prevents either. */
 export function answerWith(
   fault: Fault | undefined,
   carryOut: () => ServiceReply,
@@ -63,13 +63,13 @@ export function answerWith(
 
 const WithOperations = z.object({ operations: z.array(z.object({ id: z.string() })) });
 
-/** The operations that an answer says were set off. */
+/** The operations that an answer lists. */
 function operationIds({ body }: ServiceReply): string[] {
   const parsed = WithOperations.safeParse(JSON.parse(body ?? "null"));
   return parsed.success ? parsed.data.operations.map(({ id }) => id) : [];
 }
 
-/** The page with which a proxy answers for a service behind it that has carried the request out but too late. */
+/** The page of a proxy in front of a service that carried out the request, but too late. */
 const proxyPage: ServiceReply = {
   status: 503,
   headers: { "content-type": "text/html; charset=utf-8" },

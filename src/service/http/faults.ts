@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Random } from "../clock.ts";
 import { decoded } from "./router.ts";
 
-/** What goes wrong with a request. */
+/** The kinds of faults. */
 const faultKinds = [
   "refuse",
   "drop-before",
@@ -17,18 +17,18 @@ const faultKinds = [
   "fail-operations",
 ] as const;
 
-/** One rule: which requests go wrong, how, and how often. */
+/** One rule: which requests are affected, how, and how often. */
 export const Fault = z.strictObject({
-  /** `*` or left out: every method. */
+  /** Default, and `*`: every method. */
   method: z.enum(["GET", "POST", "PATCH", "PUT", "DELETE", "*"]).default("*"),
   /** Below `/api/v2`: a template such as `/projects/{project_id}/endpoints`, a path, or `*` for every route. */
   route: z.string().min(1).max(300).default("*"),
   kind: z.enum(faultKinds),
-  /** The share of requests that it hits, 0 to 1. */
+  /** The share of the matching requests that is affected, 0 to 1. */
   rate: z.number().min(0).max(1).optional(),
-  /** How many requests it hits before it is used up. */
+  /** The number of requests after which the rule is used up. */
   count: z.int().min(0).optional(),
-  /** How long `delay` holds the answer back, in milliseconds; with other kinds the answer, or its absence, too. */
+  /** The delay of the answer, in milliseconds; kinds other than `delay` may have one too. */
   ms: z.number().min(0).max(600_000).optional(),
   /** `Retry-After` of 423, 429 and 503, in seconds. */
   retryAfter: z.number().min(0).max(86_400).optional(),
@@ -38,7 +38,7 @@ export type Fault = z.infer<typeof Fault>;
 /** The body of `PUT /_faults`. */
 export const Faults = z.array(Fault).max(1000);
 
-/** The faults in force. */
+/** The current faults. */
 export class FaultPlan {
   readonly #random: Random;
   #rules: { fault: Fault; parts: readonly string[]; left: number }[] = [];
@@ -47,7 +47,7 @@ export class FaultPlan {
     this.#random = random;
   }
 
-  /** Replaces all rules; an empty list ends them. */
+  /** Replaces all rules; an empty list removes them. */
   set(faults: readonly Fault[]): void {
     this.#rules = faults.map((fault) => ({
       fault,
@@ -56,7 +56,7 @@ export class FaultPlan {
     }));
   }
 
-  /** What goes wrong with this request: the first rule that fits and is not used up. */
+  /** The fault for this request: the first matching rule that is not used up. */
   next(method: string, path: string): Fault | undefined {
     if (this.#rules.length === 0) return undefined;
     const given = decoded(withoutPrefix(path).split("/")) ?? [];

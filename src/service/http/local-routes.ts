@@ -6,7 +6,7 @@ import { nothing } from "./check.ts";
 import { noInput, openRoute, param, type Route } from "./route.ts";
 import { Empty, truth } from "./shapes.ts";
 
-/** What is not part of the API: playing a client of a compute, and administration. Beside `/api/v2`, without keys. */
+/** Calls beside the API and without keys: playing a client of a compute, and administration. */
 export const localRoutes: readonly Route[] = [
   openRoute(
     {

@@ -1,4 +1,4 @@
-/** A request to the service, wherever it comes from: HTTP, or a test in the same process. */
+/** A request to the service, over HTTP or from a test in the same process. */
 export interface ServiceCall {
   method: string;
   /** Without the query, e.g. `/api/v2/projects`; parts are percent-encoded. */
@@ -6,11 +6,11 @@ export interface ServiceCall {
   query?: Readonly<Record<string, string>>;
   /** Names in lower case. */
   headers?: Readonly<Record<string, string>>;
-  /** As it came over the wire; absent or empty where there is none. */
+  /** The raw body; absent or empty if there is none. */
   body?: string;
-  /** Only the headers of the answer are wanted, as by HEAD; `method` is then GET. */
+  /** The caller wants only the headers, as with HEAD; `method` is then GET. */
   head?: boolean;
-  /** The caller's address; by default 127.0.0.1. */
+  /** The caller's address. Default 127.0.0.1. */
   remote?: string;
 }
 
@@ -28,7 +28,7 @@ export function jsonReply(status: number, body: unknown, headers: Readonly<Recor
   return serialisedReply(status, JSON.stringify(body), headers);
 }
 
-/** An answer whose JSON is ready. */
+/** An answer whose JSON text exists already. */
 export function serialisedReply(
   status: number,
   body: string,

@@ -4,7 +4,7 @@ import { nothing } from "./check.ts";
 import { type PublicSchema, publicOperation } from "./public-api.ts";
 import type { Access, Route } from "./route.ts";
 
-/** The OpenAPI document of what the service serves, from the same schemas that check its requests. */
+/** The OpenAPI document of the served routes, from the schemas that check their requests. */
 export function openApiDocument(routes: readonly Route[], root: string) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
@@ -46,7 +46,7 @@ function operationOf(route: Route) {
   };
 }
 
-/** What a body may hold: what we check, and beside it what the public API knows and we only keep. */
+/** The fields of a body: ours, which are checked, and those of the public API, which are only kept. */
 function bodyOf({ operationId, body }: Route) {
   const known = publicOperation(operationId)?.body;
   const ours = schemaOf(body, "input");
@@ -55,7 +55,7 @@ function bodyOf({ operationId, body }: Route) {
 
 const Combinable = z.looseObject({ properties: z.record(z.string(), z.unknown()) });
 
-/** The fields of both; ours decides where both have one. */
+/** The fields of both; ours take precedence. */
 function combined(known: PublicSchema, ours: unknown): unknown {
   const parsed = Combinable.safeParse(ours);
   if (!parsed.success || !known.properties) return ours;

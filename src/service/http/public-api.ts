@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { publicOperations } from "./public-operations.ts";
 
-/** As much of a JSON schema as the table of the public API uses. */
+/** The part of JSON Schema that the table of the public API uses. */
 export interface PublicSchema {
   type?: string | readonly string[];
   enum?: readonly unknown[];
@@ -24,7 +24,7 @@ export interface PublicOperation {
   operationId: string;
   /** Names of the query parameters. */
   query?: readonly string[];
-  /** Absent where the operation takes no JSON body. */
+  /** Absent if the operation takes no JSON body. */
   body?: PublicSchema;
 }
 
@@ -35,7 +35,7 @@ export function publicOperation(operationId: string): PublicOperation | undefine
   return byId.get(operationId);
 }
 
-/** What the public API knows of an operation's body; anything goes where it has no such operation. */
+/** The schema of an operation's body in the public API; anything is valid if it has no such operation. */
 export function publicBody(operationId: string): z.ZodType {
   const known = bodies.get(operationId);
   if (known) return known;

@@ -5,9 +5,9 @@ const minute = 60_000;
 const second = 1000;
 
 /**
- * Counts each account's requests over sliding windows: all of the last minute, and those of each route in the last
- * second, which are shorter where `--time-scale` makes time run faster. What is refused does not count. Kept in memory:
- * a restart of the service forgives everyone.
+ * Counts each account's requests in sliding windows: all of the last minute, and those of each route in the last
+ * second; shorter with `--time-scale`. Refused requests do not count. Kept in memory: a restart of the service resets
+ * all counts.
  */
 export class RateLimiter {
   readonly #limits: RateLimits;
@@ -19,7 +19,7 @@ export class RateLimiter {
     this.#timeScale = timeScale;
   }
 
-  /** Lets a request through, or refuses it with 429 and how long to wait. */
+  /** Admits a request, or refuses it with 429 and the time to wait. */
   admit(account: string, route: string, at: number): void {
     const { perMinute, perSecondAndRoute } = this.#limits;
     const windows = this.#accounts.get(account) ?? {
@@ -46,7 +46,7 @@ class Window {
   readonly #size: number;
   readonly #span: number;
   #times: number[] = [];
-  /** Where those that still count begin. */
+  /** The index of the oldest request that still counts. */
   #first = 0;
 
   constructor(size: number, span: number) {
@@ -54,7 +54,7 @@ class Window {
     this.#span = span;
   }
 
-  /** Milliseconds until another request fits; 0 where it does now. A clock that was set back forgives everyone. */
+  /** Milliseconds until another request is admitted; 0 if it is now. A clock that was set back resets the count. */
   wait(at: number): number {
     while ((this.#times[this.#first] ?? at) + this.#span <= at) this.#first += 1;
     if (this.#first > this.#size) {

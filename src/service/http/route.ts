@@ -7,20 +7,20 @@ import type { Project } from "../store/projects.ts";
 import { check, checkKnown, nothing } from "./check.ts";
 import type { PublicOperation } from "./public-api.ts";
 
-/** Who may call a route: the source of the table of keys and routes. */
+/** Who may call a route; the table of keys and routes is generated from it. */
 export type Access =
   /** Anyone, without a key. */
   | { kind: "open" }
   /** Every valid key. */
   | { kind: "any-key" }
-  /** Personal keys alone. */
+  /** Personal keys only. */
   | { kind: "personal-key" }
   /** Callers with at least this right in the project of the path. */
   | { kind: "project"; right: Right }
   /** Callers with at least this right in the organization of the path; `personalKey`: with a personal key. */
   | { kind: "organization"; right: Right; personalKey: boolean };
 
-/** What every handler is given. */
+/** What every handler receives. */
 export interface Request<Body, Query> {
   context: ServiceContext;
   /** The time of the call, in milliseconds since the epoch. */
@@ -34,7 +34,7 @@ export interface Handled {
   status: number;
   /** Serialised as JSON; absent for 204. */
   body?: unknown;
-  /** The body where its JSON is ready. */
+  /** The body, if its JSON text exists already. */
   json?: string;
 }
 
@@ -44,13 +44,13 @@ export interface Shape<Body, Query> {
   method: Method;
   /** Below `/api/v2`, with parameters in braces. */
   path: string;
-  /** The public API's name for the call. */
+  /** The public API's name of the call. */
   operationId: string;
   summary: string;
-  /** `nothing` where it takes none. */
+  /** `nothing` if it takes none. */
   body: z.ZodType<Body>;
   query: z.ZodType<Query>;
-  /** Answers by status; a status without a body has none. */
+  /** Answers by status; `undefined` for a status without a body. */
   answers: Readonly<Record<number, z.ZodType | undefined>>;
   /** Whether the specification shows the call. */
   specified?: boolean;
@@ -67,13 +67,13 @@ export interface Route extends Omit<Shape<unknown, unknown>, "body" | "query"> {
   run(incoming: Incoming): Handled;
 }
 
-/** A request whose body and query are yet to be checked. */
+/** A request whose body and query are not checked yet. */
 export interface Incoming {
   context: ServiceContext;
   at: number;
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, string>>;
-  /** Parsed JSON; `undefined` where there was no body. */
+  /** Parsed JSON; `undefined` without a body. */
   body: unknown;
   /** Absent only on open routes. */
   caller: Caller | undefined;
@@ -151,7 +151,7 @@ export function organizationRoute<Body, Query>(
   return define(shape, { kind: "organization", right, personalKey }, reach, handle);
 }
 
-/** A route of the public API that is not served: its answer says so, and names it. */
+/** A route of the public API that is not served; its answer says so and names it. */
 export function unservedRoute({ method, path, operationId }: PublicOperation): Route {
   const shape = { method, path, operationId, summary: "Not served.", ...noInput, answers: {} };
   return {
@@ -163,7 +163,7 @@ export function unservedRoute({ method, path, operationId }: PublicOperation): R
   };
 }
 
-/** Clients send parameters that have no value as empty ones. */
+/** Clients send parameters without a value as empty ones. */
 function given(query: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ""));
 }

@@ -3,7 +3,7 @@ export interface Match<R> {
   params: Readonly<Record<string, string>>;
 }
 
-/** Finds the route of a request, by method and the path's parts; of several that fit, the one with literal parts. */
+/** Finds the route of a request by method and path; if several match, the one with more literal parts at the front. */
 export class Router<R extends { method: string; path: string }> {
   readonly #routes: readonly { route: R; parts: readonly string[] }[];
 
@@ -13,7 +13,7 @@ export class Router<R extends { method: string; path: string }> {
       .toSorted((one, other) => compare(specificity(one.parts), specificity(other.parts)));
   }
 
-  /** A path that only has other methods is no route, as with the public service. */
+  /** A path that exists only with other methods is no route, as in the public service. */
   match(method: string, path: string): Match<R> | undefined {
     const given = decoded(path.split("/"));
     if (!given) return undefined;
@@ -25,7 +25,7 @@ export class Router<R extends { method: string; path: string }> {
   }
 }
 
-/** `0` for each literal part of a template and `1` for each parameter: the smaller of two that fit is meant. */
+/** `0` for each literal part of a template and `1` for each parameter: the smaller of two matching ones wins. */
 function specificity(parts: readonly string[]): string {
   return parts.map((part) => (part.startsWith("{") ? "1" : "0")).join("");
 }
@@ -34,7 +34,7 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** The values of a template's parameters in a path, or `undefined` where the path does not fit it. */
+/** The values of a template's parameters in a path; `undefined` if the path does not match. */
 function matchParts(template: readonly string[], given: readonly string[]): Record<string, string> | undefined {
   if (template.length !== given.length) return undefined;
   const params: Record<string, string> = {};
@@ -48,7 +48,7 @@ function matchParts(template: readonly string[], given: readonly string[]): Reco
   return params;
 }
 
-/** The parts of a path decoded; `undefined` where a percent sign is not followed by two digits. */
+/** The decoded parts of a path; `undefined` if a percent sign is not followed by two digits. */
 export function decoded(parts: readonly string[]): string[] | undefined {
   try {
     return parts.map(decodeURIComponent);

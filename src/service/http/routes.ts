@@ -19,12 +19,12 @@ export function apiRoutes({ strictSpec }: Pick<ServiceOptions, "strictSpec">): r
   return strictSpec ? routes.filter(({ specified }) => specified === true) : routes;
 }
 
-/** Routes of the public API that are not served: they are told apart from those that nobody has. */
+/** Routes of the public API that are not served; their answers differ from those of unknown routes. */
 export function unservedRoutes({ strictSpec }: Pick<ServiceOptions, "strictSpec">): readonly Route[] {
   return strictSpec ? [] : unserved;
 }
 
-/** Made once for all services of a process: it takes longer than most calls. */
+/** Created once for all services of a process, because it takes longer than most calls. */
 const routes: readonly Route[] = [
   ...accountRoutes,
   ...keyRoutes,

@@ -13,6 +13,9 @@ const defaultRequestTimeoutMs = 30_000;
 /** How long an idle connection stays open: longer than clients keep theirs, so that no client uses a closing one. */
 const keepAliveMs = 65_000;
 
+/** How long the rest of a body that is too long is read and dropped, so that its sender reads the answer, in milliseconds. */
+const lingerMs = 500;
+
 /** A service that listens. */
 export interface Listening {
   /** The port in use: the one asked for, or with 0 any free one. */
@@ -69,7 +72,12 @@ async function answer(service: Answering, incoming: IncomingMessage, outgoing: S
   const url = urlOf(incoming);
   if (url === null) return send(outgoing, badTarget);
   const body = await bodyOf(incoming);
-  if (body === undefined) return send(outgoing, tooLarge);
+  if (body === undefined) {
+    send(outgoing, tooLarge);
+    await elapsed(service, lingerMs);
+    if (!incoming.complete) incoming.destroy();
+    return;
+  }
   const exchange = service.exchange(callOf(incoming, url, body));
   if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
   carryOut(exchange, outgoing);

@@ -6,7 +6,7 @@ import { endpointFields } from "../../api/endpoint.ts";
 import { operationFields } from "../../api/operation.ts";
 import { projectFields } from "../../api/project.ts";
 
-/** What the specification shows of each thing is always there; what goes beyond it may be missing. */
+/** What the specification shows is always present; what goes beyond it may be missing. */
 const Endpoint = z.looseObject(endpointFields).required({
   id: true,
   host: true,
@@ -105,7 +105,7 @@ export function wholeNumber(min: number, max: number, fallback: number) {
     .default(fallback);
 }
 
-/** A query parameter that is true or false, as clients of several languages write it. */
+/** A boolean query parameter in the spellings of several client languages. */
 export const truth = z
   .string()
   .regex(/^(true|false|t|f|1|0)$/i, { error: "must be true or false" })
@@ -113,7 +113,7 @@ export const truth = z
   .transform((value) => /^[t1]/i.test(value))
   .default(false);
 
-/** The position in a list from which the next page goes on, as the last page told it. */
+/** The position in a list at which the next page starts, from the previous page. */
 export const Cursor = z
   .string()
   .regex(/^[0-9]{1,15}$/, { error: "must be the cursor of the page before" })

@@ -3,9 +3,9 @@ import type { ServiceContext } from "../context.ts";
 
 /** What `--test-controls` lets a client's tests do with a running service. */
 export interface TestControls {
-  /** Puts what the store held at first into it again; it is empty. To be called in a transaction. */
+  /** Restores the initial content of an empty store. To be called in a transaction. */
   applySeed(context: ServiceContext, at: number): void;
-  /** Puts the clock forward. */
+  /** Advances the clock. */
   advance(ms: number): void;
 }
 

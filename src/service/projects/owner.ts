@@ -2,7 +2,7 @@ import { refusals } from "../refusal.ts";
 import type { Owner } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 
-/** The plan that decides about a project's computes: its owner's. */
+/** The owner's plan, which decides about a project's computes. */
 export function planOf(store: Store, owner: Owner): string {
   const holder = owner.kind === "account" ? store.accounts.get(owner.id) : store.accounts.organization(owner.id);
   return holder?.plan ?? "free";

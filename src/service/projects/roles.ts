@@ -6,7 +6,7 @@ import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 
-/** What a client connects with. A role that cannot log in has no password to name. */
+/** A connection string. A role that cannot log in has no password in it. */
 export function connectionUri(
   context: ServiceContext,
   project: Project,
@@ -18,7 +18,7 @@ export function connectionUri(
   return `postgresql://${encodeURIComponent(role.name)}${password}@${host}/${encodeURIComponent(database)}?sslmode=require`;
 }
 
-/** What connects to a new branch, as the answer to its creation shows it: whole, passwords included. */
+/** The connections of a new branch in the answer to its creation, passwords included. */
 export function connectionViews(
   context: ServiceContext,
   project: Project,
@@ -47,7 +47,7 @@ export function connectionViews(
   };
 }
 
-/** A role as lists show it: without its password. */
+/** A role in lists, without its password. */
 export function roleView(role: Role) {
   return {
     branch_id: role.branchId,
@@ -59,7 +59,7 @@ export function roleView(role: Role) {
   };
 }
 
-/** A role as the call shows it that gave it its password. */
+/** A role in the answer that created or reset its password. */
 export function roleWithPasswordView(context: ServiceContext, role: Role) {
   return { ...roleView(role), ...(role.login && { password: context.catalog.passwordOf(role) }) };
 }

@@ -14,7 +14,7 @@ function branchSizeLimit(plan: string): number {
   return plan === "free" ? 512 : 16 * 1024 * 1024;
 }
 
-/** A project as the list shows it. */
+/** A project in lists. */
 export function projectListView(context: ServiceContext, project: Project, at: number) {
   const usage = usageOf(context, project, at);
   const limit = branchSizeLimit(planOf(context.store, project.owner));
@@ -47,7 +47,7 @@ export function projectListView(context: ServiceContext, project: Project, at: n
   };
 }
 
-/** A project's settings. Clients read `allowed_ips` without asking whether there is any. */
+/** A project's settings. Clients read `allowed_ips` without checking that it exists, so it always does. */
 function settingsView({ details: { settings = {} } }: Project) {
   return {
     enable_logical_replication: false,
@@ -62,7 +62,7 @@ function fieldsOf(value: unknown): object {
   return typeof value === "object" && value !== null ? value : {};
 }
 
-/** A project as its own call shows it. */
+/** A project in the answer of its own call. */
 export function projectView(context: ServiceContext, project: Project, at: number) {
   const usage = usageOf(context, project, at);
   return {
@@ -90,7 +90,7 @@ function consumptionPeriod(at: number) {
   return { consumption_period_start: timestamp(start), consumption_period_end: timestamp(end) };
 }
 
-/** A branch as the API shows it. */
+/** A branch in the API's form. */
 export function branchView(context: ServiceContext, branch: Branch, at: number) {
   const { annotations: _, ...details } = branch.details;
   const usage = usageOfBranch(context, branch, at);
@@ -119,7 +119,7 @@ export function branchView(context: ServiceContext, branch: Branch, at: number) 
   };
 }
 
-/** What a client noted about a branch. */
+/** A client's annotation of a branch. */
 export function annotationView({ id, details, createdAt, updatedAt }: Branch) {
   return {
     object: { type: "console/branch", id },

@@ -4,7 +4,7 @@ import { branchIdPattern, endpointIdPattern, Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
 import { plans } from "../store/accounts.ts";
 
-/** An object with these fields; one that it does not know is refused with those that it does. */
+/** An object with these fields; an unknown field is refused with the list of known ones. */
 function record<T extends z.core.$ZodShape>(shape: T) {
   const known = Object.keys(shape).toSorted().join(", ");
   return z.strictObject(shape, {
@@ -49,11 +49,11 @@ const SeedProject = record({
     )
     .min(1)
     .default([{ name: "main", default: true, protected: false, roles: [], databases: [] }]),
-  /** Left out: the default branch has its primary compute. Given: exactly these. */
+  /** Absent: the default branch has its primary compute. Present: exactly these. */
   endpoints: z.array(SeedEndpoint).optional(),
 });
 
-/** A seed file: the only place where keys stand in clear. */
+/** A seed file: the only place where keys stand in clear text. */
 export const Seed = record({
   accounts: z
     .array(

@@ -1,6 +1,6 @@
 import type { Seed } from "./document.ts";
 
-/** What a seed says twice, of which only one could be planted: each as a sentence. A key is told by its name. */
+/** Duplicates in a seed, each as a sentence. A key is identified by its name. */
 export function doublesIn({ accounts, organizations, projects }: Seed): string[] {
   const branches = projects.flatMap((project) => project.branches);
   const endpoints = projects.flatMap((project) => project.endpoints ?? []);

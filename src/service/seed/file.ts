@@ -4,7 +4,7 @@ import { Seed } from "./document.ts";
 import { doublesIn } from "./doubles.ts";
 import { BadSeed } from "./seed.ts";
 
-/** Reads a seed from YAML. Throws `BadSeed` with every field that is wrong and what it allows, a line each. */
+/** Reads a seed from YAML. Throws `BadSeed` with one line for each invalid field and what it allows. */
 export function parseSeed(yaml: string, name: string): Seed {
   let document: unknown;
   try {
@@ -23,7 +23,7 @@ export function parseSeed(yaml: string, name: string): Seed {
   throw new BadSeed(`${name} is not a seed of the service:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
 }
 
-/** A field that is missing is said to be so. */
+/** A missing field is reported as such. */
 function inPlainWords(message: string): string {
   const missing = /^Invalid input: expected (\w+), received undefined$/.exec(message);
   return missing?.[1] === undefined ? message : `is needed: ${missing[1]}`;
@@ -44,7 +44,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Without the lines of the file that follow what is wrong with them: keys stand there. */
+/** Without the lines of the file that the parser quotes, because they may contain keys. */
 function firstLine(text: string): string {
   return (text.split("\n")[0] ?? "").replace(/:$/, "");
 }

@@ -3,8 +3,8 @@ import { uuidOf } from "../ids.ts";
 import type { Seed } from "./document.ts";
 
 /**
- * What a service without a seed begins with: one account on a paid plan, with one project that has the branch `main`
- * and its primary compute; and the secret of the account's first key.
+ * The content of a service without a seed: one account on a paid plan, one project with the branch `main` and its
+ * primary compute, and the account's first key.
  */
 export function firstSeed({ ids }: ServiceContext): { seed: Seed; secret: string } {
   const owner = uuidOf(ids.uuid());

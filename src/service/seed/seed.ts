@@ -9,14 +9,14 @@ import type { KeyScope } from "../store/keys.ts";
 import type { Project } from "../store/projects.ts";
 import type { Seed, SeedEndpoint, SeedProject } from "./document.ts";
 
-/** A seed that cannot be planted; the message names what is wrong with it. */
+/** A seed that cannot be applied; the message names the reason. */
 export class BadSeed extends Error {
   override name = "BadSeed";
 }
 
 /**
- * Puts what a seed names into the store, unless it is there already: a seed may be given at every start. Computes
- * come as if they had been there for long: idle, with no operations. To be called in a transaction.
+ * Stores what a seed names, unless it exists already: a seed may be given at every start. Its computes are idle and
+ * have no operations, as if they had existed for long. To be called in a transaction.
  */
 export function applySeed(context: ServiceContext, seed: Seed, at: number): void {
   const { accounts, projects } = context.store;
@@ -147,7 +147,7 @@ function plantEndpoint(context: ServiceContext, project: Project, seed: SeedEndp
   endpoints.insert({ ...endpoint, id: id ?? endpoint.id, currentState: "idle" });
 }
 
-/** What the service would refuse a client is refused a seed too, with the place where it stands. */
+/** What the service refuses a client is refused in a seed too, with its place. */
 function told<T>(place: string, make: () => T): T {
   try {
     return make();

@@ -1,12 +1,12 @@
 import type { Database } from "./database.ts";
 import { number, type Row, text } from "./row.ts";
 
-/** Plans decide which sizes and settings a project's computes may have. */
+/** The plan decides which sizes and settings a project's computes may have. */
 export const plans = ["free", "launch", "scale", "business", "enterprise"] as const;
 
 export interface Account {
   id: string;
-  /** Stands for the account where the API demands a UUID. */
+  /** The account's id in answers of the API that require a UUID. */
   uuid: string;
   email: string;
   name: string;
@@ -30,7 +30,7 @@ export interface Member {
   joinedAt: number;
 }
 
-/** Accounts, organizations, and who belongs to which. */
+/** Accounts, organizations and memberships. */
 export class Accounts {
   readonly #db: Database;
 

@@ -10,14 +10,14 @@ export interface Branch {
   name: string;
   isDefault: boolean;
   isProtected: boolean;
-  /** `init` until its creation has run, then `ready`. */
+  /** `init` until its creation has finished, then `ready`. */
   currentState: string;
   stateChangedAt: number;
-  /** What its computes have used as far as it is booked, in milliseconds: active, and weighed with compute units. */
+  /** The recorded usage of its computes, in milliseconds: active time, and active time times compute units. */
   activeMs: number;
   computeMs: number;
   details: BranchDetails;
-  /** When it is deleted, unless that is put off. */
+  /** When it expires and is deleted, if it does. */
   expiresAt: number | undefined;
   createdAt: number;
   updatedAt: number;
@@ -67,7 +67,7 @@ export class Branches {
     return row && branchOf(row);
   }
 
-  /** All of a project, oldest first. */
+  /** All branches of a project, oldest first. */
   list(projectId: string): Branch[] {
     return this.#db.all("SELECT * FROM branches WHERE project_id = ? ORDER BY seq", projectId).map(branchOf);
   }
@@ -77,7 +77,7 @@ export class Branches {
     this.#db.run(sql, state, at, at, id);
   }
 
-  /** Writes back everything about a branch that a call can change. */
+  /** Stores all fields of a branch that a call can change. */
   update({ id, parentId, name, isProtected, details, expiresAt }: Branch, at: number): void {
     this.#db.run(
       `UPDATE branches SET parent_id = ?, name = ?, is_protected = ?, details = ?, expires_at = ?, updated_at = ? WHERE id = ?`,
@@ -91,7 +91,7 @@ export class Branches {
     );
   }
 
-  /** Makes a branch the default one of its project, in place of the one that was. */
+  /** Makes a branch the default branch of its project, instead of the previous one. */
   setDefault({ id, projectId }: Branch, at: number): void {
     const end = "UPDATE branches SET is_default = 0, updated_at = ? WHERE project_id = ? AND is_default = 1";
     this.#db.run(end, at, projectId);

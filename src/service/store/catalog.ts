@@ -7,7 +7,7 @@ export interface Role {
   name: string;
   /** Whether it can connect, and so has a password. */
   login: boolean;
-  /** What its password is derived from: of its own on every branch, and another after each reset. */
+  /** The text from which its password is derived: different for every branch and after each reset. */
   passwordSource: string;
   createdAt: number;
   updatedAt: number;
@@ -31,7 +31,7 @@ export class Catalogs {
     this.#db = db;
   }
 
-  /** In the order of their creation. */
+  /** In the order of creation. */
   roles(branchId: string): Role[] {
     return this.#db.all("SELECT * FROM roles WHERE branch_id = ? ORDER BY seq, name", branchId).map(roleOf);
   }
@@ -60,7 +60,7 @@ export class Catalogs {
     this.#db.run("DELETE FROM roles WHERE branch_id = ? AND name = ?", branchId, name);
   }
 
-  /** In the order of their creation. */
+  /** In the order of creation. */
   databases(branchId: string): BranchDatabase[] {
     return this.#db.all("SELECT * FROM databases WHERE branch_id = ? ORDER BY id", branchId).map(databaseOf);
   }
@@ -84,7 +84,7 @@ export class Catalogs {
     this.#db.run("DELETE FROM databases WHERE branch_id = ? AND name = ?", branchId, name);
   }
 
-  /** Gives a branch the roles and databases of another one, in place of its own. Passwords stay each branch's own. */
+  /** Replaces the roles and databases of a branch by those of another one. Passwords are not copied. */
   copy(from: string, to: string, at: number): void {
     const [roles, databases] = [this.roles(from), this.databases(from)];
     const sources = new Map(this.roles(to).map(({ name, passwordSource }) => [name, passwordSource]));

@@ -30,12 +30,12 @@ export class Connections {
     return this.#db.one("SELECT 1 AS found FROM connections WHERE endpoint_id = ? LIMIT 1", endpointId) !== undefined;
   }
 
-  /** Closes one that has run its time. */
+  /** Closes a connection whose time is over. */
   close(id: number): void {
     this.#db.run("DELETE FROM connections WHERE id = ?", id);
   }
 
-  /** Cuts all connections to a compute and tells how many there were. */
+  /** Closes all connections to a compute and returns their number. */
   cut(endpointId: string): number {
     return this.#db.run("DELETE FROM connections WHERE endpoint_id = ?", endpointId);
   }

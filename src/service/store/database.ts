@@ -2,22 +2,22 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import type { Row } from "./row.ts";
 import { migrations } from "./schema.ts";
 
-/** What can be bound to a statement; `undefined` is stored as null, booleans as 0 and 1. */
+/** The values that can be bound to a statement; `undefined` is stored as null, booleans as 0 and 1. */
 export type Value = SQLInputValue | boolean | undefined;
 
-/** The store cannot be opened; the message tells a person what to do. */
+/** The store cannot be opened; the message says what to do. */
 export class StoreUnusable extends Error {
   override name = "StoreUnusable";
 }
 
-/** The one SQLite database, its statements prepared once. */
+/** The SQLite database; each statement is prepared once. */
 export class Database {
   readonly #sqlite: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #onRollback: (() => void)[] = [];
   #inTransaction = false;
 
-  /** `file` is a path or `:memory:`. Takes the file for itself: two services on one would miss each other's writes. */
+  /** `file` is a path or `:memory:`. Locks the file: two services on one file would miss each other's writes. */
   constructor(file: string) {
     try {
       this.#sqlite = new DatabaseSync(file, { timeout: 2000 });
@@ -46,7 +46,7 @@ export class Database {
     });
   }
 
-  /** Runs `change` in one transaction: all of it is kept, or none. */
+  /** Runs `change` in one transaction. */
   transaction<Result>(change: () => Result): Result {
     if (this.#inTransaction) throw new Error("transactions do not nest");
     this.#sqlite.exec("BEGIN IMMEDIATE");
@@ -56,7 +56,7 @@ export class Database {
       this.#sqlite.exec("COMMIT");
       return result;
     } catch (error) {
-      // SQLite has already taken everything back where the disk is full, say.
+      // SQLite has already rolled back in some cases, such as a full disk.
       if (this.#sqlite.isTransaction) this.#sqlite.exec("ROLLBACK");
       for (const forget of this.#onRollback) forget();
       throw error;
@@ -65,12 +65,12 @@ export class Database {
     }
   }
 
-  /** For caches of what the store holds. */
+  /** For caches of the store's content. */
   onRollback(forget: () => void): void {
     this.#onRollback.push(forget);
   }
 
-  /** Runs a statement and tells how many rows it changed. */
+  /** Runs a statement and returns the number of changed rows. */
   run(sql: string, ...values: Value[]): number {
     return Number(this.#statement(sql).run(...values.map(bindable)).changes);
   }

@@ -7,7 +7,7 @@ const { autoscaling_limit_min_cu, autoscaling_limit_max_cu, suspend_timeout_seco
 /** Settings of Postgres or of the pooler by name. */
 const NamedSettings = z.record(z.string().min(1).max(128), z.string().max(4096));
 
-/** Marks a field that is kept and shown again, and changes nothing else; docs/service-api.md lists them. */
+/** Marks a field that is only stored and shown; docs/service-api.md lists them. */
 export const keptOnly = { "x-kept-only": true };
 
 const PoolerSettings = NamedSettings.meta(keptOnly).optional();
@@ -16,7 +16,7 @@ const PoolerSettings = NamedSettings.meta(keptOnly).optional();
 export const ComputeSettings = EndpointSettings.extend({ pgbouncer_settings: PoolerSettings });
 export type ComputeSettings = z.infer<typeof ComputeSettings>;
 
-/** What the computes of a project have unless they are created with something else. */
+/** The defaults for new computes of a project. */
 export const DefaultEndpointSettings = z.object({
   pg_settings: NamedSettings.optional(),
   pgbouncer_settings: PoolerSettings,
@@ -26,19 +26,19 @@ export const DefaultEndpointSettings = z.object({
 });
 export type DefaultEndpointSettings = z.infer<typeof DefaultEndpointSettings>;
 
-/** A project's fields that are stored as the API names them. */
+/** Project fields that are stored under the API's names. */
 export const ProjectDetails = z.object({
   /** Whether passwords of roles can be shown again. */
   store_passwords: z.boolean().default(true),
-  /** How far back branches can be created from another's past, in seconds. */
+  /** How far back a branch can start in another branch's history, in seconds. */
   history_retention_seconds: z.int().min(0).max(2_592_000).default(86_400),
   default_endpoint_settings: DefaultEndpointSettings.optional(),
-  /** Only kept. */
+  /** Only stored. */
   settings: z.record(z.string(), z.unknown()).optional(),
 });
 export type ProjectDetails = z.infer<typeof ProjectDetails>;
 
-/** A branch's fields that are stored as the API names them. */
+/** Branch fields that are stored under the API's names. */
 export const BranchDetails = z.object({
   parent_lsn: z.string().optional(),
   parent_timestamp: z.string().optional(),
@@ -47,7 +47,7 @@ export const BranchDetails = z.object({
   restored_from: z.string().optional(),
   restored_as: z.string().optional(),
   ttl_interval_seconds: z.number().optional(),
-  /** Only kept: a value by name. */
+  /** Only stored: values by name. */
   annotations: z.record(z.string(), z.string()).default({}),
 });
 export type BranchDetails = z.infer<typeof BranchDetails>;

@@ -4,7 +4,7 @@ import type { Database } from "./database.ts";
 import { ComputeSettings } from "./details.ts";
 import { flag, number, optionalNumber, optionalText, type Row, text } from "./row.ts";
 
-/** A compute as it is stored. */
+/** A compute as stored. */
 export interface StoredEndpoint {
   id: string;
   projectId: string;
@@ -21,15 +21,15 @@ export interface StoredEndpoint {
   passwordlessAccess: boolean;
   provisioner: string;
   currentState: EndpointState;
-  /** Where the operations under way will leave it; absent where none are. */
+  /** The state after the operations in progress; absent if there are none. */
   pendingState: EndpointState | undefined;
-  /** The last time it served someone, or came up. */
+  /** When it last served a client, or started. */
   lastActive: number | undefined;
   startedAt: number | undefined;
   suspendedAt: number | undefined;
-  /** When it suspends for want of activity, unless someone connects. */
+  /** When it suspends for inactivity, unless a client connects. */
   suspendDue: number | undefined;
-  /** Until when its use has been booked; absent while it is not active. */
+  /** The time until which its usage is recorded; absent while it is not active. */
   meteredAt: number | undefined;
   createdAt: number;
   updatedAt: number;
@@ -39,7 +39,7 @@ export class Endpoints {
   readonly #db: Database;
   readonly #onChange: (projectId: string) => void;
 
-  /** `onChange` receives every project in which anything about an endpoint changes. */
+  /** `onChange` is called with every project in which an endpoint changes. */
   constructor(db: Database, onChange: (projectId: string) => void) {
     this.#db = db;
     this.#onChange = onChange;
@@ -59,7 +59,7 @@ export class Endpoints {
     this.#onChange(endpoint.projectId);
   }
 
-  /** Writes back everything about an endpoint that can change. */
+  /** Stores all fields of an endpoint that can change. */
   update(endpoint: StoredEndpoint): void {
     const assignments = changeable.map((column) => `${column} = ?`).join(", ");
     this.#db.run(`UPDATE endpoints SET ${assignments} WHERE id = ?`, ...valuesOf(endpoint), endpoint.id);
@@ -76,7 +76,7 @@ export class Endpoints {
     return row && endpointOf(row);
   }
 
-  /** All of a project, oldest first. */
+  /** All endpoints of a project, oldest first. */
   list(projectId: string): StoredEndpoint[] {
     return this.#db.all("SELECT * FROM endpoints WHERE project_id = ? ORDER BY seq", projectId).map(endpointOf);
   }
@@ -85,25 +85,25 @@ export class Endpoints {
     return this.#db.all("SELECT * FROM endpoints WHERE branch_id = ? ORDER BY seq", branchId).map(endpointOf);
   }
 
-  /** The read-write compute of a branch, of which there is at most one. */
+  /** The primary of a branch, of which there is at most one. */
   primaryOf(branchId: string): StoredEndpoint | undefined {
     const row = this.#db.one("SELECT * FROM endpoints WHERE branch_id = ? AND type = 'read_write'", branchId);
     return row && endpointOf(row);
   }
 
-  /** The computes of a project whose use is being metered. */
+  /** The computes of a project whose usage is being metered. */
   metered(projectId: string): StoredEndpoint[] {
     const sql = "SELECT * FROM endpoints INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
     return this.#db.all(sql, projectId).map(endpointOf);
   }
 
-  /** Those of them that are on a branch. */
+  /** Those of one branch. */
   meteredOn(projectId: string, branchId: string): StoredEndpoint[] {
     const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
     return this.#db.all(`SELECT * FROM endpoints ${metered} AND branch_id = ?`, projectId, branchId).map(endpointOf);
   }
 
-  /** When any compute of a project last served someone, or came up. */
+  /** When a compute of a project last served a client, or started. */
   lastActive(projectId: string): number | undefined {
     const row = this.#db.one("SELECT max(last_active) AS at FROM endpoints WHERE project_id = ?", projectId);
     return row && optionalNumber(row, "at");
@@ -114,7 +114,7 @@ export class Endpoints {
     this.#onChange(endpoint.projectId);
   }
 
-  /** The endpoint that is next to suspend for want of activity. */
+  /** The endpoint that suspends for inactivity next. */
   nextToSuspend(): { id: string; due: number } | undefined {
     const row = this.#db.one(
       "SELECT id, suspend_due FROM endpoints WHERE suspend_due IS NOT NULL ORDER BY suspend_due, seq LIMIT 1",

@@ -2,13 +2,13 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { Database } from "./database.ts";
 import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
 
-/** Whom a key speaks for. */
+/** The owner that a key acts for. */
 export type KeyScope =
   | { kind: "personal"; accountId: string }
   | { kind: "organization"; organizationId: string }
   | { kind: "project"; organizationId: string; projectId: string };
 
-/** An API key without its secret: the store holds only a hash of that. */
+/** An API key without its secret; the store holds only a hash of that. */
 export interface ApiKey {
   id: number;
   name: string;
@@ -20,7 +20,7 @@ export interface ApiKey {
   lastUsedFrom: string | undefined;
 }
 
-/** The API keys. Revoked ones stay as records, but nothing here ever finds them again. */
+/** The API keys. Revoked keys stay as records, but are never found again. */
 export class Keys {
   readonly #db: Database;
 
@@ -48,12 +48,12 @@ export class Keys {
     return keyOf(row);
   }
 
-  /** Whether a key with this secret was ever made, revoked or not. */
+  /** Whether a key with this secret ever existed, revoked or not. */
   exists(secret: string): boolean {
     return this.#db.one("SELECT 1 AS found FROM api_keys WHERE hash = ?", hashOf(secret)) !== undefined;
   }
 
-  /** The valid key with this secret. Few share the first digits of a hash; those are compared in constant time. */
+  /** The valid key with this secret. The few keys with the same hash prefix are compared in constant time. */
   bySecret(secret: string): ApiKey | undefined {
     const hash = hashOf(secret);
     const sql = "SELECT * FROM api_keys WHERE hash_prefix = ? AND revoked_at IS NULL";
@@ -78,12 +78,12 @@ export class Keys {
     return this.#db.all(sql, organizationId).map(keyOf);
   }
 
-  /** For good: there is no way back. */
+  /** Permanently. */
   revoke(id: number, at: number): void {
     this.#db.run("UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", at, id);
   }
 
-  /** Revokes every key scoped to a project: it leaves its organization, or is deleted. */
+  /** Revokes all keys scoped to a project that leaves its organization or is deleted. */
   revokeScopedTo(projectId: string, at: number): void {
     const sql = "UPDATE api_keys SET revoked_at = ? WHERE kind = 'project' AND project_id = ? AND revoked_at IS NULL";
     this.#db.run(sql, at, projectId);

@@ -2,10 +2,10 @@ import { type OperationStatus, operationStatuses } from "../../api/operation.ts"
 import type { Database } from "./database.ts";
 import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
 
-/** What an operation does to its compute or branch when it finishes. */
+/** The effect of a finished operation on its compute or branch. */
 export type Effect = "none" | "start" | "suspend" | "branch-ready";
 
-/** An operation as it is stored. Those of one call form a chain: each runs when the one before has finished. */
+/** An operation as stored. The operations of one call form a chain: each starts when the previous one has finished. */
 export interface StoredOperation {
   seq: number;
   id: string;
@@ -27,14 +27,16 @@ export interface StoredOperation {
 }
 
 export type NewOperation = Omit<StoredOperation, "seq" | "failuresCount" | "error" | "updatedAt" | "chain"> & {
-  /** Absent: the operation begins a chain. */
+  /** Absent: the operation starts a chain. */
   chain: number | undefined;
 };
 
-/** How many operations of a project are kept; older ones that are over are forgotten. */
+/** How many operations of a project are kept; older finished ones are deleted. */
 export const mostKept = 10_000;
 
-/** Ids are random: an operation whose id begins so, one in 256, has those of its project looked through. */
+/**
+ * Ids are random: an operation whose id starts with this, one in 256, triggers the deletion of old ones in its project.
+ */
 const sweepsAt = "00";
 
 export class Operations {
@@ -69,7 +71,7 @@ export class Operations {
     return { ...stored, chain: stored.seq };
   }
 
-  /** A client that pages through them reaches an earlier end, and misses nothing before it. */
+  /** A client that is paging reaches the end earlier but misses nothing before it. */
   #forgetOld(projectId: string): void {
     const oldest = "SELECT seq FROM operations WHERE project_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
     this.#db.run(
@@ -84,7 +86,7 @@ export class Operations {
     this.#db.run("UPDATE operations SET status = ?, updated_at = ?, due = ? WHERE seq = ?", status, at, due, seq);
   }
 
-  /** Sees to it that an operation under way fails when its time is up. */
+  /** Makes an operation in progress fail when its time is up. */
   forceFailure(id: string, error: string): void {
     this.#db.run(`UPDATE operations SET error = ? WHERE id = ? AND ${unfinished}`, error, id);
   }
@@ -103,14 +105,14 @@ export class Operations {
     return row && operationOf(row);
   }
 
-  /** What waits for `operation` to finish. */
+  /** The next operation of the chain. */
   nextInChain(operation: StoredOperation): StoredOperation | undefined {
     const sql = "SELECT * FROM operations WHERE chain = ? AND seq > ? AND status = 'scheduling' ORDER BY seq LIMIT 1";
     const row = this.#db.one(sql, operation.chain, operation.seq);
     return row && operationOf(row);
   }
 
-  /** Whether any operation of a project is under way: its lock. */
+  /** Whether an operation of a project is in progress: this is the project's lock. */
   anyUnfinished(projectId: string): boolean {
     const sql = `SELECT 1 AS found FROM operations INDEXED BY operations_unfinished WHERE project_id = ? AND ${unfinished} LIMIT 1`;
     return this.#db.one(sql, projectId) !== undefined;
@@ -121,7 +123,7 @@ export class Operations {
     return this.#db.all(sql, projectId, endpointId).map(operationOf);
   }
 
-  /** The newest of a compute, newest first. */
+  /** The newest operations of a compute, newest first. */
   ofEndpoint(projectId: string, endpointId: string, limit: number): StoredOperation[] {
     const sql = "SELECT * FROM operations WHERE project_id = ? AND endpoint_id = ? ORDER BY seq DESC LIMIT ?";
     return this.#db.all(sql, projectId, endpointId, limit).map(operationOf);

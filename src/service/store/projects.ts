@@ -7,13 +7,13 @@ export type Owner = { kind: "account"; id: string } | { kind: "organization"; id
 
 export interface Project {
   id: string;
-  /** The order of creation: the cursor of lists. */
+  /** The order of creation, which is the cursor of lists. */
   seq: number;
   name: string;
   owner: Owner;
   regionId: string;
   pgVersion: number;
-  /** What its computes have used as far as it is booked, in milliseconds: active, and weighed with compute units. */
+  /** The recorded usage of its computes, in milliseconds: active time, and active time times compute units. */
   activeMs: number;
   computeMs: number;
   details: ProjectDetails;
@@ -21,7 +21,7 @@ export interface Project {
   updatedAt: number;
 }
 
-/** Which projects to list: those of all these owners. */
+/** The owners whose projects are listed. */
 export interface ProjectFilter {
   owners: readonly Owner[];
   /** A part of name or id. */

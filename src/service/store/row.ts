@@ -1,9 +1,9 @@
 import type { SQLOutputValue } from "node:sqlite";
 
-/** A row as SQLite gives it. */
+/** A row as SQLite returns it. */
 export type Row = Record<string, SQLOutputValue>;
 
-/** Reads a column that is never null; the schema is STRICT, so anything else is a mistake of ours. */
+/** Reads a column that is never null. The schema is STRICT, so any other type is a defect. */
 export function text(row: Row, column: string): string {
   const value = row[column];
   if (typeof value === "string") return value;

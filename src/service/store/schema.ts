@@ -1,6 +1,6 @@
 /**
- * The store's schema, one step a version: `PRAGMA user_version` tells how many have been taken. Steps that were
- * released are never changed, only followed by others. Times are milliseconds since the epoch.
+ * The store's schema, one step per version: `PRAGMA user_version` counts the steps taken. A released step never
+ * changes; new steps are added at the end. Times are milliseconds since the epoch.
  */
 export const migrations: readonly string[] = [
   `

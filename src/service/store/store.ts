@@ -9,7 +9,7 @@ import { Operations } from "./operations.ts";
 import { Projects } from "./projects.ts";
 import { text } from "./row.ts";
 
-/** In an order in which none that is still there refers to one that has gone. */
+/** In an order in which no remaining row refers to a deleted one. */
 const tables = [
   "connections",
   "operations",
@@ -24,7 +24,7 @@ const tables = [
   "accounts",
 ] as const;
 
-/** Everything that the service remembers. */
+/** All state of the service. */
 export class Store {
   readonly accounts: Accounts;
   readonly keys: Keys;
@@ -60,8 +60,8 @@ export class Store {
   }
 
   /**
-   * The serialised list of a project's endpoints, from `serialise` where something has changed since the last time.
-   * Lists are by far the most frequent call and up to a megabyte long.
+   * The JSON text of a project's endpoint list; `serialise` is called only after a change. Lists are by far the most
+   * frequent call and up to a megabyte long.
    */
   endpointList(projectId: string, serialise: () => string): string {
     const known = this.#endpointLists.get(projectId);
@@ -71,7 +71,7 @@ export class Store {
     return list;
   }
 
-  /** A value that is made once and stays: `make` is only asked the first time. */
+  /** A value that is created once; `make` is called only the first time. */
   constant(key: string, make: () => string): string {
     const row = this.#db.one("SELECT value FROM meta WHERE key = ?", key);
     if (row) return text(row, "value");
@@ -86,7 +86,9 @@ export class Store {
     this.#endpointLists.delete(projectId);
   }
 
-  /** Empties the store. What it derives passwords from stays: the same role on the same branch has the same again. */
+  /**
+   * Empties the store. The secret of passwords stays: the same role on the same branch gets the same password again.
+   */
   clear(): void {
     for (const table of tables) this.#db.run(`DELETE FROM ${table}`);
     this.#db.run("DELETE FROM sqlite_sequence");

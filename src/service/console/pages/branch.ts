@@ -24,12 +24,12 @@ import { branchPath } from "./project.ts";
 
 const perPage = 50;
 
-/** The computes of a branch, each with its size and scale to zero to be changed in place. */
+/** The computes of a branch; size and scale to zero can be changed in place. */
 export function branchPage(visit: Visit): Page {
   const { context, caller } = visit;
   const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
   const branch = required("branch", context.store.branches.get(project.id, param(visit, "branch_id")));
-  // The primary first; replicas in the order of their creation.
+  // The primary first; replicas in the order of creation.
   const computes = context.store.endpoints.ofBranch(branch.id).toSorted((one, other) => rank(one) - rank(other));
   const free = planOf(context.store, project.owner) === "free";
   const page = pageOf(visit.query);
@@ -104,8 +104,8 @@ function managementInWords({ name }: StoredEndpoint): Html | undefined {
 }
 
 /**
- * Sent to the page that it stands on, so that a refusal is told there, with what the person chose still chosen. What
- * was shown goes along, so that only what they changed is sent to the API.
+ * The form is sent to its own page, so a refusal is shown there with the person's choices kept. It contains the
+ * previous values, so only changed fields are sent to the API.
  */
 function changeForm({ token, query, form }: Visit, compute: StoredEndpoint, free: boolean): Html {
   const { id, minCu, maxCu, suspendTimeoutSeconds } = compute;
@@ -129,7 +129,7 @@ ${page > 1 && html`<a rel="prev" href="?page=${page - 1}">Previous</a>`} Page ${
 ${page < last && html`<a rel="next" href="?page=${page + 1}">Next</a>`}</nav>`;
 }
 
-/** The page of a long list that a query asks for, the first one if none. */
+/** The page number of the query; the first page if it has none. */
 export function pageOf(query: Readonly<Record<string, string>>): number {
   return Math.max(1, Number(/^[0-9]{1,6}$/.exec(query["page"] ?? "")?.[0] ?? 1));
 }

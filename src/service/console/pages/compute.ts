@@ -12,14 +12,14 @@ import { type Moved, type Page, pathOf, type Visit } from "../visit.ts";
 import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../words.ts";
 import { operationTable } from "./operations.ts";
 
-/** A compute with all that a page about it needs. */
+/** A compute and what its page needs. */
 interface Subject {
   project: Project;
   branch: Branch;
   compute: StoredEndpoint;
 }
 
-/** A compute's page, wherever the compute is now: a move changes where that is. */
+/** A compute's page at its current branch: a move changes the path. */
 export function showCompute(visit: Visit): Page | Moved {
   const [projectId, endpointId] = [param(visit, "project_id"), param(visit, "endpoint_id")];
   const compute = visit.context.store.endpoints.get(projectId, endpointId);
@@ -28,7 +28,7 @@ export function showCompute(visit: Visit): Page | Moved {
   return { to: computePath(projectId, compute.branchId, endpointId) };
 }
 
-/** One compute: what connects to it, what can be done with it, and what was done. */
+/** One compute: how to connect, its actions and its operations. */
 export function computePage(visit: Visit): Page {
   const subject = subjectOf(visit);
   const { project, branch, compute } = subject;
@@ -51,7 +51,7 @@ ${managed(compute)}
   };
 }
 
-/** The compute that a path names, on the branch that it names. */
+/** The compute of the path, on the branch of the path. */
 function subjectOf(visit: Visit): Subject {
   const { context, caller } = visit;
   const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
@@ -61,7 +61,7 @@ function subjectOf(visit: Visit): Subject {
   return { project, branch, compute };
 }
 
-/** A warning where an operator puts changes back. */
+/** A warning if an operator manages the compute. */
 function managed({ name }: StoredEndpoint): Html | undefined {
   const management = managementOf(name);
   if (!management) return undefined;
@@ -71,7 +71,7 @@ It puts back what is changed here, and makes a new compute where this one is del
 <code>${name ?? ""}</code></p>`;
 }
 
-/** The connection string for the database and role chosen, by default the first database and its owner. */
+/** The connection string of the chosen database and role; by default the first database and its owner. */
 function connectPanel({ context, query }: Visit, { project, branch, compute }: Subject): Html {
   const [databases, roles] = [context.catalog.databases(branch.id), context.catalog.roles(branch.id)];
   const database = databases.find(({ name }) => name === query["database"]) ?? databases[0];
@@ -90,7 +90,7 @@ function connectPanel({ context, query }: Visit, { project, branch, compute }: S
 <button type="button" class="quiet copy" data-copy="uri">Copy</button></p>`;
 }
 
-/** What can be done with a compute now. Each is a form of its own: no script is needed. */
+/** The actions that are possible now. Each is a form, so no script is needed. */
 function actions(visit: Visit, { project, branch, compute }: Subject): Html {
   const { id, currentState, pendingState, disabled } = compute;
   const running = currentState === "active" && pendingState !== "idle";
@@ -120,7 +120,7 @@ function deletion(id: string, form: (verb: string, content: Html) => Html): Html
   )}</details>`;
 }
 
-/** Where a compute's page is. */
+/** The path of a compute's page. */
 export function computePath(projectId: string, branchId: string, endpointId: string): string {
   return pathOf("app", "projects", projectId, "branches", branchId, "computes", endpointId);
 }

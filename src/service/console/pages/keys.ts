@@ -5,7 +5,7 @@ import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { moment } from "../words.ts";
 
-/** The account's personal keys, and those of its organizations as far as it may see to them. */
+/** The account's personal keys, and the keys of its organizations that it may see. */
 export function keysPage(visit: Visit): Page {
   const { context, account } = visit;
   const { accounts, keys } = context.store;
@@ -21,7 +21,7 @@ ${accounts.organizationsOf(account.id).map((organization) => organizationSection
   };
 }
 
-/** A new key's secret: taken out of the session as it is shown, so there is no second time. */
+/** The secret of a new key. It is removed from the session, so it is shown only once. */
 function newSecret({ session }: Visit): Html | undefined {
   const { created } = session;
   session.created = undefined;
@@ -94,7 +94,7 @@ function scopeInWords({ context }: Visit, { scope }: ApiKey): string {
   }
 }
 
-/** Two steps without a script: there is no way back. */
+/** Two steps without a script, because it cannot be undone. */
 function revokeForm({ token }: Visit, { id, name }: ApiKey, path: string): Html {
   return html`<details><summary aria-label="Revoke ${name}">Revoke…</summary>
 <form method="post" action="${pathOf(...path.split("/"), String(id), "revoke")}">${tokenField(token)}

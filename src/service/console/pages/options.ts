@@ -4,7 +4,7 @@ import { largestFreeSize } from "../../computes/limits.ts";
 import { type Html, html } from "../html.ts";
 import { suspensionInWords } from "../words.ts";
 
-/** Every size, grouped by what it asks for; whether it can be had is for the API to say. */
+/** All sizes, grouped by what they require; the API decides whether one is allowed. */
 export function sizeOptions(chosen: number, free: boolean): Html {
   const option = (size: number) => html`<option${size === chosen && html` selected`}>${size}</option>`;
   const among = (least: number, most: number) =>
@@ -15,10 +15,10 @@ ${free && html`<optgroup label="Needs a paid plan">${among(reached, largestAutos
 <optgroup label="${free ? "Paid plan, fixed only" : "Fixed only"}">${among(largestAutoscalingSize, 56)}</optgroup>`;
 }
 
-/** Seconds offered beside the default, never, and what is set now. */
+/** Seconds offered beside the default, never, and the present value. */
 const offered = [60, 900, 1800, 3600, 86_400, 604_800];
 
-/** What stands for these seconds among the options: 300 and the default are the same thing. */
+/** The option for these seconds: 300 and the default are the same. */
 export function suspensionValue(seconds: number): number {
   return seconds === defaultSuspendSeconds ? defaultSuspend : seconds;
 }

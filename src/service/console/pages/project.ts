@@ -55,7 +55,7 @@ function badge(text: string): Html {
   return html` <span class="badge">${text}</span>`;
 }
 
-/** Where the computes of a branch are. */
+/** The path of a branch's page. */
 export function branchPath(projectId: string, branchId: string): string {
   return pathOf("app", "projects", projectId, "branches", branchId);
 }

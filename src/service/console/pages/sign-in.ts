@@ -3,12 +3,12 @@ import { type Html, html } from "../html.ts";
 import { tokenField } from "../layout.ts";
 import type { Page } from "../visit.ts";
 
-/** What somebody who is not signed in is shown. */
+/** The content of the sign-in page. */
 export interface SignIn {
   token: string;
-  /** The page that was asked for: shown next. */
+  /** The requested page, shown after the sign-in. */
   next: string;
-  /** Accounts to choose from without a key; none where the browser is not on this machine. */
+  /** Accounts to choose from without a key; empty if the browser is not on this machine. */
   accounts: readonly Account[];
 }
 
