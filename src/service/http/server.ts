@@ -13,7 +13,7 @@ const defaultRequestTimeoutMs = 30_000;
 /** How long an idle connection stays open: longer than clients keep theirs, so that no client uses a closing one. */
 const keepAliveMs = 65_000;
 
-/** How long the rest of a body that is too long is read and dropped, so that its sender reads the answer, in milliseconds. */
+/** How long the rest of an oversized body is read and dropped, so that its sender reads the answer. In milliseconds. */
 const lingerMs = 500;
 
 /** A service that listens. */
