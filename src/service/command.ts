@@ -24,6 +24,7 @@ const line = newCommand(
   )
   .option("--faults", "serve PUT /_faults, with which requests can be made to fail", false)
   .option("--no-rate-limits", "refuse no request with 429 for the number of requests")
+  .option("--no-project-lock", "let the computes of a project change at the same time, where it would answer 423")
   .option("--test-controls", "serve POST /_reset and POST /_clock/advance; only with a loopback --host", false)
   .option("--ready-file <FILE>", "file that holds the base URL while the service is ready")
   .option("--strict-spec", "serve only what the specification shows", false);

@@ -8,6 +8,8 @@ export interface ServiceOptions {
   faults: boolean;
   /** Requests that one account may send before it is refused with 429; `undefined`: as many as it likes. */
   rateLimits: RateLimits | undefined;
+  /** Whether an operation in a project refuses other changes of its computes with 423, as at the public service. */
+  projectLock: boolean;
 }
 
 export interface RateLimits {
@@ -22,4 +24,5 @@ export const defaultOptions: ServiceOptions = {
   strictSpec: false,
   faults: false,
   rateLimits: { perMinute: 700, perSecondAndRoute: 40 },
+  projectLock: true,
 };

@@ -14,7 +14,7 @@ import { StoreUnusable } from "./store/database.ts";
 import { Store } from "./store/store.ts";
 
 /** How to run the service as a process. */
-export interface RunOptions extends Pick<ServiceOptions, "timeScale" | "strictSpec" | "faults"> {
+export interface RunOptions extends Pick<ServiceOptions, "timeScale" | "strictSpec" | "faults" | "projectLock"> {
   /** Whether requests are limited as the public service limits them. */
   rateLimits: boolean;
   /** Whether `POST /_reset` and `POST /_clock/advance` exist. */
@@ -74,14 +74,14 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
 }
 
 function make(options: RunOptions, ports: RunPorts, beginning: Beginning): Service {
-  const { data, timeScale, strictSpec, faults, rateLimits, testControls } = options;
+  const { data, timeScale, strictSpec, faults, projectLock, rateLimits, testControls } = options;
   const clock = new AdvanceableClock(ports.clock);
   return createService({
     clock,
     random: ports.random,
     ids: ports.ids,
     store: Store.open(data),
-    options: { timeScale, strictSpec, faults, ...(!rateLimits && { rateLimits: undefined }) },
+    options: { timeScale, strictSpec, faults, projectLock, ...(!rateLimits && { rateLimits: undefined }) },
     ...(testControls && {
       testControls: {
         applySeed: (context: ServiceContext, at: number) => beginning.applySeed(context, at),

@@ -7,6 +7,7 @@ import type { Project } from "../store/projects.ts";
 import { type Step, schedule } from "./chain.ts";
 import type { Changed } from "./create.ts";
 import { checkLimits } from "./limits.ts";
+import { refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
 import { suspendDue } from "./settle.ts";
 
@@ -32,7 +33,7 @@ export function changeEndpoint(
   wanted: ChangedEndpoint,
   at: number,
 ): Changed {
-  const { branches, endpoints, operations } = context.store;
+  const { branches, endpoints } = context.store;
   const after = merged(context, before, wanted);
   if (after.minCu !== before.minCu || after.maxCu !== before.maxCu || wanted.suspend_timeout_seconds !== undefined) {
     const sizes = { min: after.minCu, max: after.maxCu };
@@ -54,7 +55,7 @@ export function changeEndpoint(
     endpoints.update(after);
     return { endpoint: after, operations: [] };
   }
-  if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+  refuseWhileLocked(context, project.id, before.id);
   const { steps, pendingState, cut } = plans[consequence.kind];
   if (cut && context.backend.disconnect(after)) after.lastActive = at;
   if (consequence.kind === "move") Object.assign(after, { currentState: "idle", meteredAt: undefined });

@@ -9,6 +9,7 @@ import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { schedule } from "./chain.ts";
 import { checkLimits, sizesOf } from "./limits.ts";
+import { refuseWhileLocked } from "./lock.ts";
 
 /** A compute and the operations that a change of it set off. */
 export interface Changed {
@@ -18,7 +19,7 @@ export interface Changed {
 
 /** Creates a compute on a branch and starts it, unless it is disabled from the start. */
 export function createEndpoint(context: ServiceContext, project: Project, wanted: NewEndpoint, at: number): Changed {
-  const { branches, endpoints, operations } = context.store;
+  const { branches, endpoints } = context.store;
   const branch = required("branch", branches.get(project.id, wanted.branch_id));
   if (wanted.region_id !== undefined && wanted.region_id !== project.regionId) {
     throw refusals.invalid(`region_id must be the project's region, ${project.regionId}, or be left out`);
@@ -30,7 +31,7 @@ export function createEndpoint(context: ServiceContext, project: Project, wanted
     endpoints.insert({ ...endpoint, currentState: "idle" });
     return { endpoint: { ...endpoint, currentState: "idle" }, operations: [] };
   }
-  if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+  refuseWhileLocked(context, project.id);
   endpoints.insert(endpoint);
   const started = schedule(context, { endpoint, at, pendingState: "active" }, [
     { action: "start_compute", effect: "start" },

@@ -4,6 +4,7 @@ import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { type Step, schedule } from "./chain.ts";
 import type { Changed } from "./create.ts";
+import { refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
 
 /** Starts an idle compute; one that runs is left alone. */
@@ -50,7 +51,7 @@ function setOff(
   pendingState: "active" | "idle",
   steps: readonly Step[],
 ): Changed {
-  if (context.store.operations.anyUnfinished(endpoint.projectId)) throw refusals.projectBusy();
+  refuseWhileLocked(context, endpoint.projectId, endpoint.id);
   meter(context, endpoint, at);
   if (context.backend.disconnect(endpoint)) endpoint.lastActive = at;
   endpoint.updatedAt = at;

@@ -125,6 +125,18 @@ describe("the project's lock", () => {
     expect(shop.write(`DELETE /projects/${project}/endpoints/${endpoint.id}`).operations).toEqual([]);
   });
 
+  it("is each compute's own with --no-project-lock", () => {
+    const shop = new Shop({ projectLock: false });
+    const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
+    shop.create({ branch_id: main, type: "read_only" });
+    shop.patch(primary, { autoscaling_limit_max_cu: 2 });
+    const own = [
+      shop.ana(`PATCH /projects/${project}/endpoints/${endpoint.id}`, { endpoint: { autoscaling_limit_max_cu: 4 } }),
+      shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`),
+    ];
+    expect(own.map(({ status }) => status)).toEqual([423, 423]);
+  });
+
   it("is each project's own", () => {
     const shop = new Shop();
     shop.create({ branch_id: preview, type: "read_write" });
