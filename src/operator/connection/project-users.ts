@@ -3,6 +3,8 @@ import type { ListChanges } from "./list-changes.ts";
 /** Which Computes use a project, which endpoint each is linked to, and which of them wait for the next list. */
 export class ProjectUsers {
   readonly #links = new Map<string, string | undefined>();
+  /** Without it, a list in which every endpoint changed would cost the square of their number. */
+  readonly #linkedTo = new Map<string, Set<string>>();
   readonly #waiting = new Set<string>();
 
   get size(): number {
@@ -14,10 +16,15 @@ export class ProjectUsers {
   }
 
   use(uid: string, endpointID: string | undefined): void {
+    if (this.#links.get(uid) !== endpointID) this.#unlink(uid);
     this.#links.set(uid, endpointID);
+    if (endpointID === undefined) return;
+    const linked = this.#linkedTo.get(endpointID) ?? new Set();
+    this.#linkedTo.set(endpointID, linked.add(uid));
   }
 
   leave(uid: string): void {
+    this.#unlink(uid);
     this.#links.delete(uid);
     this.#waiting.delete(uid);
   }
@@ -27,7 +34,7 @@ export class ProjectUsers {
   }
 
   linkedTo(endpointID: string): string[] {
-    return [...this.#links].filter(([, linked]) => linked === endpointID).map(([uid]) => uid);
+    return [...(this.#linkedTo.get(endpointID) ?? [])];
   }
 
   /** The Computes that wait; they wait no more. */
@@ -49,5 +56,13 @@ export class ProjectUsers {
     const affected = this.takeWaiting();
     for (const id of changes.ids) for (const uid of this.linkedTo(id)) affected.add(uid);
     return affected;
+  }
+
+  #unlink(uid: string): void {
+    const endpointID = this.#links.get(uid);
+    if (endpointID === undefined) return;
+    const linked = this.#linkedTo.get(endpointID);
+    linked?.delete(uid);
+    if (linked?.size === 0) this.#linkedTo.delete(endpointID);
   }
 }

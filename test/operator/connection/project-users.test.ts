@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { ProjectUsers } from "../../../src/operator/connection/project-users.ts";
+
+const many = 20_000;
+
+it("finds the users of changed endpoints, however many of them changed at once", { timeout: 5000 }, () => {
+  const users = new ProjectUsers();
+  const ids = Array.from({ length: many }, (_, index) => `ep-${index}`);
+  for (const id of ids) users.use(`uid of ${id}`, id);
+  // A scan of all users for each of them takes half a minute.
+  const affected = users.takeAffected({ kind: "states", ids });
+  expect(affected.size).toBe(many);
+});
+
+it("follows a Compute to another endpoint, and forgets one that left", () => {
+  const users = new ProjectUsers();
+  users.use("a", "ep-1");
+  users.use("b", "ep-1");
+  users.use("c", undefined);
+  expect(users.linkedTo("ep-1")).toEqual(["a", "b"]);
+  users.use("a", "ep-2");
+  users.use("b", "ep-1");
+  expect([users.linkedTo("ep-1"), users.linkedTo("ep-2")]).toEqual([["b"], ["a"]]);
+  users.use("a", undefined);
+  users.leave("b");
+  expect([users.linkedTo("ep-1"), users.linkedTo("ep-2")]).toEqual([[], []]);
+  expect(users.takeAll()).toEqual(new Set(["a", "c"]));
+});
