@@ -34,6 +34,9 @@ export interface QueueProgress {
   lastFinishedAt: number;
 }
 
+/** How long handlers are started in a row before timers and sockets get their turn, in milliseconds. */
+const sliceMs = 10;
+
 /**
  * A queue of keys with the semantics of client-go's rate limiting workqueue, and fair flows.
  *
@@ -55,6 +58,10 @@ export class WorkQueue {
   #lastFinishedAt: number;
   /** Handlers that only wait for a server: they occupy no worker. */
   #blockedWorkers = 0;
+  #pumping = false;
+  /** When handlers have been started in a row for long enough. */
+  #sliceEndsAt: number | undefined;
+  #yielding = false;
   #stopping = false;
   #closed = false;
   #work: { workers: number; handle: (key: string) => Promise<void>; drained: () => void } | undefined;
@@ -136,6 +143,7 @@ export class WorkQueue {
     if (this.#work !== undefined) throw new Error("this queue is already being run");
     if (work.signal.aborted) return;
     this.#lastFinishedAt = this.#options.clock.monotonic();
+    this.#sliceEndsAt = undefined;
     await new Promise<void>((drained) => {
       this.#work = { workers: work.workers, handle: work.handle, drained };
       work.signal.addEventListener("abort", () => this.#stop());
@@ -171,7 +179,12 @@ export class WorkQueue {
 
   /** Starts handlers in a microtask: `add` never runs a handler before it returns. */
   #pump(): void {
-    queueMicrotask(() => this.#startHandlers());
+    if (this.#pumping) return;
+    this.#pumping = true;
+    queueMicrotask(() => {
+      this.#pumping = false;
+      this.#startHandlers();
+    });
   }
 
   #startHandlers(): void {
@@ -180,12 +193,33 @@ export class WorkQueue {
       !this.#stopping &&
       this.#running.size - this.#blockedWorkers < this.#work.workers
     ) {
+      if (this.#yields()) return;
       const next = this.#ready.next();
       if (next === undefined) return;
       this.#running.add(next.key);
       this.#options.observer?.depthChanged?.(this.depth);
       void this.#handle(next.key, next.since, next.release, this.#work.handle);
     }
+  }
+
+  /** Whether timers and sockets come first: handlers that wait for nothing would otherwise all run in one task. */
+  #yields(): boolean {
+    if (this.#yielding) return true;
+    if (this.depth === 0) {
+      this.#sliceEndsAt = undefined;
+      return false;
+    }
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    this.#sliceEndsAt ??= now + sliceMs;
+    if (now < this.#sliceEndsAt) return false;
+    this.#yielding = true;
+    clock.after(0, () => {
+      this.#yielding = false;
+      this.#sliceEndsAt = undefined;
+      this.#pump();
+    });
+    return true;
   }
 
   async #handle(key: string, since: number, release: () => void, handle: (key: string) => Promise<void>) {
