@@ -145,7 +145,7 @@ export class Finalizers {
   async #listed(kind: ResourceKind, namespace: string, only: ListSelection = {}): Promise<unknown[]> {
     const { cluster, uninstalling } = this.#options;
     try {
-      return (await listAll(cluster, kind, { ...only, namespace, limit: 500 })).items;
+      return (await listAll(cluster, kind, { ...only, namespace, limit: 500 }, (item) => item)).items;
     } catch (error) {
       if (!isNotFound(error) || !(await uninstalling())) throw error;
       return [];

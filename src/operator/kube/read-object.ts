@@ -1,6 +1,6 @@
 import { asRecord } from "../resources/record.ts";
 import type { Logger } from "../runtime/log.ts";
-import { apiVersionOf, isObjectOf, type KubeObject, nameOf, type ResourceKind } from "./objects.ts";
+import { apiVersionOf, isObjectOf, type KubeObject, nameOf, type ObjectMeta, type ResourceKind } from "./objects.ts";
 
 export interface ObjectReader<T extends KubeObject> {
   kind: ResourceKind<T>;
@@ -16,12 +16,23 @@ export function readObject<T extends KubeObject>(reader: ObjectReader<T>, raw: u
   try {
     const object = isObjectOf(kind, raw) ? whole(kind, raw) : undefined;
     const parsed = object === undefined || parse === undefined ? object : parse(object);
-    if (parsed !== undefined) return parsed;
+    if (parsed !== undefined) return lean(parsed);
   } catch (error) {
     problem = error;
   }
   log.warn({ kind: kind.kind, object: nameIn(raw), error: problem }, "Skipped an object that cannot be read");
   return undefined;
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** Without what nothing here reads, and what can be most of an object: its field managers, and kubectl's copy of it. */
+function lean<T extends KubeObject>(object: T): T {
+  const { managedFields, ...metadata }: ObjectMeta & { managedFields?: unknown } = object.metadata;
+  const { [lastApplied]: copy, ...annotations } = metadata.annotations ?? {};
+  if (managedFields === undefined && copy === undefined) return object;
+  // Empty annotations stay: a patch that adds the first one would replace those that are left out here.
+  return { ...object, metadata: metadata.annotations === undefined ? metadata : { ...metadata, annotations } };
 }
 
 /** The uid of a raw object; no object's uid if it has none. */

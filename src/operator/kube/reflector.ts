@@ -161,14 +161,15 @@ export class Reflector<T extends KubeObject> {
     const { client, kind, clock, pageSize = 500 } = this.#options;
     const startedAt = clock.monotonic();
     this.#store.beginList();
-    const { items, resourceVersion } = await listAll(client, kind, { ...this.#selection(), limit: pageSize }, signal);
     const objects: T[] = [];
     const unreadable: string[] = [];
-    for (const item of items) {
-      const object = readObject(this.#options, item);
+    const read = (item: unknown) => {
+      const object = this.#read(item);
       if (object !== undefined) objects.push(object);
       else unreadable.push(uidIn(item));
-    }
+    };
+    const selection = { ...this.#selection(), limit: pageSize };
+    const { resourceVersion } = await listAll(client, kind, selection, read, signal);
     this.#resourceVersion = resourceVersion;
     this.#listedAt = startedAt;
     this.#lastHeardAt = clock.monotonic();
@@ -216,7 +217,7 @@ export class Reflector<T extends KubeObject> {
         break;
       case "ADDED":
       case "MODIFIED": {
-        const object = readObject(this.#options, line.object);
+        const object = this.#read(line.object);
         if (object !== undefined) this.#tell(this.#store.upsert(object));
         break;
       }
@@ -233,6 +234,16 @@ export class Reflector<T extends KubeObject> {
         return;
     }
     this.#resourceVersion = versionIn(line.object) ?? this.#resourceVersion;
+  }
+
+  /**
+   * Parses each version once: the watch echoes the answers to our own writes, and a list repeats what is known. Not for
+   * the last state of an object, which may bear the version before.
+   */
+  #read(raw: unknown): T | undefined {
+    const known = this.#store.byUid(uidIn(raw));
+    const isKnown = known !== undefined && known.metadata.resourceVersion === versionIn(raw);
+    return isKnown ? known : readObject(this.#options, raw);
   }
 
   #tell(changes: readonly Change<T>[]): void {

@@ -37,7 +37,7 @@ function serve(sizes: readonly number[]): void {
 function list() {
   const signal = new AbortController().signal;
   const client = new ClusterClient(transport, { clock: realClock, timeoutMs: 5000, signal });
-  return listAll(client, configMaps, { limit: 500 });
+  return listAll(client, configMaps, { limit: 500 }, (item) => item);
 }
 
 describe("a list whose objects are so large that a page is more than is read", () => {
