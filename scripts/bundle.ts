@@ -1,5 +1,5 @@
-// Builds what is shipped into dist/: one bundle with its source map, what it is made of, and the licences of that.
-// The Dockerfile runs it, and so does a test: node scripts/bundle.ts [DIRECTORY]
+// Builds what is shipped into dist/: one bundle, beside it its source map for scripts/stack.ts, what it is made of, and
+// the licences of that. The Dockerfile runs it, and so does a test: node scripts/bundle.ts [DIRECTORY]
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
@@ -7,9 +7,20 @@ import { billOfMaterials, bundledPackages, licences } from "./bill-of-materials.
 
 const [directory = "dist"] = process.argv.slice(2);
 
+/** Modules that load much more than is used, and what takes their place. */
+const parts: Readonly<Record<string, string>> = {
+  undici: join(import.meta.dirname, "undici.mjs"),
+  // Only client-node has a file of this name.
+  "./gen/index.js": join(import.meta.dirname, "client-node.mjs"),
+};
+
 const bundle = await rolldown({
   input: "src/main.ts",
   platform: "node",
+  plugins: [
+    { name: "parts", resolveId: (source) => parts[source] },
+    { name: "ascii", renderChunk: (code) => ({ code: asciiOf(code), map: null }) },
+  ],
   // A warning is a mistake nobody looks at.
   onLog: (level, log) => {
     if (level === "warn") throw new Error(`rolldown: ${log.message}`);
@@ -19,7 +30,7 @@ const { output } = await bundle.write({
   file: join(directory, "compute-operator.js"),
   format: "esm",
   sourcemap: true,
-  // Node keeps the whole map in memory for as long as it runs, and needs only the lines: not 20 MB of sources.
+  // scripts/stack.ts needs only the lines: not 20 MB of sources.
   sourcemapExcludeSources: true,
   codeSplitting: false,
   minify: false,
@@ -29,3 +40,11 @@ const packages = bundledPackages(output.flatMap((chunk) => (chunk.type === "chun
 writeFileSync(join(directory, "package.json"), `${JSON.stringify({ type: "module" })}\n`);
 writeFileSync(join(directory, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(packages), null, 2)}\n`);
 writeFileSync(join(directory, "LICENSES.txt"), licences(packages));
+
+/** One character beyond ASCII makes Node keep the whole bundle in memory with two bytes for each. */
+function asciiOf(code: string): string {
+  return code.replaceAll(
+    /[\u0080-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
-import { type Cluster, KubeConfig } from "@kubernetes/client-node";
+// Not the index, which loads every model and call of the Kubernetes API.
+import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
+import type { Cluster } from "@kubernetes/client-node/dist/config_types.js";
 import { proxyFor } from "../runtime/proxy.ts";
 
 /** How to reach the API server and how to authenticate. */

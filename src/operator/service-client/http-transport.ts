@@ -1,5 +1,5 @@
 import pRetry, { AbortError } from "p-retry";
-import { type Dispatcher, request as send } from "undici";
+import type { Dispatcher } from "undici";
 import { BodyTooLarge, connectionsTo, retryAfterMs } from "../runtime/http.ts";
 import { proxyFor } from "../runtime/proxy.ts";
 import { Bodies, type BodyBounds } from "./bodies.ts";
@@ -49,8 +49,9 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
     };
     if (request.body !== undefined) headers["content-type"] = "application/json";
     try {
-      const answer = await send(url, {
-        dispatcher: agents.for(request),
+      const answer = await agents.for(request).request({
+        origin: url.origin,
+        path: url.pathname + url.search,
         method: request.method,
         headers,
         body: request.body === undefined ? null : JSON.stringify(request.body),
