@@ -1,16 +1,21 @@
 // `npm run bench` runs them all, `npm run bench -- NAME…` those named. The status is 1 where a median is too high.
+// `npm run bench -- scale` compares whole fleets, and has flags of its own.
 import { consolePages } from "./console-pages.ts";
 import { endpointLists } from "./endpoint-lists.ts";
 import { fairness } from "./fairness.ts";
 import { type Bench, describeFigure, keeps } from "./figures.ts";
 import { latency } from "./latency.ts";
+import { scale } from "./scale/main.ts";
 
 const benches: readonly Bench[] = [latency, endpointLists, consolePages, fairness];
 
 const names = process.argv.slice(2);
+if (names[0] === "scale") process.exit(await scale(names.slice(1)));
 const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
 if (unknown.length > 0) {
-  console.error(`There is no bench ${unknown.join(", ")}. There are: ${benches.map(({ name }) => name).join(", ")}.`);
+  console.error(
+    `There is no bench ${unknown.join(", ")}. There are: ${[...benches.map(({ name }) => name), "scale"].join(", ")}.`,
+  );
   process.exit(1);
 }
 

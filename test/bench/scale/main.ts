@@ -1,0 +1,66 @@
+// `npm run bench -- scale`: fleets of several sizes, with the operator as the image runs it and with the baseline.
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { wholeNumber } from "../../support/flags.ts";
+import { endEverything } from "../../support/guardian.ts";
+import { tables } from "./report.ts";
+import { measure, type Round, type Setting } from "./round.ts";
+import { baseline, operatorOfImage, type Subject } from "./subject.ts";
+
+const usage = `Usage: npm run bench -- scale [flags]
+
+  --fleet COMPUTES/PROJECTS  a fleet to measure, repeatable (default 100/10, 1000/10, 1000/1, 10000/100)
+  --service locking|free     one kind of service only: whether an operation locks its project (default both)
+  --subject NAME             operator or baseline only (default both)
+  --timeout SECONDS          how long a fleet may take after kubectl has ended (default 120)
+  --json FILE                the figures as JSON, for the plots`;
+
+/** Runs the rounds that the flags name; answers the exit status. */
+export async function scale(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      fleet: { type: "string", multiple: true, default: ["100/10", "1000/10", "1000/1", "10000/100"] },
+      service: { type: "string" },
+      subject: { type: "string" },
+      timeout: { type: "string", default: "120" },
+      json: { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  if (values.help === true) {
+    console.log(usage);
+    return 0;
+  }
+  const timeoutMs = wholeNumber(usage, "--timeout", values.timeout, 1) * 1000;
+  const settings = values.fleet.flatMap((fleet): Setting[] => {
+    const [computes = "", projects = ""] = fleet.split("/");
+    const size = {
+      computes: wholeNumber(usage, "--fleet", computes, 1),
+      projects: wholeNumber(usage, "--fleet", projects, 1),
+    };
+    const kinds = [false, true].filter(
+      (locks) => values.service === undefined || locks === (values.service === "locking"),
+    );
+    return kinds.map((locks) => ({ ...size, locks }));
+  });
+  const subjects: Subject[] = [operatorOfImage(), baseline].filter(
+    ({ name }) => values.subject === undefined || name === values.subject,
+  );
+  const rounds: Round[] = [];
+  for (const setting of settings) {
+    for (const subject of subjects) {
+      const { computes, projects, locks } = setting;
+      console.error(`${subject.name}: ${computes} in ${projects}, ${locks ? "locking" : "not locking"}`);
+      rounds.push(await measure(setting, subject, timeoutMs, (line) => console.error(`  ${line}`)));
+    }
+  }
+  console.log(tables(rounds));
+  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(rounds.map(plain), null, 1));
+  await endEverything();
+  return 0;
+}
+
+function plain({ calls, apiRequests, ...round }: Round) {
+  return { ...round, calls: Object.fromEntries(calls), apiRequests: Object.fromEntries(apiRequests) };
+}
