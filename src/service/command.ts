@@ -37,6 +37,7 @@ const values = {
   timeScale: z.number(),
   faults: z.boolean(),
   rateLimits: z.boolean(),
+  projectLock: z.boolean(),
   testControls: z.boolean(),
   readyFile: z.string().optional(),
   strictSpec: z.boolean(),
