@@ -107,11 +107,9 @@ describe("the image", () => {
     const named = execFileSync(process.execPath, ["scripts/stack.ts", map], { input: stack, encoding: "utf8" });
     directory.remove();
     const source = readFileSync("src/main.ts", "utf8").split("\n");
-    const nearby = [-1, 0].map((by) => `src/main.ts:${at(source) + 1 + by}:`);
-    expect(
-      nearby.some((place) => named.includes(`at main (${place}`)),
-      named,
-    ).toBe(true);
+    // The map knows where the statement begins, which may be the line before.
+    const nearby = [-1, 0].map((by) => `at main (src/main.ts:${at(source) + 1 + by}:`);
+    expect(nearby).toContain(/at main \([^:]*:\d+:/.exec(named)?.[0]);
   });
 
   test("holds a bundle of ASCII alone, of which Node keeps one byte a character in memory, and no generated models", () => {

@@ -40,8 +40,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
   const bodies = new Bodies(options.bodies ?? bodyBounds);
 
   async function once(request: ServiceRequest, signal: AbortSignal): Promise<ServiceResponse> {
-    const url = new URL(request.baseURL + request.path);
-    for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, value);
+    const { origin, path } = addressOf(request);
     const headers: Record<string, string> = {
       accept: "application/json",
       authorization: request.key.authorization(),
@@ -50,8 +49,8 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
     if (request.body !== undefined) headers["content-type"] = "application/json";
     try {
       const answer = await agents.for(request).request({
-        origin: url.origin,
-        path: url.pathname + url.search,
+        origin,
+        path,
         method: request.method,
         headers,
         body: request.body === undefined ? null : JSON.stringify(request.body),
@@ -129,4 +128,10 @@ class Agents {
   async close(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.close()));
   }
+}
+
+function addressOf({ baseURL, path, query = {} }: ServiceRequest): { origin: string; path: string } {
+  const url = new URL(baseURL + path);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return { origin: url.origin, path: url.pathname + url.search };
 }
