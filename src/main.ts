@@ -5,12 +5,14 @@ import manifest from "../package.json" with { type: "json" };
 import type { CliPorts } from "./cli/commands/ports.ts";
 import type { CommandPorts } from "./operator/command.ts";
 import type { Clock } from "./operator/runtime/clock.ts";
+import type { ServiceCommandPorts } from "./service/command.ts";
 
 // To read on: operator/compute/plan/plan.ts decides, operator/compute/reconciler.ts has one reconcile, and
 // service/service.ts the service. CONTRIBUTING.md has the reading order.
 
 /** A command: takes its arguments, answers the exit status. */
-type Command = (args: readonly string[], ports: CommandPorts & CliPorts) => Promise<number>;
+type Ports = CommandPorts & CliPorts & ServiceCommandPorts;
+type Command = (args: readonly string[], ports: Ports) => Promise<number>;
 
 /** Loaded only when asked for, so that each starts as fast as it can. */
 const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
@@ -49,7 +51,7 @@ const clock: Clock = {
 async function main([name = "", ...args]: readonly string[]): Promise<number> {
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
-  const ports: CommandPorts & CliPorts = {
+  const ports: Ports = {
     clock,
     random: Math.random,
     newID: randomUUID,
@@ -62,6 +64,7 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
     signal: stopping.signal,
     stdin: process.stdin,
     stdoutTerminal: process.stdout.isTTY,
+    self: { pid: process.pid, uid: process.getuid?.() ?? -1 },
   };
   const asked = name === "help" ? args[0] : undefined;
   const command = commands[asked ?? name];

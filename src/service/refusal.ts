@@ -44,6 +44,16 @@ export const refusals = {
   conflict: (message: string) => new Refusal(409, message),
   unprocessable: (message: string) => new Refusal(422, message),
   disabled: (message: string) => new Refusal(409, message),
+  realClientsConnect: ({ host, port }: { host: string; port: number }) =>
+    new Refusal(
+      409,
+      `real Postgres servers run behind the computes: connect to ${host}, port ${port}, with the URI of connection_uri`,
+    ),
+  noHistory: (field: string) =>
+    new Refusal(
+      501,
+      `${field} needs the history of a branch, which servers behind --postgres do not keep: leave it out`,
+    ),
   notReady: (what: string) => new Refusal(422, `${what} not ready yet`),
   tooManyRequests: (message: string, retryAfterSeconds: number) =>
     new Refusal(429, message, "", { "retry-after": String(retryAfterSeconds) }),

@@ -4,6 +4,9 @@ import type { ServiceContext } from "./context.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
+import { PostgresUnusable } from "./postgres/failure.ts";
+import { Postgres } from "./postgres/postgres.ts";
+import type { Processes } from "./postgres/processes.ts";
 import { refusals } from "./refusal.ts";
 import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
@@ -27,6 +30,12 @@ export interface RunOptions extends Pick<ServiceOptions, "timeScale" | "strictSp
   data: string;
   /** The seed file, where there is one. */
   seed?: string | undefined;
+  /** Whether real servers run behind the computes, and the flags about them. */
+  postgres: boolean;
+  postgresPort: number;
+  postgresBin?: string | undefined;
+  postgresUser?: string | undefined;
+  postgresAdvertise?: string | undefined;
 }
 
 /** What a running service takes from the process and gives back to it. */
@@ -39,25 +48,37 @@ export interface RunPorts {
   stderr(line: string): void;
   /** Aborted when the process should end. */
   signal: AbortSignal;
+  /** The environment, for the programs that are run. */
+  env: Readonly<Record<string, string | undefined>>;
+  processes: Processes;
 }
 
 /** Runs the service until the signal aborts; answers the exit status. */
 export async function runService(options: RunOptions, ports: RunPorts): Promise<number> {
   let service: Service | undefined;
   let listening: Listening | undefined;
+  let postgres: Postgres | undefined;
   try {
     const beginning = new Beginning(options.seed);
-    service = make(options, ports, beginning);
+    const store = Store.open(options.data);
+    postgres = options.postgres ? await openPostgres(options, ports, store) : undefined;
+    service = make(options, ports, beginning, store, postgres);
     // Before anything is made: where it cannot listen, the first key is not shown, and so not lost either.
     listening = await listen(service, options).catch((error: unknown) => {
       throw new CannotListen(options, error);
     });
     const firstKey = beginning.seedAtStart(service);
+    if (postgres) await postgres.begin(service);
+    else service.change(({ store: { operations } }, at) => operations.setEnds(at));
     const stopTimers = keepTime(service);
     const origin = `http://${bracketed(options.host)}:${listening.port}`;
     if (firstKey !== undefined) ports.stdout(`API key (shown once): ${firstKey}`);
     ports.stdout(`Listening on ${origin}${apiRoot}`);
     ports.stdout(`Console: ${origin}/`);
+    if (postgres) {
+      const { host, port } = postgres.backend.address;
+      ports.stdout(`Postgres: ${bracketed(host)}:${port}`);
+    }
     if (options.readyFile !== undefined) announce(options.readyFile, `${origin}${apiRoot}\n`);
     await aborted(ports.signal);
     stopTimers();
@@ -69,18 +90,42 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
   } finally {
     if (options.readyFile !== undefined) rmSync(options.readyFile, { force: true });
     await listening?.close();
+    await postgres?.close();
     service?.close();
   }
 }
 
-function make(options: RunOptions, ports: RunPorts, beginning: Beginning): Service {
-  const { data, timeScale, strictSpec, faults, projectLock, rateLimits, testControls } = options;
+function openPostgres(options: RunOptions, ports: RunPorts, store: Store): Promise<Postgres> {
+  const settings = {
+    host: options.host,
+    port: options.postgresPort,
+    advertise: options.postgresAdvertise,
+    binaries: options.postgresBin,
+    user: options.postgresUser,
+    data: options.data,
+  };
+  return Postgres.open(settings, { ...ports, store, onError: (error) => reportTo(ports, error) });
+}
+
+function reportTo(ports: RunPorts, error: unknown): void {
+  ports.stderr(`internal error: ${error instanceof Error ? error.stack : String(error)}`);
+}
+
+function make(
+  options: RunOptions,
+  ports: RunPorts,
+  beginning: Beginning,
+  store: Store,
+  postgres: Postgres | undefined,
+): Service {
+  const { timeScale, strictSpec, faults, projectLock, rateLimits, testControls } = options;
   const clock = new AdvanceableClock(ports.clock);
   return createService({
     clock,
     random: ports.random,
     ids: ports.ids,
-    store: Store.open(data),
+    store,
+    ...(postgres && { behind: postgres }),
     options: { timeScale, strictSpec, faults, projectLock, ...(!rateLimits && { rateLimits: undefined }) },
     ...(testControls && {
       testControls: {
@@ -88,7 +133,7 @@ function make(options: RunOptions, ports: RunPorts, beginning: Beginning): Servi
         advance: (ms: number) => clock.advance(ms),
       },
     }),
-    onError: (error) => ports.stderr(`internal error: ${error instanceof Error ? error.stack : String(error)}`),
+    onError: (error) => reportTo(ports, error),
   });
 }
 
@@ -189,7 +234,7 @@ class CannotAnnounce extends Error {
 }
 
 /** What ends with a message instead of a stack. */
-const foreseen = [StoreUnusable, BadSeed, CannotListen, CannotAnnounce] as const;
+const foreseen = [StoreUnusable, BadSeed, CannotListen, CannotAnnounce, PostgresUnusable] as const;
 
 function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;

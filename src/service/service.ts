@@ -33,6 +33,8 @@ export interface ServicePorts {
   ids: Ids;
   store: Store;
   options?: Partial<ServiceOptions>;
+  /** What stands behind the computes and branches, where not the model of it. */
+  behind?: Pick<ServiceContext, "backend" | "catalog">;
   /** Present with `--test-controls`. */
   testControls?: TestControls;
   /** Called with every internal error: the answer is 500, and nothing was changed. */
@@ -60,10 +62,13 @@ export class Service {
   /** When the next timer is due; `stale` after every change. */
   #due: number | undefined | "stale" = "stale";
 
-  constructor({ clock, random, ids, store, options, testControls, onError = () => {} }: ServicePorts) {
+  constructor({ clock, random, ids, store, options, behind, testControls, onError = () => {} }: ServicePorts) {
     const { rateLimits, ...rest } = { ...defaultOptions, ...options };
     const shared = { clock, random, ids, store, options: { ...rest, rateLimits } };
-    this.context = { ...shared, backend: new ModelBackend(shared), catalog: new ModelCatalog(shared) };
+    this.context = {
+      ...shared,
+      ...(behind ?? { backend: new ModelBackend(shared), catalog: new ModelCatalog(shared) }),
+    };
     this.routes = apiRoutes(rest);
     this.#api = new Router([...this.routes, ...unservedRoutes(rest)]);
     this.#local = new Router(localRoutes);

@@ -6,17 +6,31 @@ export interface Client {
   closesAt: number;
 }
 
+/** Where clients connect to. */
+export interface BackendAddress {
+  host: string;
+  port: number;
+}
+
 /**
- * What runs behind a compute. For now a model of it, that takes its time and counts connections; a real Postgres would
- * stand behind the same calls. Whatever takes time answers how long, in milliseconds.
+ * What runs behind the computes: a model that takes its time and counts connections, or real Postgres servers. Of the
+ * model, whatever takes time answers how long, in milliseconds.
  */
 export interface ComputeBackend {
+  /** Where clients connect to real servers; the model has only the vendor's host names. */
+  readonly address: BackendAddress | undefined;
+  /** When an operation that begins now ends; `undefined` where its end is reported when it has come. */
+  endOf(at: number, durationMs: number): number | undefined;
+  /** Why a server would refuse a compute's settings; `undefined` where it would not. */
+  settingsProblem(pgVersion: number, settings: Readonly<Record<string, string>>): string | undefined;
+  /** Brings a branch into being. */
+  createBranch(action: "create_branch" | "create_timeline"): number;
   /** Brings a compute up: for the first time, or again after it was suspended. */
   start(endpoint: StoredEndpoint, occasion: "first" | "wake"): number;
   stop(endpoint: StoredEndpoint): number;
   /** Gives a compute its present size and settings. */
   resize(endpoint: StoredEndpoint): number;
-  /** Lets a client in. */
+  /** Plays a client that is let in. Throws a `Refusal` where real clients connect. */
   connect(endpoint: StoredEndpoint, client: Client): void;
   /** How many clients are connected, directly or through the pooler. */
   connections(endpoint: StoredEndpoint, pooled: boolean): number;

@@ -35,7 +35,7 @@ export function schedule(
       effect,
       status: first ? "running" : "scheduling",
       durationMs,
-      due: first ? at + durationMs : undefined,
+      due: first ? context.backend.endOf(at, durationMs) : undefined,
       createdAt: at,
     });
     chain ??= operation.chain;

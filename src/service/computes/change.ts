@@ -6,7 +6,7 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { type Step, schedule } from "./chain.ts";
 import type { Changed } from "./create.ts";
-import { checkLimits } from "./limits.ts";
+import { checkLimits, checkSettings } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
 import { suspendDue } from "./settle.ts";
@@ -44,6 +44,7 @@ export function changeEndpoint(
     if (before.type === "read_write" && endpoints.primaryOf(target.id)) throw refusals.secondPrimary();
     if (target.currentState !== "ready") throw refusals.notReady("branch");
   }
+  if (wanted.settings) checkSettings(context, project, after.settings);
   if (same(before, after)) return { endpoint: before, operations: [] };
 
   meter(context, before, at);

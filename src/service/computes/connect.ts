@@ -24,6 +24,7 @@ export function connect(
 ) {
   const { endpoints } = context.store;
   const endpoint = required("endpoint", endpoints.byId(endpointId));
+  if (context.backend.address) throw refusals.realClientsConnect(context.backend.address);
   if (endpoint.disabled) throw refusals.disabled(`endpoint ${endpointId} is disabled: it takes no connections`);
   const limit = pooled ? maxPooledConnections : maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
   const open = context.backend.connections(endpoint, pooled);
@@ -47,8 +48,8 @@ export function connect(
   };
 }
 
-/** Makes sure that a compute starts; returns when it will be active. */
-function wake(context: ServiceContext, endpoint: StoredEndpoint, at: number): number {
+/** Makes sure that a compute starts; returns when it will be active, as far as that is known. */
+export function wake(context: ServiceContext, endpoint: StoredEndpoint, at: number): number {
   const { operations } = context.store;
   if (endpoint.currentState === "active" && endpoint.pendingState === undefined) return at;
   if (endpoint.pendingState !== "active") {

@@ -8,7 +8,7 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { schedule } from "./chain.ts";
-import { checkLimits, sizesOf } from "./limits.ts";
+import { checkLimits, checkSettings, sizesOf } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
 
 /** A compute and the operations that a change of it set off. */
@@ -53,6 +53,8 @@ export function newEndpoint(
   const sizes = usualSizes(usual, wanted);
   const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? usual.suspend_timeout_seconds ?? 0;
   checkLimits(planOf(context.store, project.owner), sizes, suspendTimeoutSeconds);
+  const settings = wanted.settings ?? { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) };
+  checkSettings(context, project, settings);
   return {
     id: `ep-${context.ids.name()}`,
     projectId: project.id,
@@ -62,7 +64,7 @@ export function newEndpoint(
     minCu: sizes.min,
     maxCu: sizes.max,
     suspendTimeoutSeconds,
-    settings: wanted.settings ?? { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) },
+    settings,
     poolerEnabled: wanted.pooler_enabled ?? false,
     poolerMode: wanted.pooler_mode ?? "transaction",
     disabled: wanted.disabled ?? false,

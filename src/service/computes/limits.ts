@@ -1,6 +1,9 @@
 import { type ComputeUnitRange, computeUnitRangeProblem } from "../../api/compute-units.ts";
 import { neverSuspend } from "../../api/scale-to-zero.ts";
+import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
+import type { ComputeSettings } from "../store/details.ts";
+import type { Project } from "../store/projects.ts";
 
 /** The largest compute of the free plan, in compute units: 2 vCPUs and 8 GB of memory. */
 export const largestFreeSize = 2;
@@ -21,6 +24,12 @@ export function checkLimits(plan: string, sizes: ComputeUnitRange, suspendTimeou
   if (suspendTimeoutSeconds === neverSuspend) {
     throw refusals.planLimit("scale to zero cannot be turned off on the free plan: leave suspend_timeout_seconds at 0");
   }
+}
+
+/** Refuses settings of Postgres that the compute's server would not take. */
+export function checkSettings({ backend }: ServiceContext, project: Project, { pg_settings }: ComputeSettings): void {
+  const problem = backend.settingsProblem(project.pgVersion, pg_settings);
+  if (problem !== undefined) throw refusals.invalid(problem);
 }
 
 /**

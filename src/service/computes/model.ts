@@ -13,6 +13,20 @@ export class ModelBackend implements ComputeBackend {
     this.#context = context;
   }
 
+  readonly address = undefined;
+
+  endOf(at: number, durationMs: number): number {
+    return at + durationMs;
+  }
+
+  settingsProblem(): undefined {
+    return undefined;
+  }
+
+  createBranch(action: "create_branch" | "create_timeline"): number {
+    return durationOf(this.#context, action);
+  }
+
   start(_: StoredEndpoint, occasion: "first" | "wake"): number {
     return durationOf(this.#context, occasion === "first" ? "start_compute" : "wake_compute");
   }

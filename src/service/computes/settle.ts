@@ -50,14 +50,15 @@ function nextEvent(context: ServiceContext): DueEvent | undefined {
   );
 }
 
-function finish(context: ServiceContext, operation: StoredOperation, at: number): void {
+/** Ends an operation, and begins what waits for it. One with an error fails; so does what waits. */
+export function finish(context: ServiceContext, operation: StoredOperation, at: number): void {
   const { operations, endpoints } = context.store;
   const endpoint = operation.endpointId === undefined ? undefined : endpoints.byId(operation.endpointId);
   if (operation.error === undefined) {
     operations.setStatus(operation.seq, "finished", at, undefined);
     takeEffect(context, operation, endpoint, at);
     const next = operations.nextInChain(operation);
-    if (next) operations.setStatus(next.seq, "running", at, at + next.durationMs);
+    if (next) operations.setStatus(next.seq, "running", at, context.backend.endOf(at, next.durationMs));
   } else {
     operations.fail(operation, at);
     // A compute whose first start failed exists nevertheless and can be started again.

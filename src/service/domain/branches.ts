@@ -6,7 +6,7 @@ import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
-import { checkPast } from "./history.ts";
+import { checkPast, refuseHistory } from "./history.ts";
 import { refuseProtected } from "./protection.ts";
 import type { ChangedBranch, NewBranchBody } from "./requests.ts";
 
@@ -27,6 +27,7 @@ export function createBranch(
   if (parent_lsn !== undefined && parent_timestamp !== undefined) {
     throw refusals.invalid("a branch begins at parent_lsn or at parent_timestamp, not at both");
   }
+  refuseHistory(context, { parent_lsn, parent_timestamp });
   checkPast(context, project, { name: "parent_timestamp", time: parent_timestamp }, at);
   if (source.expiresAt !== undefined) throw refusals.unprocessable("a branch that expires cannot have child branches");
   const isProtected = wanted.branch?.protected ?? false;

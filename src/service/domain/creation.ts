@@ -1,5 +1,4 @@
 import { newEndpoint } from "../computes/create.ts";
-import { durationOf } from "../computes/durations.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Branch, NewBranch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
@@ -35,13 +34,13 @@ export function insertBranch(
     createdAt: at,
   });
   const chain = new CreationChain(context, project.id, id, at);
-  chain.add(wanted.parentId === undefined ? "create_timeline" : "create_branch", "branch-ready", undefined);
+  chain.createBranch(wanted.parentId === undefined ? "create_timeline" : "create_branch");
   const created = endpoints.map((endpoint) => {
     const started = { ...newEndpoint(context, project, { ...endpoint, branch_id: id }, at) };
     if (started.disabled) started.currentState = "idle";
     else started.pendingState = "active";
     context.store.endpoints.insert(started);
-    if (!started.disabled) chain.add("start_compute", "start", started.id);
+    if (!started.disabled) chain.start(started);
     return started;
   });
   const branch = context.store.branches.get(project.id, id);
@@ -60,13 +59,16 @@ class CreationChain {
     this.#common = { projectId, branchId, createdAt: at };
   }
 
-  add(
-    action: "create_branch" | "create_timeline" | "start_compute",
-    effect: NewOperation["effect"],
-    endpointId: string | undefined,
-  ): void {
+  createBranch(action: "create_branch" | "create_timeline"): void {
+    this.#add(action, "branch-ready", undefined, this.#context.backend.createBranch(action));
+  }
+
+  start(endpoint: StoredEndpoint): void {
+    this.#add("start_compute", "start", endpoint.id, this.#context.backend.start(endpoint, "first"));
+  }
+
+  #add(action: string, effect: NewOperation["effect"], endpointId: string | undefined, durationMs: number): void {
     const first = this.operations.at(0);
-    const durationMs = durationOf(this.#context, action);
     const operation = this.#context.store.operations.insert({
       ...this.#common,
       id: this.#context.ids.uuid(),
@@ -76,7 +78,7 @@ class CreationChain {
       effect,
       status: first ? "scheduling" : "running",
       durationMs,
-      due: first ? undefined : this.#common.createdAt + durationMs,
+      due: first ? undefined : this.#context.backend.endOf(this.#common.createdAt, durationMs),
     });
     this.operations.push(operation);
   }

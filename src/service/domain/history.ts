@@ -3,6 +3,12 @@ import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
 import type { Project } from "../store/projects.ts";
 
+/** Refuses an earlier state of a branch where real servers hold the data: they keep only the present one. */
+export function refuseHistory({ backend }: ServiceContext, points: Readonly<Record<string, unknown>>): void {
+  const [name] = Object.entries(points).find(([, point]) => point !== undefined) ?? [];
+  if (name !== undefined && backend.address) throw refusals.noHistory(name);
+}
+
 /** Refuses a point in time outside the history of a project's branches. */
 export function checkPast(
   context: ServiceContext,

@@ -40,7 +40,7 @@ export class ModelCatalog implements Catalog {
     return changed;
   }
 
-  passwordOf({ passwordSource }: Role): string {
+  passwordOf({ passwordSource }: Pick<Role, "passwordSource">): string {
     const secret = this.#context.store.constant("password-secret", () => this.#context.ids.secret());
     return `npg_${createHmac("sha256", secret).update(passwordSource).digest("base64url").slice(0, 24)}`;
   }

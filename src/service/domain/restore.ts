@@ -8,7 +8,7 @@ import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { refuseTaken, stored } from "./branches.ts";
 import { insertBranch } from "./creation.ts";
-import { checkPast } from "./history.ts";
+import { checkPast, refuseHistory } from "./history.ts";
 import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 
@@ -30,6 +30,7 @@ export function restoreBranch(
   const source = required("source branch", branches.get(project.id, source_branch_id));
   const children = branches.childrenOf(branch);
   refuseIncomplete(wanted, branch, children);
+  refuseHistory(context, { source_lsn, source_timestamp });
   checkPast(context, project, { name: "source_timestamp", time: source_timestamp }, at);
   refuseTaken(context, project, preserve_under_name);
   if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();

@@ -13,9 +13,21 @@ export function connectionUri(
   endpoint: StoredEndpoint,
   { database, role, pooled }: { database: string; role: Role; pooled: boolean },
 ): string {
-  const host = (pooled ? poolerHost : endpointHost)(endpoint.id, project.regionId);
   const password = role.login ? `:${context.catalog.passwordOf(role)}` : "";
-  return `postgresql://${encodeURIComponent(role.name)}${password}@${host}/${encodeURIComponent(database)}?sslmode=require`;
+  const login = `postgresql://${encodeURIComponent(role.name)}${password}`;
+  const { address } = context.backend;
+  if (address) {
+    // Addresses have no names of their own to route by, so the parameter names the compute.
+    const option = encodeURIComponent(`endpoint=${endpoint.id}${pooled ? "-pooler" : ""}`);
+    const place = `${bracketed(address.host)}:${address.port}/${encodeURIComponent(database)}`;
+    return `${login}@${place}?options=${option}`;
+  }
+  const host = (pooled ? poolerHost : endpointHost)(endpoint.id, project.regionId);
+  return `${login}@${host}/${encodeURIComponent(database)}?sslmode=require`;
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
 }
 
 /** The connections of a new branch in the answer to its creation, passwords included. */
@@ -37,8 +49,8 @@ export function connectionViews(
               database: database.name,
               role: role.name,
               password: role.login ? context.catalog.passwordOf(role) : "",
-              host: endpointHost(endpoint.id, project.regionId),
-              pooler_host: poolerHost(endpoint.id, project.regionId),
+              host: context.backend.address?.host ?? endpointHost(endpoint.id, project.regionId),
+              pooler_host: context.backend.address?.host ?? poolerHost(endpoint.id, project.regionId),
             },
           }))
         : [],

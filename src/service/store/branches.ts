@@ -58,6 +58,11 @@ export class Branches {
     return row && branchOf(row);
   }
 
+  byId(id: string): Branch | undefined {
+    const row = this.#db.one("SELECT * FROM branches WHERE id = ?", id);
+    return row && branchOf(row);
+  }
+
   exists(id: string): boolean {
     return this.#db.one("SELECT 1 AS found FROM branches WHERE id = ?", id) !== undefined;
   }

@@ -103,6 +103,11 @@ export class Endpoints {
     return this.#db.all(`SELECT * FROM endpoints ${metered} AND branch_id = ?`, projectId, branchId).map(endpointOf);
   }
 
+  /** All that are active, of every project. */
+  active(): StoredEndpoint[] {
+    return this.#db.all("SELECT * FROM endpoints WHERE current_state = 'active' ORDER BY seq").map(endpointOf);
+  }
+
   /** When a compute of a project last served a client, or started. */
   lastActive(projectId: string): number | undefined {
     const row = this.#db.one("SELECT max(last_active) AS at FROM endpoints WHERE project_id = ?", projectId);

@@ -105,6 +105,18 @@ export class Operations {
     return row && operationOf(row);
   }
 
+  /** Those that run until their end is reported, oldest first. */
+  openEnded(): StoredOperation[] {
+    const sql = "SELECT * FROM operations WHERE status = 'running' AND due IS NULL ORDER BY seq";
+    return this.#db.all(sql).map(operationOf);
+  }
+
+  /** Gives those that run an end, or takes it from them, for a service that measures them otherwise than before. */
+  setEnds(due: number | undefined): void {
+    const other = due === undefined ? "NOT NULL" : "NULL";
+    this.#db.run(`UPDATE operations SET due = ? WHERE status = 'running' AND due IS ${other}`, due);
+  }
+
   /** The next operation of the chain. */
   nextInChain(operation: StoredOperation): StoredOperation | undefined {
     const sql = "SELECT * FROM operations WHERE chain = ? AND seq > ? AND status = 'scheduling' ORDER BY seq LIMIT 1";

@@ -76,6 +76,11 @@ export class Projects {
       .map(projectOf);
   }
 
+  /** The major versions of Postgres that projects have. */
+  majorVersions(): number[] {
+    return this.#db.all("SELECT DISTINCT pg_version FROM projects").map((row) => number(row, "pg_version"));
+  }
+
   change(id: string, { name, details }: Pick<Project, "name" | "details">, at: number): void {
     const sql = "UPDATE projects SET name = ?, details = ?, updated_at = ? WHERE id = ?";
     this.#db.run(sql, name, JSON.stringify(details), at, id);

@@ -177,4 +177,19 @@ export const migrations: readonly string[] = [
   INSERT INTO databases (branch_id, name, owner_name, created_at, updated_at)
     SELECT id, 'neondb', 'neondb_owner', created_at, created_at FROM branches ORDER BY seq;
   `,
+  `
+  CREATE TABLE branch_data (
+    branch_id TEXT PRIMARY KEY REFERENCES branches (id) ON DELETE CASCADE,
+    generation TEXT NOT NULL,
+    catalog TEXT NOT NULL,
+    max_connections INTEGER NOT NULL,
+    max_worker_processes INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE branch_sources (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    branch_id TEXT NOT NULL UNIQUE REFERENCES branches (id) ON DELETE CASCADE,
+    source_id TEXT NOT NULL
+  ) STRICT;
+  `,
 ];

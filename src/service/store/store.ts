@@ -1,4 +1,5 @@
 import { Accounts } from "./accounts.ts";
+import { BranchDataRows } from "./branch-data.ts";
 import { Branches } from "./branches.ts";
 import { Catalogs } from "./catalog.ts";
 import { Connections } from "./connections.ts";
@@ -30,6 +31,7 @@ export class Store {
   readonly keys: Keys;
   readonly projects: Projects;
   readonly branches: Branches;
+  readonly branchData: BranchDataRows;
   readonly catalogs: Catalogs;
   readonly endpoints: Endpoints;
   readonly operations: Operations;
@@ -44,6 +46,7 @@ export class Store {
     this.keys = new Keys(db);
     this.projects = new Projects(db);
     this.branches = new Branches(db);
+    this.branchData = new BranchDataRows(db);
     this.catalogs = new Catalogs(db);
     this.endpoints = new Endpoints(db, (projectId) => this.#endpointLists.delete(projectId));
     this.operations = new Operations(db);

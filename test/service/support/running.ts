@@ -16,6 +16,8 @@ export class Running {
       clock: this.clock,
       random: seededRandom(1),
       signal: this.#stop.signal,
+      env: {},
+      self: { pid: 0, uid: 1 },
       stdout: (line) => {
         this.out.push(line);
         this.#onLine();

@@ -1,0 +1,65 @@
+import type { BackendAddress, ComputeBackend } from "../computes/backend.ts";
+import { refusals } from "../refusal.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import { forbiddenSetting } from "./allowed-settings.ts";
+import type { Sessions } from "./sessions.ts";
+import type { Templates } from "./templates.ts";
+
+/** Real servers behind the computes: operations end when the runner reports it, and clients are those of the proxy. */
+export class PostgresBackend implements ComputeBackend {
+  readonly address: BackendAddress;
+  readonly #sessions: Sessions;
+  readonly #templates: Templates;
+
+  constructor(address: BackendAddress, sessions: Sessions, templates: Templates) {
+    this.address = address;
+    this.#sessions = sessions;
+    this.#templates = templates;
+  }
+
+  endOf(): undefined {
+    return undefined;
+  }
+
+  createBranch(): number {
+    return 0;
+  }
+
+  start(): number {
+    return 0;
+  }
+
+  stop(): number {
+    return 0;
+  }
+
+  resize(): number {
+    return 0;
+  }
+
+  settingsProblem(pgVersion: number, settings: Readonly<Record<string, string>>): string | undefined {
+    const forbidden = forbiddenSetting(settings);
+    if (forbidden !== undefined) {
+      return `${forbidden} is not a setting of Postgres that a compute may have (settings.pg_settings)`;
+    }
+    const refused = this.#templates.refusedSettings(pgVersion, settings);
+    return refused === undefined ? undefined : `Postgres refuses settings.pg_settings: ${refused}`;
+  }
+
+  connect(): never {
+    throw refusals.realClientsConnect(this.address);
+  }
+
+  connections({ id }: StoredEndpoint, pooled: boolean): number {
+    return this.#sessions.count(id, pooled);
+  }
+
+  serves({ id }: StoredEndpoint): boolean {
+    return this.#sessions.any(id);
+  }
+
+  /** The server tells its clients when it stops; a change that does not stop it cuts nobody. */
+  disconnect({ id }: StoredEndpoint): boolean {
+    return this.#sessions.any(id);
+  }
+}

@@ -1,0 +1,87 @@
+import { chown, open, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { copyTree, sync } from "./copy-tree.ts";
+import { ServerFailed } from "./failure.ts";
+import type { ProcessUser } from "./processes.ts";
+import type { SqlClient } from "./sql-client.ts";
+
+/** What is of a server's life and not of its data, or is written anew for the copy. */
+const volatile =
+  /^(postmaster\.(pid|opts)|postgresql\.(auto\.)?conf|pg_hba\.conf|(standby|recovery)\.signal|backup_label|backup_manifest)$|(^|\/)pgsql_tmp|(^|\/)pg_internal\.init/;
+
+/** Directories whose content a copy of a running server does without: Postgres makes it again. */
+const emptied = /^pg_(wal|replslot|notify|serial|snapshots|stat_tmp|subtrans|dynshmem)\/[^/]+$/;
+
+/** Copies the data of a server that does not run. */
+export async function copyStopped(from: string, to: string, owner: ProcessUser | undefined): Promise<void> {
+  await copyTree(from, to, { owner, skip: (path) => volatile.test(path) });
+}
+
+/** Copies the data of a server that runs, as it is when the copy ends. `client` must be the superuser's. */
+export async function copyRunning(
+  from: string,
+  to: string,
+  client: SqlClient,
+  owner: ProcessUser | undefined,
+): Promise<void> {
+  const [start] = await client.query("SELECT pg_walfile_name(pg_backup_start('copy', true))");
+  await copyTree(from, to, { owner, skip: (path) => volatile.test(path) || isEmptied(path) });
+  const [stop] = await client.query(
+    "SELECT labelfile, pg_walfile_name(lsn) FROM pg_backup_stop(wait_for_archive => false)",
+  );
+  const [first, label, last] = [start?.[0] ?? "", stop?.[0] ?? "", stop?.[1] ?? ""];
+  const segments = await readdir(join(from, "pg_wal"));
+  if (!segments.includes(first)) {
+    throw new ServerFailed("the branch was written to faster than it could be copied: try again");
+  }
+  const needed = (name: string) => /^[0-9A-F]{24}$/.test(name) && name >= first && name <= last;
+  await copyTree(join(from, "pg_wal"), join(to, "pg_wal"), { owner, skip: (path) => !needed(path) });
+  await writeFile(join(to, "backup_label"), label, { mode: 0o600 });
+  if (owner) await chown(join(to, "backup_label"), owner.uid, owner.gid);
+  await sync(join(to, "backup_label"));
+  await sync(to);
+}
+
+function isEmptied(path: string): boolean {
+  return emptied.test(path) && !/^pg_wal\/(archive_status|summaries)$/.test(path);
+}
+
+/** What Postgres notes in its control file when it has shut down and all data is on the disk. */
+const shutDown = 1;
+const shutDownInRecovery = 2;
+
+/** Whether a directory is that of a server that was shut down in order. */
+export async function isCleanlyStopped(data: string): Promise<boolean> {
+  const file = await open(join(data, "global", "pg_control"), "r");
+  try {
+    const { buffer } = await file.read(Buffer.alloc(20), 0, 20, 0);
+    const state = buffer.readUInt32LE(16);
+    return state === shutDown || state === shutDownInRecovery;
+  } finally {
+    await file.close();
+  }
+}
+
+/** The oldest and the newest segment of a directory's write-ahead log. */
+export async function segmentsOf(data: string): Promise<{ oldest: string; newest: string }> {
+  const found = (await readdir(join(data, "pg_wal"))).filter((name) => /^[0-9A-F]{24}$/.test(name)).toSorted();
+  return { oldest: found.at(0) ?? "", newest: found.at(-1) ?? "" };
+}
+
+/** The branch's data that a standby was made of. */
+export async function originOf(data: string): Promise<string | undefined> {
+  return (await readFile(join(data, "compute-operator-origin"), "utf8").catch(() => undefined))?.trim();
+}
+
+/** Makes a copy a standby. */
+export async function makeStandby(data: string, origin: string, owner: ProcessUser | undefined): Promise<void> {
+  for (const [name, text] of [
+    ["standby.signal", ""],
+    ["compute-operator-origin", `${origin}\n`],
+  ] as const) {
+    const file = join(data, name);
+    await writeFile(file, text, { mode: 0o600 });
+    if (owner) await chown(file, owner.uid, owner.gid);
+    await sync(file);
+  }
+}

@@ -1,0 +1,179 @@
+import { existsSync } from "node:fs";
+import { readdir, rename, rm, stat, statfs } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { BranchData } from "../store/branch-data.ts";
+import type { Branch } from "../store/branches.ts";
+import type { Store } from "../store/store.ts";
+import { copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
+import { BranchCatalog, emptyCatalog } from "./catalog-sync.ts";
+import { type Limits, limitsOf } from "./config.ts";
+import { sync } from "./copy-tree.ts";
+import { ServerFailed } from "./failure.ts";
+import type { Home } from "./home.ts";
+import { identifier, type SqlClient } from "./sql-client.ts";
+import type { Edition, Templates } from "./templates.ts";
+import type { Turns } from "./turns.ts";
+
+/** A server that runs on some data only for us. */
+export interface OwnServer {
+  connect(database: string): Promise<SqlClient>;
+  stop(): Promise<void>;
+}
+
+export interface StoragePorts {
+  store: Store;
+  home: Home;
+  templates: Templates;
+  /** By branch: who starts, stops, copies or replaces its data. */
+  turns: Turns;
+  newGeneration: () => string;
+  /** Connects as superuser to the server that runs on this data; `undefined` where none does. */
+  connectTo(data: string): Promise<SqlClient> | undefined;
+  /** Runs a server on data that no compute uses. */
+  serve(data: string, edition: Edition): Promise<OwnServer>;
+}
+
+/** What is left free on the disk whatever is copied, in bytes. */
+const reserve = 64 * 1024 ** 2;
+
+const smallest: Limits = limitsOf({ min: 0.25, max: 0.25 });
+
+/** The data of branches: a directory for each. */
+export class BranchStorage {
+  readonly #ports: StoragePorts;
+  /** Made, and not recorded yet. */
+  readonly #fresh = new Set<string>();
+
+  constructor(ports: StoragePorts) {
+    this.#ports = ports;
+  }
+
+  /** The data of a branch. Throws `ServerFailed` where it is not there. */
+  of(branchId: string): BranchData & { directory: string } {
+    const row = this.#ports.store.branchData.get(branchId);
+    if (!row) throw new ServerFailed(`branch ${branchId} has no data yet`);
+    const directory = this.#ports.home.branch(branchId, row.generation);
+    if (!existsSync(directory)) throw new ServerFailed(`the data of branch ${branchId} is missing: ${directory}`);
+    return { ...row, directory };
+  }
+
+  /**
+   * Makes the data of a branch: a copy of the source's as it is now, or without one a new cluster. Nothing is recorded:
+   * the caller records what this answers and then calls `release`, or it is removed.
+   */
+  async make(branch: Branch, pgVersion: number, source: string | undefined): Promise<BranchData> {
+    const { store, home, templates, turns, newGeneration } = this.#ports;
+    const edition = await templates.edition(pgVersion);
+    const from = source === undefined ? undefined : store.branchData.get(source);
+    const generation = newGeneration();
+    const making = home.making(`${branch.id}.${generation}`);
+    try {
+      if (from) await turns.take(from.branchId, () => this.copy(this.of(from.branchId).directory, making, edition));
+      else await this.#copyStopped(edition.template, making);
+      if (branch.details.init_source === "schema-only") await this.#emptyTables(making, edition);
+      const directory = home.branch(branch.id, generation);
+      this.#fresh.add(directory);
+      await rename(making, directory);
+      await sync(dirname(directory));
+    } catch (error) {
+      await rm(making, { recursive: true, force: true });
+      throw error;
+    }
+    return {
+      branchId: branch.id,
+      generation,
+      catalog: JSON.stringify(from ? inherited(from.catalog) : emptyCatalog),
+      maxConnections: from?.maxConnections ?? smallest.maxConnections,
+      maxWorkerProcesses: from?.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
+    };
+  }
+
+  /** The data that was made is recorded, or is not needed. */
+  release({ branchId, generation }: BranchData): void {
+    this.#fresh.delete(this.#ports.home.branch(branchId, generation));
+  }
+
+  /** Copies the data of a branch, whether its server runs or not. To be called in the branch's turn. */
+  async copy(from: string, to: string, edition: Edition): Promise<void> {
+    const connecting = this.#ports.connectTo(from);
+    if (connecting === undefined) {
+      if (!(await isCleanlyStopped(from))) await (await this.#ports.serve(from, edition)).stop();
+      await this.#copyStopped(from, to);
+      return;
+    }
+    const client = await connecting;
+    try {
+      await this.#refuseFullDisk(from);
+      await copyRunning(from, to, client, this.#ports.home.user);
+    } finally {
+      client.close();
+    }
+  }
+
+  /** Removes what no branch has any more; `used` are the directories that servers run on. */
+  async removeUnrecorded(used: ReadonlySet<string>): Promise<void> {
+    const { store, home } = this.#ports;
+    const recorded = new Set(store.branchData.all().map((row) => home.branch(row.branchId, row.generation)));
+    for (const name of await readdir(join(home.root, "branches"))) {
+      const directory = join(home.root, "branches", name);
+      const needed = recorded.has(directory) || used.has(directory) || this.#fresh.has(directory);
+      if (!needed) await rm(directory, { recursive: true, force: true });
+    }
+    for (const name of await readdir(join(home.root, "replicas"))) {
+      const directory = join(home.root, "replicas", name);
+      const endpoint = store.endpoints.byId(basename(directory));
+      if (!endpoint && !used.has(directory)) await rm(directory, { recursive: true, force: true });
+    }
+  }
+
+  async #copyStopped(from: string, to: string): Promise<void> {
+    await this.#refuseFullDisk(from);
+    await copyStopped(from, to, this.#ports.home.user);
+  }
+
+  async #refuseFullDisk(from: string): Promise<void> {
+    const [needed, { bavail, bsize }] = await Promise.all([sizeOf(from), statfs(this.#ports.home.root)]);
+    if (bavail * bsize > needed + reserve) return;
+    throw new ServerFailed(`the disk lacks room for a copy of ${Math.ceil(needed / 1024 ** 2)} MiB: free some`);
+  }
+
+  /** Leaves every table without rows. */
+  async #emptyTables(data: string, edition: Edition): Promise<void> {
+    const server = await this.#ports.serve(data, edition);
+    try {
+      const first = await server.connect("postgres");
+      const databases = await first.query("SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate");
+      first.close();
+      for (const [database] of databases) {
+        const client = await server.connect(database ?? "");
+        const tables = await client.query(userTables);
+        const names = tables.map(([schema, table]) => `${identifier(schema ?? "")}.${identifier(table ?? "")}`);
+        if (names.length > 0) await client.query(`TRUNCATE ${names.join(", ")} RESTART IDENTITY`);
+        client.close();
+      }
+    } finally {
+      await server.stop();
+    }
+  }
+}
+
+const userTables = `SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')`;
+
+/** What a copy brings along. Its databases have other ids in the store. */
+function inherited(catalog: string): BranchCatalog {
+  const { roles, databases } = BranchCatalog.parse(JSON.parse(catalog));
+  return { roles, databases: databases.map((database) => ({ ...database, id: 0 })) };
+}
+
+async function sizeOf(directory: string): Promise<number> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const sizes = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      stat(join(entry.parentPath, entry.name))
+        .then(({ size }) => size)
+        .catch(() => 0),
+    );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}

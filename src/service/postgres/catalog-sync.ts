@@ -1,0 +1,124 @@
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import { superuser } from "./config.ts";
+import { scramVerifier } from "./scram.ts";
+import { identifier, literal, type SqlClient } from "./sql-client.ts";
+
+const CatalogRole = z.object({
+  name: z.string(),
+  login: z.boolean(),
+  /** Tells one password from the next. */
+  passwordSource: z.string(),
+});
+
+const CatalogDatabase = z.object({ id: z.number(), name: z.string(), ownerName: z.string() });
+
+/** The roles and databases that the API knows of a branch. */
+export const BranchCatalog = z.object({ roles: z.array(CatalogRole), databases: z.array(CatalogDatabase) });
+export type BranchCatalog = z.infer<typeof BranchCatalog>;
+
+export const emptyCatalog: BranchCatalog = { roles: [], databases: [] };
+
+export interface SyncPlan {
+  /** The roles and databases that were brought into the branch's server before, by us or by its parent's. */
+  applied: BranchCatalog;
+  wanted: BranchCatalog;
+  passwordOf: (passwordSource: string) => string;
+  connect: (database: string) => Promise<SqlClient>;
+}
+
+/**
+ * Brings the roles and databases that the API knows into a server: what it made and no longer knows is dropped. What
+ * clients made with SQL stays. Each step can be repeated, so a crash in between does no harm.
+ */
+export async function syncCatalog(plan: SyncPlan): Promise<void> {
+  const client = await plan.connect("postgres");
+  try {
+    const existing = await namesIn(client);
+    const keptRoles = new Set(plan.wanted.roles.map(({ name }) => name));
+    const gone = plan.applied.roles.filter(({ name }) => !keptRoles.has(name) && existing.roles.has(name));
+    for (const role of plan.wanted.roles) await putRole(client, role, existing.roles.has(role.name), plan);
+    await putDatabases(client, plan, existing.databases);
+    for (const { name } of gone) await dropRole(client, name, plan);
+  } finally {
+    client.close();
+  }
+}
+
+async function namesIn(client: SqlClient): Promise<{ roles: Set<string>; databases: Set<string> }> {
+  const names = async (sql: string) => new Set((await client.query(sql)).map(([name]) => name ?? ""));
+  return {
+    roles: await names("SELECT rolname FROM pg_roles"),
+    databases: await names("SELECT datname FROM pg_database"),
+  };
+}
+
+async function putRole(
+  client: SqlClient,
+  role: BranchCatalog["roles"][number],
+  exists: boolean,
+  { applied, passwordOf }: SyncPlan,
+): Promise<void> {
+  const name = identifier(role.name);
+  if (!exists) await client.query(`CREATE ROLE ${name} NOSUPERUSER NOREPLICATION CREATEDB ${await createRole(client)}`);
+  const before = applied.roles.find((one) => one.name === role.name);
+  if (exists && before?.passwordSource === role.passwordSource && before.login === role.login) return;
+  const verifier = scramVerifier(passwordOf(role.passwordSource), randomBytes(16));
+  await client.query(role.login ? `ALTER ROLE ${name} LOGIN PASSWORD '${verifier}'` : `ALTER ROLE ${name} NOLOGIN`);
+}
+
+/** Before Postgres 16 a role that may create roles may also give itself those that run programs and read files. */
+async function createRole(client: SqlClient): Promise<string> {
+  const [row] = await client.query("SHOW server_version_num");
+  return Number(row?.[0]) >= 160_000 ? "CREATEROLE" : "NOCREATEROLE";
+}
+
+async function putDatabases(client: SqlClient, { applied, wanted }: SyncPlan, existing: Set<string>): Promise<void> {
+  const wantedNames = new Set(wanted.databases.map(({ name }) => name));
+  const renames = wanted.databases.flatMap(({ id, name }) => {
+    const before = applied.databases.find((one) => one.id === id);
+    return before && before.name !== name && existing.has(before.name) && !existing.has(name)
+      ? [{ from: before.name, to: name }]
+      : [];
+  });
+  for (const { from, to } of renames) {
+    await disconnectAll(client, from);
+    await client.query(`ALTER DATABASE ${identifier(from)} RENAME TO ${identifier(to)}`);
+    existing.delete(from);
+    existing.add(to);
+  }
+  for (const { name } of applied.databases) {
+    if (!wantedNames.has(name) && existing.has(name)) {
+      await client.query(`DROP DATABASE ${identifier(name)} WITH (FORCE)`);
+    }
+  }
+  for (const { name, ownerName } of wanted.databases) {
+    const [database, owner] = [identifier(name), identifier(ownerName)];
+    if (!existing.has(name)) await client.query(`CREATE DATABASE ${database} OWNER ${owner}`);
+    else await client.query(`ALTER DATABASE ${database} OWNER TO ${owner}`);
+  }
+}
+
+async function disconnectAll(client: SqlClient, database: string): Promise<void> {
+  await client.query(
+    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname =${literal(database)} AND pid <> pg_backend_pid()`,
+  );
+}
+
+/** What a role owns goes to the owner of the database that it is in. */
+async function dropRole(client: SqlClient, name: string, { connect }: SyncPlan): Promise<void> {
+  const role = identifier(name);
+  const databases = await client.query(
+    "SELECT datname, pg_get_userbyid(datdba) FROM pg_database WHERE datallowconn AND NOT datistemplate",
+  );
+  for (const [database, owner] of databases) {
+    const inside = await connect(database ?? "");
+    try {
+      const heir = owner === name ? superuser : (owner ?? superuser);
+      await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(heir)}; DROP OWNED BY ${role}`);
+    } finally {
+      inside.close();
+    }
+  }
+  await client.query(`DROP ROLE ${role}`);
+}

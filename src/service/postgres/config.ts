@@ -1,0 +1,81 @@
+import { type ComputeUnitRange, maxConnections } from "../../api/compute-units.ts";
+
+/** Our role in every server: its only superuser. No client can have the name. */
+export const superuser = "cloud_admin";
+
+/** What the size of a compute decides. A standby must have at least its primary's. */
+export interface Limits {
+  maxConnections: number;
+  maxWorkerProcesses: number;
+}
+
+export function limitsOf(range: ComputeUnitRange): Limits {
+  return { maxConnections: maxConnections(range), maxWorkerProcesses: 12 + Math.floor(2 * range.max) };
+}
+
+export function largerOf(one: Limits, other: Limits | undefined): Limits {
+  return {
+    maxConnections: Math.max(one.maxConnections, other?.maxConnections ?? 0),
+    maxWorkerProcesses: Math.max(one.maxWorkerProcesses, other?.maxWorkerProcesses ?? 0),
+  };
+}
+
+/** In MB: the vendor's formula. */
+export function sharedBuffersMB(limits: Limits): number {
+  const kilobytes = 1023 + (1 + limits.maxConnections + limits.maxWorkerProcesses) * 256;
+  return Math.max(128, Math.floor(kilobytes / 1024));
+}
+
+export interface ServerConfig {
+  limits: Limits;
+  /** Names the socket: nothing listens on a port. */
+  port: number;
+  sockets: string;
+  /** From the compute; of the allowed ones. */
+  settings: Readonly<Record<string, string>>;
+  /** Of a standby: how it reaches its primary. */
+  primary: { port: number; password: string } | undefined;
+}
+
+/** The whole of postgresql.conf. What a compute sets stands first: nothing of it can undo the rest. */
+export function configText({ limits, port, sockets, settings, primary }: ServerConfig): string {
+  const fixed: Readonly<Record<string, string>> = {
+    listen_addresses: "",
+    port: String(port),
+    unix_socket_directories: sockets,
+    unix_socket_permissions: "0700",
+    max_connections: String(limits.maxConnections),
+    max_worker_processes: String(limits.maxWorkerProcesses),
+    shared_buffers: `${sharedBuffersMB(limits)}MB`,
+    huge_pages: "off",
+    wal_level: "replica",
+    max_wal_senders: "10",
+    wal_keep_size: "32MB",
+    hot_standby: "on",
+    wal_retrieve_retry_interval: "500ms",
+    password_encryption: "scram-sha-256",
+    ssl: "off",
+    archive_mode: "off",
+    shared_preload_libraries: "",
+    logging_collector: "off",
+    log_destination: "stderr",
+    log_line_prefix: "%m [%p] ",
+    ...(primary && { primary_conninfo: conninfo(sockets, primary) }),
+  };
+  const lines = Object.entries({ ...settings, ...fixed }).map(([name, value]) => `${name} = ${quoted(value)}`);
+  return `${lines.join("\n")}\n`;
+}
+
+function conninfo(sockets: string, { port, password }: { port: number; password: string }): string {
+  return `host=${sockets} port=${port} user=${superuser} password=${password} application_name=standby connect_timeout=5`;
+}
+
+/** Who may connect: only through the socket, and only with a password. */
+export const accessText = `local all all scram-sha-256
+local replication ${superuser} scram-sha-256
+`;
+
+/** A value as postgresql.conf takes it. */
+function quoted(value: string): string {
+  return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "''").replaceAll("\n", "\\n").replaceAll("\r", "\\r")}'`;
+}

@@ -1,0 +1,82 @@
+import { constants, type Dirent } from "node:fs";
+import { chown, copyFile, link, mkdir, open, readdir, readlink, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { ProcessUser } from "./processes.ts";
+
+export interface CopySettings {
+  /** Whom the copy belongs to, where not to this process. */
+  owner: ProcessUser | undefined;
+  /** Paths below the source, with `/`, that are left out. A directory is left out with all it holds. */
+  skip?: (path: string) => boolean;
+  /** Files share their content with the source, where both are on one disk: for what is never written. */
+  hardLinks?: boolean;
+  /** Of directories; 0700 where it is left out. */
+  mode?: number;
+}
+
+/** How many files are copied at once. */
+const width = 16;
+
+/**
+ * Copies a directory, and resolves when the copy is on disk. What vanishes from the source meanwhile is left out: a
+ * running server removes files, and its write-ahead log knows of it.
+ */
+export async function copyTree(from: string, to: string, settings: CopySettings): Promise<void> {
+  const files: string[] = [];
+  const directories: string[] = [];
+  await makeDirectories("", from, to, settings, { files, directories });
+  let next = 0;
+  const worker = async () => {
+    for (let file = files[next++]; file !== undefined; file = files[next++]) await copyOne(file, from, to, settings);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+  for (const directory of directories) await sync(join(to, directory));
+}
+
+async function makeDirectories(
+  path: string,
+  from: string,
+  to: string,
+  settings: CopySettings,
+  found: { files: string[]; directories: string[] },
+): Promise<void> {
+  const entries = await readdir(join(from, path), { withFileTypes: true }).catch(unlessGone<Dirent[]>([]));
+  await mkdir(join(to, path), { recursive: true, mode: settings.mode ?? 0o700 });
+  if (settings.owner) await chown(join(to, path), settings.owner.uid, settings.owner.gid);
+  found.directories.push(path);
+  for (const entry of entries) {
+    const below = path === "" ? entry.name : `${path}/${entry.name}`;
+    if (settings.skip?.(below)) continue;
+    if (entry.isDirectory()) await makeDirectories(below, from, to, settings, found);
+    else if (entry.isSymbolicLink()) await symlink(await readlink(join(from, below)), join(to, below));
+    else if (entry.isFile()) found.files.push(below);
+  }
+}
+
+async function copyOne(path: string, from: string, to: string, { owner, hardLinks }: CopySettings): Promise<void> {
+  const [source, copy] = [join(from, path), join(to, path)];
+  if (hardLinks && (await link(source, copy).then(...toBoolean))) return;
+  const copied = await copyFile(source, copy, constants.COPYFILE_FICLONE).then(() => true, unlessGone(false));
+  if (!copied) return;
+  if (owner) await chown(copy, owner.uid, owner.gid);
+  if (!hardLinks) await sync(copy);
+}
+
+const toBoolean = [() => true, () => false] as const;
+
+/** Has the system write a file or a directory to the disk. */
+export async function sync(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function unlessGone<T>(instead: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === "ENOENT") return instead;
+    throw error;
+  };
+}

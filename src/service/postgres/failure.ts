@@ -1,0 +1,13 @@
+/** Something that a person can act on stands in the way: the message says what, and what to do. */
+export class PostgresUnusable extends Error {
+  override name = "PostgresUnusable";
+}
+
+/** A server or its data could not do what an operation asked for. The message becomes that operation's error. */
+export class ServerFailed extends Error {
+  override name = "ServerFailed";
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

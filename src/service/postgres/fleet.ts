@@ -1,0 +1,281 @@
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ServiceClock } from "../clock.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { Store } from "../store/store.ts";
+import { makeStandby, originOf, segmentsOf } from "./backup.ts";
+import { BranchStorage, type OwnServer } from "./branch-storage.ts";
+import { BranchCatalog, syncCatalog } from "./catalog-sync.ts";
+import { type Limits, largerOf, limitsOf, type ServerConfig, superuser } from "./config.ts";
+import { ServerFailed } from "./failure.ts";
+import type { Home } from "./home.ts";
+import { stopLeftover } from "./leftover.ts";
+import type { Processes } from "./processes.ts";
+import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
+import { SqlClient } from "./sql-client.ts";
+import type { Edition, Templates } from "./templates.ts";
+import { Turns } from "./turns.ts";
+
+export interface FleetPorts {
+  store: Store;
+  clock: ServiceClock;
+  processes: Processes;
+  home: Home;
+  templates: Templates;
+  /** Of our own role. */
+  password: string;
+  passwordOf: (passwordSource: string) => string;
+  newGeneration: () => string;
+  /** Changes the store in a transaction. */
+  change: (act: () => void) => void;
+  /** A server ended that nobody stopped. */
+  onCrash: (endpointId: string) => void;
+}
+
+/** A server that runs for a compute. */
+interface Running {
+  endpoint: StoredEndpoint;
+  /** Of the branch's data that it serves or follows. */
+  generation: string;
+  data: string;
+  config: ServerConfig;
+  server: PostgresServer;
+}
+
+/** The servers that run behind computes. */
+export class Fleet {
+  readonly storage: BranchStorage;
+  readonly #ports: FleetPorts;
+  readonly #running = new Map<string, Running>();
+  readonly #turns = new Turns();
+  readonly #socketNumbers = new Map<string, number>();
+  #closed = false;
+
+  constructor(ports: FleetPorts) {
+    this.#ports = ports;
+    const { store, home, templates, newGeneration } = ports;
+    this.storage = new BranchStorage({
+      store,
+      home,
+      templates,
+      turns: this.#turns,
+      newGeneration,
+      connectTo: (data) => {
+        const running = [...this.#running.values()].find((one) => one.data === data);
+        return running && this.#connect(running.config.port, "postgres");
+      },
+      serve: (data, edition) => this.#serve(data, edition),
+    });
+  }
+
+  /** Whether a compute's server runs. */
+  runs(endpointId: string): boolean {
+    return this.#running.get(endpointId)?.server.running === true;
+  }
+
+  /** The path of the socket of a compute's server; `undefined` where it does not run. */
+  socketOf(endpointId: string): string | undefined {
+    const running = this.#running.get(endpointId);
+    return running?.server.running ? this.#socket(running.config.port) : undefined;
+  }
+
+  /** Starts the server of a compute, again where it runs. Rejects with `ServerFailed`. */
+  async start(endpoint: StoredEndpoint): Promise<void> {
+    const edition = await this.#editionOf(endpoint);
+    if (this.#running.get(endpoint.id)?.endpoint.branchId !== endpoint.branchId) await this.stop(endpoint.id);
+    await this.#turns.take(endpoint.branchId, async () => {
+      if (this.#closed) throw new ServerFailed("the service ends");
+      await this.#stop(endpoint.id);
+      await (endpoint.type === "read_write"
+        ? this.#startPrimary(endpoint, edition)
+        : this.#startReplica(endpoint, edition));
+    });
+  }
+
+  /** Stops the server of a compute, where it runs. */
+  async stop(endpointId: string): Promise<void> {
+    const running = this.#running.get(endpointId);
+    if (running) await this.#turns.take(running.endpoint.branchId, () => this.#stop(endpointId));
+  }
+
+  /** Has a running server take settings, roles and databases over without an end to its connections. */
+  async reconfigure(endpoint: StoredEndpoint): Promise<void> {
+    const before = this.#running.get(endpoint.id);
+    if (!before) return;
+    if (before.endpoint.branchId !== endpoint.branchId) return this.stop(endpoint.id);
+    await this.#turns.take(endpoint.branchId, async () => {
+      const config = { ...before.config, settings: settingsOf(endpoint) };
+      await writeConfig(before.data, config, this.#ports.home.user);
+      Object.assign(before, { endpoint, config });
+      const client = await this.#connect(config.port, "postgres");
+      try {
+        await client.query("SELECT pg_reload_conf()");
+      } finally {
+        client.close();
+      }
+      if (endpoint.type === "read_write") await this.#syncCatalog(endpoint.branchId, config.port);
+    });
+  }
+
+  /** The computes whose servers run, and the data that each serves or follows. */
+  running(): { endpointId: string; branchId: string; generation: string; data: string }[] {
+    return [...this.#running.values()].map(({ endpoint: { id, branchId }, generation, data }) => ({
+      endpointId: id,
+      branchId,
+      generation,
+      data,
+    }));
+  }
+
+  /** Stops everything; nothing starts any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#running.keys()].map((id) => this.stop(id)));
+  }
+
+  async #startPrimary(endpoint: StoredEndpoint, edition: Edition): Promise<void> {
+    const { branchId } = endpoint;
+    const branch = this.storage.of(branchId);
+    for (const other of this.#running.values())
+      if (other.data === branch.directory) await this.#stop(other.endpoint.id);
+    const limits = limitsOf({ min: endpoint.minCu, max: endpoint.maxCu });
+    const least = largerOf(limits, branch);
+    const outgrown = this.#standbysBelow(branchId, limits);
+    this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
+    for (const standby of outgrown) await this.#stop(standby.id);
+    const config = this.#configOf(endpoint, limits, undefined);
+    await this.#run(endpoint, branch.generation, branch.directory, edition, config);
+    try {
+      await this.#syncCatalog(branchId, config.port);
+    } catch (error) {
+      await this.#stop(endpoint.id);
+      throw error;
+    }
+    for (const standby of outgrown) await this.#startReplica(standby, edition);
+  }
+
+  /** The standbys that would stop following a primary of these limits. */
+  #standbysBelow(branchId: string, limits: Limits): StoredEndpoint[] {
+    return [...this.#running.values()]
+      .filter(({ endpoint }) => endpoint.branchId === branchId && endpoint.type === "read_only")
+      .filter(({ config: { limits: own } }) => JSON.stringify(largerOf(own, limits)) !== JSON.stringify(own))
+      .map(({ endpoint }) => endpoint);
+  }
+
+  async #startReplica(endpoint: StoredEndpoint, edition: Edition): Promise<void> {
+    const { home, password } = this.#ports;
+    const branch = this.storage.of(endpoint.branchId);
+    const data = home.replica(endpoint.id);
+    if (!(await this.#follows(data, branch))) {
+      const making = home.making(`${endpoint.id}.${this.#ports.newGeneration()}`);
+      await this.storage.copy(branch.directory, making, edition);
+      await makeStandby(making, branch.generation, home.user);
+      await rm(data, { recursive: true, force: true });
+      await rename(making, data);
+    }
+    const limits = largerOf(limitsOf({ min: endpoint.minCu, max: endpoint.maxCu }), branch);
+    const primary = { port: this.#socketNumber(`branch ${endpoint.branchId}`), password };
+    await this.#run(endpoint, branch.generation, data, edition, this.#configOf(endpoint, limits, primary));
+  }
+
+  /** Whether a standby can go on from where it is: it has this data, and the log that it lacks is still there. */
+  async #follows(data: string, branch: { generation: string; directory: string }): Promise<boolean> {
+    if ((await originOf(data)) !== branch.generation) return false;
+    const [own, primary] = await Promise.all([segmentsOf(data), segmentsOf(branch.directory)]);
+    return own.newest >= primary.oldest;
+  }
+
+  async #run(
+    endpoint: StoredEndpoint,
+    generation: string,
+    data: string,
+    edition: Edition,
+    config: ServerConfig,
+  ): Promise<void> {
+    const logFile = this.#ports.home.log(endpoint.id);
+    const server = await this.#launch({ postgres: edition.postgres, data, logFile }, config);
+    const running = { endpoint, generation, data, config, server };
+    this.#running.set(endpoint.id, running);
+    void this.#watch(running);
+  }
+
+  async #watch(running: Running): Promise<void> {
+    const { id } = running.endpoint;
+    await running.server.ended;
+    if (this.#running.get(id) !== running) return;
+    this.#running.delete(id);
+    if (!this.#closed) this.#ports.onCrash(id);
+  }
+
+  async #launch(place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
+    const { processes, clock, home } = this.#ports;
+    await stopLeftover(place.data, processes, clock);
+    return PostgresServer.start({ processes, clock, user: home.user }, place, config);
+  }
+
+  async #stop(endpointId: string): Promise<void> {
+    const running = this.#running.get(endpointId);
+    this.#running.delete(endpointId);
+    await running?.server.stop();
+  }
+
+  async #serve(data: string, edition: Edition): Promise<OwnServer> {
+    const port = this.#socketNumber(`data ${data}`);
+    const limits = limitsOf({ min: 0.25, max: 0.25 });
+    const place = { postgres: edition.postgres, data, logFile: join(this.#ports.home.root, "logs", "copies.log") };
+    const { sockets } = this.#ports.home;
+    const server = await this.#launch(place, { limits, port, sockets, settings: {}, primary: undefined });
+    return { connect: (database) => this.#connect(port, database), stop: () => server.stop() };
+  }
+
+  async #syncCatalog(branchId: string, port: number): Promise<void> {
+    const { store, passwordOf, change } = this.#ports;
+    const row = this.storage.of(branchId);
+    const roles = store.catalogs
+      .roles(branchId)
+      .map(({ name, login, passwordSource }) => ({ name, login, passwordSource }));
+    const databases = store.catalogs.databases(branchId).map(({ id, name, ownerName }) => ({ id, name, ownerName }));
+    const wanted = { roles, databases };
+    const catalog = JSON.stringify(wanted);
+    if (catalog === row.catalog) return;
+    const applied = BranchCatalog.parse(JSON.parse(row.catalog));
+    await syncCatalog({ applied, wanted, passwordOf, connect: (database) => this.#connect(port, database) });
+    change(() => {
+      const latest = store.branchData.get(branchId);
+      if (latest?.generation === row.generation) store.branchData.put({ ...latest, catalog });
+    });
+  }
+
+  #configOf(endpoint: StoredEndpoint, limits: Limits, primary: ServerConfig["primary"]): ServerConfig {
+    const key = primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`;
+    const { sockets } = this.#ports.home;
+    return { limits, port: this.#socketNumber(key), sockets, settings: settingsOf(endpoint), primary };
+  }
+
+  async #editionOf(endpoint: StoredEndpoint): Promise<Edition> {
+    const project = this.#ports.store.projects.get(endpoint.projectId);
+    if (!project) throw new ServerFailed(`project ${endpoint.projectId} is gone`);
+    return this.#ports.templates.edition(project.pgVersion);
+  }
+
+  #connect(port: number, database: string): Promise<SqlClient> {
+    return SqlClient.connect({ socket: this.#socket(port), user: superuser, password: this.#ports.password, database });
+  }
+
+  #socket(port: number): string {
+    return join(this.#ports.home.sockets, `.s.PGSQL.${port}`);
+  }
+
+  /** The same for the same thing as long as the service runs: standbys find their primary by it. */
+  #socketNumber(key: string): number {
+    const known = this.#socketNumbers.get(key);
+    if (known !== undefined) return known;
+    const number = this.#socketNumbers.size + 1;
+    this.#socketNumbers.set(key, number);
+    return number;
+  }
+}
+
+function settingsOf({ settings }: StoredEndpoint): Readonly<Record<string, string>> {
+  return settings.pg_settings ?? {};
+}

@@ -1,0 +1,139 @@
+import { maxConnections, maxPooledConnections } from "../../api/compute-units.ts";
+import { wake } from "../computes/connect.ts";
+import { meter } from "../computes/meter.ts";
+import { suspendDue } from "../computes/settle.ts";
+import type { ServiceContext } from "../context.ts";
+import type { Fleet } from "./fleet.ts";
+import type { Admission, Target } from "./proxy/proxy.ts";
+import { Rejection } from "./proxy/rejection.ts";
+import type { DrivenService } from "./runner.ts";
+import type { Session, Sessions } from "./sessions.ts";
+
+/** How exact `last_active` is while clients come and go, in milliseconds: each writing of it goes to the disk. */
+const activityMs = 1000;
+
+/** How often a client whose compute falls asleep again just then has it woken. */
+const mostTries = 3;
+
+/** Lets clients in: wakes their compute, waits for its server, and keeps account of who is there. */
+export class Gate {
+  readonly #service: DrivenService;
+  readonly #fleet: Fleet;
+  readonly #sessions: Sessions;
+  #closed = false;
+
+  constructor(service: DrivenService, fleet: Fleet, sessions: Sessions) {
+    this.#service = service;
+    this.#fleet = fleet;
+    this.#sessions = sessions;
+  }
+
+  /** Nothing is noted any more: the store closes. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Rejects with `Rejection`. The client counts from now until `leave` is called. */
+  async admit(target: Target): Promise<Admission> {
+    if (this.#closed) throw new Rejection("57P03", "the service is shutting down");
+    const session: Session = { ...target };
+    this.#enter(session);
+    try {
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        const socket = await this.#awake(session.endpointId);
+        if (socket !== undefined) return { socket, leave: () => this.#leave(session) };
+        this.#service.change((context, at) => this.#wake(context, session, at));
+      }
+      throw new Rejection("57P03", `compute ${target.endpointId} is suspended again and again: try later`);
+    } catch (error) {
+      this.#leave(session);
+      throw error;
+    }
+  }
+
+  #enter(session: Session): void {
+    const { store, clock } = this.#service.context;
+    const { endpointId, pooled } = session;
+    const endpoint = store.endpoints.byId(endpointId);
+    if (!endpoint) throw unknown(endpointId);
+    if (endpoint.disabled) throw disabled(endpointId);
+    const limit = pooled ? maxPooledConnections : maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
+    if (this.#sessions.count(endpointId, pooled) >= limit) {
+      throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
+    }
+    const fresh = endpoint.lastActive !== undefined && clock.now() - endpoint.lastActive < activityMs;
+    const settled = endpoint.currentState === "active" && endpoint.pendingState === undefined;
+    if (!settled || !fresh || endpoint.suspendDue !== undefined) {
+      this.#service.change((context, at) => this.#wake(context, session, at));
+    }
+    this.#sessions.open(session);
+  }
+
+  #wake(context: ServiceContext, { endpointId }: Session, at: number): void {
+    const endpoint = context.store.endpoints.byId(endpointId);
+    if (!endpoint || endpoint.disabled) return;
+    wake(context, endpoint, at);
+    meter(context, endpoint, at);
+    endpoint.lastActive = at;
+    endpoint.suspendDue = undefined;
+    context.store.endpoints.update(endpoint);
+  }
+
+  #leave(session: Session): void {
+    if (!this.#sessions.close(session) || this.#closed) return;
+    this.#service.change((context, at) => {
+      const endpoint = context.store.endpoints.byId(session.endpointId);
+      if (!endpoint) return;
+      meter(context, endpoint, at);
+      endpoint.lastActive = at;
+      endpoint.suspendDue = suspendDue(context, endpoint, at);
+      context.store.endpoints.update(endpoint);
+    });
+  }
+
+  /** The socket of the compute's server as soon as it is up; `undefined` where it was suspended after all. */
+  #awake(endpointId: string): Promise<string | undefined> {
+    return new Promise((resolve, reject) => {
+      const check = (): boolean => {
+        const found = this.#state(endpointId);
+        if (found.kind === "up") resolve(found.socket);
+        else if (found.kind === "asleep") resolve(undefined);
+        else if (found.kind === "rejected") reject(found.rejection);
+        return found.kind !== "changing";
+      };
+      if (check()) return;
+      const stop = this.#service.onChange(() => {
+        if (check()) stop();
+      });
+    });
+  }
+
+  #state(endpointId: string): State {
+    const { store } = this.#service.context;
+    const endpoint = store.endpoints.byId(endpointId);
+    if (!endpoint) return { kind: "rejected", rejection: unknown(endpointId) };
+    if (endpoint.disabled) return { kind: "rejected", rejection: disabled(endpointId) };
+    if (endpoint.pendingState !== undefined) return { kind: "changing" };
+    const socket = this.#fleet.socketOf(endpointId);
+    if (endpoint.currentState === "active" && socket !== undefined) return { kind: "up", socket };
+    const [last] = store.operations.ofEndpoint(endpoint.projectId, endpointId, 1);
+    if (last?.status !== "failed" && last?.status !== "cancelled") return { kind: "asleep" };
+    const reason = store.operations.ofEndpoint(endpoint.projectId, endpointId, 5).find(({ error }) => error)?.error;
+    const message = `compute ${endpointId} could not be started: ${reason ?? "see its operations"}`;
+    return { kind: "rejected", rejection: new Rejection("57P03", message) };
+  }
+}
+
+type State =
+  | { kind: "up"; socket: string }
+  | { kind: "asleep" }
+  | { kind: "changing" }
+  | { kind: "rejected"; rejection: Rejection };
+
+function unknown(endpointId: string): Rejection {
+  return new Rejection("08004", `there is no compute ${endpointId}: it was deleted, or its id is misspelt`);
+}
+
+function disabled(endpointId: string): Rejection {
+  return new Rejection("08004", `compute ${endpointId} is disabled: enable it (disabled: false) and connect again`);
+}

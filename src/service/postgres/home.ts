@@ -1,0 +1,141 @@
+import { existsSync } from "node:fs";
+import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { ServiceClock } from "../clock.ts";
+import { copyTree } from "./copy-tree.ts";
+import { PostgresUnusable } from "./failure.ts";
+import { stopLeftover } from "./leftover.ts";
+import type { Processes, ProcessUser } from "./processes.ts";
+
+const temporaryPrefix = "compute-operator-postgres-";
+
+/** The longest path of a socket that every system takes, in bytes, less its name. */
+const longestSocketDirectory = 80;
+
+export interface HomeSettings {
+  /** The store's file, or `:memory:`. */
+  data: string;
+  user: ProcessUser | undefined;
+  processes: Processes;
+  clock: ServiceClock;
+}
+
+/** The directory that holds everything of the servers: beside the store's file, or a temporary one. */
+export class Home {
+  readonly root: string;
+  readonly sockets: string;
+  readonly user: ProcessUser | undefined;
+  readonly #temporary: boolean;
+
+  private constructor(root: string, sockets: string, user: ProcessUser | undefined, temporary: boolean) {
+    this.root = root;
+    this.sockets = sockets;
+    this.user = user;
+    this.#temporary = temporary;
+  }
+
+  /** Opens it, after what an earlier service has left over is stopped and removed. */
+  static async open({ data, user, processes, clock }: HomeSettings): Promise<Home> {
+    await removeAbandoned(processes, clock);
+    const temporary = data === ":memory:";
+    const root = temporary ? await mkdtemp(join(tmpdir(), temporaryPrefix)) : resolve(`${data}.postgres`);
+    await mkdir(root, { recursive: true, mode: 0o700 });
+    if (!temporary) await clear(root, processes, clock);
+    const { pid } = processes.self;
+    const startedAt = (await processes.facts(pid))?.startedAt ?? 0;
+    await writeFile(join(root, "owner"), `${pid} ${startedAt}\n`, { mode: 0o600 });
+    for (const name of ["", "branches", "replicas", "making", "logs"]) await ownDirectory(join(root, name), user);
+    const inside = join(root, "s");
+    const short = Buffer.byteLength(inside) <= longestSocketDirectory;
+    const sockets = short ? inside : await mkdtemp(join(tmpdir(), "cpg-"));
+    await ownDirectory(sockets, user);
+    if (!short) await writeFile(join(root, "sockets"), sockets, { mode: 0o600 });
+    const home = new Home(root, sockets, user, temporary);
+    await home.#refuseUnreachable(processes);
+    return home;
+  }
+
+  branch(branchId: string, generation: string): string {
+    return join(this.root, "branches", `${branchId}.${generation}`);
+  }
+
+  replica(endpointId: string): string {
+    return join(this.root, "replicas", endpointId);
+  }
+
+  log(endpointId: string): string {
+    return join(this.root, "logs", `${endpointId}.log`);
+  }
+
+  making(name: string): string {
+    return join(this.root, "making", name);
+  }
+
+  /** Programs that the servers' user may run: those given, or a copy where that user cannot reach them. */
+  async reachable(installation: string, name: string, processes: Processes): Promise<string> {
+    const { status } = await processes.run("/bin/sh", ["-c", `test -x "$1/bin/postgres"`, "sh", installation], {
+      user: this.user,
+      cwd: "/",
+    });
+    if (this.user === undefined || status === 0) return installation;
+    const copy = join(this.root, name);
+    if (existsSync(copy)) return copy;
+    const staging = this.making(name);
+    await rm(staging, { recursive: true, force: true });
+    await copyTree(installation, staging, { owner: undefined, hardLinks: true, mode: 0o755 });
+    await ownDirectory(staging, this.user, 0o755);
+    await rename(staging, copy);
+    return copy;
+  }
+
+  async close(): Promise<void> {
+    await rm(this.#temporary ? this.root : this.sockets, { recursive: true, force: true });
+    if (this.#temporary) await rm(this.sockets, { recursive: true, force: true });
+    else await rm(join(this.root, "owner"), { force: true });
+  }
+
+  async #refuseUnreachable(processes: Processes): Promise<void> {
+    const test = 'test -w "$1" && test -x "$1"';
+    const { status } = await processes.run("/bin/sh", ["-c", test, "sh", this.root], { user: this.user, cwd: "/" });
+    if (status === 0) return;
+    throw new PostgresUnusable(
+      `the user of --postgres-user cannot reach ${this.root}: put --data into a directory that every user may enter`,
+    );
+  }
+}
+
+async function ownDirectory(directory: string, user: ProcessUser | undefined, mode = 0o700): Promise<void> {
+  await mkdir(directory, { recursive: true, mode });
+  if (user) await chown(directory, user.uid, user.gid);
+}
+
+/** Removes what services have left that kept nothing and were killed. */
+async function removeAbandoned(processes: Processes, clock: ServiceClock): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(temporaryPrefix)) continue;
+    const root = join(tmpdir(), name);
+    const owner = await readFile(join(root, "owner"), "utf8").catch(() => undefined);
+    // Without the file it is being made, or belongs to somebody else.
+    if (owner === undefined || (await isAlive(owner, processes))) continue;
+    await clear(root, processes, clock);
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+async function isAlive(owner: string, processes: Processes): Promise<boolean> {
+  const [pid = 0, startedAt = 0] = owner.trim().split(" ").map(Number);
+  const facts = await processes.facts(pid);
+  return facts !== undefined && Math.abs(facts.startedAt - startedAt) < 3;
+}
+
+/** Stops servers that are left over, and removes what was not finished. */
+async function clear(root: string, processes: Processes, clock: ServiceClock): Promise<void> {
+  for (const kind of ["branches", "replicas", "making"]) {
+    const names = await readdir(join(root, kind)).catch(() => []);
+    await Promise.all(names.map((name) => stopLeftover(join(root, kind, name), processes, clock)));
+  }
+  const sockets = await readFile(join(root, "sockets"), "utf8").catch(() => undefined);
+  if (sockets?.startsWith(join(tmpdir(), "cpg-"))) await rm(sockets, { recursive: true, force: true });
+  for (const name of ["making", "s", "sockets"]) await rm(join(root, name), { recursive: true, force: true });
+}

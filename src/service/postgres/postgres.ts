@@ -1,0 +1,187 @@
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { ServiceClock } from "../clock.ts";
+import type { Ids } from "../ids.ts";
+import type { Store } from "../store/store.ts";
+import { PostgresBackend } from "./backend.ts";
+import { BranchCopies } from "./branch-copies.ts";
+import { PostgresCatalog } from "./catalog.ts";
+import { messageOf, PostgresUnusable } from "./failure.ts";
+import { Fleet } from "./fleet.ts";
+import { Gate } from "./gate.ts";
+import { Home } from "./home.ts";
+import type { Processes } from "./processes.ts";
+import { type Certificate, selfSigned } from "./proxy/certificate.ts";
+import { type Admission, Proxy, type Target } from "./proxy/proxy.ts";
+import { Rejection } from "./proxy/rejection.ts";
+import { type DrivenService, OperationRunner } from "./runner.ts";
+import { Sessions } from "./sessions.ts";
+import { serverUser, Templates } from "./templates.ts";
+
+export interface PostgresSettings {
+  /** Where clients connect. */
+  host: string;
+  port: number;
+  /** What URIs name instead, as `HOST:PORT`. */
+  advertise: string | undefined;
+  /** The directory of `postgres` and `initdb`. */
+  binaries: string | undefined;
+  /** The user that servers run as, where the service is root. */
+  user: string | undefined;
+  /** The store's file, or `:memory:`. */
+  data: string;
+}
+
+export interface PostgresPorts {
+  clock: ServiceClock;
+  ids: Ids;
+  store: Store;
+  processes: Processes;
+  env: Readonly<Record<string, string | undefined>>;
+  stderr: (line: string) => void;
+  onError: (error: unknown) => void;
+}
+
+/** Real Postgres behind the computes: servers, their data, and the proxy through which clients reach them. */
+export class Postgres {
+  readonly backend: PostgresBackend;
+  readonly catalog: PostgresCatalog;
+  readonly #ports: PostgresPorts;
+  readonly #home: Home;
+  readonly #templates: Templates;
+  readonly #password: string;
+  readonly #sessions: Sessions;
+  readonly #proxy: Proxy;
+  #gate: Gate | undefined;
+  #fleet: Fleet | undefined;
+  #runner: OperationRunner | undefined;
+
+  /** Listens, but lets nobody in before `begin`. Rejects with `PostgresUnusable`. */
+  static async open(settings: PostgresSettings, ports: PostgresPorts): Promise<Postgres> {
+    const { processes, clock, store, ids, env, stderr } = ports;
+    const user = await serverUser(settings.user, processes);
+    const home = await Home.open({ data: settings.data, user, processes, clock });
+    try {
+      const password = store.transaction(() => store.constant("postgres-password", () => ids.secret()));
+      const cache = join(env["XDG_CACHE_HOME"] || join(env["HOME"] || homedir(), ".cache"), "compute-operator");
+      const programs = {
+        directory: settings.binaries,
+        cache: join(cache, "postgres"),
+        env: given(env),
+        progress: stderr,
+      };
+      const templates = new Templates(home, programs, processes, password);
+      return await Postgres.#listening(settings, ports, { home, templates, password });
+    } catch (error) {
+      await home.close();
+      throw error;
+    }
+  }
+
+  static async #listening(settings: PostgresSettings, ports: PostgresPorts, parts: Parts): Promise<Postgres> {
+    let opened: Postgres | undefined;
+    const proxy = new Proxy({
+      clock: ports.clock,
+      certificate: await certificateIn(parts.home.root, ports.clock.now()),
+      admit: (target) => admit(opened, target),
+      onError: ports.onError,
+    });
+    const { host } = settings;
+    const port = await proxy.listen(settings.port, host).catch((error: unknown) => {
+      throw new PostgresUnusable(
+        `cannot listen for Postgres on ${host}, port ${settings.port}: ${messageOf(error)}. Choose another with --postgres-port.`,
+      );
+    });
+    opened = new Postgres(ports, parts, proxy, addressOf(settings, port));
+    return opened;
+  }
+
+  private constructor(ports: PostgresPorts, parts: Parts, proxy: Proxy, address: { host: string; port: number }) {
+    this.#ports = ports;
+    this.#home = parts.home;
+    this.#templates = parts.templates;
+    this.#password = parts.password;
+    this.#proxy = proxy;
+    this.#sessions = new Sessions();
+    this.backend = new PostgresBackend(address, this.#sessions, parts.templates);
+    this.catalog = new PostgresCatalog(ports);
+  }
+
+  get gate(): Gate | undefined {
+    return this.#gate;
+  }
+
+  /** Makes what the service's projects need, and from then on carries its operations out. */
+  async begin(service: DrivenService): Promise<void> {
+    const { store, processes, clock, ids, onError } = this.#ports;
+    for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
+    const change = (act: () => void) => service.change(act);
+    const fleet = new Fleet({
+      store,
+      clock,
+      processes,
+      home: this.#home,
+      templates: this.#templates,
+      password: this.#password,
+      passwordOf: (passwordSource) => this.catalog.passwordOf({ passwordSource }),
+      newGeneration: () => ids.uuid().slice(0, 8),
+      change,
+      onCrash: (endpointId) => this.#runner?.crashed(endpointId),
+    });
+    const copies = new BranchCopies({ store, storage: fleet.storage, change });
+    this.#fleet = fleet;
+    this.#runner = new OperationRunner(service, fleet, copies, onError);
+    this.#gate = new Gate(service, fleet, this.#sessions);
+    this.#runner.begin();
+  }
+
+  /** Lets nobody in any more, stops every server, and removes what is temporary. */
+  async close(): Promise<void> {
+    this.#runner?.close();
+    this.#gate?.close();
+    await this.#fleet?.close();
+    await this.#proxy.close();
+    await this.#home.close();
+  }
+}
+
+interface Parts {
+  home: Home;
+  templates: Templates;
+  password: string;
+}
+
+function admit(postgres: Postgres | undefined, target: Target): Promise<Admission> {
+  const gate = postgres?.gate;
+  return gate ? gate.admit(target) : Promise.reject(new Rejection("57P03", "the service is starting up: try again"));
+}
+
+/** What URIs name: an address that every client on this machine reaches, unless another one is given. */
+function addressOf({ host, advertise }: PostgresSettings, port: number): { host: string; port: number } {
+  if (advertise !== undefined) {
+    const { hostname, port: named } = new URL(`http://${advertise}`);
+    return { host: hostname.replaceAll(/^\[|\]$/g, ""), port: Number(named || "80") };
+  }
+  const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+  return { host: everywhere[host] ?? host, port };
+}
+
+/** The certificate of earlier runs, so that a client can pin it, or a new one. */
+async function certificateIn(root: string, now: number): Promise<Certificate> {
+  const files = { certificate: join(root, "server.crt"), key: join(root, "server.key") };
+  const read = (file: string) => readFile(file, "utf8").catch(() => undefined);
+  const [certificate, key] = [await read(files.certificate), await read(files.key)];
+  if (certificate !== undefined && key !== undefined) return { certificate, key };
+  const made = selfSigned(["localhost", "*.localhost"], now);
+  await writeFile(files.key, made.key, { mode: 0o600 });
+  await writeFile(files.certificate, made.certificate, { mode: 0o644 });
+  await chmod(files.key, 0o600);
+  return made;
+}
+
+function given(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

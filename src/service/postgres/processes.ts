@@ -1,0 +1,49 @@
+/** The user of the system that servers run as, where it is not the service's own. */
+export interface ProcessUser {
+  uid: number;
+  gid: number;
+}
+
+/** How a program ended: its exit status, and what it wrote. */
+export interface Ended {
+  status: number | null;
+  output: string;
+}
+
+export interface RunSettings {
+  user?: ProcessUser | undefined;
+  cwd?: string;
+  env?: Readonly<Record<string, string>>;
+}
+
+/** What identifies a running process beyond its id, which may have been given to another one. */
+export interface ProcessFacts {
+  /** In seconds since the epoch, to within two. */
+  startedAt: number;
+  /** Its working directory, or where the system does not tell, its command line. */
+  place: string;
+}
+
+/** A server under a guardian, which stops it when this process closes the pipe or ends in any way. */
+export interface GuardedServer {
+  /** Resolves when server and guardian are gone. */
+  readonly ended: Promise<number | null>;
+  /** Has the server shut down: fast, and after ten seconds at once. */
+  stop(): void;
+}
+
+/** The processes of this machine. Only `system-processes.ts` makes real ones. */
+export interface Processes {
+  run(command: string, args: readonly string[], settings?: RunSettings): Promise<Ended>;
+  runSync(command: string, args: readonly string[], settings?: RunSettings): Ended;
+  guard(
+    command: string,
+    args: readonly string[],
+    settings: { logFile: string; user: ProcessUser | undefined; env: Readonly<Record<string, string>> },
+  ): GuardedServer;
+  /** `undefined` where no process has this id. */
+  facts(pid: number): Promise<ProcessFacts | undefined>;
+  signal(pid: number, name: "INT" | "QUIT"): Promise<void>;
+  /** This process. */
+  readonly self: { pid: number; uid: number };
+}

@@ -1,0 +1,50 @@
+import { Rejection } from "./rejection.ts";
+import type { Parameters } from "./startup.ts";
+
+/** The compute that a client means. */
+export interface Target {
+  endpointId: string;
+  pooled: boolean;
+}
+
+/** Where a connection goes, and what its server is told. */
+export interface Routed {
+  target: Target;
+  parameters: Parameters;
+}
+
+const howTo =
+  "pass it as options=endpoint%3D<endpoint-id>, or connect with TLS to a host name whose first label is the id";
+
+/** Finds the compute by the parameter `options` or by TLS's server name. Throws `Rejection`. */
+export function route(parameters: Parameters, serverName: string | undefined): Routed {
+  const words = optionWords(parameters.get("options") ?? "");
+  const named = words.flatMap((word) => /^endpoint=(.*)$/s.exec(word)?.[1] ?? []);
+  const label = serverName?.split(".")[0]?.toLowerCase();
+  const fromName = label !== undefined && label.startsWith("ep-") ? [label] : [];
+  const targets = new Set([...named, ...fromName]);
+  const [id] = targets;
+  if (id === undefined) throw new Rejection("08P01", `the connection names no compute: ${howTo}`);
+  if (targets.size > 1) {
+    throw new Rejection("08P01", `the connection names more than one compute, ${[...targets].join(" and ")}: ${howTo}`);
+  }
+  const rest = words.filter((word) => !word.startsWith("endpoint="));
+  const told = new Map(parameters);
+  if (rest.length === 0) told.delete("options");
+  else told.set("options", rest.map(escaped).join(" "));
+  return { target: targetOf(id), parameters: told };
+}
+
+function targetOf(id: string): Target {
+  const pooled = id.endsWith("-pooler");
+  return { endpointId: pooled ? id.slice(0, -"-pooler".length) : id, pooled };
+}
+
+/** As Postgres takes `options` apart: by white space, with a backslash before what stands for itself. */
+function optionWords(options: string): string[] {
+  return [...options.matchAll(/(?:\\.|[^\s\\]|\\$)+/gs)].map(([word]) => word.replaceAll(/\\(.?)/gs, "$1"));
+}
+
+function escaped(word: string): string {
+  return word.replaceAll(/[\s\\]/g, "\\$&");
+}

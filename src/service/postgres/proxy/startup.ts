@@ -1,0 +1,76 @@
+import { Rejection } from "./rejection.ts";
+
+/** The parameters of a connection, such as `user`, `database` and `options`. */
+export type Parameters = ReadonlyMap<string, string>;
+
+/** What a client sends first. */
+export type Opening =
+  | { kind: "incomplete" }
+  /** A TLS handshake without a question before it (`sslnegotiation=direct`). */
+  | { kind: "tls" }
+  | { kind: "ssl-request"; length: number }
+  | { kind: "gss-request"; length: number }
+  | { kind: "cancel"; key: Buffer }
+  | { kind: "startup"; version: number; parameters: Parameters; length: number }
+  | { kind: "invalid"; rejection: Rejection };
+
+/** Postgres's own limit, in bytes. */
+const longestPacket = 10_000;
+
+const codes = { cancel: 80877102, ssl: 80877103, gss: 80877104 } as const;
+
+/** Reads the first packet of a connection from what has come in so far. */
+export function readOpening(received: Buffer): Opening {
+  if (received.length === 0) return { kind: "incomplete" };
+  if (received[0] === 0x16) return { kind: "tls" };
+  if (received.length < 8) return { kind: "incomplete" };
+  const length = received.readUInt32BE(0);
+  if (length < 8 || length > longestPacket) return invalid("invalid length of startup packet");
+  if (received.length < length) return { kind: "incomplete" };
+  const version = received.readUInt32BE(4);
+  const body = received.subarray(8, length);
+  switch (version) {
+    case codes.ssl:
+      return { kind: "ssl-request", length };
+    case codes.gss:
+      return { kind: "gss-request", length };
+    case codes.cancel:
+      return body.length >= 8 ? { kind: "cancel", key: Buffer.from(body) } : invalid("invalid cancel request");
+  }
+  if (version >>> 16 !== 3) {
+    return invalid(`unsupported frontend protocol ${version >>> 16}.${version & 0xffff}: server supports 3.0`, "0A000");
+  }
+  const parameters = parametersIn(body);
+  if (!parameters?.get("user")) return invalid("no PostgreSQL user name specified in startup packet", "28000");
+  return { kind: "startup", version, parameters, length };
+}
+
+function invalid(message: string, sqlState = "08P01"): Opening {
+  return { kind: "invalid", rejection: new Rejection(sqlState, message) };
+}
+
+/** Names and values, each ended by a zero byte, and one more at the end; `undefined` where they are not that. */
+function parametersIn(body: Buffer): Map<string, string> | undefined {
+  const parts = body.toString("utf8").split("\0");
+  if (parts.length < 2 || parts.at(-1) !== "" || parts.at(-2) !== "" || parts.length % 2 !== 0) return undefined;
+  const parameters = new Map<string, string>();
+  for (let index = 0; index + 2 < parts.length; index += 2) parameters.set(parts[index] ?? "", parts[index + 1] ?? "");
+  return parameters;
+}
+
+/** The packet that begins a connection. */
+export function startupPacket(version: number, parameters: Parameters): Buffer {
+  const body = Buffer.from(`${[...parameters].map(([name, value]) => `${name}\0${value}\0`).join("")}\0`);
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(body.length + 8, 0);
+  head.writeUInt32BE(version, 4);
+  return Buffer.concat([head, body]);
+}
+
+/** The packet that asks a server to end a query. */
+export function cancelPacket(key: Buffer): Buffer {
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(key.length + 8, 0);
+  head.writeUInt32BE(codes.cancel, 4);
+  return Buffer.concat([head, key]);
+}

@@ -1,0 +1,191 @@
+import { schedule } from "../computes/chain.ts";
+import { meter } from "../computes/meter.ts";
+import { finish } from "../computes/settle.ts";
+import type { ServiceContext } from "../context.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { StoredOperation } from "../store/operations.ts";
+import type { BranchCopies } from "./branch-copies.ts";
+import { messageOf, PostgresUnusable, ServerFailed } from "./failure.ts";
+import type { Fleet } from "./fleet.ts";
+
+/** The service as the runner drives it. */
+export interface DrivenService {
+  context: ServiceContext;
+  change<Result>(act: (context: ServiceContext, at: number) => Result): Result;
+  onChange(follower: () => void): () => void;
+}
+
+/** How often a server may end by itself within a minute before it is left stopped. */
+const mostCrashes = 3;
+const crashWindowMs = 60_000;
+
+/**
+ * Carries the operations of the service out on servers and data. What runs when the process ends runs again when the
+ * next one begins: every step can be repeated.
+ */
+export class OperationRunner {
+  readonly #service: DrivenService;
+  readonly #fleet: Fleet;
+  readonly #copies: BranchCopies;
+  readonly #onError: (error: unknown) => void;
+  readonly #inHand = new Set<number>();
+  readonly #preparing = new Set<string>();
+  readonly #crashes = new Map<string, number[]>();
+  #sweeping = false;
+  #sweepAgain = false;
+  #stopFollowing = () => {};
+  #closed = false;
+
+  constructor(service: DrivenService, fleet: Fleet, copies: BranchCopies, onError: (error: unknown) => void) {
+    this.#service = service;
+    this.#fleet = fleet;
+    this.#copies = copies;
+    this.#onError = onError;
+  }
+
+  /** Takes up what an earlier process has left, and follows the service from now on. */
+  begin(): void {
+    this.#service.change((context, at) => {
+      context.store.operations.setEnds(undefined);
+      this.#putToSleep(context, at);
+    });
+    this.#stopFollowing = this.#service.onChange(() => this.#follow());
+    this.#follow();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stopFollowing();
+  }
+
+  /** A server ended that nobody stopped: it is started again, which shows as an operation. */
+  crashed(endpointId: string): void {
+    if (this.#closed) return;
+    this.#service.change((context, at) => {
+      const endpoint = context.store.endpoints.byId(endpointId);
+      // An operation that is under way sees for itself.
+      if (endpoint?.currentState !== "active" || endpoint.pendingState !== undefined) return;
+      const recent = (this.#crashes.get(endpointId) ?? []).filter((crash) => crash > at - crashWindowMs);
+      this.#crashes.set(endpointId, [...recent, at]);
+      context.backend.disconnect(endpoint);
+      const [operation] = schedule(context, { endpoint, at, pendingState: "active" }, [
+        { action: "start_compute", effect: "start" },
+      ]);
+      if (operation === undefined || recent.length < mostCrashes) return;
+      const often = `the server ended by itself ${recent.length + 1} times within a minute: see its log`;
+      this.#fail(context, operation, often, at);
+    });
+  }
+
+  #follow(): void {
+    if (this.#closed) return;
+    for (const operation of this.#service.context.store.operations.openEnded()) {
+      if (this.#inHand.has(operation.seq)) continue;
+      this.#inHand.add(operation.seq);
+      void this.#run(operation);
+    }
+    for (const branchId of this.#service.context.store.branchData.missing()) {
+      if (this.#preparing.has(branchId)) continue;
+      this.#preparing.add(branchId);
+      void this.#prepare(branchId);
+    }
+    this.#sweep();
+  }
+
+  async #run(operation: StoredOperation): Promise<void> {
+    let failure: string | undefined;
+    try {
+      await this.#carryOut(operation);
+    } catch (error) {
+      failure = messageOf(error);
+      if (!(error instanceof ServerFailed) && !(error instanceof PostgresUnusable)) this.#onError(error);
+    }
+    // The next process repeats what this one has not noted.
+    if (this.#closed) return;
+    this.#inHand.delete(operation.seq);
+    this.#service.change((context, at) => {
+      const current = context.store.operations.openEnded().find(({ seq }) => seq === operation.seq);
+      if (!current) return;
+      if (failure === undefined && current.error === undefined) finish(context, current, at);
+      else this.#fail(context, current, current.error ?? failure ?? "", at);
+    });
+  }
+
+  /** Makes the data of a branch that a seed, or a service without servers, has left without. */
+  async #prepare(branchId: string): Promise<void> {
+    try {
+      await this.#copies.ensure(branchId);
+      this.#preparing.delete(branchId);
+    } catch (error) {
+      // It stays in hand: the start of a compute on it tries again, and says why it fails.
+      if (!this.#closed && !(error instanceof ServerFailed)) this.#onError(error);
+    }
+  }
+
+  async #carryOut({ effect, action, branchId, endpointId }: StoredOperation): Promise<void> {
+    const { store } = this.#service.context;
+    if (effect === "branch-ready") return this.#copies.ensure(branchId ?? "");
+    const endpoint = store.endpoints.byId(endpointId ?? "");
+    if (!endpoint) return;
+    if (effect === "suspend") return this.#fleet.stop(endpoint.id);
+    if (effect === "start" || (action === "apply_config" && this.#needsServer(endpoint))) {
+      await this.#copies.ensure(endpoint.branchId);
+      return this.#fleet.start(endpoint);
+    }
+    return this.#fleet.reconfigure(endpoint);
+  }
+
+  /** Whether an idle compute comes up for a change: roles and databases can only be changed on a running server. */
+  #needsServer(endpoint: StoredEndpoint): boolean {
+    const movedAway = this.#fleet.running().some(({ endpointId }) => endpointId === endpoint.id);
+    return endpoint.currentState === "idle" && endpoint.type === "read_write" && !endpoint.disabled && !movedAway;
+  }
+
+  #fail(context: ServiceContext, operation: StoredOperation, reason: string, at: number): void {
+    context.store.operations.forceFailure(operation.id, reason);
+    finish(context, { ...operation, error: reason }, at);
+    const endpoint = context.store.endpoints.byId(operation.endpointId ?? "");
+    if (endpoint?.currentState !== "active" || this.#fleet.runs(endpoint.id)) return;
+    Object.assign(endpoint, { currentState: "idle", suspendedAt: at, suspendDue: undefined });
+    meter(context, endpoint, at);
+    context.store.endpoints.update(endpoint);
+  }
+
+  /** No server runs yet: what was active is idle until somebody connects; what never sleeps is started. */
+  #putToSleep(context: ServiceContext, at: number): void {
+    for (const endpoint of context.store.endpoints.active()) {
+      Object.assign(endpoint, { currentState: "idle", suspendedAt: at, suspendDue: undefined, meteredAt: undefined });
+      context.store.endpoints.update(endpoint);
+      const busy = context.store.operations.unfinishedOf(endpoint.projectId, endpoint.id).length > 0;
+      if (busy || endpoint.disabled || endpoint.suspendTimeoutSeconds !== -1) continue;
+      schedule(context, { endpoint, at, pendingState: "active" }, [{ action: "wake_compute", effect: "start" }]);
+    }
+  }
+
+  /** Stops servers and removes data that nothing needs any more, and makes data that is missing. */
+  #sweep(): void {
+    this.#sweepAgain = true;
+    if (!this.#sweeping) void this.#sweepAll();
+  }
+
+  async #sweepAll(): Promise<void> {
+    const { store } = this.#service.context;
+    this.#sweeping = true;
+    while (this.#sweepAgain && !this.#closed) {
+      this.#sweepAgain = false;
+      try {
+        for (const { endpointId, branchId, generation } of this.#fleet.running()) {
+          const endpoint = store.endpoints.byId(endpointId);
+          const busy = endpoint && store.operations.unfinishedOf(endpoint.projectId, endpointId).length > 0;
+          const right =
+            endpoint?.currentState === "active" && store.branchData.get(branchId)?.generation === generation;
+          if (!busy && !right) await this.#fleet.stop(endpointId);
+        }
+        await this.#fleet.storage.removeUnrecorded(new Set(this.#fleet.running().map(({ data }) => data)));
+      } catch (error) {
+        if (!this.#closed) this.#onError(error);
+      }
+    }
+    this.#sweeping = false;
+  }
+}

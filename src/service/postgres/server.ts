@@ -1,0 +1,125 @@
+import { chown, open, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ServiceClock } from "../clock.ts";
+import { accessText, configText, type ServerConfig } from "./config.ts";
+import { ServerFailed } from "./failure.ts";
+import type { GuardedServer, Processes, ProcessUser } from "./processes.ts";
+
+export interface ServerPorts {
+  processes: Processes;
+  clock: ServiceClock;
+  user: ProcessUser | undefined;
+}
+
+export interface ServerPlace {
+  /** The program. */
+  postgres: string;
+  /** The data directory. */
+  data: string;
+  logFile: string;
+}
+
+/** How often a starting server is asked whether it takes connections, in milliseconds. */
+const pollMs = 10;
+
+/** After how long a start counts as failed, in milliseconds: recovery after a crash may take its time. */
+const startLimitMs = 120_000;
+
+/** The longest log that is kept when a server starts, in bytes. */
+const longestLog = 4_000_000;
+
+/** One running Postgres server. */
+export class PostgresServer {
+  readonly ended: Promise<void>;
+  readonly #guarded: GuardedServer;
+  #running = true;
+
+  private constructor(guarded: GuardedServer) {
+    this.#guarded = guarded;
+    this.ended = this.#untilEnd();
+  }
+
+  /** Starts a server, and resolves when it takes connections. Rejects with `ServerFailed`, and nothing runs then. */
+  static async start(ports: ServerPorts, place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
+    const { processes, user } = ports;
+    await writeConfig(place.data, config, user);
+    const logFrom = await logLength(place.logFile);
+    const guarded = processes.guard(place.postgres, ["-D", place.data], {
+      logFile: place.logFile,
+      user,
+      env: { LC_ALL: "C", PATH: "/usr/bin:/bin" },
+    });
+    const server = new PostgresServer(guarded);
+    const ready = await server.#ready(ports, place.data);
+    if (ready === "ready") return server;
+    await server.stop();
+    const why = ready === "slow" ? "it takes no connections after two minutes" : "it ended while it started";
+    throw new ServerFailed(`the server did not start: ${(await complaint(place.logFile, logFrom)) ?? why}`);
+  }
+
+  get running(): boolean {
+    return this.#running;
+  }
+
+  /** Ends connections, writes everything to disk and stops; resolves when the process is gone. */
+  async stop(): Promise<void> {
+    this.#guarded.stop();
+    await this.ended;
+  }
+
+  async #untilEnd(): Promise<void> {
+    await this.#guarded.ended;
+    this.#running = false;
+  }
+
+  async #ready({ clock }: ServerPorts, data: string): Promise<"ready" | "slow" | "ended"> {
+    const until = clock.now() + startLimitMs;
+    while (this.#running && clock.now() < until) {
+      const state = await stateOf(data);
+      if (state === "ready") return "ready";
+      await Promise.race([this.ended, new Promise<void>((resolve) => clock.after(pollMs, resolve))]);
+    }
+    return this.#running ? "slow" : "ended";
+  }
+}
+
+/** Writes the settings for the next start, or for a reload. */
+export async function writeConfig(data: string, config: ServerConfig, user: ProcessUser | undefined): Promise<void> {
+  const write = async (name: string, text: string) => {
+    const file = join(data, name);
+    await writeFile(file, text, { mode: 0o600 });
+    if (user) await chown(file, user.uid, user.gid);
+  };
+  await write("postgresql.conf", configText(config));
+  await write("pg_hba.conf", accessText);
+}
+
+/** What a server says of itself in its directory: `starting`, `ready`, `standby` (no connections yet), `stopping`. */
+async function stateOf(data: string): Promise<string | undefined> {
+  const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
+  return text.split("\n")[7]?.trim();
+}
+
+async function logLength(file: string): Promise<number> {
+  const size = await stat(file).then(
+    ({ size: bytes }) => bytes,
+    () => 0,
+  );
+  if (size <= longestLog) return size;
+  await truncate(file);
+  return 0;
+}
+
+/** The last line in which a server says why it ended. */
+async function complaint(file: string, from: number): Promise<string | undefined> {
+  const log = await open(file, "r");
+  try {
+    const length = Math.max(0, (await log.stat()).size - from);
+    const { buffer, bytesRead } = await log.read(Buffer.alloc(Math.min(length, 64_000)), 0, null, from);
+    const lines = buffer.subarray(0, bytesRead).toString("utf8").split("\n");
+    const found = lines.findLast((line) => /(?:FATAL|PANIC|ERROR|postgres): /.test(line));
+    return found?.replace(/^.*?(?:FATAL|PANIC|ERROR|postgres): +/, "");
+  } finally {
+    await log.close();
+  }
+}

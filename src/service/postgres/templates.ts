@@ -1,0 +1,118 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chown, rename, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { type BinarySettings, findBinaries, installationOf } from "./binaries.ts";
+import { superuser } from "./config.ts";
+import { sync } from "./copy-tree.ts";
+import { PostgresUnusable, ServerFailed } from "./failure.ts";
+import type { Home } from "./home.ts";
+import type { Processes } from "./processes.ts";
+
+/** A major version of Postgres, ready to be used. */
+export interface Edition {
+  major: number;
+  postgres: string;
+  /** A data directory that never runs: branches without a parent begin as copies of it. */
+  template: string;
+}
+
+/** Every major version that was asked for, each with its programs and template; made when first asked for. */
+export class Templates {
+  readonly #home: Home;
+  readonly #binaries: BinarySettings;
+  readonly #processes: Processes;
+  readonly #password: string;
+  readonly #editions = new Map<number, Promise<Edition>>();
+  readonly #ready = new Map<number, Edition>();
+
+  constructor(home: Home, binaries: BinarySettings, processes: Processes, password: string) {
+    this.#home = home;
+    this.#binaries = binaries;
+    this.#processes = processes;
+    this.#password = password;
+  }
+
+  /** Rejects with `PostgresUnusable` or `ServerFailed`; it is tried again the next time. */
+  edition(major: number): Promise<Edition> {
+    const known = this.#editions.get(major);
+    if (known) return known;
+    const made = this.#make(major);
+    this.#editions.set(major, made);
+    made.then(
+      (edition) => this.#ready.set(major, edition),
+      () => this.#editions.delete(major),
+    );
+    return made;
+  }
+
+  /** Why a server would not take these settings, in its own words; `undefined` where it would, or cannot be asked. */
+  refusedSettings(major: number, settings: Readonly<Record<string, string>>): string | undefined {
+    const edition = this.#ready.get(major);
+    const given = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
+    if (edition === undefined || given.length === 0) return undefined;
+    const args = ["-C", "max_connections", "-D", edition.template, ...given];
+    const { status, output } = this.#processes.runSync(edition.postgres, args, {
+      user: this.#home.user,
+      cwd: "/",
+      env: environment,
+    });
+    if (status === 0) return undefined;
+    const lines = output.split("\n");
+    return /FATAL: +(.*)$/m.exec(output)?.[1] ?? lines.find((line) => line !== "") ?? "the server refuses them";
+  }
+
+  async #make(major: number): Promise<Edition> {
+    const home = this.#home;
+    const directory = await findBinaries(major, this.#binaries, this.#processes);
+    const installation = installationOf(directory);
+    const reachable = await home.reachable(installation, `programs-${major}`, this.#processes);
+    const programs = basename(directory) === "bin" ? join(reachable, "bin") : reachable;
+    const template = join(home.root, `template-${major}`);
+    if (!existsSync(template)) await this.#initialise(major, programs, template);
+    return { major, postgres: join(programs, "postgres"), template };
+  }
+
+  async #initialise(major: number, programs: string, template: string): Promise<void> {
+    const { user } = this.#home;
+    const made = this.#home.making(`template-${major}-${randomUUID()}`);
+    const passwordFile = `${made}.password`;
+    await writeFile(passwordFile, `${this.#password}\n`, { mode: 0o600 });
+    if (user) await chown(passwordFile, user.uid, user.gid);
+    // The built-in locale sorts by code point on every system, and knows the letters of all languages.
+    const locale =
+      major >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"] : ["--locale=C"];
+    const args = ["-D", made, "-U", superuser, "--auth=scram-sha-256", `--pwfile=${passwordFile}`, "--wal-segsize=1"];
+    const { status, output } = await this.#processes.run(
+      join(programs, "initdb"),
+      [...args, "--encoding=UTF8", ...locale, "--no-instructions"],
+      { user, cwd: "/", env: environment },
+    );
+    await rm(passwordFile, { force: true });
+    if (status !== 0) {
+      throw new ServerFailed(`initdb of Postgres ${major} failed: ${output.trim().split("\n").at(-1) ?? ""}`);
+    }
+    await rename(made, template);
+    await sync(this.#home.root);
+  }
+}
+
+const environment = { LC_ALL: "C", PATH: "/usr/bin:/bin" } as const;
+
+/** The user that servers run as: the one named where this process is root, else its own. */
+export async function serverUser(
+  name: string | undefined,
+  processes: Processes,
+): Promise<{ uid: number; gid: number } | undefined> {
+  if (processes.self.uid !== 0) {
+    if (name === undefined) return undefined;
+    throw new PostgresUnusable("--postgres-user works only as root: leave it out, and servers run as the user you are");
+  }
+  if (name === undefined) {
+    throw new PostgresUnusable("Postgres does not run as root: name another user of this system with --postgres-user");
+  }
+  const ids = await Promise.all(["-u", "-g"].map((flag) => processes.run("id", [flag, name])));
+  const [uid = 0, gid = 0] = ids.map(({ status, output }) => (status === 0 ? Number(output.trim()) : 0));
+  if (uid > 0) return { uid, gid };
+  throw new PostgresUnusable(`--postgres-user ${name} is no user of this system that is not root`);
+}

@@ -1,0 +1,16 @@
+/** Lets whoever needs the same thing have it one after another. */
+export class Turns {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Runs `act` when all that were given this key before have ended. */
+  take<Result>(key: string, act: () => Promise<Result>): Promise<Result> {
+    const before = this.#last.get(key) ?? Promise.resolve();
+    const mine = before.then(act, act);
+    this.#last.set(key, mine);
+    const forget = () => {
+      if (this.#last.get(key) === mine) this.#last.delete(key);
+    };
+    mine.then(forget, forget);
+    return mine;
+  }
+}

@@ -1,0 +1,83 @@
+import type { Database } from "./database.ts";
+import { number, type Row, text } from "./row.ts";
+
+/** The Postgres data of a branch, where real servers run behind the computes. */
+export interface BranchData {
+  branchId: string;
+  /** Names the directory: another one after each replacement of the data. */
+  generation: string;
+  /** As JSON: the roles and databases that were brought into it. */
+  catalog: string;
+  /** The largest limits that a server of it has had: its standbys need at least these. */
+  maxConnections: number;
+  maxWorkerProcesses: number;
+}
+
+/** A copy that is to be made. */
+export interface CopyWanted {
+  branchId: string;
+  sourceId: string;
+}
+
+export class BranchDataRows {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  get(branchId: string): BranchData | undefined {
+    const row = this.#db.one("SELECT * FROM branch_data WHERE branch_id = ?", branchId);
+    return row && branchDataOf(row);
+  }
+
+  all(): BranchData[] {
+    return this.#db.all("SELECT * FROM branch_data ORDER BY branch_id").map(branchDataOf);
+  }
+
+  put({ branchId, generation, catalog, maxConnections, maxWorkerProcesses }: BranchData): void {
+    this.#db.run(
+      `INSERT INTO branch_data (branch_id, generation, catalog, max_connections, max_worker_processes) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (branch_id) DO UPDATE SET generation = excluded.generation, catalog = excluded.catalog,
+         max_connections = excluded.max_connections, max_worker_processes = excluded.max_worker_processes`,
+      branchId,
+      generation,
+      catalog,
+      maxConnections,
+      maxWorkerProcesses,
+    );
+  }
+
+  /** The branches that are ready and have none, parents first. */
+  missing(): string[] {
+    const none = "id NOT IN (SELECT branch_id FROM branch_data)";
+    const rows = this.#db.all(`SELECT id FROM branches WHERE current_state = 'ready' AND ${none} ORDER BY seq`);
+    return rows.map((row) => text(row, "id"));
+  }
+
+  /** Notes that the data of a branch is to become a copy of another one's. */
+  setSource({ branchId, sourceId }: CopyWanted): void {
+    this.#db.run("DELETE FROM branch_sources WHERE branch_id = ?", branchId);
+    this.#db.run("INSERT INTO branch_sources (branch_id, source_id) VALUES (?, ?)", branchId, sourceId);
+  }
+
+  /** What is to be copied, in the order in which it was asked for. */
+  sources(): CopyWanted[] {
+    const rows = this.#db.all("SELECT * FROM branch_sources ORDER BY seq");
+    return rows.map((row) => ({ branchId: text(row, "branch_id"), sourceId: text(row, "source_id") }));
+  }
+
+  clearSource(branchId: string): void {
+    this.#db.run("DELETE FROM branch_sources WHERE branch_id = ?", branchId);
+  }
+}
+
+function branchDataOf(row: Row): BranchData {
+  return {
+    branchId: text(row, "branch_id"),
+    generation: text(row, "generation"),
+    catalog: text(row, "catalog"),
+    maxConnections: number(row, "max_connections"),
+    maxWorkerProcesses: number(row, "max_worker_processes"),
+  };
+}
