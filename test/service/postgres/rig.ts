@@ -1,0 +1,174 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { stringify } from "yaml";
+import { z } from "zod";
+import type { Child } from "../../support/child.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { startCommand } from "../../support/processes.ts";
+import { nodePostgres, type PgClient } from "./node-postgres.ts";
+
+export const project = "shop";
+export const main = "br-main";
+export const primary = "ep-main";
+
+/** One project with its default branch and primary, which belongs to the role `app` with the database `stock`. */
+export const seed = {
+  accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale", apiKeys: [{ name: "laptop", key: "ana-key" }] }],
+  projects: [
+    {
+      id: project,
+      owner: "acc-ana",
+      branches: [
+        { id: main, name: "main", default: true, roles: ["app"], databases: [{ name: "stock", owner: "app" }] },
+      ],
+      endpoints: [{ id: primary, branchID: main, type: "read_write", autoscaling_limit_max_cu: 1 }],
+    },
+  ],
+};
+
+const Operation = z.looseObject({
+  id: z.string(),
+  action: z.string(),
+  status: z.string(),
+  endpoint_id: z.string().optional(),
+  error: z.string().optional(),
+});
+export type Operation = z.infer<typeof Operation>;
+
+const Endpoint = z.looseObject({ id: z.string(), current_state: z.string(), pending_state: z.string().optional() });
+
+export interface Reply {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+/** Servers must not run as root, and tests may. */
+const asRoot = process.getuid?.() === 0 ? ["--postgres-user", "nobody"] : [];
+
+/** The service with real servers as a process of its own, on one data file over its restarts. */
+export class PostgresRig implements AsyncDisposable {
+  readonly directory = temporaryDirectory("postgres");
+  readonly data = join(this.directory.path, "service.sqlite");
+  readonly #flags: readonly string[];
+  #child: Child | undefined;
+  #baseURL = "";
+  #address = "";
+
+  static async start(flags: readonly string[] = [], document: object = seed): Promise<PostgresRig> {
+    const rig = new PostgresRig(flags, document);
+    await rig.start();
+    return rig;
+  }
+
+  private constructor(flags: readonly string[], document: object) {
+    chmodSync(this.directory.path, 0o755);
+    const file = join(this.directory.path, "seed.yaml");
+    writeFileSync(file, stringify(document));
+    this.#flags = ["--seed", file, "--data", this.data, "--no-rate-limits", ...asRoot, ...flags];
+  }
+
+  async start(): Promise<void> {
+    const everywhere = ["service", "--port", "0", "--postgres", "--postgres-port", "0"];
+    this.#child = await startCommand("service", [...everywhere, ...this.#flags]);
+    this.#baseURL = (await this.#child.waitForLine(/^Listening on (\S+)$/, 120_000))[1] ?? "";
+    this.#address = (await this.#child.waitForLine(/^Postgres: (\S+)$/, 120_000))[1] ?? "";
+  }
+
+  get child(): Child {
+    if (!this.#child) throw new Error("the service does not run");
+    return this.#child;
+  }
+
+  /** Where clients of computes connect, as HOST:PORT. */
+  get address(): string {
+    return this.#address;
+  }
+
+  async kill(): Promise<void> {
+    await this.child.kill();
+  }
+
+  async call(method: string, path: string, body?: unknown): Promise<Reply> {
+    const answer = await fetch(`${this.#baseURL}${path}`, {
+      method,
+      headers: { authorization: "Bearer ana-key", "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      body: text === "" ? {} : z.record(z.string(), z.unknown()).parse(JSON.parse(text)),
+    };
+  }
+
+  /** A change whose operations run to their end; answers them. Throws where the call is refused. */
+  async change(method: string, path: string, body?: unknown): Promise<Operation[]> {
+    const reply = await this.call(method, path, body);
+    if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
+    const begun = z.array(Operation).parse(reply.body["operations"] ?? []);
+    await this.settled();
+    const all = await this.operations();
+    return begun.map(({ id }) => all.find((one) => one.id === id)).filter((one) => one !== undefined);
+  }
+
+  /** Resolves when no operation of the project runs. */
+  async settled(): Promise<void> {
+    for (;;) {
+      const open = (await this.operations()).filter(({ status }) => ["running", "scheduling"].includes(status));
+      if (open.length === 0) return;
+      await sleep(20);
+    }
+  }
+
+  /** Newest first. */
+  async operations(): Promise<Operation[]> {
+    const { body } = await this.call("GET", `/projects/${project}/operations?limit=100`);
+    return z.array(Operation).parse(body["operations"]);
+  }
+
+  async endpoint(id = primary): Promise<z.infer<typeof Endpoint>> {
+    const { body } = await this.call("GET", `/projects/${project}/endpoints/${id}`);
+    return Endpoint.parse(body["endpoint"]);
+  }
+
+  async until(state: string, id = primary): Promise<void> {
+    for (;;) {
+      const endpoint = await this.endpoint(id);
+      if (endpoint.current_state === state && endpoint.pending_state === undefined) return;
+      await sleep(20);
+    }
+  }
+
+  async uri({ endpoint = primary, database = "stock", role = "app", pooled = false } = {}): Promise<string> {
+    const query = new URLSearchParams({ database_name: database, role_name: role, endpoint_id: endpoint });
+    const { body } = await this.call("GET", `/projects/${project}/connection_uri?${query.toString()}&pooled=${pooled}`);
+    return z.string().parse(body["uri"]);
+  }
+
+  /** A client of node-postgres, connected. */
+  async client(uri: string, settings: object = {}): Promise<PgClient> {
+    const { Client } = nodePostgres();
+    const client = new Client({ connectionString: uri, ...settings });
+    client.on("error", () => {});
+    await client.connect();
+    return client;
+  }
+
+  /** Connects, runs statements, and answers the rows of the last. */
+  async query(uri: string, ...statements: string[]): Promise<Record<string, unknown>[]> {
+    const client = await this.client(uri);
+    try {
+      let rows: Record<string, unknown>[] = [];
+      for (const statement of statements) ({ rows } = await client.query(statement));
+      return rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child?.stop(30_000);
+    this.directory.remove();
+  }
+}
