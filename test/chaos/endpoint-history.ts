@@ -20,7 +20,7 @@ const entry = z.object({
  */
 export type Entry = z.infer<typeof entry>;
 
-/** What a change by somebody shows in; the rest of an endpoint changes by itself. */
+/** What a change by somebody shows in; the rest of an endpoint changes without anybody's action. */
 const attributes = [
   "branch_id",
   "name",

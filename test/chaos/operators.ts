@@ -62,7 +62,7 @@ export class StormOperator implements AsyncDisposable {
   get deaths(): string[] {
     return this.#lives
       .filter((life) => !life.running && !life.killed)
-      .map((life) => `an operator ended by itself:\n${life.tail()}`);
+      .map((life) => `an operator ended unexpectedly:\n${life.tail()}`);
   }
 
   /** Lines that hold any of these texts. */

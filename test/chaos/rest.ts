@@ -16,7 +16,7 @@ export async function listAll({ cluster, fleets }: Stage, plural: string): Promi
 }
 
 /**
- * Waits until everything that is declared is there and well; people make anew what was still on its way out. Where
+ * Waits until everything declared exists and is ready; users create again what was still being deleted. Where
  * that takes longer it ends all the same: what is not well by then is for the verdict to tell.
  */
 export async function settle(stage: Stage, workload: readonly Person[], seconds: number): Promise<void> {
@@ -72,7 +72,7 @@ export async function clearAway(stage: Stage, seconds: number): Promise<string[]
   const { cluster, fleets } = stage;
   const remove = (path: string) => cluster.request({ method: "DELETE", path });
   const collections = fleets.flatMap(({ namespace }) => [
-    // Pools first, which would make their Computes anew.
+    // Pools first, because they would create their Computes again.
     pathOf(namespace, "computepools"),
     pathOf(namespace, "computes"),
     pathOf(namespace, "serviceconnections"),

@@ -199,7 +199,7 @@ describe("the storm's verdict", () => {
       "says that it was restarted for r1, and was not",
     ],
     ["a restart still owed", { computes: [compute({ restartedAt: "r0" })] }, "to be restarted for r1, and says r0"],
-  ])("tells of %s", (_what, change, complaint) => {
+  ])("reports %s", (_what, change, complaint) => {
     expect(verdict(evidence(change)).join("\n")).toContain(complaint);
   });
 
@@ -225,7 +225,7 @@ describe("the storm's verdict", () => {
     computes: [compute({ linked: "ep-two" })],
   };
 
-  it("tells of an endpoint that was made anew, unless somebody had deleted the one before", () => {
+  it("reports an endpoint that was created again, unless somebody had deleted the previous one", () => {
     expect(verdict(evidence(second)).join("\n")).toContain(`for ${marker} were made ep-one at`);
     const { workloadHistory } = evidence();
     workloadHistory.strikes.push({ at: 290, uid, name: "replica-0", endpoint: "ep-one" });
@@ -238,7 +238,7 @@ describe("the storm's verdict", () => {
     expect(verdict(evidence({ endpointHistory: primaries }))).toEqual([]);
   });
 
-  it("tells of what is left when all is deleted, but for what was to be kept", () => {
+  it("reports what is left when all is deleted, except what was to be kept", () => {
     const kept = endpoint("ep-kept", `k8s-${gone}`);
     const left = leftovers(evidence({ endpoints: [...endpoints, kept], workloadHistory: deletedAt300(gone, true) }));
     expect(left).toEqual([`ep-one (${marker}) is still there when all is deleted`]);

@@ -63,8 +63,8 @@ function oneEach({ computes, endpoints }: Evidence): string[] {
 
 /**
  * For one Compute an endpoint is made once, and once more for each that somebody deleted. A primary may be sent twice,
- * since the service refuses a second: what is made late is found and deleted. And whoever drops the mark of a create
- * while no operator runs leaves none that could know of it.
+ * since the service refuses a second: a late one is found and deleted. And if somebody drops the note of a create
+ * while no operator runs, no operator can know about that create.
  */
 function madeOnce({ endpointHistory, workloadHistory }: Evidence): string[] {
   const made = endpointHistory.filter(

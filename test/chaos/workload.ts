@@ -27,7 +27,7 @@ export interface PersonOptions {
 type Deed = "edit" | "restart" | "move" | "delete" | "retain" | "replace" | "pause" | "drift" | "strike";
 const pausedPath = "/metadata/annotations/compute-operator.dev~1paused";
 
-/** Somebody who applies, edits, restarts, moves, deletes and makes anew, one thing at a time and without any rest. */
+/** A user who applies, edits, restarts, moves, deletes and creates again, one thing at a time and without a pause. */
 export class Person {
   readonly #options: PersonOptions;
   #restarts = 0;
@@ -182,7 +182,7 @@ export class Person {
     await cluster.request({ method: "POST", path: pathOf(fleet.namespace, "computepools"), body });
   }
 
-  /** A change of this very object; answers false where nothing was changed, as of one made anew under its name. */
+  /** A change of this very object; false if nothing was changed, or if the object was created again under its name. */
   #patch(member: Member, { metadata }: KubeObject, changes: readonly JsonObject[]): Promise<boolean> {
     const guard = { op: "test", path: "/metadata/uid", value: metadata.uid };
     return this.#options.cluster.patch(this.#path(member), [guard, ...changes]);

@@ -68,7 +68,7 @@ describe("what a manifest holds of its cluster", () => {
     expect(run).toMatchObject({ status: 2, out: expect.stringContaining(`~ shop/shop-primary  restart  ${primary}`) });
   });
 
-  test("an endpoint that is no longer listed is not planned anew before it is asked for", async () => {
+  test("an endpoint that is no longer listed is not planned again before its absence is proved", async () => {
     using stage = new Stage();
     const metadata = "uid: 0b0b, annotations: {compute-operator.dev/endpoint-id: ep-gone}";
     const run = await stage.run("plan", [

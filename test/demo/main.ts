@@ -1,5 +1,5 @@
 // `npm run demo` shows the whole life of a Compute and leaves everything up to play with, until Ctrl-C;
-// `npm run demo -- --once` ends by itself. Nothing is left behind, however it ends.
+// `npm run demo -- --once` ends without a signal. Nothing is left behind, however it ends.
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { endEverything } from "../support/guardian.ts";

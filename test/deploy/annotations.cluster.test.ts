@@ -72,7 +72,7 @@ describe("an annotation of the operator's", () => {
     { paused: "true" },
     { paused: "false" },
     { paused: "" },
-  ])("is taken, whoever writes it, as a backup that is restored: %j", async (annotations) => {
+  ])("is accepted from anybody, as when a backup is restored: %j", async (annotations) => {
     expect((await tried(annotations)).stderr).toBe("");
   });
 

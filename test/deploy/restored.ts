@@ -67,7 +67,7 @@ export function previousSeed(): string {
 
 /**
  * Creates the fixture's objects with status, annotations, finalizers and owners. A new cluster gives new uids and
- * counts generations anew: wherever the old ones stand, the names of endpoints among them, the new ones are put.
+ * counts generations from the start: the old ones, also in the names of endpoints, are replaced by the new ones.
  */
 export async function restore({ cluster: { kubeconfig }, counter, service }: Installation): Promise<void> {
   const connected = loadKubeConfig({ file: kubeconfig, env: {} });
@@ -100,7 +100,7 @@ export async function restore({ cluster: { kubeconfig }, counter, service }: Ins
   }
 }
 
-/** The endpoints that the service has, with all that it tells of them. */
+/** The endpoints of the service, with all their fields. */
 export async function endpointsOf({ service }: Installation): Promise<Endpoint[]> {
   const headers = { authorization: `Bearer ${goodKey}` };
   const answer = await fetch(`${service.baseURL}/projects/${project}/endpoints`, { headers });

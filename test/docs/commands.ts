@@ -92,7 +92,7 @@ const cannotRun: Readonly<Record<string, { because: string; instead: string }>> 
   "docker build": { because: "there is no container engine", instead: "test/deploy/image.test.ts" },
   "compute-operator export": { because: "it asks the public service", instead: "test/cli/page.test.ts" },
   "npx --yes": { because: "it installs the package", instead: "test/service/package.verify.test.ts" },
-  "npx vitest": { because: "it would write the page anew", instead: "test/integration/kubectl.cluster.test.ts" },
+  "npx vitest": { because: "it would write the page again", instead: "test/integration/kubectl.cluster.test.ts" },
 };
 
 /** The test that runs a command; undefined where none does. */

@@ -69,7 +69,7 @@ async function shellOn(cluster: ControlPlane): Promise<Shell> {
   return new Shell({ kubectl: cluster.binaries.kubectl, helm: pathOf("helm") }, env);
 }
 
-/** By group, plural and version: kinds that the pages show, and that whoever applies them has. */
+/** By group, plural and version: kinds that the pages show and that their readers have installed. */
 const others = [
   { group: "monitoring.coreos.com", plural: "prometheusrules", kind: "PrometheusRule", version: "v1" },
   { group: "monitoring.coreos.com", plural: "servicemonitors", kind: "ServiceMonitor", version: "v1" },

@@ -39,7 +39,7 @@ async function expectOneEndpoint(): Promise<void> {
   expect(endpoints[0]).toMatchObject({ id: status.endpointID, name: `k8s-${metadata.uid}` });
 }
 
-describe("in the middle of a create, it goes on by itself and nothing is created twice when", () => {
+describe("in the middle of a create, it continues automatically and nothing is created twice when", () => {
   it("the operator is killed and started again", async () => {
     const arrived = createArrives();
     await world.apply(replica);

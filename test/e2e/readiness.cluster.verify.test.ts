@@ -5,7 +5,7 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/ports.ts";
 import { startCommand } from "../support/processes.ts";
 
-it("the operator is alive but not ready while one of its CRDs is missing, says which, and gets ready by itself when it comes", async () => {
+it("the operator is alive but not ready while one of its CRDs is missing, says which, and becomes ready automatically when it is installed", async () => {
   await using controlPlane = await startControlPlane();
   const options = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
   const apply = (...names: string[]) =>

@@ -30,7 +30,7 @@ async function expectRecovery(expect: ExpectStatic, world: World): Promise<void>
   expect(await world.endpoints()).toHaveLength(1);
 }
 
-describe.concurrent("a connection that stops working says so, is not hammered, and recovers by itself", () => {
+describe.concurrent("a connection that stops working says so, is not hammered, and recovers automatically", () => {
   it("when its Secret is missing", async ({ expect }) => {
     await using world = await healthyWorld();
     // A Secret in use is kept by a finalizer: one that names another Secret is as good as one that lost it.

@@ -5,7 +5,7 @@ import { SmallWorld } from "./support/small-world.ts";
 
 const replica = { projectID: "shop", branchID: "br-0-a", type: "read_only" };
 
-it("deletions that the brake holds back are told of once, however many wait for each other in one project", async () => {
+it("deletions that the brake holds back are reported once, however many of them wait in one project", async () => {
   const patched: string[] = [];
   const counting = {
     ...calm,

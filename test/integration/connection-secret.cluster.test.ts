@@ -59,7 +59,7 @@ describe.concurrent("a connection Secret", () => {
     expect(after.status.endpointID).toBe(status.endpointID);
   });
 
-  it("follows the host of an endpoint that was made anew", async () => {
+  it("follows the host of an endpoint that was created again", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: database });
     const { status } = await shop.ready("db");

@@ -72,7 +72,7 @@ describe("settled Computes", () => {
     await Promise.all(settled.map((shop) => shop.lists(2)));
     const writes = settled.map((shop) => shop.writes.length);
     const versions = settled.map((shop) => numbers.map((index) => shop.history(`db-${index}`).length));
-    // Events are written one after the other, and what was begun is told of for a while.
+    // Events are written one at a time, so the last ones come a little later.
     let beside = await Promise.all(settled.map(versionsBeside));
     await eventually(
       "the last event",

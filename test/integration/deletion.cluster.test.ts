@@ -127,7 +127,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.endpoints).toEqual([]);
   });
 
-  it("while the project is busy: it waits and goes by itself", async () => {
+  it("while the project is busy: it waits and is deleted automatically", async () => {
     const shop = await stage().scenario({ service: { timeScale: 0.1 } });
     await shop.compute("db");
     await shop.until("db", "its endpoint", ({ status }) => status.endpointID !== undefined);
@@ -185,7 +185,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(deletes()).toBeLessThan(5);
   });
 
-  it("with a key that gets the right to delete later: it goes by itself", async () => {
+  it("with a key that gets the right to delete later: it is deleted automatically", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");
@@ -216,7 +216,7 @@ describe.concurrent("a Compute is deleted", () => {
 });
 
 describe.concurrent("kubectl delete namespace", () => {
-  it("ends by itself, a pool in it too, with every compute deleted at the service and none made anew", async () => {
+  it("ends automatically, with a pool in it too: every compute is deleted at the service and none is created again", async () => {
     const shop = await stage().scenario();
     const names = ["db", "replica-1", "replica-2"];
     await shop.compute("db", { connectionSecret: { name: "shop-db" } });

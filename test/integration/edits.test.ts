@@ -65,7 +65,7 @@ describe("a Compute whose connectionRef is changed", () => {
 });
 
 describe("a field that is taken out of the manifest", () => {
-  it("is left as it stands, and left alone from then on whoever changes it", async () => {
+  it("is left unchanged, and ignored from then on whatever changes it", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     const all = {
       ...place,

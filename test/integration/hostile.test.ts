@@ -22,7 +22,7 @@ function changeAccount(world: SmallWorld, answers: Record<string, ReturnType<typ
 }
 
 describe("a key that is exchanged for one of another account", () => {
-  it("makes nothing anew there, also where a fresh look was asked for before, in another trouble", async () => {
+  it("creates nothing again there, even if a fresh reconcile was requested earlier for another problem", async () => {
     await using world = new SmallWorld([branch.branchID], 1);
     world.declare(0, branch);
     await world.settle(1);

@@ -142,7 +142,7 @@ const moments: readonly Moment[] = [
   },
 ];
 
-/** kubectl's table with what differs from run to run made the same, its columns aligned anew. */
+/** kubectl's table with values that differ between runs replaced, and its columns aligned again. */
 function steady(text: string): string {
   const [head = "", ...lines] = text.trimEnd().split("\n");
   const starts = [...head.matchAll(/\S+/g)].map(({ index }) => index);
@@ -178,7 +178,7 @@ async function chapter({ title, meaning, service, reach }: Moment): Promise<stri
 const preface = `# What \`kubectl get computes\` shows
 
 One Compute in each state, from a real run: kubectl on a real API server, the operator, and the service. A test keeps this
-page in step (\`npx vitest run --project cluster test/integration/kubectl -u\` writes it anew). \`STATE\` is what the compute does,
+page in step (\`npx vitest run --project cluster test/integration/kubectl -u\` writes it again). \`STATE\` is what the compute does,
 \`READY\` and \`REASON\` are the condition Ready; \`kubectl describe compute\` adds its message, which says what to do.
 `;
 

@@ -79,7 +79,7 @@ describe.concurrent("the link to an endpoint", () => {
     expect(shop.writes).toEqual([create]);
   });
 
-  it("outlives a restore together with the connection Secret, which names a former uid: it is removed and made anew", async () => {
+  it("outlives a restore together with the connection Secret, which names a former uid: it is removed and created again", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: { name: "details" } });
     const before = await shop.ready("db");

@@ -97,7 +97,7 @@ describe("a restart that the service refuses", () => {
     expect(answers(world)).toEqual([400]);
   });
 
-  it("counts as done where the list shows it idle, at a service that shows no endpoint by itself", async () => {
+  it("counts as done if the list shows it idle, at a service where single endpoints cannot be read", async () => {
     await using world = await standing({}, { strictSpec: true });
     await world.clock.advance(300_000);
     expect(world.compute(0).status.currentState).toBe("idle");

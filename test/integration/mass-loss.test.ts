@@ -4,7 +4,7 @@ import { SmallWorld } from "./support/small-world.ts";
 const branches = ["br-0-a", "br-1-a", "br-2-a", "br-3-a", "br-4-a", "br-5-a", "br-6-a"];
 const notListed = [0, 1, 2, 3];
 
-/** Four of seven computes vanish at once; then a person says of the first that it is true, and it is made anew. */
+/** Four of seven computes vanish at once; then a person confirms the loss of the first, and it is created again. */
 async function afterMassLoss(world: SmallWorld): Promise<void> {
   for (const [index, branchID] of branches.entries()) world.declare(index, { projectID: "shop", branchID });
   await world.settle(branches.length);
@@ -46,7 +46,7 @@ it.each([
       for (const index of notListed) world.annotate(index, "paused", undefined);
     },
   ],
-])("after a mass loss %s is no reason to make anew what nobody has said to be lost", async (_, befalls) => {
+])("after a mass loss %s is no reason to create again what nobody has confirmed as lost", async (_, befalls) => {
   await using world = new SmallWorld(branches, 1);
   await afterMassLoss(world);
   const written = world.writes.length;

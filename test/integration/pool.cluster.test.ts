@@ -92,7 +92,7 @@ it.concurrent("a pool's owner garbage collection: in the foreground it goes last
   expect(computes.map(({ metadata }) => metadata.ownerReferences ?? [])).toEqual([[], []]);
   await orphan.lists(2);
   expect(orphan.writes.filter((write) => write.startsWith("DELETE"))).toEqual([]);
-  // Another pool of the same name does not take them over by itself.
+  // Another pool of the same name does not take them over automatically.
   await orphan.cluster.create("ComputePool", orphan.namespace, pool(2));
   await eventually("the conflict", async () => {
     const { status } = await orphan.cluster.get("ComputePool", orphan.namespace, "readers");

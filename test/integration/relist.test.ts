@@ -67,7 +67,7 @@ it("a relist that began before our own writes and ends after them undoes none of
   expect(world.compute(0).status).toMatchObject({ appliedGeneration: 2, size: "4 CU" });
 });
 
-it("what a relist shows is not acted on before the service was asked anew", async () => {
+it("a relist leads to no action before the service was listed again", async () => {
   const sky = new ComputesWeather();
   await using world = new SmallWorld([place.branchID], 1, {}, sky.weather);
   world.declare(0, { ...place, computeUnits: { min: 1, max: 1 } });

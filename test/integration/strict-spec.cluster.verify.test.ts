@@ -151,7 +151,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     expect(shop.endpoint(status.endpointID)).toMatchObject({ autoscaling_limit_max_cu: 8, disabled: true });
   });
 
-  it("is made anew when its endpoint was deleted elsewhere, and not where a whole project seems to be empty", async () => {
+  it("is created again when its endpoint was deleted outside the operator, but not when a whole project seems to be empty", async () => {
     const shop = await stage().scenario(strict);
     await shop.compute("db");
     const before = await shop.ready("db");

@@ -8,7 +8,7 @@ const good = 20;
 const bad = 500;
 const spec = (branchID: string) => ({ projectID: project, branchID, scaleToZero: { enabled: false } });
 
-/** Lists well, and takes writes without ever answering: each keeps whoever sent it waiting. */
+/** Answers lists, but never a write, so the sender of each write waits. */
 const swallowsWrites: Behaviour = ({ method, path }) => {
   if (method !== "GET") return "silence";
   if (path === "/auth") return { afterMs: 20, answer: json(200, { auth_method: "api_key_user" }) };

@@ -74,7 +74,7 @@ describe("once broken", () => {
     ).toEqual([]);
   });
 
-  it("all CRDs go though the operator starts anew meanwhile", async () => {
+  it("all CRDs are deleted although the operator restarts meanwhile", async () => {
     expect(
       await broken([
         [1, apply("c0", primary({ branchID: "br-main-1", adopt: { branchPrimary: true } }))],
@@ -141,7 +141,7 @@ describe("once broken", () => {
   it.each([
     [3261, "a shard that has not heard of it yet does not take the guard off a Secret that another has just set"],
     [12_085, "what a Compute retained is not taken for another's create that nobody could look for meanwhile"],
-    [14_417, "a Secret keeps its guard while Computes use a connection made anew that the cache does not show yet"],
+    [14_417, "a Secret keeps its finalizer while Computes use a connection created again that the cache does not show yet"],
     [
       14_730,
       "where no names are shown, a connection led back to its service finds by their note what Computes made there",
@@ -165,7 +165,7 @@ describe("once broken", () => {
       "the guard of a Secret whose connection went with its CRD is found also where the cache does not show it yet",
     ],
     [57_139, "two shards do not fight over the guard that one of them keeps for what it has still to delete"],
-    [67_172, "a replica that came and went unseen, with its CRD, is made anew"],
+    [67_172, "a replica that came and went unseen, with its CRD, is created again"],
     [117_989, "where no names are shown a primary that another has just made is adopted by nobody"],
     [118_595, "where no names are shown a copy adopts nothing that its original made and still has to delete"],
     [151_954, "where no names are shown what another had meanwhile is known to the next leader too"],

@@ -17,7 +17,7 @@ export class BehaviourReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
-    // Whoever asks for single tests by name leaves the others out on purpose.
+    // A run of single tests by name leaves out the others on purpose.
     if (this.#vitest?.config.testNamePattern !== undefined) return;
     const ran = new Map(
       modules.map((module) => [

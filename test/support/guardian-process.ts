@@ -1,5 +1,5 @@
 // Runs beside a test run or a demo, reads one order per line, and cleans up when the orders end, that is when
-// the process that gave them has ended, in whatever way. Nothing but a closed pipe tells of a SIGKILL.
+// the process that gave them has ended, in whatever way. Only a closed pipe reveals a SIGKILL.
 import { rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,7 +21,7 @@ for (const group of groups) {
   try {
     process.kill(-group, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 if (groups.size > 0) await sleep(100);

@@ -35,7 +35,7 @@ export class TlsFront implements AsyncDisposable {
     });
   }
 
-  /** Shows a certificate of another authority from now on, also to whoever is connected. */
+  /** Shows a certificate of another authority from now on, also on open connections. */
   show({ server }: Authority): void {
     this.#server.setSecureContext(server);
     this.#cut();

@@ -1,4 +1,4 @@
-// `node test/deploy/previous/record.ts CHECKOUT` writes anew what lies beside this file: what the operator and the
+// `node test/deploy/previous/record.ts CHECKOUT` writes the files beside this one again: what the operator and the
 // service of that checkout of an earlier version (with its dependencies installed) leave on a real control plane.
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -91,7 +91,7 @@ describe.concurrent("a Compute at rest shows", () => {
     });
   });
 
-  it("Paused: nothing is sent, Ready stays, Synced tells of an unsent change, observedGeneration stands still", async () => {
+  it("Paused: nothing is sent, Ready stays, Synced shows an unsent change, observedGeneration stands still", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { computeUnits: { min: 1, max: 2 } });
     await shop.ready("db");

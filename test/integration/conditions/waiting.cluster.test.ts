@@ -17,7 +17,7 @@ const create = `POST ${endpoints}`;
 const seenOf = ({ status }: Compute) => [status.endpointID, status.state, status.size, status.currentState];
 
 describe.concurrent("while something is in the way that passes, a Compute shows", () => {
-  it("ProjectBusy, where another's change locks the project, and goes on by itself", async () => {
+  it("ProjectBusy, if somebody else's change locks the project, and continues automatically", async () => {
     const shop = await stage().scenario({
       endpoints: [{ id: "ep-other", branchID: preview }],
       service: { timeScale: 0.05 },
@@ -123,7 +123,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     expect(shop.writes).toEqual([create]);
   });
 
-  it("Forbidden, where the key may not do it, and tries again by itself", async () => {
+  it("Forbidden, if the key may not do it, and tries again automatically", async () => {
     const shop = await stage().scenario();
     shop.host.instead = ({ method }) =>
       method === "POST" ? jsonReply(403, { request_id: "r", code: "", message: "this key may only read" }) : undefined;
@@ -218,7 +218,7 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     expect(shop.endpoints).toHaveLength(1);
   });
 
-  it("EndpointLost, where it was deleted behind our back, and makes another with new connection details", async () => {
+  it("EndpointLost, if it was deleted outside the operator, and creates another with new connection details", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     const before = await shop.ready("db");

@@ -103,7 +103,7 @@ export class Cluster {
     await this.#send({ method: "DELETE", path: pathOf(kind, namespace, name) });
   }
 
-  /** Until it is there no more, whoever takes it away: the garbage collector may be quicker. */
+  /** Waits until it is gone; the garbage collector may be faster than the caller. */
   async clear(kind: Kind, namespace: string, name: string): Promise<void> {
     const path = pathOf(kind, namespace, name);
     await eventually(`${kind} ${name} gone`, async () => {

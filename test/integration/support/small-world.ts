@@ -165,7 +165,7 @@ export class SmallWorld implements AsyncDisposable {
     this.send("PUT", `${api}/computes/db-${index}`, object);
   }
 
-  /** Somebody writes the status anew, and has nothing to say. */
+  /** Somebody replaces the status by an empty one. */
   wipeStatus(index: number): void {
     const path = `${api}/computes/db-${index}`;
     this.send("PUT", `${path}/status`, { ...this.send("GET", path), status: {} });

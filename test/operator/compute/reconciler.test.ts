@@ -53,7 +53,7 @@ describe("a Compute", () => {
     expect(reach.sent()).toEqual([]);
   });
 
-  test("that this process selects again is looked at afresh", async () => {
+  test("that this process selects again is reconciled without old knowledge", async () => {
     let ours = true;
     const { reach, run, session, shown } = await setUp({}, { selects: () => ours });
     await run(20_000);

@@ -29,7 +29,7 @@ function get() {
 }
 
 describe("a request", () => {
-  test("shows credentials as they are now: asked for anew after a 401, and connections are kept", async () => {
+  test("uses current credentials: they are read again after a 401, and connections are kept", async () => {
     let token = "token-0";
     const credentials = () => Promise.resolve({ headers: { Authorization: `Bearer ${token}` }, tls: {} });
     transport = make(credentials);

@@ -175,7 +175,7 @@ describe("a leader that cannot renew", () => {
     expect(ledFor).toBeLessThanOrEqual(10 * second);
   });
 
-  test("whose lease was deleted makes it anew and leads on", async () => {
+  test("whose lease was deleted creates it again and stays leader", async () => {
     const cluster = new MemoryCluster();
     const a = candidate(cluster, "a");
     await cluster.clock.advance(20 * second);

@@ -41,7 +41,7 @@ describe("a watch that breaks off", () => {
     expect(changes).toEqual(["added a"]);
   });
 
-  test("whose history is gone is followed by a list that finds what was deleted, and made anew under the same name", async () => {
+  test("whose history is gone is followed by a list that finds what was deleted, and created again under the same name", async () => {
     const { cluster, clock, outside, reflector, changes, relists, started, names } = setUp();
     for (const name of ["kept", "gone", "replaced"]) outside.create(name);
     await started();

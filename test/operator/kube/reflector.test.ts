@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { minute, setUp } from "./reflector-world.ts";
 
 describe("the first list", () => {
-  test("tells of what exists, then of each change as it happens", async () => {
+  test("reports what exists, then each change as it happens", async () => {
     const { clock, outside, reflector, changes, run } = setUp();
     const first = outside.create("a");
     void run();

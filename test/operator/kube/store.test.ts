@@ -51,7 +51,7 @@ describe("an answer to a write", () => {
     expect(store.list()).toEqual([]);
   });
 
-  test("that shows the last finalizer gone removes the object, whatever the watch still tells of it", () => {
+  test("that shows the last finalizer gone removes the object, whatever the watch still reports about it", () => {
     const store = listed(object(50, { ...terminating, finalizers: ["one"] }));
     expect(types(store.answered(object(50, terminating), late))).toEqual(["deleted one 50"]);
     expect(store.upsert(object(90, { ...terminating, finalizers: ["one"] }))).toEqual([]);

@@ -21,7 +21,7 @@ class Probed implements AsyncDisposable {
   withheld: PromiseWithResolvers<void> | undefined;
   /** Of the operator to the API server, watches included. */
   requests = 0;
-  /** Why the operator ended by itself. */
+  /** Why the operator ended unexpectedly. */
   failure: unknown;
   readonly #stop = new AbortController();
   #url = "";

@@ -49,7 +49,7 @@ describe("the events of a pool", () => {
     expect(told).toEqual([expect.stringMatching(/^Warning ComputePool web Conflict: Compute web-0 exists/)]);
   });
 
-  test("tell whoever edited a replica that it was put back, on the replica", async () => {
+  test("on an edited replica say that its spec was restored", async () => {
     const { reconcile, told, edit, computes, ready } = pooled(1);
     await reconcile();
     ready();

@@ -4,7 +4,7 @@ import { Bodies } from "../../../src/operator/service-client/bodies.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test("of the answers that are too large together the largest is given up, whoever's next part it was", async () => {
+test("of the answers that are too large together the largest is given up, whichever part came last", async () => {
   const bodies = new Bodies({ together: 100, deepest: 8 });
   const streams = [new PassThrough(), new PassThrough(), new PassThrough()] as const;
   const [small, large, late] = streams;

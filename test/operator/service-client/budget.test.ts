@@ -40,7 +40,7 @@ describe("a request budget", () => {
     expect(taken).toBe(count);
   });
 
-  test("never lets out more than burst and rate allow, whoever asks when, and lets out everybody in turn", async () => {
+  test("never exceeds burst and rate in any order of calls, and serves every caller in turn", async () => {
     const asks = fc.array(fc.record({ waitMs: fc.nat(3000), count: fc.integer({ min: 1, max: 30 }) }), {
       maxLength: 12,
     });

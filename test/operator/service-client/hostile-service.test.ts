@@ -217,7 +217,7 @@ test.each([
   expect(asked).toBeLessThanOrEqual(3_600_000);
 });
 
-test("whatever one list held, the next good one is taken, and whoever waited for it is woken", async () => {
+test("after any bad list the next good one is used, and the Computes that wait for it are enqueued", async () => {
   const woken: string[] = [];
   const stop = new AbortController();
   const watcher = new EndpointLister({

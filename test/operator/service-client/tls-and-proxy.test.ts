@@ -75,7 +75,7 @@ describe("the service's certificate", () => {
     expect(asked).toEqual([...carried, ...carried]);
   });
 
-  test("must be for the host that is asked, whoever signed it", async () => {
+  test("must be for the requested host, whatever authority signed it", async () => {
     const elsewhere = { ...trusted(), baseURL: `https://127.0.0.2:${port}/api/v2` };
     await expect(send(elsewhere)).rejects.toThrow("does not match certificate's altnames");
     expect(asked).toEqual([]);

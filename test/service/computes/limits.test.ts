@@ -95,7 +95,7 @@ describe("scale to zero", () => {
 });
 
 describe("requests", () => {
-  it("are limited to 40 a second on one route, for each account by itself", () => {
+  it("are limited to 40 a second on one route, separately for each account", () => {
     const shop = new Shop();
     const statuses = Array.from({ length: 41 }, () => shop.ana("GET /projects").status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(40);

@@ -130,7 +130,7 @@ describe("inactivity", () => {
     expect(shop.get(primary).current_state).toBe("active");
   });
 
-  it("is ended by each connection, and begins anew when the last one closes", () => {
+  it("is stopped by each connection, and starts again when the last one closes", () => {
     const shop = new Shop();
     shop.active();
     shop.time.pass(4 * minute);

@@ -66,7 +66,7 @@ describe("the page of a compute", () => {
     expect(shop.list()).toEqual([]);
   });
 
-  it("tells of a refusal there, in words", () => {
+  it("shows a refusal there in words", () => {
     ana.post(`${computePath}/start`);
     const seen = ana.post(`${computePath}/restart`);
     expect([seen.status, problemIn(seen)]).toEqual([423, expect.stringContaining("Something is still in progress")]);

@@ -42,7 +42,7 @@ const signedIn = () => new Visitor(shop.core).signIn("acc-ana");
 const changesOf = (html: string) => Number(/<main [^>]*data-changes="(\d+)"/.exec(html)?.[1]);
 
 describe("the stream of changes", () => {
-  it("begins with the number that a page has, and tells of every change until it is closed", () => {
+  it("begins with the number that a page has, and reports every change until it is closed", () => {
     const ana = signedIn();
     const shown = changesOf(ana.get(branchPath).html);
     const follower = new Follower(ana);

@@ -84,7 +84,7 @@ export function textOf({ html }: Seen): string {
     .trim();
 }
 
-/** What the page tells of a refusal; empty where there was none. */
+/** The refusal on the page; empty if there was none. */
 export function problemIn(seen: Seen): string {
   const html = /<div class="problem".*?<\/div>/s.exec(seen.html)?.[0] ?? "";
   return textOf({ ...seen, html });

@@ -122,7 +122,7 @@ describe("an organization key", () => {
     expect(shop.send(key, "GET /projects").status).toBe(401);
   });
 
-  it("outlives the membership of whoever made it", () => {
+  it("outlives the membership of its creator", () => {
     const shop = new Shop();
     const { key } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
     shop.send(undefined, "PUT /_admin/organizations/org-shop/members/acc-bob", { role: "admin" });

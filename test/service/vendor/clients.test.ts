@@ -153,7 +153,7 @@ describe("@neon/sdk", () => {
     expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
   });
 
-  it("creates a project and is connected, and finds its way to a branch by itself", async () => {
+  it("creates a project with its connection string, and finds a branch without help", async () => {
     const { project: made, connectionString } = await client().projects.createAndConnect({ name: "app", pooled: true });
     expect(connectionString).toContain("-pooler.");
     expect(await client().postgres.connectionString({ projectId: made.id })).toMatch(/^postgresql:\/\/neondb_owner:/);

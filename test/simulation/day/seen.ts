@@ -4,7 +4,7 @@ import { z } from "zod";
 export const DaySetting = z.object({
   seed: z.number(),
   hours: z.number(),
-  /** After how many hours collections are counted anew. */
+  /** After how many hours collections are counted again. */
   sizesEvery: z.number(),
 });
 export type DaySetting = z.infer<typeof DaySetting>;

@@ -13,7 +13,7 @@ type Value = z.infer<typeof value>;
 const property = z.looseObject({ name: z.string(), value: value.optional() });
 const properties = z.looseObject({ result: z.array(property), privateProperties: z.array(property).optional() });
 
-/** By this name the inspector finds what all counted classes inherit from, and forgets what it was told of. */
+/** The name of the base class of all counted classes, and of the group of objects that the inspector releases. */
 const group = "countedInstances";
 
 /** The ancestor that is put above classes, so that one search of the heap finds the instances of all of them. */

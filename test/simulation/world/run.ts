@@ -127,7 +127,7 @@ function complaintsOf(world: World): string[] {
   return [...ending, ...complaints(sceneOf(world))];
 }
 
-/** What was down, paused or without a key comes back by itself; the last of it within a minute or so. */
+/** What was down, paused or without a key recovers automatically, the last of it within about a minute. */
 async function passOutages(world: World): Promise<number> {
   await world.runUntil(world.clock.monotonic() + 65_000);
   return world.clock.monotonic();

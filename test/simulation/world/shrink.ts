@@ -37,7 +37,7 @@ export async function shrink(script: Script, result: RunResult, options: RunOpti
   return { ...best, runs };
 }
 
-/** All faults at once, then each kind by itself. */
+/** All faults at once, then each kind alone. */
 function calmerRates({ service, cluster }: Rates): ((now: Rates) => Rates)[] {
   const there = (rates: object) => Object.entries(rates).flatMap(([kind, rate]) => (rate > 0 ? [kind] : []));
   return [

@@ -52,7 +52,7 @@ describe("what a replaced and deleted Compute made", () => {
     expect(session?.project("shiny-wind-028834").operations.busy).toBe(true);
   });
 
-  test("is deleted again while lists show it, and told of whenever the service says that it did", async () => {
+  test("is deleted again while lists show it, with an event for each deletion that the service confirms", async () => {
     const { reach, clock } = await departed();
     const answers = [refusal(500), refusal(423), refusal(404)];
     reach.answer = ({ method }) => (method === "DELETE" ? answers.shift() : undefined);

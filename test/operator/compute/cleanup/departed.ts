@@ -69,7 +69,7 @@ export async function departed(fields: Fields = {}) {
   cleanup.gone(last, { ...newReconcileState(clock.monotonic()), ...memory });
   await clock.advance(1);
   reach.enqueue(last.metadata.uid);
-  /** That nothing is kept of it: nobody is looked at again, and nothing is listed for it. */
+  /** Expects that nothing is kept of it: no Compute is reconciled again for it, and nothing is listed. */
   const expectSettled = async () => {
     expect(settled).toEqual([last.metadata.uid]);
     expect(cleanup.all).toEqual([]);

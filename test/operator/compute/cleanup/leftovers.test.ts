@@ -70,7 +70,7 @@ describe("a create whose outcome is not known", () => {
     await expectSettled();
   });
 
-  test("may have made an endpoint without a name: a person is told of all that it may be", async () => {
+  test("may have created an endpoint without a name: an event lists every candidate", async () => {
     const fits = [endpoint({ id: "ep-b" }), endpoint({ id: "ep-a" })];
     const others = [
       endpoint({ id: "ep-branch", branch_id: "br-other" }),

@@ -65,7 +65,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     expect(memory.deleted).toEqual({ endpointID: "ep-one", proved: false, shown: 3 });
   });
 
-  test("that was not sent since key or address had changed is planned anew, and says nothing", async () => {
+  test("that was not sent because key or address had changed is planned again without an event", async () => {
     const acting = new Acting({}, { retired: AbortSignal.abort() });
     const self = acting.stored({ metadata: linked, status: settled });
     expect(await execute({ ...action, after: "lost" }, self, acting.hands, acting.hands)).toMatchObject({

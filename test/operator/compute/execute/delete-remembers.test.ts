@@ -51,7 +51,7 @@ describe("of a deletion is remembered", () => {
     expect(memory.deleted).toBeUndefined();
   });
 
-  test("that it failed, and how else the Compute can go is told where that does not pass by itself", async () => {
+  test("that it failed, with another way to delete the Compute if waiting does not help", async () => {
     const [forbidden, locked] = [deleting(), deleting()];
     forbidden.acting.answer = () => refusal(403);
     locked.acting.answer = () => refusal(423);
@@ -66,7 +66,7 @@ describe("of a deletion is remembered", () => {
 });
 
 describe("an endpoint of ours that is too many", () => {
-  test("is told of when its deletion was answered, and once only", async () => {
+  test("is reported when its deletion was answered, and only once", async () => {
     const { send } = deleting({}, { leaving: false });
     const warning = [{ type: "Warning", reason: "Deleted" }];
     expect(await send("surplus", "ep-two")).toMatchObject({
@@ -77,7 +77,7 @@ describe("an endpoint of ours that is too many", () => {
     expect(await send("surplus", "ep-two")).toMatchObject({ requeueAfterMs: 500, notes: [] });
   });
 
-  test("that was not there any more is not told of", async () => {
+  test("that was already gone is not reported", async () => {
     const { acting, send } = deleting({}, { leaving: false });
     acting.answer = () => refusal(404, "endpoint not found");
     expect(await send("surplus", "ep-two")).toMatchObject({ notes: [], condition: { kind: "unchanged" } });

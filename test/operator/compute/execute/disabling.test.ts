@@ -160,7 +160,7 @@ describe("a link", () => {
       { ...dropped, disabledByUs: true },
     ],
     ["we made", "created", { observedGeneration: 1, unansweredDisables: 0 }, false, dropped],
-    ["we take over: whoever disabled it, it was not us", "adopted", status, false, dropped],
+    ["we take over: somebody else disabled it", "adopted", status, false, dropped],
     ["a person names, and our pending create may have made", "adopted", status, true, kept],
   ] as const)("to an endpoint that %s", async (_, news, before, marked, after) => {
     const acting = new Acting();

@@ -20,7 +20,7 @@ describe("a create", () => {
     expect(outcome.applied).toBe(1);
   });
 
-  // A primary's mark is written anew before the second POST; a replica's stands as it is.
+  // A primary's note is written again before the second POST; a replica's stays.
   test.each(["read_write", "read_only"])(
     "of a %s is not sent again for a Compute that is long gone, though an old view shows it with its mark",
     async (type) => {

@@ -39,7 +39,7 @@ describe("a restart", () => {
     expect(pendingRestartOf(acting.compute())?.restedSince).toBe(restedSince);
   });
 
-  test("that was refused, and of which it could not be asked whether the compute rests, is looked at again soon", async () => {
+  test("that was refused while the compute's state could not be read is reconciled again soon", async () => {
     const { acting, self, seen } = standing({}, asked);
     acting.answer = (what) => {
       if (what.startsWith("POST")) return refusal(409);
@@ -96,8 +96,8 @@ describe("a restart", () => {
     ["disabled, in whatever state", { disabled: true }, {}, true],
     ["running", {}, idle, false],
     ["idle and waking", { ...idle, pending_state: "active" }, {}, false],
-    ["idle in the list, where none is shown by itself", 404, idle, true],
-    ["running in the list, where none is shown by itself", 404, {}, false],
+    ["idle in the list, if single endpoints cannot be read", 404, idle, true],
+    ["running in the list, if single endpoints cannot be read", 404, {}, false],
     ["shown nowhere", 404, undefined, false],
   ])("that is refused counts as done where the compute rests: %s", async (_, shown, listed, done) => {
     const { acting, self } = standing({}, asked);

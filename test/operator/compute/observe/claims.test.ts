@@ -171,7 +171,7 @@ describe("a move in a ring", () => {
 });
 
 describe("an endpoint that two Computes hold", () => {
-  test("belongs to the one whose marker it carries, whoever is older", () => {
+  test("belongs to the Compute whose marker it carries, even if another is older", () => {
     const maker = other({ created: younger, linked: "ep-one" });
     const copy = compute({ linked: "ep-one" });
     const seen = madeBy(maker);
@@ -199,7 +199,7 @@ describe("an endpoint that two Computes hold", () => {
     expect(plan(view({ compute: copy, endpoints: [endpoint()], others: [adopter] }))).toMatchObject(conflict());
   });
 
-  test("carries the marker of a Compute that is gone: whoever is linked looks after it", () => {
+  test("carries the marker of a deleted Compute: the linked Compute keeps it", () => {
     const restored = compute({ uid: uidOf("z"), linked: "ep-one" });
     expect(plan(view({ compute: restored, endpoints: [madeBy(compute())] }))).toMatchObject({ kind: "settled" });
   });

@@ -16,7 +16,7 @@ describe("without a list", () => {
     expect(await look()).toEqual({ kind: "blocked", reason: "ConnectionNotFound", message, projectGone: false });
   });
 
-  test("one that is about to be ready is looked at again soon, should its news be missed", async () => {
+  test("one that is about to be ready is reconciled again soon, in case its event is missed", async () => {
     const { self, memory, access, claimants, connection, look, reach } = await observing();
     const soon = { kind: "awaited", requeueAfterMs: 10_000 };
     expect(await observe(self, memory, connection(), undefined, claimants)).toEqual(soon);

@@ -8,7 +8,7 @@ const adopt = { branchPrimary: true };
 const listed = (...endpoints: ReturnType<typeof endpoint>[]) => new EndpointIndex(endpoints);
 
 describe("the owner of an endpoint is", () => {
-  test("whoever's marker it carries, even if that is linked to another and elsewhere", () => {
+  test("the Compute whose marker it carries, even if that Compute is linked to another endpoint", () => {
     const maker = other({ linked: "ep-two", spec: { branchID: "br-next" } });
     const self = compute({ linked: "ep-one" });
     const made = madeBy(maker, { branch_id: "br-main" });

@@ -60,7 +60,7 @@ describe("adoption", () => {
     );
   });
 
-  test("by two is won by the older, and by whoever holds it already", () => {
+  test("by two is won by the older one, or by the one that holds it already", () => {
     const rival = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
     expect(plan(view({ compute: byID(), endpoints: [endpoint()], others: [rival] }))).toMatchObject(conflict());
     const holder = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });

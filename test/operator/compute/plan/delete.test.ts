@@ -275,7 +275,7 @@ describe("an endpoint that was gone before it was deleted", () => {
     expect(plan(view({ compute: mine, memory }))).toMatchObject(action);
   });
 
-  test("is let go also when a whole project was emptied: nothing is made anew by that", () => {
+  test("is released also when all endpoints of the project are gone, because that creates nothing", () => {
     const list = { notListed: { missing: 9, known: 9 } };
     expect(plan(view({ compute: mine, list, memory: missing(10_000, true) }))).toMatchObject({ kind: "release" });
   });

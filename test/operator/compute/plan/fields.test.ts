@@ -71,7 +71,7 @@ describe("plain fields", () => {
     expect(compared(spec, seen)).toEqual(nothing);
   });
 
-  test("each differs by itself, false and 0 included, and only what differs is sent", () => {
+  test("each is compared separately, false and 0 included, and only differences are sent", () => {
     const spec = { computeUnits: { min: 1, max: 2 }, disabled: false, pooler: { enabled: true } };
     const seen = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 4, disabled: true, pooler_enabled: false };
     expect(compared(spec, seen)).toEqual({
@@ -85,7 +85,7 @@ describe("plain fields", () => {
     });
   });
 
-  test("that the service does not show are no difference: nothing can be told of them", () => {
+  test("that the service does not show are no difference, because nothing is known about them", () => {
     const spec = { passwordlessAccess: false, scaleToZero: { enabled: false }, postgresSettings: { a: "1" } };
     expect(compared(spec, {})).toEqual({
       differing: [],

@@ -62,7 +62,7 @@ describe("an endpoint that a list lacks", () => {
     expect(action).toMatchObject({ kind: "delete", endpointID: "ep-other", why: "surplus" });
   });
 
-  test("that was adopted by id is not made anew", () => {
+  test("that was adopted by id is not created again", () => {
     const adopted = linked({ spec: { adopt: { endpointID: "ep-one" } } });
     expect(plan(view({ compute: adopted, memory: proved }))).toMatchObject({
       kind: "blocked",
@@ -71,7 +71,7 @@ describe("an endpoint that a list lacks", () => {
     });
   });
 
-  test("that was adopted as the branch's primary is made anew", () => {
+  test("that was adopted as the branch's primary is created again", () => {
     const adopted = linked({
       shows: "EndpointLost",
       spec: { adopt: { branchPrimary: true } },
@@ -91,7 +91,7 @@ describe("an endpoint that a list lacks", () => {
     });
   });
 
-  test("is not made anew with driftPolicy Report, however long it is gone", () => {
+  test("is not created again with driftPolicy Report, however long it is gone", () => {
     const reporting = linked({ shows: "EndpointLost", spec: { driftPolicy: "Report" }, status: { state: "Lost" } });
     expect(plan(view({ compute: reporting, memory: proved }))).toMatchObject({
       kind: "wait",
@@ -149,7 +149,7 @@ describe("too much gone at once", () => {
     expect(plan(view({ compute: answered, list: massive, memory: proved }))).toMatchObject(massLoss);
   });
 
-  test("stays unbelieved for each Compute until it is asked for that one, though others were made anew meanwhile", () => {
+  test("stays unconfirmed for each Compute until a person confirms it there, even after others were created again", () => {
     const told = linked({ shows: "MassLoss", status: { state: "Lost" } });
     const list = { notListed: { missing: 2, known: 7 } };
     expect(plan(view({ compute: told, list, memory: proved }))).toMatchObject(massLoss);

@@ -116,7 +116,7 @@ describe("what we began", () => {
     });
   });
 
-  test("is not what the service does by itself: waking and suspending change nothing", () => {
+  test("does not include what the service does automatically: waking and suspending change nothing", () => {
     for (const seen of [
       { current_state: "idle", pending_state: "active" },
       { current_state: "active", pending_state: "idle" },

@@ -175,7 +175,7 @@ describe("the state in one word", () => {
     expect(status).toEqual(before);
   });
 
-  test("is Unknown where an endpoint is linked that no status tells of, and none can be seen", () => {
+  test("is Unknown if an endpoint is linked, no status describes it and no list shows it", () => {
     const restored = compute({ annotations: { endpointID: "ep-one" } });
     expect(statusAfter(shown(restored, "Unauthorized", "no"), { endpoint: undefined, absent: false }).state).toBe(
       "Unknown",
@@ -198,7 +198,7 @@ describe("operations", () => {
   const at = (n: number, fields = {}) =>
     operation({ id: `op-${n}`, created_at: `2026-01-01T00:00:${String(n).padStart(2, "0")}Z`, ...fields });
 
-  test("are shown newest first, ten at most, those told of before among them", () => {
+  test("are shown newest first, ten at most, earlier ones included", () => {
     const first = after(active(), { operations: [1, 2, 3, 4, 5, 6].map((n) => at(n)) });
     const later = statusAfter(active(first), { operations: [7, 8, 9, 10, 11, 12].map((n) => at(n)) });
     expect(later.operations?.map(({ id }) => id)).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3].map((n) => `op-${n}`));
