@@ -30,7 +30,8 @@ export const imageUser = /^USER (\d+:\d+)$/m.exec(dockerfile)?.[1] ?? "none";
 /**
  * What the Dockerfile makes, without a container engine: the same build script, the same files at the same places, and
  * a process that sees nothing else, as the image's user and with its command line. Where the machine's owner runs the
- * tests, the process runs as the image's user; else as the user who runs them, in a user namespace and without write access.
+ * tests, the process runs as the image's user; else as the user who runs them, in a user namespace and without write
+ * access.
  */
 export class Image implements Disposable {
   readonly #directory = temporaryDirectory("image");
