@@ -141,7 +141,10 @@ describe("once broken", () => {
   it.each([
     [3261, "a shard that has not heard of it yet does not take the guard off a Secret that another has just set"],
     [12_085, "what a Compute retained is not taken for another's create that nobody could look for meanwhile"],
-    [14_417, "a Secret keeps its finalizer while Computes use a connection created again that the cache does not show yet"],
+    [
+      14_417,
+      "a Secret keeps its finalizer while Computes use a connection created again that the cache does not show yet",
+    ],
     [
       14_730,
       "where no names are shown, a connection led back to its service finds by their note what Computes made there",
