@@ -67,3 +67,7 @@ export function operationOutcome(status: string): OperationOutcome {
       return "in-progress";
   }
 }
+
+export function isInProgress({ status }: Pick<Operation, "status">): boolean {
+  return operationOutcome(status) === "in-progress";
+}

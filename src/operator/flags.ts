@@ -6,11 +6,13 @@ import { labelSelector } from "./resources/selector.ts";
 
 const levels = ["debug", "info", "warn", "error", "silent"] as const;
 
+export const defaultCreateSettleMs = 60_000;
+
 export const createSettle = flag(
   "--create-settle <DURATION>",
   "how long after a create of unknown outcome another may be sent",
   duration,
-).default(60_000, "60s");
+).default(defaultCreateSettleMs, "60s");
 
 /** `compute-operator run`. */
 export const runLine = newCommand(

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { carryOut } from "../../src/cli/plan/carry-out.ts";
 import { dryRun } from "../../src/cli/plan/dry-run.ts";
 import { prepare } from "../../src/cli/plan/prepare.ts";
-import { pendingCreateOf, pendingRestartOf } from "../../src/operator/compute/observe/pending-operations.ts";
+import { pendingCreateOf, pendingRestartOf } from "../../src/operator/compute/observe/annotations.ts";
 import type { Compute } from "../../src/operator/resources/compute.ts";
 import { main, preview, primary, project } from "../service/support/shop.ts";
 import { Stage } from "./stage.ts";
@@ -29,8 +29,8 @@ async function afterRounds(stage: Stage, text: string, rounds: number): Promise<
   for (let round = 0; round < rounds; round++) {
     // Each round needs the outcome of the one before.
     await inventory.look();
-    const { action, input } = await dryRun(inventory, one, ports.clock);
-    await carryOut(action, input, { inventory, tracked: one, clock: ports.clock });
+    const { action, observed } = await dryRun(inventory, one, ports.clock);
+    await carryOut(action, observed, { inventory, tracked: one, clock: ports.clock });
   }
   return one.compute;
 }
@@ -76,4 +76,18 @@ test("a compute that a list showed idle, and that runs by now, is not taken for 
   const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, restartOfPrimary)), "--yes"]);
   expect(run.status).toBe(1);
   expect(run.out).toContain("! shop/shop-primary: Rejected: ");
+});
+
+test("operations of other endpoints alone do not tell what the endpoint itself did before a restart", async () => {
+  using stage = new Stage();
+  stage.shop.active();
+  stage.fate = ({ path }) => (path.endsWith("/restart") ? "lost before" : "answered");
+  const another = { action: "start_compute", status: "finished", endpoint_id: "ep-other", project_id: project };
+  const operations = Array.from({ length: 100 }, (_, index) => ({ id: `op-${index}`, ...another }));
+  stage.rewrite = ({ method, path }, response) =>
+    method === "GET" && path.endsWith("/operations") ? { ...response, body: { operations } } : response;
+  const mark = pendingRestartOf(await afterRounds(stage, restartOfPrimary, 1));
+  expect(mark?.value).toBe("now");
+  expect(mark).not.toHaveProperty("newestOperation");
+  expect(mark).not.toHaveProperty("restedSince");
 });

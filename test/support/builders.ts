@@ -1,10 +1,18 @@
 import type { Endpoint } from "../../src/api/endpoint.ts";
 import type { Operation } from "../../src/api/operation.ts";
+import { annotationsOf } from "../../src/operator/compute/observe/annotations.ts";
 import { ClaimIndex } from "../../src/operator/compute/observe/claim-index.ts";
 import type { Claimants } from "../../src/operator/compute/observe/claims.ts";
+import type {
+  EndpointSnapshot,
+  Observation,
+  Observed,
+  Pending,
+  Subject,
+  Unavailable,
+} from "../../src/operator/compute/observe/observation.ts";
 import { createdProof, EndpointIndex, ownershipOf } from "../../src/operator/compute/observe/ownership.ts";
-import type { EndpointSnapshot, Observation, PlanInput } from "../../src/operator/compute/observe/plan-input.ts";
-import { newReconcileState, type ReconcileState } from "../../src/operator/compute/state.ts";
+import { type ReadonlyState, ReconcileState } from "../../src/operator/compute/state.ts";
 import { type Compute, type ComputeStatus, parseCompute } from "../../src/operator/resources/compute.ts";
 import { annotations, finalizers, markerOf } from "../../src/operator/resources/names.ts";
 
@@ -132,19 +140,34 @@ export interface ViewFields {
   others?: readonly Compute[];
   /** Connections by `namespace/name` that lead to another base URL than `https://service/api/v2`. */
   elsewhere?: Record<string, string>;
-  memory?: Partial<ReconcileState>;
+  state?: Partial<ReadonlyState>;
   list?: Partial<Omit<EndpointSnapshot, "endpoints" | "links">>;
-  observation?: Exclude<Observation, { kind: "listed" }>;
+  observation?: Omit<Pending, keyof Subject> | Omit<Unavailable, keyof Subject>;
   now?: number;
 }
 
-/** All that a plan is made from, where nothing is said: a list just begun, in which everything is in order. */
-export function view(fields: ViewFields = {}): PlanInput {
+/** All that a plan is made from; by default a list just begun, in which everything is in order. */
+export function view(fields: ViewFields = {}): [observed: Observed, state: ReadonlyState] {
   const self = fields.compute ?? compute();
-  const observation = fields.observation ?? { kind: "listed", list: listOf(self, fields.endpoints ?? [], fields.list) };
-  const memory = { ...newReconcileState(0), ...fields.memory };
+  const state = new ReconcileState(0, fields.state).known;
+  if (fields.observation !== undefined) return [{ ...subjectOf(self, fields), ...fields.observation }, state];
+  return [observedBy(self, fields.endpoints ?? [], fields.list, fields), state];
+}
+
+/** The Compute as a list with these endpoints shows it. */
+export function observedBy(
+  self: Compute,
+  endpoints: readonly Endpoint[],
+  list: ViewFields["list"] = {},
+  fields: Pick<ViewFields, "others" | "elsewhere" | "now"> = {},
+): Observation {
+  return { ...subjectOf(self, fields), ...listOf(self, endpoints, list), kind: "observed" };
+}
+
+export function subjectOf(self: Compute, fields: Pick<ViewFields, "others" | "elsewhere" | "now"> = {}): Subject {
   const claimants = rivalsAmong(self, fields.others ?? [], fields.elsewhere);
-  return { compute: self, observation, claimants, memory, now: fields.now ?? now, createSettleMs: 60_000 };
+  const parsed = annotationsOf(self);
+  return { compute: self, annotations: parsed, claimants, now: fields.now ?? now, createSettleMs: 60_000 };
 }
 
 export function listOf(
@@ -160,7 +183,7 @@ export function listOf(
     operations: [],
     notListed: { missing: 0, known: 0 },
     markers: "shown",
-    through: "here",
+    fingerprint: "here",
     terminating: false,
     ...fields,
   };

@@ -1,12 +1,10 @@
-import { operationOutcome } from "../../api/operation.ts";
-import { pendingCreateOf, pendingRestartOf } from "../../operator/compute/observe/pending-operations.ts";
-import { nameOf, type PlanInput } from "../../operator/compute/observe/plan-input.ts";
-import { takeNote } from "../../operator/compute/observe/remember.ts";
+import { isInProgress } from "../../api/operation.ts";
+import { nameOf, type Observed } from "../../operator/compute/observe/observation.ts";
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
 import { reasons } from "../../operator/compute/status/reasons.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
-import { carryOut } from "../plan/carry-out.ts";
+import { carryOut, latestOperations } from "../plan/carry-out.ts";
 import { type DryRun, dryRun } from "../plan/dry-run.ts";
 import type { Inventory, Project, Tracked } from "../plan/inventory.ts";
 import { unownedReplicasLike } from "../plan/unowned-replicas.ts";
@@ -100,34 +98,28 @@ export class Application {
 
   async #next(tracked: Tracked): Promise<DryRun> {
     const { inventory, clock, signal } = this.#options;
-    const { observation } = inventory.view(tracked);
-    if (observation.kind === "listed") takeNote(tracked.memory, tracked.compute, observation.list, clock.monotonic());
-    if (pendingRestartOf(tracked.compute) === undefined) return dryRun(inventory, tracked, clock);
-    const { client, id } = tracked.project;
-    const operations = await client.listOperations(id, signal);
-    const endpointID = observation.kind === "listed" ? observation.list.links.link?.endpoint.id : undefined;
-    const recent = operations.kind === "ok" ? operations.value : [];
-    return dryRun(
-      inventory,
-      tracked,
-      clock,
-      recent.filter(({ endpoint_id }) => endpoint_id === endpointID),
-    );
+    const observed = inventory.observe(tracked);
+    if (observed.kind === "observed") tracked.state.listed(observed);
+    const link = observed.kind === "observed" ? observed.links.link : undefined;
+    if (observed.annotations.pendingRestart === undefined || link === undefined) {
+      return dryRun(inventory, tracked, clock);
+    }
+    const latest = await latestOperations(tracked.project, link.endpoint.id, signal);
+    return dryRun(inventory, tracked, clock, latest.kind === "listed" ? latest.operations : undefined);
   }
 
-  async #send(write: WriteAction, { input }: DryRun, tracked: Tracked): Promise<void> {
-    const strangers = write.kind === "create" ? unownedReplicasLike(input) : [];
-    if (strangers.length > 0 && pendingCreateOf(tracked.compute) === undefined) {
+  async #send(write: WriteAction, { observed }: DryRun, tracked: Tracked): Promise<void> {
+    const strangers = write.kind === "create" ? unownedReplicasLike(observed) : [];
+    if (strangers.length > 0 && observed.annotations.pendingCreate === undefined) {
       const which = strangers.join(", ");
       const said = `not created: this service has shown no names yet, so an earlier apply may have made one of ${which}, which no manifest claims. Declare them too (export writes the manifests), or set spec.adopt`;
       this.#end(tracked, { ok: false, said });
       return;
     }
-    const { memory } = tracked;
-    const before = memory.failedWrite;
-    const outcome = await this.#carryOut(write, input, tracked);
-    const failed = memory.failedWrite;
-    if (failed === undefined || failed === before || outcome.restarted !== undefined) {
+    const before = tracked.state.known.failedWrite;
+    const outcome = await this.#carryOut(write, observed, tracked);
+    const failed = tracked.state.known.failedWrite;
+    if (failed === undefined || failed === before || outcome.effect.kind === "restarted") {
       this.#say(tracked, saidOf(write, outcome));
       return;
     }
@@ -136,14 +128,14 @@ export class Application {
     else this.#end(tracked, { ok: false, said });
   }
 
-  #carryOut(action: Action, input: PlanInput, tracked: Tracked): Promise<Outcome> {
+  #carryOut(action: Action, observed: Observed, tracked: Tracked): Promise<Outcome> {
     const { inventory, clock } = this.#options;
-    return carryOut(action, input, { inventory, tracked, clock });
+    return carryOut(action, observed, { inventory, tracked, clock });
   }
 
   /** What is no write is carried out too: the status says what the next plan goes by. */
-  async #wait(action: Exclude<DryRun["action"], WriteAction>, { input }: DryRun, tracked: Tracked): Promise<void> {
-    await this.#carryOut(action, input, tracked);
+  async #wait(action: Exclude<DryRun["action"], WriteAction>, { observed }: DryRun, tracked: Tracked): Promise<void> {
+    await this.#carryOut(action, observed, tracked);
     switch (action.kind) {
       case "settled":
         this.#end(tracked, { ok: true, said: `${action.reason}: ${action.message}` });
@@ -191,7 +183,8 @@ export class Application {
 const mostFailures = 8;
 
 /** A write that was sent, as a line for a person. */
-function saidOf(write: WriteAction, { endpoint, condition }: Outcome): string {
+function saidOf(write: WriteAction, { effect, condition }: Outcome): string {
+  const endpoint = effect.kind === "accepted" ? effect.endpoint : undefined;
   switch (write.kind) {
     case "create":
       if (endpoint === undefined) return condition.kind === "shown" ? condition.message : "nothing was sent";
@@ -211,7 +204,7 @@ function nameless(endpointID: string): string {
 
 /** Asks after the operations that our writes set off. A service without them is judged by the states alone. */
 async function followOperations({ client, id, operations }: Project, signal: AbortSignal): Promise<void> {
-  const running = [...operations.values()].filter(({ status }) => operationOutcome(status) === "in-progress");
+  const running = [...operations.values()].filter(isInProgress);
   await Promise.all(
     running.map(async (operation) => {
       const answer = await client.getOperation(id, operation.id, signal);
@@ -223,5 +216,5 @@ async function followOperations({ client, id, operations }: Project, signal: Abo
 
 /** Whether an operation of ours still runs: the service refuses another in the same project. */
 function isBusy({ operations }: Project): boolean {
-  return [...operations.values()].some(({ status }) => operationOutcome(status) === "in-progress");
+  return [...operations.values()].some(isInProgress);
 }

@@ -1,5 +1,6 @@
 import { type Command, withFlags } from "../../command-line.ts";
-import { nameOf } from "../../operator/compute/observe/plan-input.ts";
+import { nameOf } from "../../operator/compute/observe/observation.ts";
+import { defaultCreateSettleMs } from "../../operator/flags.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
 import { dryRun } from "../plan/dry-run.ts";
@@ -26,7 +27,7 @@ import { readLine } from "./prompt.ts";
 export function planCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(planLine, parsePlanFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
-      const prepared = await prepare({ ...flags, createSettleMs: 60_000 }, ports, transport);
+      const prepared = await prepare({ ...flags, createSettleMs: defaultCreateSettleMs }, ports, transport);
       const forecasts = await forecast(prepared, ports.clock);
       ports.stdout(renderPlan(forecasts, flags.output, inColour(ports)));
       if (hasProblems(forecasts)) return 1;

@@ -1,4 +1,4 @@
-import { nameOf } from "../../operator/compute/observe/plan-input.ts";
+import { nameOf } from "../../operator/compute/observe/observation.ts";
 import { memberSpec, membersOf, planPool, specOf } from "../../operator/pool/plan.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import type { ComputePool } from "../../operator/resources/compute-pool.ts";

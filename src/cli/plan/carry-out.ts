@@ -1,10 +1,10 @@
-import type { PatchContext, ProjectAccess, WriteAccess } from "../../operator/compute/execute/context.ts";
+import type { ServiceAccess } from "../../operator/compute/execute/context.ts";
 import { execute } from "../../operator/compute/execute/execute.ts";
-import type { PlanInput } from "../../operator/compute/observe/plan-input.ts";
-import { noteApplied } from "../../operator/compute/observe/remember.ts";
+import type { Observed } from "../../operator/compute/observe/observation.ts";
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
-import { requestsOf, updateStatus } from "../../operator/compute/update-status.ts";
+import { updateStatus } from "../../operator/compute/update-status.ts";
+import { type Latest, latestIn } from "../../operator/connection/operations.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { InMemoryPatcher } from "./in-memory-patcher.ts";
 import type { Inventory, Project, Tracked } from "./inventory.ts";
@@ -21,41 +21,47 @@ const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.
  */
 export async function carryOut(
   action: Action,
-  { observation }: PlanInput,
+  observed: Observed,
   { inventory, tracked, clock }: { inventory: Inventory; tracked: Tracked; clock: Clock },
 ): Promise<Outcome> {
-  const { compute, memory, project } = tracked;
+  const { state, project } = tracked;
+  const { compute, annotations } = observed;
   const cluster = new InMemoryPatcher(compute);
-  const context: PatchContext = { cluster, clock, memory, signal: uninterrupted, uninstalling };
-  const outcome = await execute(action, compute, context, accessTo(project, clock));
-  const tools = { cluster, clock, event: () => {} };
-  const after = await updateStatus(outcome, observation, undefined, tools, requestsOf(compute));
-  noteApplied(memory, after);
+  const access = accessTo(project, clock);
+  const context = { compute, annotations, cluster, clock, state, signal: uninterrupted, uninstalling, access };
+  const outcome = await execute(action, context);
+  const secret = { binding: undefined, unchecked: false };
+  const after = await updateStatus(outcome, observed, secret, { cluster, clock, event: () => {} });
+  state.reported(after.status);
   inventory.update(tracked, after);
   return outcome;
 }
 
 /** One command has the service to itself: nothing waits for a turn, and the client keeps to the service's limits. */
-function accessTo(project: Project, clock: Clock): WriteAccess {
+function accessTo(project: Project, clock: Clock): ServiceAccess {
   const { client, listing } = project;
-  const watcher: ProjectAccess = {
-    listing: listing?.kind === "listed" ? { endpoints: listing.index.all } : undefined,
-    client,
+  const lister: ServiceAccess["lister"] = {
+    listing: listing?.kind === "listed" ? listing : undefined,
     wrote: () => clock.monotonic(),
     operations: {
       follow: (operations) => {
         for (const operation of operations) project.operations.set(operation.id, operation);
       },
-      latest: async (endpointID) => {
-        const answer = await client.listOperations(project.id, uninterrupted);
-        if (answer.kind === "ok") {
-          return { kind: "listed", operations: answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID) };
-        }
-        const isNoCall = answer.kind === "notFound" || answer.kind === "refused" || answer.kind === "forbidden";
-        return isNoCall ? { kind: "unsupported" } : { kind: "failed", failure: answer };
-      },
+      latest: (endpointID) => latestOperations(project, endpointID, uninterrupted),
     },
   };
   const reservation = { tryTake: () => true, waitMs: 0, closedForMs: 0 };
-  return { watcher, client, reservation, gate: { pass: () => undefined } };
+  return { lister, client, reservation, gate: { pass: () => undefined } };
+}
+
+/** The latest operations of an endpoint, including those of other writers. */
+export async function latestOperations(
+  { client, id }: Project,
+  endpointID: string,
+  signal: AbortSignal,
+): Promise<Latest> {
+  const answer = await client.listOperations(id, signal);
+  if (answer.kind === "ok") return latestIn(answer.value, endpointID);
+  const isNoCall = answer.kind === "notFound" || answer.kind === "refused" || answer.kind === "forbidden";
+  return isNoCall ? { kind: "unsupported" } : { kind: "failed", failure: answer };
 }

@@ -1,5 +1,5 @@
 import type { Operation } from "../../api/operation.ts";
-import type { PlanInput } from "../../operator/compute/observe/plan-input.ts";
+import type { Observed } from "../../operator/compute/observe/observation.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { plan } from "../../operator/compute/plan/plan.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
@@ -14,7 +14,7 @@ type InMemory = Extract<Action, { kind: "link" | "restorePending" | "clearPendin
 export interface DryRun {
   action: Exclude<Action, InMemory>;
   /** What the action was planned from. */
-  input: PlanInput;
+  observed: Observed;
   adopted: boolean;
 }
 
@@ -27,12 +27,12 @@ export async function dryRun(
 ): Promise<DryRun> {
   let adopted = false;
   for (;;) {
-    const input = inventory.view(tracked, recent);
-    const action = plan(input);
-    if (!isInMemory(action)) return { action: leftToOperator(action, input), input, adopted };
+    const observed = inventory.observe(tracked, recent);
+    const action = plan(observed, tracked.state.known);
+    if (!isInMemory(action)) return { action: leftToOperator(action, observed), observed, adopted };
     adopted ||= action.kind === "link" && action.news === "adopted";
     // Each action is planned from what the one before left.
-    await carryOut(action, input, { inventory, tracked, clock });
+    await carryOut(action, observed, { inventory, tracked, clock });
   }
 }
 

@@ -1,12 +1,13 @@
 import type { Operation } from "../../api/operation.ts";
-import { meaningOf } from "../../operator/compute/execute/failures.ts";
+import { annotationsOf } from "../../operator/compute/observe/annotations.ts";
 import { ClaimIndex } from "../../operator/compute/observe/claim-index.ts";
-import type { Claimants } from "../../operator/compute/observe/claims.ts";
-import { markersIn, vanishedFrom } from "../../operator/compute/observe/endpoint-snapshot.ts";
+import { markersIn, notListedIn } from "../../operator/compute/observe/endpoint-snapshot.ts";
+import type { Observed, Unavailable } from "../../operator/compute/observe/observation.ts";
 import { EndpointIndex, ownershipOf } from "../../operator/compute/observe/ownership.ts";
-import type { EndpointSnapshot, Observation, PlanInput } from "../../operator/compute/observe/plan-input.ts";
-import { newReconcileState, type ReconcileState } from "../../operator/compute/state.ts";
+import { ReconcileState } from "../../operator/compute/state.ts";
+import { meaningOf } from "../../operator/compute/status/failures.ts";
 import { requests } from "../../operator/compute/status/messages/failures.ts";
+import type { Listing as Listed } from "../../operator/connection/listing.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import type { ServiceConnection } from "../../operator/resources/service-connection.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
@@ -20,7 +21,7 @@ import { saidOnce } from "./messages.ts";
 /** A Compute on its way: as it would stand in a cluster by now, and what is remembered of it. */
 export interface Tracked {
   compute: Compute;
-  memory: ReconcileState;
+  state: ReconcileState;
   project: Project;
 }
 
@@ -34,9 +35,8 @@ export interface Project {
   operations: Map<string, Operation>;
 }
 
-type Listing =
-  | { kind: "listed"; index: EndpointIndex; startedAt: number }
-  | { kind: "blocked"; observation: Extract<Observation, { kind: "blocked" }> };
+type Listing = ({ kind: "listed"; index: EndpointIndex } & Listed) | Unlisted;
+type Unlisted = Pick<Unavailable, "kind" | "reason" | "message" | "projectGone">;
 
 export interface InventoryOptions {
   clock: Clock;
@@ -79,7 +79,7 @@ export class Inventory {
     this.#claims.set(compute);
     const project = this.#project(compute, account, connection);
     this.#projectOf.set(compute.metadata.uid, project);
-    return { compute, memory: newReconcileState(clock.monotonic()), project };
+    return { compute, state: new ReconcileState(clock.monotonic()), project };
   }
 
   /** Takes note of a Compute that has changed: what it claims counts for the others. */
@@ -97,48 +97,48 @@ export class Inventory {
         const answer = await project.client.listEndpoints(project.id, signal);
         project.listing =
           answer.kind === "ok"
-            ? { kind: "listed", index: new EndpointIndex(answer.value), startedAt }
-            : { kind: "blocked", observation: unlisted(answer, project) };
+            ? {
+                kind: "listed",
+                index: new EndpointIndex(answer.value),
+                endpoints: answer.value,
+                startedAt,
+                endedAt: clock.monotonic(),
+              }
+            : unlisted(answer, project);
       }),
     );
   }
 
-  /** What the plan of a Compute is made from; `recent`: operations of its endpoint, also those set off by others. */
-  view({ compute, memory, project }: Tracked, recent?: readonly Operation[]): PlanInput {
+  /** What a Compute is planned from; `recent`: operations of its endpoint, including those of other writers. */
+  observe({ compute, project }: Tracked, recent?: readonly Operation[]): Observed {
     const { clock, createSettleMs } = this.#options;
+    const { id, connection, listing, operations, client } = project;
+    const annotations = annotationsOf(compute);
     const claimants = this.#claims.claimantsOf(compute);
-    const observation = this.#observation(compute, project, claimants, recent);
-    return { compute, observation, claimants, memory, now: clock.monotonic(), createSettleMs };
-  }
-
-  #observation(
-    compute: Compute,
-    { id, connection, listing, operations, client }: Project,
-    claimants: Claimants,
-    recent?: readonly Operation[],
-  ): Observation {
+    const subject = { compute, annotations, claimants, now: clock.monotonic(), createSettleMs };
     const allowed = connection?.spec.allowedProjects;
     if (connection !== undefined && allowed !== undefined && !allowed.includes(id)) {
       const message = `ServiceConnection "${connection.metadata.name}" does not allow project ${id}. Add it to its spec.allowedProjects, or use another connection.`;
-      return { kind: "blocked", reason: "ConnectionNotReady", message, projectGone: false };
+      return { ...subject, kind: "unavailable", reason: "ConnectionNotReady", message, projectGone: false };
     }
-    if (listing === undefined) return { kind: "awaited" };
-    if (listing.kind === "blocked") return listing.observation;
+    if (listing === undefined) return { ...subject, kind: "pending" };
+    if (listing.kind === "unavailable") return { ...subject, ...listing };
     const { index, startedAt } = listing;
     const links = ownershipOf(compute, index);
     const endpointID = links.link?.endpoint.id;
-    const list: EndpointSnapshot = {
+    return {
+      ...subject,
+      kind: "observed",
       endpoints: index,
       startedAt,
       links,
       operations: [...operations.values()].filter(({ endpoint_id }) => endpoint_id === endpointID).toReversed(),
       ...(recent === undefined ? {} : { lookedUp: recent }),
-      notListed: links.missing === undefined ? { missing: 0, known: 0 } : vanishedFrom(index, claimants),
-      markers: markersIn(compute, index, claimants, client.through),
-      through: client.through,
+      notListed: links.missing === undefined ? { missing: 0, known: 0 } : notListedIn(index, claimants),
+      markers: markersIn(annotations.pendingCreate, index, claimants, client.through),
+      fingerprint: client.through,
       terminating: false,
     };
-    return { kind: "listed", list };
   }
 
   #project(compute: Compute, account: Account, connection: ServiceConnection | undefined): Project {
@@ -169,8 +169,8 @@ function reached(project: Project | undefined): string | undefined {
   return project?.listing?.kind === "listed" ? project.client.through : undefined;
 }
 
-function unlisted(failure: Failure, { id, client }: Project): Extract<Observation, { kind: "blocked" }> {
+function unlisted(failure: Failure, { id, client }: Project): Unlisted {
   const meaning = meaningOf(failure, requests.listEndpoints(id));
   const message = saidOnce(meaning, client.account.baseURL, "manifests");
-  return { kind: "blocked", reason: meaning.reason, message, projectGone: false };
+  return { kind: "unavailable", reason: meaning.reason, message, projectGone: false };
 }

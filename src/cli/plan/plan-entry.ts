@@ -1,8 +1,7 @@
+import { nameOf, shownReason } from "../../operator/compute/observe/observation.ts";
 import { ownershipOf } from "../../operator/compute/observe/ownership.ts";
-import { nameOf, shownReason } from "../../operator/compute/observe/plan-input.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
-import { desiredSpec } from "../../operator/compute/plan/desired-spec.ts";
-import { compare } from "../../operator/compute/plan/fields.ts";
+import { compare, desiredSpec } from "../../operator/compute/plan/fields.ts";
 import { reasons } from "../../operator/compute/status/reasons.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import type { DryRun } from "./dry-run.ts";
@@ -95,7 +94,7 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
 }
 
 function deletion({ why }: Extract<Action, { kind: "delete" }>): string {
-  return why === "surplus"
+  return why === "duplicate"
     ? "One create of this Compute took effect twice: one of the two endpoints is deleted."
     : "The Compute is being deleted in its cluster.";
 }

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import type { PlanInput } from "../../operator/compute/observe/plan-input.ts";
+import type { Observed } from "../../operator/compute/observe/observation.ts";
 import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
 import { uidOfMarker } from "../../operator/resources/names.ts";
 import { isDerivedUID } from "../manifests/identity.ts";
@@ -14,10 +14,10 @@ const cure =
   "Give the command the cluster's own objects (kubectl get computes,computepools,serviceconnections,secrets -A -o yaml | compute-operator plan -f -); where that operator is gone, adopt the endpoint by id (export writes the manifests)";
 
 /** Refuses a step that would double, or change, what an operator made for a Compute that no manifest holds. */
-export function leftToOperator<T extends Action>(action: T, view: PlanInput): T | Extract<Action, { kind: "blocked" }> {
-  const unknown = endpointsOfUnknownUID(view);
+export function leftToOperator<T extends Action>(action: T, o: Observed): T | Extract<Action, { kind: "blocked" }> {
+  const unknown = endpointsOfUnknownUID(o);
   if (unknown.length === 0) return action;
-  const { projectID, branchID } = view.compute.spec;
+  const { projectID, branchID } = o.compute.spec;
   if (action.kind === "blocked" && action.reason === "PrimaryExists") {
     const primary = unknown.find((endpoint) => endpoint.branch_id === branchID && endpoint.type === "read_write");
     if (primary === undefined) return action;
@@ -28,7 +28,7 @@ export function leftToOperator<T extends Action>(action: T, view: PlanInput): T 
   }
   const kept = unknown.filter(isKeptByOperator);
   if (action.kind === "create") {
-    const unplaced = kept.filter(({ id }) => !isAdoptedByID(view, id));
+    const unplaced = kept.filter(({ id }) => !isAdoptedByID(o, id));
     if (unplaced.length === 0) return action;
     return refused(
       "Conflict",
@@ -49,11 +49,11 @@ function refused(reason: "Conflict" | "PrimaryExists", message: string): Extract
 }
 
 /** The endpoints that bear the marker of a uid which no manifest has. */
-function endpointsOfUnknownUID({ observation, claimants }: PlanInput): Endpoint[] {
-  if (observation.kind !== "listed") return [];
-  return observation.list.endpoints.all.filter(({ name = "" }) => {
+function endpointsOfUnknownUID(o: Observed): Endpoint[] {
+  if (o.kind !== "observed") return [];
+  return o.endpoints.all.filter(({ name = "" }) => {
     const uid = uidOfMarker(name);
-    return uid !== undefined && claimants.byUID(uid) === undefined;
+    return uid !== undefined && o.claimants.byUID(uid) === undefined;
   });
 }
 
@@ -62,7 +62,7 @@ function isKeptByOperator({ name = "" }: Endpoint): boolean {
   return !isDerivedUID(uidOfMarker(name) ?? "");
 }
 
-function isAdoptedByID({ claimants }: PlanInput, endpointID: string): boolean {
+function isAdoptedByID({ claimants }: Observed, endpointID: string): boolean {
   return claimants
     .inProject()
     .some(({ spec: { adopt } }) => adopt !== undefined && "endpointID" in adopt && adopt.endpointID === endpointID);

@@ -4,58 +4,70 @@ import type { Compute } from "../resources/compute.ts";
 import type { Difference } from "./plan/fields.ts";
 import type { Reason } from "./status/reasons.ts";
 
-/** An event to be shown with the Compute. */
+/** An event to be recorded for the Compute. */
 export interface EventRecord {
   type: "Normal" | "Warning";
   reason: string;
   message: string;
 }
 
-/** What a reconcile came to: all that the status, the events and the next look are made from. */
+/** What the conditions show after a reconcile. */
+export type ShownCondition =
+  | { kind: "shown"; reason: Reason; message: string }
+  /** Nothing new is known. */
+  | { kind: "unchanged" }
+  /** The finalizer is removed: the object is gone, or will be at once. */
+  | { kind: "released" };
+
+/** When to reconcile again, with a list from then. */
+export type Requeue =
+  /** As the reason shown says. */
+  | { kind: "byReason" }
+  | { kind: "after"; ms: number }
+  /** What the Compute waits for enqueues it; the list that it was planned from still counts then. */
+  | { kind: "enqueued" };
+
+/** What this reconcile did or found at the service. */
+export type Effect =
+  | { kind: "none" }
+  /** The linked endpoint is another Compute's. */
+  | { kind: "ownedByOther" }
+  /** The endpoint is as the spec says, but for the drift that is only reported. */
+  | { kind: "settled"; drift: readonly Difference[] }
+  /** A create or change for this generation was accepted; `endpoint`: as the answer shows it, newer than any list. */
+  | { kind: "accepted"; generation: number; endpoint: Endpoint | undefined; operations: readonly Operation[] }
+  /** The restart that this value of `restartedAt` asks for is carried out. */
+  | { kind: "restarted"; value: string; operations: readonly Operation[] };
+
+/** The result of a reconcile: status, events and the next reconcile follow from it. */
 export interface Outcome {
-  /** As it is after this pass's writes to the API server. */
+  /** As it is after the reconcile's patches. */
   compute: Compute;
-  /** `unchanged`: nothing new is known, and the conditions stay. */
-  condition: { kind: "shown"; reason: Reason; message: string } | { kind: "unchanged" };
-  /** Milliseconds until the next look, at a list from then, where it is not the reason's own to say. */
-  requeueAfterMs?: number;
-  /** What it waits for wakes it: no look is due, and the list that it was planned from goes on counting. */
-  isWoken?: true;
-  /** The endpoint as an answer of this reconcile shows it, newer than any list. */
-  endpoint?: Endpoint;
-  /** Operations in the answers to this reconcile's requests. */
-  operations: readonly Operation[];
-  /** The generation of the spec that the service was brought to. */
-  applied?: number;
-  /** A write disabled the endpoint (true), or did not, or ended that (false). */
-  disabledByUs?: boolean;
-  /** How many writes that disable the endpoint may still take effect, where this reconcile found out. */
-  unansweredDisables?: number;
-  /** The value of `restartedAt` that was carried out. */
-  restarted?: string;
-  drift?: readonly Difference[];
-  /** The endpoint that is linked is another Compute's. */
-  ownedByOther?: true;
-  /** The service shows what the spec asks for, whatever else the verdict is about. */
-  asDeclared?: true;
-  /** The connection Secret could not be checked just now: a reconcile that a person requested is not handled yet. */
-  unread?: true;
-  notes: readonly EventRecord[];
-  /** The finalizer is off: the object is gone, or as good as. */
-  released: boolean;
+  condition: ShownCondition;
+  requeue: Requeue;
+  effect: Effect;
+  /** What is newly known of writes that disable the endpoint: whether one did, and how many may still take effect. */
+  disabling: { byUs?: boolean; unanswered?: number };
+  events: readonly EventRecord[];
 }
 
-export function unchanged(compute: Compute, requeueAfterMs?: number, notes: readonly EventRecord[] = []): Outcome {
-  const look = requeueAfterMs === undefined ? {} : { requeueAfterMs };
-  return { compute, condition: { kind: "unchanged" }, operations: [], notes, released: false, ...look };
+type Rest = Partial<Pick<Outcome, "requeue" | "effect" | "disabling" | "events">>;
+
+const nothingElse = { requeue: { kind: "byReason" }, effect: { kind: "none" }, disabling: {}, events: [] } as const;
+
+export function unchanged(compute: Compute, rest: Rest = {}): Outcome {
+  return { compute, condition: { kind: "unchanged" }, ...nothingElse, ...rest };
 }
 
-export function shown(
-  compute: Compute,
-  reason: Reason,
-  message: string,
-  more: Partial<Omit<Outcome, "compute" | "condition">> = {},
-): Outcome {
-  const condition = { kind: "shown", reason, message } as const;
-  return { compute, condition, operations: [], notes: [], released: false, ...more };
+export function shown(compute: Compute, reason: Reason, message: string, rest: Rest = {}): Outcome {
+  return { compute, condition: { kind: "shown", reason, message }, ...nothingElse, ...rest };
+}
+
+export function after(ms: number | undefined): Requeue {
+  return ms === undefined ? { kind: "byReason" } : { kind: "after", ms };
+}
+
+/** Operations in the answers to this reconcile's requests. */
+export function operationsIn({ effect }: Outcome): readonly Operation[] {
+  return "operations" in effect ? effect.operations : [];
 }

@@ -5,24 +5,22 @@ import type { ClusterClient } from "../kube/client.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { Cleanup, type CleanupOptions } from "./cleanup/cleanup.ts";
-import { accessTo, type CrdDeletion, type ServiceAccess } from "./execute/context.ts";
+import { accessTo, type CrdDeletion, type ListerAccess } from "./execute/context.ts";
+import { refusedPatch } from "./execute/deferred.ts";
 import { execute } from "./execute/execute.ts";
-import { refusalOfNote } from "./execute/failures.ts";
 import type { Brake } from "./execute/gate.ts";
+import { type Annotations, annotationsOf, isPaused } from "./observe/annotations.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
+import { hasFinalizer, isBeingDeleted, type Subject } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
-import { recordedID } from "./observe/ownership.ts";
-import { hasFinalizer, isPaused, type PlanInput } from "./observe/plan-input.ts";
-import { noteApplied, noteMark, takeNote } from "./observe/remember.ts";
-import { type EventRecord, type Outcome, shown } from "./outcome.ts";
+import type { EventRecord, Outcome } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
 import { plan } from "./plan/plan.ts";
-import { expireLists, requeueAfter } from "./requeue.ts";
 import { type BindTools, bind } from "./secret/bind.ts";
-import { newReconcileState, type ReconcileState } from "./state.ts";
+import { ReconcileState } from "./state.ts";
+import { withUnreadable } from "./status/conditions.ts";
 import { released } from "./status/messages/deletion.ts";
-import { withUnreadable } from "./status/unreadable.ts";
-import { endpointAfter, requestsOf, updateStatus } from "./update-status.ts";
+import { endpointAfter, updateStatus } from "./update-status.ts";
 
 export interface ComputeReconcilerOptions {
   cluster: ClusterClient;
@@ -36,7 +34,7 @@ export interface ComputeReconcilerOptions {
   /** Whether this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
   awaitsPool: BindTools["awaitsPool"];
-  event: (compute: Compute, note: EventRecord) => void;
+  event: (compute: Compute, record: EventRecord) => void;
   brake: Brake;
   /** Whether a Compute that is being deleted goes only because its definition does. */
   uninstalling: CrdDeletion;
@@ -46,17 +44,17 @@ export interface ComputeReconcilerOptions {
   onStep?: (action: Action, compute: Compute, outcome: Outcome) => void;
 }
 
-/** A Compute that comes under another process's selector is left to the former for so long, in milliseconds. */
+/** A Compute that comes under this process's selector is left to the previous one for this long, in milliseconds. */
 const handOverMs = 60_000;
 
-/** What the API server would not take is offered to it again, in milliseconds: nothing tells when it will. */
-const noteAgainMs = 10_000;
+/** A Compute that its pool is about to change is reconciled again after this long, in milliseconds, if it is not. */
+const poolAwaitedMs = 10_000;
 
-/** One reconcile of one Compute: observe, plan, act, report. */
+/** One reconcile of one Compute: observe, plan, execute, update the status. */
 export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
-  readonly #memories = new Map<string, ReconcileState>();
-  readonly #watchers = new Map<string, EndpointLister>();
+  readonly #states = new Map<string, ReconcileState>();
+  readonly #listers = new Map<string, EndpointLister>();
   readonly #departed: Cleanup;
   readonly #binding: BindTools;
 
@@ -68,21 +66,21 @@ export class ComputeReconciler {
 
   /** The Compute came under the selector from outside. */
   entered(uid: string): void {
-    this.#memoryOf(uid).enteredAt = this.#options.clock.monotonic();
+    this.#stateOf(uid).entered(this.#options.clock.monotonic());
   }
 
   /** A newer version of a Compute is known. */
   changed(compute: Compute, previous: Compute | undefined): void {
     // Dropped before a reconcile saw it, as where a Compute enters a shard and is replaced in one go.
     if (previous !== undefined && !hasFinalizer(compute) && this.#options.selects(compute)) {
-      noteMark(this.#memoryOf(compute.metadata.uid), previous, this.#options.clock.monotonic());
+      this.#stateOf(compute.metadata.uid).saw(annotationsOf(previous), this.#options.clock.monotonic());
     }
   }
 
   /** A Compute is gone. */
   gone(last: Compute): void {
-    const memory = this.#memories.get(last.metadata.uid);
-    if (memory !== undefined) this.#departed.gone(last, memory);
+    const state = this.#states.get(last.metadata.uid);
+    if (state !== undefined) this.#departed.gone(last, state);
   }
 
   /** Computes that are gone and need their connection for what they left. */
@@ -97,11 +95,11 @@ export class ComputeReconciler {
 
   /**
    * A complete list of the API server came in, and may hide a gap: no plan is acted on from before it. What is known of
-   * writes stays: those to the API server are in the store, those to the service in each memory.
+   * writes stays: those to the API server are in the store, those to the service in each state.
    */
   relisted(): void {
     const now = this.#options.clock.monotonic();
-    for (const memory of this.#memories.values()) memory.listsCountAfter = now;
+    for (const state of this.#states.values()) state.needListAfter(now);
   }
 
   /** Answers with the milliseconds until the next look, where one is due without news. */
@@ -116,79 +114,73 @@ export class ComputeReconciler {
       this.#forget(uid);
       return undefined;
     }
-    const memory = this.#memoryOf(uid);
-    const { clock } = this.#options;
-    const now = clock.monotonic();
-    noteMark(memory, compute, now);
-    if (memory.enteredAt !== undefined && now - memory.enteredAt < handOverMs)
-      return memory.enteredAt + handOverMs - now;
+    const state = this.#stateOf(uid);
+    const now = this.#options.clock.monotonic();
+    const annotations = annotationsOf(compute);
+    state.saw(annotations, now);
+    const { enteredAt } = state.known;
+    if (enteredAt !== undefined && now - enteredAt < handOverMs) return enteredAt + handOverMs - now;
     const { namespace = "" } = compute.metadata;
     const { connectionRef, projectID } = compute.spec;
     const connection = this.#options.connections.view(namespace, connectionRef.name, projectID);
-    const watcher = this.#watch(compute, connection);
-    const { brake } = this.#options;
-    const access = watcher && accessTo(watcher, compute, brake, () => this.#isOutdated(compute));
+    const lister = this.#join(compute, annotations, connection);
+    const { brake, claims, createSettleMs } = this.#options;
+    const access = lister && accessTo(lister, compute, brake, () => this.#isOutdated(compute));
+    const subject = { compute, annotations, claimants: claims.claimantsOf(compute), now, createSettleMs };
     try {
-      return await this.#reconcile(compute, memory, connection, access);
+      return await this.#reconcile(subject, state, connection, access);
     } finally {
       access?.gate.end();
     }
   }
 
   async #reconcile(
-    compute: Compute,
-    memory: ReconcileState,
+    subject: Subject,
+    state: ReconcileState,
     connection: ConnectionView,
-    access: ServiceAccess | undefined,
+    access: ListerAccess | undefined,
   ): Promise<number | undefined> {
-    const { clock, claims, createSettleMs } = this.#options;
-    const now = clock.monotonic();
-    const isFollowed = access?.watcher.operations.isBusyWith(recordedID(compute) ?? "") === true;
-    expireLists(compute, memory, isFollowed, now);
-    const claimants = claims.claimantsOf(compute);
-    const observation = await observe(compute, memory, connection, access, claimants);
-    if (observation.kind === "listed") takeNote(memory, compute, observation.list, now);
-    const view: PlanInput = { compute, observation, claimants, memory, now, createSettleMs };
-    const action = await this.#overruled(plan(view), compute);
-    const { cluster, signal, uninstalling } = this.#options;
-    const context = { cluster, clock, memory, signal, uninstalling };
-    const outcome = await execute(action, compute, context, access).catch((error: unknown) => {
-      const refusal = refusalOfNote(error);
-      if (refusal === undefined) throw error;
-      return shown(compute, refusal.reason, refusal.message, { requeueAfterMs: noteAgainMs });
-    });
-    const whole = await bind(outcome, observation, access, memory, this.#binding);
-    const told = withUnreadable(whole.outcome, endpointAfter(whole.outcome, observation), memory);
-    const reported = await updateStatus(told, observation, whole.binding, this.#options, requestsOf(compute));
-    noteApplied(memory, reported);
-    if (outcome.released) memory.released = true;
-    this.#options.onStep?.(action, reported, told);
-    return requeueAfter(whole.outcome, memory, clock.monotonic());
+    const { clock, cluster, signal, uninstalling } = this.#options;
+    const { compute, annotations } = subject;
+    const isFollowed = access?.lister.operations.isBusyWith(annotations.recordedID ?? "") === true;
+    state.begin(annotations, isFollowed, subject.now);
+    const observed = await observe(subject, state.known, connection, access);
+    if (observed.kind === "observed") state.listed(observed);
+    const action = await this.#overruled(plan(observed, state.known), compute);
+    const context = { compute, annotations, cluster, clock, state, signal, uninstalling, access };
+    const executed = await execute(action, context).catch((error: unknown) => refusedPatch(error, compute));
+    const bound = await bind(executed, observed, access, state, this.#binding);
+    const outcome = withUnreadable(bound.outcome, endpointAfter(bound.outcome, observed), state);
+    const reported = await updateStatus(outcome, observed, bound, this.#options);
+    state.reported(reported.status);
+    if (outcome.condition.kind === "released") state.released();
+    this.#options.onStep?.(action, reported, outcome);
+    return state.requeueAfter(outcome, clock.monotonic());
   }
 
   /** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */
   async #overruled(action: Action, compute: Compute): Promise<Action> {
-    if (sendsSpec(action) && this.#options.awaitsPool(compute)) return noop(noteAgainMs);
-    if (action.kind !== "wait" || action.reason === "Deleting" || compute.metadata.deletionTimestamp === undefined) {
+    if (sendsSpec(action) && this.#options.awaitsPool(compute)) return noop(poolAwaitedMs);
+    if (action.kind !== "wait" || action.reason === "Deleting" || !isBeingDeleted(compute)) {
       return action;
     }
     if (!(await this.#options.uninstalling.now(compute))) return action;
     return { kind: "release", event: "Released", message: released.uninstalling(undefined) };
   }
 
-  /** Joins the watcher of the Compute's project, and leaves the one before where that is another. */
-  #watch(compute: Compute, connection: ConnectionView): EndpointLister | undefined {
+  /** Joins the lister of the Compute's project, and leaves the previous one if that is another. */
+  #join(compute: Compute, { recordedID }: Annotations, connection: ConnectionView): EndpointLister | undefined {
     const { uid } = compute.metadata;
-    const before = this.#watchers.get(uid);
-    const watcher = connection.kind === "open" ? connection.session.project(compute.spec.projectID) : undefined;
-    if (before !== watcher) before?.leave(uid);
-    if (watcher === undefined) {
-      this.#watchers.delete(uid);
+    const before = this.#listers.get(uid);
+    const lister = connection.kind === "open" ? connection.session.project(compute.spec.projectID) : undefined;
+    if (before !== lister) before?.leave(uid);
+    if (lister === undefined) {
+      this.#listers.delete(uid);
       return undefined;
     }
-    this.#watchers.set(uid, watcher);
-    watcher.use(uid, recordedID(compute));
-    return watcher;
+    this.#listers.set(uid, lister);
+    lister.use(uid, recordedID);
+    return lister;
   }
 
   /** Whether a write that was planned for this version is no longer wanted: it may have waited since. */
@@ -198,22 +190,20 @@ export class ComputeReconciler {
     return newest.metadata.generation !== metadata.generation || isPaused(newest);
   }
 
-  #memoryOf(uid: string): ReconcileState {
-    const known = this.#memories.get(uid);
-    if (known !== undefined) return known;
-    const memory = newReconcileState(this.#options.clock.monotonic());
-    this.#memories.set(uid, memory);
-    return memory;
+  #stateOf(uid: string): ReconcileState {
+    const state = this.#states.get(uid) ?? new ReconcileState(this.#options.clock.monotonic());
+    this.#states.set(uid, state);
+    return state;
   }
 
   #leave(uid: string): void {
-    this.#watchers.get(uid)?.leave(uid);
-    this.#watchers.delete(uid);
+    this.#listers.get(uid)?.leave(uid);
+    this.#listers.delete(uid);
   }
 
   #forget(uid: string): void {
     if (this.#departed.of(uid) === undefined) this.#options.brake.leave(uid);
     this.#leave(uid);
-    this.#memories.delete(uid);
+    this.#states.delete(uid);
   }
 }

@@ -1,41 +1,31 @@
-import type { Proof } from "./observe/ownership.ts";
-import type { PendingCreate } from "./observe/pending-operations.ts";
-import type { Difference } from "./plan/fields.ts";
-import type { Reason } from "./status/reasons.ts";
+import { isInProgress } from "../../api/operation.ts";
+import type { Compute } from "../resources/compute.ts";
+import type { Annotations, PendingCreate } from "./observe/annotations.ts";
+import { generationOf, hasFinalizer, type Observation } from "./observe/observation.ts";
+import { hasArrived, type Proof } from "./observe/ownership.ts";
+import type { Outcome } from "./outcome.ts";
+import { compare, type Difference, desiredSpec } from "./plan/fields.ts";
+import { type Reason, reasons, requeueDelay } from "./status/reasons.ts";
 
-/**
- * What this process remembers of one Compute, by uid, and nobody else: all of it may be lost at any time without harm.
- * Times on the monotonic clock, in milliseconds.
- */
-export interface ReconcileState {
+/** Times on the monotonic clock, in milliseconds. */
+interface Remembered {
   /** When this process first saw the Compute. */
   seenSince: number;
-  /** A list counts only if its request began after this: the last write ended then, or something was lost sight of. */
+  /** A list counts only if its request began later: the last write ended then, or the watch may have missed events. */
   listsCountAfter: number;
-  /** The mark of a create, and the first list since that lacks the endpoint. */
-  pendingCreate?: {
-    since: string;
-    seenAt: number;
-    firstListWithout?: number;
-    mark?: PendingCreate;
-  };
-  /** The endpoint that was last proved ours: what kubectl replace drops of the proof is put back from here. */
+  /** The pending create, since when this process has known it, and the first list since that lacks the endpoint. */
+  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number; mark?: PendingCreate };
+  /** The endpoint last proved ours: what kubectl replace drops of the proof is restored from here. */
   proved?: { endpointID: string; proof: Exclude<Proof, "none"> };
-  /** The endpoint that this process made and no list has shown yet, and when the service answered with it. */
+  /** The endpoint that this process created and no list has shown yet, and when the service answered with it. */
   created?: { endpointID: string; at: number };
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
   missing?: { endpointID: string; firstListWithout: number; proved: boolean };
-  /**
-   * When the service last answered a DELETE that the endpoint is deleted or not there, and how often before, by its id.
-   */
-  answeredDeletes: Map<string, { at: number; before: number }>;
-  /**
-   * The endpoint whose DELETE was accepted by the service, and how often its own GET has shown it since all the same.
-   */
+  /** By endpoint: when the service last answered a DELETE with success or 404, and how often before. */
+  answeredDeletes: ReadonlyMap<string, { at: number; before: number }>;
+  /** The endpoint whose DELETE the service accepted, and how often its own GET has still shown it. */
   deleted?: { endpointID: string; proved: boolean; shown?: number };
-  /**
-   * The last PATCH that was accepted and has not taken: when, the lists since without it, the times it was tried again.
-   */
+  /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */
   patched?: {
     generation: number;
     fields: readonly string[];
@@ -43,41 +33,266 @@ export interface ReconcileState {
     at: number;
     tries: number;
   };
-  /**
-   * Since when a PATCH that disables the endpoint is unanswered: its reply was given up then, or this process first saw
-   * that another's was.
-   */
+  /** When a PATCH that disables the endpoint got no answer, or this process first saw that one of another got none. */
   unansweredDisableSince?: number;
-  /** The generation that the service was brought to, and the drift told since: a wiped status says neither. */
+  /** The generation that the service was brought to, and the drift reported since: for a status that was wiped. */
   applied?: { generation: number; drift: readonly Difference[] };
-  /** The generation that the service last accepted for this endpoint: the status tells it only once it is written. */
+  /** The generation that the service last accepted for this endpoint; the status has it only after its next write. */
   accepted?: { endpointID: string; generation: number };
-  /** When drift was corrected, to notice a tug-of-war. */
+  /** When drift was corrected, to detect a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
-  /** A write that failed, not to be tried again before `until` through the same base URL and key. */
+  /** A write that failed, not to be repeated before `until` with the same base URL and key. */
   failedWrite?: { write: string; through?: string; reason: Reason; message: string; until: number; failures: number };
-  /** How often in a row one reason was looked at, and when the next look is due. */
+  /** How often in a row the Compute was reconciled for one reason, and when it is due again. */
   requeue: { reason: string; count: number; dueAt: number | undefined };
-  /** The value of `restartedAt` that was last carried out: not to be sent again, should the status be lost. */
+  /** The value of `restartedAt` last carried out: not to be sent again if the status is lost. */
   restarted?: string;
-  /** What was last said of fields that cannot be read: an event says it once. */
-  unreadable?: string;
-  /** Our finalizer was taken off. */
+  /** The last message about fields that cannot be read: an event reports it once. */
+  unreadable?: string | undefined;
+  /** The operator removed its finalizer. */
   released?: true;
-  /** When the service is asked again whether the connection Secret's password still holds. */
-  secretDueAt?: number;
+  /** When the service is asked again whether the connection Secret's password is still valid. */
+  secretDueAt?: number | undefined;
   /** When the Compute came under this process's selector from outside. */
   enteredAt?: number;
   /** The value of `reconcileRequestedAt` that lists are being renewed for. */
-  handledReconcileRequest?: string;
+  handledReconcileRequest?: string | undefined;
 }
 
-export function newReconcileState(now: number): ReconcileState {
-  return {
-    seenSince: now,
-    listsCountAfter: now,
-    answeredDeletes: new Map(),
-    corrections: [],
-    requeue: { reason: "", count: 0, dueAt: undefined },
-  };
+export type ReadonlyState = Readonly<Remembered>;
+
+/**
+ * What this process remembers of one Compute, by uid. All of it may be lost at any time without harm. Others read it as
+ * `known`; only these methods change it.
+ */
+export class ReconcileState {
+  readonly #known: Remembered;
+
+  constructor(now: number, known: Partial<Remembered> = {}) {
+    this.#known = {
+      seenSince: now,
+      listsCountAfter: now,
+      answeredDeletes: new Map(),
+      corrections: [],
+      requeue: { reason: "", count: 0, dueAt: undefined },
+      ...known,
+    };
+  }
+
+  get known(): ReadonlyState {
+    return this.#known;
+  }
+
+  /** The Compute came under this process's selector. */
+  entered(now: number): void {
+    this.#known.enteredAt = now;
+  }
+
+  /** A write has ended, or an event may have been missed: only lists that begin after this count. */
+  needListAfter(at: number): void {
+    this.#known.listsCountAfter = at;
+  }
+
+  /** A version of the Compute is known: its pending create counts from now on, also if a client drops it. */
+  saw({ pendingCreate: mark }: Annotations, now: number): void {
+    if (mark === undefined) return;
+    const { pendingCreate } = this.#known;
+    this.#known.pendingCreate = {
+      ...(pendingCreate?.since === mark.since ? pendingCreate : { since: mark.since, seenAt: now }),
+      mark,
+    };
+  }
+
+  /**
+   * A requeue that is due, or a reconcile that a person requested, needs a list from after that; unless operations of
+   * the endpoint are followed, because their end brings one.
+   */
+  begin({ reconcileRequested, reconcileRequestedAt }: Annotations, isFollowed: boolean, now: number): void {
+    const known = this.#known;
+    const { dueAt } = known.requeue;
+    if (dueAt !== undefined && now >= dueAt) {
+      if (!isFollowed) known.listsCountAfter = Math.max(known.listsCountAfter, dueAt);
+      known.requeue = { ...known.requeue, dueAt: undefined };
+    }
+    if (reconcileRequested && known.handledReconcileRequest !== reconcileRequestedAt) {
+      known.handledReconcileRequest = reconcileRequestedAt;
+      known.listsCountAfter = now;
+      delete known.failedWrite;
+    }
+  }
+
+  /** What a list newly shows: how long something has been missing, and whether a change has taken effect. */
+  listed(o: Observation): void {
+    const known = this.#known;
+    const { link, missing } = o.links;
+    if (link !== undefined && link.proof !== "none") {
+      known.proved = { endpointID: link.endpoint.id, proof: link.proof };
+    }
+    if (link !== undefined && link.endpoint.id === known.created?.endpointID) delete known.created;
+    known.answeredDeletes = new Map([...known.answeredDeletes].filter(([id]) => o.endpoints.byID(id) !== undefined));
+    if (missing === undefined) delete known.missing;
+    else if (known.missing?.endpointID !== missing) {
+      known.missing = { endpointID: missing, firstListWithout: o.startedAt, proved: false };
+    }
+    if ((o.compute.status.unansweredDisables ?? 0) === 0) delete known.unansweredDisableSince;
+    else known.unansweredDisableSince ??= o.now;
+    this.#listedForCreate(o);
+    this.#listedForPatch(o);
+  }
+
+  #listedForCreate({ compute, annotations, links, startedAt, now }: Observation): void {
+    const { pendingCreate: current } = annotations;
+    // Dropped together with our finalizer, as by kubectl replace, it is restored; a person removes it alone.
+    const mark = current ?? (hasFinalizer(compute) ? undefined : this.#known.pendingCreate?.mark);
+    if (mark === undefined || (links.link !== undefined && hasArrived(mark, links.link.proof))) {
+      delete this.#known.pendingCreate;
+    } else if (current !== undefined) {
+      this.saw(annotations, now);
+      const { pendingCreate } = this.#known;
+      if (pendingCreate !== undefined) this.#known.pendingCreate = { firstListWithout: startedAt, ...pendingCreate };
+    }
+  }
+
+  #listedForPatch({ compute, links, operations, startedAt }: Observation): void {
+    const { patched } = this.#known;
+    if (patched === undefined) return;
+    if (patched.generation !== generationOf(compute) || links.link === undefined) {
+      delete this.#known.patched;
+      return;
+    }
+    // While the change is being applied, a list without it proves nothing.
+    const { endpoint } = links.link;
+    if (endpoint.pending_state !== undefined || operations.some(isInProgress)) return;
+    const { differences } = compare(desiredSpec(compute), endpoint);
+    if (!differences.some(({ field }) => patched.fields.includes(field))) delete this.#known.patched;
+    else if (!patched.listsWithout.includes(startedAt)) {
+      this.#known.patched = { ...patched, listsWithout: [...patched.listsWithout, startedAt].slice(-2) };
+    }
+  }
+
+  /** A write was accepted, or none is needed: an earlier failure no longer counts. */
+  succeeded(): void {
+    delete this.#known.failedWrite;
+  }
+
+  /** The same write is not repeated for `waitMs`. */
+  failed(failure: Omit<NonNullable<Remembered["failedWrite"]>, "until">, waitMs: number, now: number): void {
+    this.#known.failedWrite = { ...failure, until: now + waitMs };
+  }
+
+  /** The service answered a POST with this endpoint; `resent`: an earlier one may still take effect. */
+  created(endpointID: string, proof: "marker" | "created", { metadata }: Compute, resent: boolean, now: number): void {
+    const { generation = 0 } = metadata;
+    this.succeeded();
+    this.#known.proved = { endpointID, proof };
+    this.#known.applied = { generation, drift: [] };
+    this.#known.accepted = { endpointID, generation };
+    this.#known.created = { endpointID, at: now };
+    if (!resent) delete this.#known.pendingCreate;
+  }
+
+  /** A POST got no usable answer: the time until another may be sent runs from here. */
+  createUnanswered(mark: PendingCreate, now: number): void {
+    this.#known.pendingCreate = { since: mark.since, seenAt: now, mark };
+  }
+
+  /** An endpoint is taken over: the service has accepted nothing for it yet. */
+  tookOver(): void {
+    delete this.#known.accepted;
+  }
+
+  /** The service accepted a PATCH of these fields. */
+  patched(endpointID: string, fields: readonly string[], corrects: boolean, compute: Compute, now: number): void {
+    const known = this.#known;
+    const generation = generationOf(compute);
+    this.succeeded();
+    const tries = known.patched?.generation === generation ? known.patched.tries + 1 : 0;
+    known.patched = { generation, fields, listsWithout: [], at: now, tries };
+    known.accepted = { endpointID, generation };
+    known.applied = { generation, drift: compute.status.drift ?? known.applied?.drift ?? [] };
+    if (corrects) known.corrections = [...known.corrections, { generation, at: now }].slice(-10);
+  }
+
+  /** A PATCH that disables the endpoint got no usable answer. */
+  disableUnanswered(now: number): void {
+    this.#known.unansweredDisableSince = now;
+  }
+
+  /** The restart that this value of `restartedAt` asks for is carried out. */
+  restarted(value: string): void {
+    this.#known.restarted = value;
+  }
+
+  /** The service answered a DELETE with success or 404; returns whether it did so before. */
+  deleteAnswered(endpointID: string, now: number): boolean {
+    this.succeeded();
+    const earlier = this.#known.answeredDeletes.get(endpointID);
+    const answer = { at: now, before: earlier === undefined ? 0 : earlier.before + 1 };
+    this.#known.answeredDeletes = new Map(this.#known.answeredDeletes).set(endpointID, answer);
+    return earlier !== undefined;
+  }
+
+  /** The service accepted the DELETE of the Compute's endpoint. */
+  deleted(endpointID: string): void {
+    this.#known.deleted = { endpointID, proved: false };
+  }
+
+  /** The endpoint's own GET was 404, after a DELETE of ours or because lists lack it. */
+  provedGone(endpointID: string, after: "lost" | "deleted"): void {
+    const known = this.#known;
+    if (after === "deleted") known.deleted = { endpointID, proved: true };
+    else if (known.missing?.endpointID === endpointID) known.missing = { ...known.missing, proved: true };
+    if (known.proved?.endpointID === endpointID) delete known.proved;
+  }
+
+  /** The endpoint's own GET shows it although lists lack it; returns how often that was so after a DELETE of ours. */
+  stillThere(endpointID: string, after: "lost" | "deleted", now: number): number {
+    delete this.#known.missing;
+    this.#known.listsCountAfter = now;
+    const before = this.#known.deleted?.shown ?? 0;
+    if (after === "deleted") this.#known.deleted = { endpointID, proved: false, shown: before + 1 };
+    return before;
+  }
+
+  /** When the service is asked again whether the connection Secret is still valid; `undefined`: nothing can change. */
+  readSecretAt(at: number | undefined): void {
+    this.#known.secretDueAt = at;
+  }
+
+  /** The status says this now. */
+  reported({ appliedGeneration, drift = [] }: Compute["status"]): void {
+    if (appliedGeneration !== undefined) this.#known.applied = { generation: appliedGeneration, drift };
+  }
+
+  /** The fields that cannot be read were reported; `undefined`: all can be read. */
+  reportedUnreadable(message: string | undefined): void {
+    this.#known.unreadable = message;
+  }
+
+  released(): void {
+    this.#known.released = true;
+  }
+
+  /** The milliseconds until the next reconcile: as the action or its reason says; one that is due sooner stays. */
+  requeueAfter({ condition, requeue }: Outcome, now: number): number | undefined {
+    if (condition.kind === "released") return undefined;
+    const known = this.#known;
+    const { reason, count, dueAt } = known.requeue;
+    const due = dueAt !== undefined && dueAt > now ? dueAt : undefined;
+    const asked = requeue.kind === "after" ? requeue.ms : undefined;
+    if (requeue.kind === "enqueued") known.requeue = { reason, count, dueAt: undefined };
+    else if (condition.kind === "unchanged") {
+      const next = asked === undefined ? due : Math.min(due ?? Number.POSITIVE_INFINITY, now + asked);
+      known.requeue = { reason, count, dueAt: next };
+    } else if (asked !== undefined || reason !== condition.reason || due === undefined) {
+      const before = reason === condition.reason ? count : 0;
+      const delay = asked ?? requeueDelay(reasons[condition.reason].look, before);
+      const next = delay === undefined ? undefined : now + delay;
+      known.requeue = { reason: condition.reason, count: before + 1, dueAt: next };
+    }
+    // A reading of the Secret that is overdue waits for what holds it up, and is enqueued by it.
+    const readAt = known.secretDueAt !== undefined && known.secretDueAt > now ? [known.secretDueAt] : [];
+    const next = Math.min(known.requeue.dueAt ?? Number.POSITIVE_INFINITY, ...readAt);
+    return next === Number.POSITIVE_INFINITY ? undefined : Math.max(1, next - now);
+  }
 }

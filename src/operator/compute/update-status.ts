@@ -4,95 +4,84 @@ import type { Compute } from "../resources/compute.ts";
 import { clippedMessage } from "../resources/conditions-of.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ComputePatcher } from "./execute/context.ts";
-import { patched } from "./execute/patched.ts";
-import { annotation, generationOf, type Observation, shownReason } from "./observe/plan-input.ts";
+import { patched } from "./execute/patch-metadata.ts";
+import { annotationsOf } from "./observe/annotations.ts";
+import { generationOf, isBeingDeleted, type Observed, shownReason } from "./observe/observation.ts";
 import type { EventRecord, Outcome } from "./outcome.ts";
-import { desiredSpec } from "./plan/desired-spec.ts";
-import { compare } from "./plan/fields.ts";
+import { compare, desiredSpec } from "./plan/fields.ts";
 import { type Reason, reasons, rowOf } from "./status/reasons.ts";
 import { nextStatus } from "./status/status.ts";
 
-export interface ReportTools {
+export interface StatusTools {
   cluster: ComputePatcher;
   clock: Clock;
-  event: (compute: Compute, note: EventRecord) => void;
-}
-
-/** What a person asked for by annotation, as a reconcile finds it when it begins. */
-export interface Requests {
-  look: string | undefined;
-  confirmLoss: string | undefined;
-}
-
-export function requestsOf(compute: Compute): Requests {
-  return {
-    look: annotation(compute, "reconcileRequestedAt"),
-    confirmLoss: annotation(compute, "confirmLoss"),
-  };
+  event: (compute: Compute, record: EventRecord) => void;
 }
 
 /**
- * The only exit of a reconcile: one status patch where something changed, events on a transition. `asked` is what
- * the annotations asked for when the reconcile began; what they ask for since is still to come.
+ * The only exit of a reconcile: one status patch if something changed, events on a transition. `secret`: the connection
+ * Secret's name, and whether it could be checked. What the annotations ask for since the reconcile began is left to the
+ * next one.
  */
 export async function updateStatus(
   outcome: Outcome,
-  observation: Observation,
-  binding: string | undefined,
-  { cluster, clock, event }: ReportTools,
-  asked: Requests,
+  o: Observed,
+  secret: { binding: string | undefined; unchecked: boolean },
+  { cluster, clock, event }: StatusTools,
 ): Promise<Compute> {
-  const { compute, condition } = outcome;
-  for (const note of outcome.notes) event(compute, note);
-  if (outcome.released) return compute;
-  const list = observation.kind === "listed" ? observation.list : undefined;
-  const endpoint = endpointAfter(outcome, observation);
+  const { compute, condition, effect, events } = outcome;
+  for (const each of events) event(compute, each);
+  if (condition.kind === "released") return compute;
+  const annotations = annotationsOf(compute);
+  const { reconcileRequestedAt, confirmLoss } = annotations;
+  const list = o.kind === "observed" ? o : undefined;
+  const endpoint = endpointAfter(outcome, o);
   const status = nextStatus(outcome, {
+    annotations,
     endpoint,
     absent: list !== undefined && endpoint === undefined,
-    answers:
-      list !== undefined && outcome.unread !== true && annotation(compute, "reconcileRequestedAt") === asked.look,
+    answers: list !== undefined && !secret.unchecked && reconcileRequestedAt === o.annotations.reconcileRequestedAt,
     lossOver:
       list !== undefined &&
       (endpoint !== undefined || list.links.missing === undefined) &&
-      annotation(compute, "confirmLoss") === asked.confirmLoss,
-    compared: compared(outcome, observation, endpoint),
+      confirmLoss === o.annotations.confirmLoss,
+    compared: compared(outcome, o, endpoint),
     made: list?.links.link?.proof === "marker" || list?.links.link?.proof === "created",
     operations: list?.operations ?? [],
-    through: list?.through,
-    binding,
+    fingerprint: list?.fingerprint,
+    binding: secret.binding,
     now: clock.now(),
   });
   if (status === undefined) return compute;
-  // What a reconcile only saw must not overwrite what is newer; what it did is true whatever was written since.
-  const acted = outcome.applied !== undefined || outcome.restarted !== undefined || outcome.operations.length > 0;
-  const patch = guardedPatch(compute, { resourceVersion: !acted }).setStatus(status);
-  const after = await patched(cluster, patch, compute, { subresource: "status" });
+  // A status that was only observed must not overwrite a newer one; what was done at the service holds in any case.
+  const isDone = effect.kind === "accepted" || effect.kind === "restarted";
+  const patch = guardedPatch(compute, { resourceVersion: !isDone }).setStatus(status);
+  const patchedCompute = await patched(cluster, patch, compute, { subresource: "status" });
   if (condition.kind === "shown") {
-    const note = transition(shownReason(compute), condition.reason, condition.message);
-    const isTold = outcome.notes.some(({ reason }) => reason === note?.reason);
-    if (note !== undefined && !isTold) event(after, note);
+    const change = transition(shownReason(compute), condition.reason, condition.message);
+    const isReported = events.some(({ reason }) => reason === change?.reason);
+    if (change !== undefined && !isReported) event(patchedCompute, change);
   }
-  return after;
+  return patchedCompute;
 }
 
 /** The endpoint as newest known after a reconcile. */
-export function endpointAfter(outcome: Outcome, observation: Observation): Endpoint | undefined {
-  if (outcome.ownedByOther === true) return undefined;
-  return outcome.endpoint ?? (observation.kind === "listed" ? observation.list.links.link?.endpoint : undefined);
+export function endpointAfter({ effect }: Outcome, o: Observed): Endpoint | undefined {
+  if (effect.kind === "ownedByOther") return undefined;
+  const answered = effect.kind === "accepted" ? effect.endpoint : undefined;
+  return answered ?? (o.kind === "observed" ? o.links.link?.endpoint : undefined);
 }
 
 /** Whether the service shows what the spec says; `undefined`: that was not seen. */
-function compared(outcome: Outcome, observation: Observation, endpoint: Endpoint | undefined): boolean | undefined {
-  if (observation.kind !== "listed" || outcome.ownedByOther === true) return undefined;
-  const { compute } = outcome;
-  if (endpoint === undefined || compute.metadata.deletionTimestamp !== undefined) return false;
+function compared({ compute, effect }: Outcome, o: Observed, endpoint: Endpoint | undefined): boolean | undefined {
+  if (o.kind !== "observed" || effect.kind === "ownedByOther") return undefined;
+  if (endpoint === undefined || isBeingDeleted(compute)) return false;
   const { differences, notReturned, unreadable } = compare(desiredSpec(compute), endpoint);
   if (differences.length > 0) return false;
   if (unreadable.length > 0) return undefined;
-  const isSent = (outcome.applied ?? compute.status.appliedGeneration ?? -1) >= generationOf(compute);
-  // Of what the service does not show, only what was sent is known.
-  return isSent || notReturned.length === 0 ? true : undefined;
+  const sent = effect.kind === "accepted" ? effect.generation : (compute.status.appliedGeneration ?? -1);
+  // Of a field that the service does not return, only what was sent is known.
+  return sent >= generationOf(compute) || notReturned.length === 0 ? true : undefined;
 }
 
 /** A change of reason is an event, but for the service's own waking and suspending. */

@@ -1,4 +1,4 @@
-import { type Operation, operationOutcome } from "../../api/operation.ts";
+import { isInProgress, type Operation } from "../../api/operation.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import type { Failure } from "../service-client/answer.ts";
 import { operationsListed, type ServiceClient } from "../service-client/client.ts";
@@ -90,7 +90,7 @@ export class Operations {
       if (this.#known.has(operation.id) || this.#givenUp.has(operation.id)) continue;
       const now = this.#options.clock.monotonic();
       this.#known.set(operation.id, { operation, since: now, updatedAt: now });
-      begun ||= operationOutcome(operation.status) === "in-progress";
+      begun ||= isInProgress(operation);
     }
     this.#forgetOldest();
     // Ended operations must not postpone the next poll: in a large fleet, reconciles report such all the time.
@@ -109,10 +109,7 @@ export class Operations {
     if (answer.kind !== "ok")
       return this.#isNoCall(answer) ? { kind: "unsupported" } : { kind: "failed", failure: answer };
     this.#hasAnswered = true;
-    const operations = answer.value.filter(({ endpoint_id }) => endpoint_id === endpointID);
-    // In a busy project, the newest operations may all belong to other endpoints.
-    const cutShort = operations.length === 0 && answer.value.length >= operationsListed;
-    return cutShort ? { kind: "unsupported" } : { kind: "listed", operations };
+    return latestIn(answer.value, endpointID);
   }
 
   stop(): void {
@@ -131,7 +128,7 @@ export class Operations {
   }
 
   #inProgress() {
-    return [...this.#known.values()].filter(({ operation }) => operationOutcome(operation.status) === "in-progress");
+    return [...this.#known.values()].filter(({ operation }) => isInProgress(operation));
   }
 
   #schedule(): void {
@@ -193,7 +190,7 @@ export class Operations {
         continue;
       }
       this.#known.set(news.id, { operation: { ...operation, ...news }, since, updatedAt: now });
-      if (operationOutcome(news.status) !== "in-progress") this.#options.onEnded?.(news);
+      if (!isInProgress(news)) this.#options.onEnded?.(news);
       if (news.status !== operation.status || news.failures_count !== operation.failures_count) {
         changed.add(operation.endpoint_id);
       }
@@ -219,9 +216,17 @@ export class Operations {
   #forgetOldest(): void {
     for (const [id, { operation }] of this.#known) {
       if (this.#known.size <= mostRemembered) return;
-      if (operationOutcome(operation.status) !== "in-progress") this.#known.delete(id);
+      if (!isInProgress(operation)) this.#known.delete(id);
     }
   }
+}
+
+/** What the newest operations of a project say of one endpoint. */
+export function latestIn(listed: readonly Operation[], endpointID: string): Latest {
+  const operations = listed.filter(({ endpoint_id }) => endpoint_id === endpointID);
+  // In a busy project, the newest operations may all belong to other endpoints.
+  const cutShort = operations.length === 0 && listed.length >= operationsListed;
+  return cutShort ? { kind: "unsupported" } : { kind: "listed", operations };
 }
 
 function newestFirst(a: Operation, b: Operation): number {

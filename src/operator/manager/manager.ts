@@ -1,7 +1,7 @@
 import { operationOutcome } from "../../api/operation.ts";
 import type { DeletionBrake } from "../compute/execute/deletion-brake.ts";
+import { recordedID } from "../compute/observe/annotations.ts";
 import { ClaimIndex } from "../compute/observe/claim-index.ts";
-import { recordedID } from "../compute/observe/ownership.ts";
 import type { EventRecord } from "../compute/outcome.ts";
 import { ComputeReconciler } from "../compute/reconciler.ts";
 import { ConnectionReconciler } from "../connection/reconciler.ts";
@@ -130,13 +130,13 @@ export class Manager {
         const pool = informers.pools.byUid(owningPool(compute)?.uid ?? "");
         return pool !== undefined && awaitsTemplate(pool, compute);
       },
-      event: (compute, note) => options.event(computeKind, compute, note),
+      event: (compute, record) => options.event(computeKind, compute, record),
       brake: options.brake,
       uninstalling: new Uninstalling(cluster, clock, () => options.brake.wakeAll()),
       createSettleMs: settings.createSettleMs,
       signal,
       onSettled: (compute) => this.#handlers.connectionsUsedBy(compute),
-      onStep: (action, compute, outcome) => this.#note(action.kind, compute, outcome.notes),
+      onStep: (action, compute, outcome) => this.#log(action.kind, compute, outcome.events),
     });
     this.#pools = new PoolReconciler({
       cluster,
@@ -203,10 +203,10 @@ export class Manager {
     this.#queues[kind].enqueue(uids);
   }
 
-  #note(action: string, compute: Compute, notes: readonly EventRecord[]): void {
+  #log(action: string, compute: Compute, events: readonly EventRecord[]): void {
     const { log, metrics } = this.#options;
     const { namespace, name } = compute.metadata;
-    for (const { type, reason, message } of notes) {
+    for (const { type, reason, message } of events) {
       if (reason === "DriftCorrected") metrics.driftCorrections.add({});
       const fields = { namespace, name, endpoint: recordedID(compute), kind: action, reason };
       if (type === "Warning") log.warn(fields, message);

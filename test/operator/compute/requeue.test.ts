@@ -1,34 +1,34 @@
 import { describe, expect, test } from "vitest";
-import { type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
-import { expireLists, requeueAfter } from "../../../src/operator/compute/requeue.ts";
-import { newReconcileState, type ReconcileState } from "../../../src/operator/compute/state.ts";
+import { annotationsOf } from "../../../src/operator/compute/observe/annotations.ts";
+import { after, type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
+import { type ReadonlyState, ReconcileState } from "../../../src/operator/compute/state.ts";
 import { compute } from "../../support/builders.ts";
 
 const now = 10_000;
 const self = compute();
-const requeue = (fields: Partial<ReconcileState["requeue"]>) => ({ reason: "", count: 0, dueAt: undefined, ...fields });
-const state = (fields: Partial<ReconcileState> = {}) => ({ ...newReconcileState(0), ...fields });
+const requeue = (fields: Partial<ReadonlyState["requeue"]>) => ({ reason: "", count: 0, dueAt: undefined, ...fields });
+const remembering = (fields: Partial<ReadonlyState> = {}) => new ReconcileState(0, fields);
 
 describe("a look that is due", () => {
   test("wants a list from when it was due, and is over", () => {
-    const memory = state({ requeue: requeue({ dueAt: 9000 }), listsCountAfter: 5 });
-    expireLists(self, memory, false, now);
-    expect(memory).toMatchObject({ listsCountAfter: 9000, requeue: { dueAt: undefined } });
-    const written = state({ requeue: requeue({ dueAt: 9000 }), listsCountAfter: 9500 });
-    expireLists(self, written, false, now);
-    expect(written.listsCountAfter).toBe(9500);
+    const state = remembering({ requeue: requeue({ dueAt: 9000 }), listsCountAfter: 5 });
+    state.begin(annotationsOf(self), false, now);
+    expect(state.known).toMatchObject({ listsCountAfter: 9000, requeue: { dueAt: undefined } });
+    const written = remembering({ requeue: requeue({ dueAt: 9000 }), listsCountAfter: 9500 });
+    written.begin(annotationsOf(self), false, now);
+    expect(written.known.listsCountAfter).toBe(9500);
   });
 
   test("waits for the end of the operations that are followed: that brings a list", () => {
-    const memory = state({ requeue: requeue({ dueAt: 9000 }) });
-    expireLists(self, memory, true, now);
-    expect(memory).toMatchObject({ listsCountAfter: 0, requeue: { dueAt: undefined } });
+    const state = remembering({ requeue: requeue({ dueAt: 9000 }) });
+    state.begin(annotationsOf(self), true, now);
+    expect(state.known).toMatchObject({ listsCountAfter: 0, requeue: { dueAt: undefined } });
   });
 
   test("later is kept", () => {
-    const memory = state({ requeue: requeue({ dueAt: now + 1 }) });
-    expireLists(self, memory, false, now);
-    expect(memory).toMatchObject({ listsCountAfter: 0, requeue: { dueAt: now + 1 } });
+    const state = remembering({ requeue: requeue({ dueAt: now + 1 }) });
+    state.begin(annotationsOf(self), false, now);
+    expect(state.known).toMatchObject({ listsCountAfter: 0, requeue: { dueAt: now + 1 } });
   });
 });
 
@@ -41,13 +41,13 @@ describe("a fresh look that a person asks for", () => {
     });
 
   test("wants a newer list, and has what failed tried again; once", () => {
-    const memory = state({ failedWrite, handledReconcileRequest: "before" });
-    expireLists(asking("before"), memory, false, now);
-    expect(memory).toMatchObject({ listsCountAfter: now, handledReconcileRequest: "now" });
-    expect(memory.failedWrite).toBeUndefined();
-    memory.failedWrite = failedWrite;
-    expireLists(asking("before"), memory, false, now + 5);
-    expect(memory).toMatchObject({ listsCountAfter: now, failedWrite });
+    const state = remembering({ failedWrite, handledReconcileRequest: "before" });
+    state.begin(annotationsOf(asking("before")), false, now);
+    expect(state.known).toMatchObject({ listsCountAfter: now, handledReconcileRequest: "now" });
+    expect(state.known.failedWrite).toBeUndefined();
+    state.failed(failedWrite, 0, 0);
+    state.begin(annotationsOf(asking("before")), false, now + 5);
+    expect(state.known).toMatchObject({ listsCountAfter: now, failedWrite });
   });
 
   test.each([
@@ -55,43 +55,43 @@ describe("a fresh look that a person asks for", () => {
     ["is none where nothing is asked", self],
     ["is none where the annotation was taken away", compute({ status: { lastHandledReconcileAt: "before" } })],
   ])("%s", (_, one) => {
-    const memory = state({ failedWrite });
-    expireLists(one, memory, false, now);
-    expect(memory).toMatchObject({ listsCountAfter: 0, failedWrite });
-    expect(memory.handledReconcileRequest).toBeUndefined();
+    const state = remembering({ failedWrite });
+    state.begin(annotationsOf(one), false, now);
+    expect(state.known).toMatchObject({ listsCountAfter: 0, failedWrite });
+    expect(state.known.handledReconcileRequest).toBeUndefined();
   });
 });
 
 describe("the next look", () => {
-  const busy = (more: Partial<Outcome> = {}) => shown(self, "ProjectBusy", "", more);
+  const busy = (more: Partial<Pick<Outcome, "requeue">> = {}) => shown(self, "ProjectBusy", "", more);
 
   test("comes ever later for one reason, and soon again for another", () => {
-    const memory = state();
-    const delays = [0, 1000, 3000].map((later) => requeueAfter(busy(), memory, now + later));
+    const state = remembering();
+    const delays = [0, 1000, 3000].map((later) => state.requeueAfter(busy(), now + later));
     expect(delays).toEqual([1000, 2000, 4000]);
-    expect(requeueAfter(shown(self, "Creating", ""), memory, now + 3000)).toBe(500);
-    expect(requeueAfter(busy(), memory, now + 3500)).toBe(1000);
+    expect(state.requeueAfter(shown(self, "Creating", ""), now + 3000)).toBe(500);
+    expect(state.requeueAfter(busy(), now + 3500)).toBe(1000);
   });
 
   test("that is due for the same reason stays as it is", () => {
-    const memory = state();
-    expect(requeueAfter(busy(), memory, now)).toBe(1000);
-    expect(requeueAfter(busy(), memory, now + 400)).toBe(600);
-    expect(memory.requeue.count).toBe(1);
+    const state = remembering();
+    expect(state.requeueAfter(busy(), now)).toBe(1000);
+    expect(state.requeueAfter(busy(), now + 400)).toBe(600);
+    expect(state.known.requeue.count).toBe(1);
   });
 
   test("is none where the project's next list brings it", () => {
-    const memory = state();
-    requeueAfter(busy(), memory, now);
-    expect(requeueAfter(shown(self, "Active", ""), memory, now)).toBeUndefined();
-    expect(memory.requeue.dueAt).toBeUndefined();
+    const state = remembering();
+    state.requeueAfter(busy(), now);
+    expect(state.requeueAfter(shown(self, "Active", ""), now)).toBeUndefined();
+    expect(state.known.requeue.dueAt).toBeUndefined();
   });
 
   test("is as the step asks, and counts for its reason", () => {
-    const memory = state();
-    expect(requeueAfter(busy({ requeueAfterMs: 7000 }), memory, now)).toBe(7000);
-    expect(requeueAfter(busy({ requeueAfterMs: 300 }), memory, now)).toBe(300);
-    expect(requeueAfter(busy(), memory, now + 300)).toBe(4000);
+    const state = remembering();
+    expect(state.requeueAfter(busy({ requeue: after(7000) }), now)).toBe(7000);
+    expect(state.requeueAfter(busy({ requeue: after(300) }), now)).toBe(300);
+    expect(state.requeueAfter(busy(), now + 300)).toBe(4000);
   });
 
   test.each([
@@ -103,27 +103,31 @@ describe("the next look", () => {
     ["what was due before does not come", -1, undefined, undefined],
   ])("where nothing new is known: %s", (_, due, asked, expected) => {
     const dueAt = due === undefined ? undefined : now + due;
-    const memory = state({ requeue: requeue({ reason: "ProjectBusy", count: 3, dueAt }) });
-    expect(requeueAfter(unchanged(self, asked), memory, now)).toBe(expected);
-    expect(memory.requeue).toMatchObject({ reason: "ProjectBusy", count: 3 });
+    const state = remembering({ requeue: requeue({ reason: "ProjectBusy", count: 3, dueAt }) });
+    expect(state.requeueAfter(unchanged(self, { requeue: after(asked) }), now)).toBe(expected);
+    expect(state.known.requeue).toMatchObject({ reason: "ProjectBusy", count: 3 });
   });
 
   test("is none for one that is woken, nor for one that was let go", () => {
-    const due = () => state({ requeue: requeue({ dueAt: now + 5000 }) });
-    const memory = due();
-    expect(requeueAfter({ ...unchanged(self), isWoken: true }, memory, now)).toBeUndefined();
-    expect(memory.requeue.dueAt).toBeUndefined();
-    expect(requeueAfter({ ...unchanged(self), released: true }, due(), now)).toBeUndefined();
+    const due = () => remembering({ requeue: requeue({ dueAt: now + 5000 }) });
+    const state = due();
+    expect(state.requeueAfter(unchanged(self, { requeue: { kind: "enqueued" } }), now)).toBeUndefined();
+    expect(state.known.requeue.dueAt).toBeUndefined();
+    expect(due().requeueAfter({ ...unchanged(self), condition: { kind: "released" } }, now)).toBeUndefined();
   });
 
   test("comes no later than the next reading of the connection Secret, which waits where it is overdue", () => {
-    expect(requeueAfter(unchanged(self), state({ secretDueAt: now + 800 }), now)).toBe(800);
-    expect(requeueAfter(unchanged(self, 300), state({ secretDueAt: now + 800 }), now)).toBe(300);
-    expect(requeueAfter(unchanged(self, 900), state({ secretDueAt: now + 800 }), now)).toBe(800);
-    expect(requeueAfter(unchanged(self), state({ secretDueAt: now - 1 }), now)).toBeUndefined();
+    expect(remembering({ secretDueAt: now + 800 }).requeueAfter(unchanged(self), now)).toBe(800);
+    expect(remembering({ secretDueAt: now + 800 }).requeueAfter(unchanged(self, { requeue: after(300) }), now)).toBe(
+      300,
+    );
+    expect(remembering({ secretDueAt: now + 800 }).requeueAfter(unchanged(self, { requeue: after(900) }), now)).toBe(
+      800,
+    );
+    expect(remembering({ secretDueAt: now - 1 }).requeueAfter(unchanged(self), now)).toBeUndefined();
   });
 
   test("is never so soon that it would go round in circles", () => {
-    expect(requeueAfter(unchanged(self, 0.2), state(), now)).toBe(1);
+    expect(remembering().requeueAfter(unchanged(self, { requeue: after(0.2) }), now)).toBe(1);
   });
 });

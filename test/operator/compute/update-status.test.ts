@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
+import type { Endpoint } from "../../../src/api/endpoint.ts";
+import type { Observed } from "../../../src/operator/compute/observe/observation.ts";
+import { type Effect, type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
 import { endpointAfter, updateStatus } from "../../../src/operator/compute/update-status.ts";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
-import { compute, endpoint, listOf, madeBy, operation } from "../../support/builders.ts";
+import { compute, endpoint, madeBy, observedBy, operation, subjectOf } from "../../support/builders.ts";
 import { Acting, linked } from "./execute/executing.ts";
 
-const none: Parameters<typeof updateStatus>[4] = { look: undefined, confirmLoss: undefined };
+const unbound = { binding: undefined, unchecked: false };
 const condition = (type: string, reason: string) => ({
   type,
   status: "True",
@@ -14,6 +16,10 @@ const condition = (type: string, reason: string) => ({
   lastTransitionTime: "2026-01-01T00:00:00Z",
   observedGeneration: 1,
 });
+
+function accepted(generation: number, seen?: Endpoint): Effect {
+  return { kind: "accepted", generation, endpoint: seen, operations: [operation()] };
+}
 
 /** A Compute that shows this reason, and its status after an outcome. */
 function setUp(reason?: string, fields: Parameters<Acting["stored"]>[0] = {}) {
@@ -26,13 +32,13 @@ function setUp(reason?: string, fields: Parameters<Acting["stored"]>[0] = {}) {
   });
   const told: string[] = [];
   const tools = {
-    cluster: acting.hands.cluster,
-    clock: acting.hands.clock,
+    cluster: acting.tools.cluster,
+    clock: acting.tools.clock,
     event: (_: unknown, { type, reason: why }: { type: string; reason: string }) => void told.push(`${type} ${why}`),
   };
-  const listed = (endpoints = [madeBy(self)]) => ({ kind: "listed", list: listOf(self, endpoints) }) as const;
-  const report = (outcome: Outcome, observation: Parameters<typeof updateStatus>[1] = listed(), asked = none) =>
-    updateStatus(outcome, observation, undefined, tools, asked);
+  const listed = (endpoints = [madeBy(self)]): Observed => observedBy(self, endpoints);
+  const report = (outcome: Outcome, observed = listed(), secret = unbound) =>
+    updateStatus(outcome, observed, secret, tools);
   const synced = () => acting.compute().status.conditions?.find(({ type }) => type === "Synced")?.status;
   return { acting, self, told, tools, listed, report, synced };
 }
@@ -61,11 +67,11 @@ describe("an event", () => {
 
   test("is raised for each note, and not twice for one reason", async () => {
     const note = (reason: string) => ({ type: "Normal", reason, message: "" }) as const;
-    for (const notes of [[note("Patched")], [note("Patched"), note("Updating")], [note("Updating")]]) {
+    for (const events of [[note("Patched")], [note("Patched"), note("Updating")], [note("Updating")]]) {
       const { self, told, report } = setUp("Active");
-      await report(shown(self, "Updating", "now", { notes }));
+      await report(shown(self, "Updating", "now", { events }));
       expect(told).toEqual(
-        notes.length === 1 && notes[0]?.reason === "Updating"
+        events.length === 1 && events[0]?.reason === "Updating"
           ? ["Normal Updating"]
           : ["Normal Patched", "Normal Updating"],
       );
@@ -74,8 +80,8 @@ describe("an event", () => {
 
   test("is all that is left of a Compute that was let go", async () => {
     const { acting, self, told, report } = setUp("Active");
-    const notes = [{ type: "Normal", reason: "Released", message: "" }] as const;
-    expect(await report({ ...unchanged(self), released: true, notes })).toBe(self);
+    const events = [{ type: "Normal", reason: "Released", message: "" }] as const;
+    expect(await report({ ...unchanged(self, { events }), condition: { kind: "released" } })).toBe(self);
     expect(told).toEqual(["Normal Released"]);
     expect(acting.effects).toEqual([]);
   });
@@ -90,16 +96,15 @@ describe("a status", () => {
     expect(acting.effects).toHaveLength(writes);
   });
 
-  test.each([
-    ["what was only seen", {}, false],
-    ["that nothing is being done", { operations: [] }, false],
-    ["what was applied", { applied: 1 }, true],
-    ["what was restarted", { restarted: "now" }, true],
-    ["what was begun", { operations: [operation()] }, true],
-  ])("of an old version is overwritten only by what is true all the same: %s", async (_, more, isWritten) => {
+  test.each<[string, Effect, boolean]>([
+    ["what was only seen", { kind: "none" }, false],
+    ["that nothing is left to do", { kind: "settled", drift: [] }, false],
+    ["what was accepted", accepted(1), true],
+    ["what was restarted", { kind: "restarted", value: "now", operations: [operation()] }, true],
+  ])("of an old version is overwritten only by what is true all the same: %s", async (_, effect, isWritten) => {
     const { acting, self, report } = setUp("Active");
     acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
-    const outcome = shown(self, "Updating", "now", more);
+    const outcome = shown(self, "Updating", "now", { effect });
     const answer = await report(outcome).then(
       () => 200,
       (error: unknown) => (error instanceof ClusterError ? error.status : error),
@@ -110,7 +115,7 @@ describe("a status", () => {
 
   test("names the Secret that is bound, and through what it was seen", async () => {
     const { self, tools, listed } = setUp("Active");
-    const after = await updateStatus(shown(self, "Active", "now"), listed(), "shop-db", tools, none);
+    const after = await updateStatus(shown(self, "Active", "now"), listed(), { ...unbound, binding: "shop-db" }, tools);
     expect(after.status).toMatchObject({ binding: { name: "shop-db" }, observedThrough: "here" });
   });
 
@@ -119,36 +124,37 @@ describe("a status", () => {
       ...linked,
       annotations: { ...linked.annotations, "compute-operator.dev/reconcileRequestedAt": "now" },
     };
-    const handled = async (asked: string, more: Partial<Outcome> = {}, blind = false) => {
-      const { self, report } = setUp("Active", { metadata });
-      const observation = blind ? ({ kind: "awaited" } as const) : undefined;
-      const after = await report(shown(self, "Active", "now", more), observation, { ...none, look: asked });
+    const handled = async (asked: string, { unchecked = false, blind = false } = {}) => {
+      const { self, listed, report } = setUp("Active", { metadata });
+      const seen: Observed = blind ? { ...subjectOf(self), kind: "pending" } : listed();
+      const annotations = { ...seen.annotations, reconcileRequestedAt: asked };
+      const after = await report(shown(self, "Active", "now"), { ...seen, annotations }, { ...unbound, unchecked });
       return after.status.lastHandledReconcileAt;
     };
     expect(await handled("now")).toBe("now");
     expect(await handled("before")).toBeUndefined();
-    expect(await handled("now", { unread: true })).toBeUndefined();
-    expect(await handled("now", {}, true)).toBeUndefined();
+    expect(await handled("now", { unchecked: true })).toBeUndefined();
+    expect(await handled("now", { blind: true })).toBeUndefined();
   });
 });
 
 describe("Synced, where a reason leaves it to what was seen,", () => {
   const wishing = { spec: { pooler: { enabled: true } } };
-  const busy = (self: Outcome["compute"], more: Partial<Outcome> = {}) =>
-    shown(self, "ServiceUnavailable", "now", more);
+  const busy = (self: Outcome["compute"], effect: Effect = { kind: "none" }) =>
+    shown(self, "ServiceUnavailable", "now", { effect });
   const shows = (one: ReturnType<typeof setUp>, fields: object) => one.listed([madeBy(one.self, fields)]);
 
-  test.each([
-    ["the endpoint is as the spec says", { pooler_enabled: true }, {}, "True"],
-    ["it differs", { pooler_enabled: false }, {}, "False"],
-    ["it cannot be read", { unreadable: ["pooler_enabled"] }, {}, "Unknown"],
-    ["it is not shown, and was sent", {}, { applied: 1 }, "True"],
-    ["it is not shown, and was sent before", {}, {}, "True"],
-    ["it is not shown, and not sent", {}, { applied: 0 }, "Unknown"],
-    ["another Compute's endpoint is linked", { pooler_enabled: true }, { ownedByOther: true as const }, "Unknown"],
-  ])("tells that %s", async (_, fields, more, expected) => {
+  test.each<[string, object, Effect | undefined, string]>([
+    ["the endpoint is as the spec says", { pooler_enabled: true }, undefined, "True"],
+    ["it differs", { pooler_enabled: false }, undefined, "False"],
+    ["it cannot be read", { unreadable: ["pooler_enabled"] }, undefined, "Unknown"],
+    ["it is not shown, and was sent", {}, accepted(1), "True"],
+    ["it is not shown, and was sent before", {}, undefined, "True"],
+    ["it is not shown, and not sent", {}, accepted(0), "Unknown"],
+    ["another Compute's endpoint is linked", { pooler_enabled: true }, { kind: "ownedByOther" }, "Unknown"],
+  ])("tells that %s", async (_, fields, effect, expected) => {
     const one = setUp("Active", wishing);
-    await one.report(busy(one.self, more), shows(one, fields));
+    await one.report(busy(one.self, effect), shows(one, fields));
     expect(one.synced()).toBe(expected);
   });
 
@@ -162,17 +168,17 @@ describe("Synced, where a reason leaves it to what was seen,", () => {
     });
     await deleting.report(busy(deleting.acting.compute()));
     expect(deleting.synced()).toBe("False");
-    await blind.report(busy(blind.self), { kind: "awaited" });
+    await blind.report(busy(blind.self), { ...subjectOf(blind.self), kind: "pending" });
     expect(blind.synced()).toBe("Unknown");
   });
 });
 
 test("the endpoint after a reconcile is what an answer showed, else the list, and never another Compute's", () => {
   const self = compute({ linked: "ep-one" });
-  const observation = { kind: "listed", list: listOf(self, [endpoint()]) } as const;
+  const observed = observedBy(self, [endpoint()]);
   const answered = endpoint({ current_state: "idle" });
-  expect(endpointAfter(unchanged(self), observation)).toEqual(endpoint());
-  expect(endpointAfter({ ...unchanged(self), endpoint: answered }, observation)).toBe(answered);
-  expect(endpointAfter(unchanged(self), { kind: "awaited" })).toBeUndefined();
-  expect(endpointAfter({ ...unchanged(self), ownedByOther: true }, observation)).toBeUndefined();
+  expect(endpointAfter(unchanged(self), observed)).toEqual(endpoint());
+  expect(endpointAfter(unchanged(self, { effect: accepted(1, answered) }), observed)).toBe(answered);
+  expect(endpointAfter(unchanged(self), { ...subjectOf(self), kind: "pending" })).toBeUndefined();
+  expect(endpointAfter(unchanged(self, { effect: { kind: "ownedByOther" } }), observed)).toBeUndefined();
 });

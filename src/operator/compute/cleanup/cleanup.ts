@@ -5,8 +5,7 @@ import { type Compute, computeKind } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
 import { markerOf } from "../../resources/names.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import type { CrdDeletion } from "../execute/context.ts";
-import { accessTo, type ServiceAccess } from "../execute/context.ts";
+import { accessTo, type CrdDeletion, type ListerAccess } from "../execute/context.ts";
 import type { Brake } from "../execute/gate.ts";
 import type { ClaimIndex } from "../observe/claim-index.ts";
 import { ownerOf } from "../observe/claims.ts";
@@ -36,9 +35,9 @@ export interface CleanupOptions {
 /** A Compute that is gone, and what this process knew of it. Times on the monotonic clock, in milliseconds. */
 interface Departed {
   last: Compute;
-  memory: ReconcileState;
+  state: ReconcileState;
   at: number;
-  access: ServiceAccess | undefined;
+  access: ListerAccess | undefined;
   failures: number;
   /** When the first list without an endpoint that is known began. */
   missingSince?: number;
@@ -64,16 +63,16 @@ export class Cleanup {
   }
 
   /** The watch says that it is gone; a reconcile of it may still be under way, and learn more. */
-  gone(last: Compute, memory: ReconcileState): void {
+  gone(last: Compute, state: ReconcileState): void {
     const { clock } = this.#options;
     const at = clock.monotonic();
     const metadata = { ...last.metadata, deletionTimestamp: timestamp(clock.now()) };
-    this.#departed.set(last.metadata.uid, { last: { ...last, metadata }, memory, at, access: undefined, failures: 0 });
+    this.#departed.set(last.metadata.uid, { last: { ...last, metadata }, state, at, access: undefined, failures: 0 });
   }
 
   /** It is there: the watch had lost sight of it. */
   back(uid: string): void {
-    this.#departed.get(uid)?.access?.watcher.leave(uid);
+    this.#departed.get(uid)?.access?.lister.leave(uid);
     this.#departed.delete(uid);
   }
 
@@ -91,7 +90,7 @@ export class Cleanup {
   async reconcile(uid: string): Promise<number | undefined> {
     const departed = this.#departed.get(uid);
     if (departed === undefined) return undefined;
-    const remains = leftoversOf(departed.last, departed.memory);
+    const remains = leftoversOf(departed.last, departed.state.known);
     if (remains.kind === "nothing") return this.#settled(departed);
     if (remains.kind === "kept") return this.#settled(departed, remains.message);
     try {
@@ -103,19 +102,19 @@ export class Cleanup {
 
   async #clearUp(departed: Departed, endpointID: string | undefined): Promise<number | undefined> {
     const { clock, connections, claims, brake } = this.#options;
-    const { last, memory, at } = departed;
+    const { last, state, at } = departed;
     const { uid, namespace = "" } = last.metadata;
     if (clock.monotonic() - at > triedForMs) {
       return this.#settled(departed, cleanedUp.unreached(endpointID ?? markerOf(uid)));
     }
     const connection = connections.view(namespace, last.spec.connectionRef.name, last.spec.projectID);
     if (connection.kind !== "open") return this.#later(departed);
-    const watcher = connection.session.project(last.spec.projectID);
-    if (departed.access?.watcher !== watcher) departed.access?.watcher.leave(uid);
-    const access = accessTo(watcher, last, brake, () => false);
+    const lister = connection.session.project(last.spec.projectID);
+    if (departed.access?.lister !== lister) departed.access?.lister.leave(uid);
+    const access = accessTo(lister, last, brake, () => false);
     departed.access = access;
-    watcher.use(uid, endpointID);
-    const listing = watcher.listedAfter(Math.max(at, memory.listsCountAfter), uid, "resolve");
+    lister.use(uid, endpointID);
+    const listing = lister.listedAfter(Math.max(at, state.known.listsCountAfter), uid, "resolve");
     if (listing === undefined) return listAwaitedMs;
     const index = indexOf(listing);
     const [left] = ours(index, last, endpointID);
@@ -124,28 +123,28 @@ export class Cleanup {
       const unproved = {
         index,
         claimants,
-        namesShown: connection.session.showsNames || memory.pendingCreate?.mark?.named === true,
+        namesShown: connection.session.showsNames || state.known.pendingCreate?.mark?.named === true,
       };
-      return this.#absent(departed, endpointID, listing.startedAt, access, perhapsLeft(last, memory, unproved));
+      return this.#absent(departed, endpointID, listing.startedAt, access, perhapsLeft(last, state.known, unproved));
     }
     const owner = ownerOf(left, claimants, index);
     if (owner !== undefined) return this.#settled(departed);
     return this.#delete(departed, left, access);
   }
 
-  async #delete(departed: Departed, { id }: Endpoint, access: ServiceAccess): Promise<number | undefined> {
+  async #delete(departed: Departed, { id }: Endpoint, access: ListerAccess): Promise<number | undefined> {
     const { cluster, uninstalling, signal, event } = this.#options;
-    const { last, memory } = departed;
+    const { last, state } = departed;
     const { uid } = last.metadata;
-    const { watcher, client, gate } = access;
+    const { lister, client, gate } = access;
     if (gate.pass("deletion") !== undefined) return wokenMs;
     const standing = await cluster.get(computeKind, last.metadata);
     if (standing?.metadata.uid === uid) return this.#later(departed);
     if (await uninstalling.now(last)) return this.#settled(departed);
     const answer = await client.deleteEndpoint(last.spec.projectID, id, signal);
-    memory.listsCountAfter = watcher.wrote(id);
+    state.needListAfter(lister.wrote(id));
     if (answer.kind === "ok") {
-      watcher.operations.follow(answer.value.operations);
+      lister.operations.follow(answer.value.operations);
       event(last, { type: "Warning", reason: "Deleted", message: cleanedUp.deleted(id) });
     }
     // A list that shows it still may lag, or always will.
@@ -157,33 +156,33 @@ export class Cleanup {
     departed: Departed,
     endpointID: string | undefined,
     listedAt: number,
-    { client, reservation }: ServiceAccess,
+    { client, reservation }: ListerAccess,
     unproved: readonly Endpoint[],
   ): Promise<number | undefined> {
     const { clock, createSettleMs, signal } = this.#options;
-    const { last, memory } = departed;
+    const { last, state } = departed;
     if (endpointID !== undefined) {
       departed.missingSince ??= listedAt;
       const stillToWait = departed.missingSince + goneAfterMs - listedAt;
       if (stillToWait > 0) {
-        memory.listsCountAfter = listedAt;
+        state.needListAfter(listedAt);
         return stillToWait;
       }
       if (!reservation.tryTake("write")) return wokenMs;
       const answer = await client.getEndpoint(last.spec.projectID, endpointID, signal);
       if (answer.kind === "ok") {
-        memory.listsCountAfter = clock.monotonic();
+        state.needListAfter(clock.monotonic());
         delete departed.missingSince;
       }
       if (answer.kind !== "notFound") return this.#later(departed);
-      delete memory.proved;
+      state.provedGone(endpointID, "lost");
     }
-    const settlesAt = memory.pendingCreate === undefined ? 0 : memory.pendingCreate.seenAt + createSettleMs;
+    const settlesAt = state.known.pendingCreate === undefined ? 0 : state.known.pendingCreate.seenAt + createSettleMs;
     if (listedAt >= settlesAt) {
       const ids = unproved.map(({ id }) => id).toSorted();
       return this.#settled(departed, ids.length > 0 ? cleanedUp.perhaps(ids) : undefined);
     }
-    memory.listsCountAfter = listedAt;
+    state.needListAfter(listedAt);
     return requeueDelay("progress", departed.failures++);
   }
 
@@ -195,7 +194,7 @@ export class Cleanup {
     const { uid } = departed.last.metadata;
     this.#options.brake.leave(uid);
     this.#departed.delete(uid);
-    departed.access?.watcher.leave(uid);
+    departed.access?.lister.leave(uid);
     if (told !== undefined) this.#options.event(departed.last, { type: "Warning", reason: "Released", message: told });
     this.#options.onSettled(departed.last);
   }

@@ -2,53 +2,56 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
-import { annotations, finalizers, uidOfMarker } from "../../resources/names.ts";
+import { finalizers, annotations as keys, uidOfMarker } from "../../resources/names.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Written } from "../../service-client/client.ts";
+import type { PendingCreate } from "../observe/annotations.ts";
+import { generationOf } from "../observe/observation.ts";
 import { createdProof } from "../observe/ownership.ts";
-import { type PendingCreate, pendingCreateOf } from "../observe/pending-operations.ts";
-import { generationOf } from "../observe/plan-input.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { inProgress } from "../status/messages/conditions.ts";
 import { noAnswer } from "../status/messages/create-unknown.ts";
-import { created as events } from "../status/messages/events.ts";
+import { created as messages } from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
-import type { ExecuteContext } from "./context.ts";
-import { recordFailedWrite } from "./failed-write.ts";
-import { noteDisabling, patched } from "./patched.ts";
+import type { ExecuteContext, ServiceAccess } from "./context.ts";
+import { recordFailedWrite } from "./deferred.ts";
+import { patched, recordDisabling } from "./patch-metadata.ts";
 
 type Create = Extract<Action, { kind: "create" }>;
 
 /** Mark, POST, link: in this order, so that the next process after a crash knows that a POST may have been sent. */
-export async function createEndpoint(action: Create, compute: Compute, context: ExecuteContext): Promise<Outcome> {
-  const { client, memory, clock, signal, watcher } = context;
-  const marked = await mark(action, await noteDisabling(action.attributes, compute, context), context);
-  const { listing: listed } = watcher;
+export async function createEndpoint(action: Create, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
+  const { compute, state, clock, signal, cluster } = context;
+  const { client, lister } = access;
+  const recorded = await recordDisabling(action.attributes, context);
+  const mark = markFor(action, context);
+  const marked = await writeMark(mark, recorded, context);
+  const { listing } = lister;
   const answer = await client.createEndpoint(compute.spec.projectID, { endpoint: action.attributes }, signal);
-  memory.listsCountAfter = clock.monotonic();
-  // One that the list showed already was not made by this.
-  const stoodBefore = ({ id }: Endpoint) => listed?.endpoints.some((one) => one.id === id) === true;
+  state.needListAfter(clock.monotonic());
+  // An endpoint that the list showed already is not what this POST created.
+  const wasListed = ({ id }: Endpoint) => listing?.endpoints.some((one) => one.id === id) === true;
   const endpoint = answer.kind === "ok" ? answer.value.endpoint : undefined;
-  if (answer.kind === "ok" && endpoint !== undefined && isOfThis(action, endpoint) && !stoodBefore(endpoint)) {
-    delete memory.failedWrite;
-    memory.proved = { endpointID: endpoint.id, proof: endpoint.name === action.attributes.name ? "marker" : "created" };
-    memory.applied = { generation: generationOf(compute), drift: [] };
-    memory.accepted = { endpointID: endpoint.id, generation: generationOf(compute) };
-    memory.created = { endpointID: endpoint.id, at: clock.monotonic() };
-    if (pendingCreateOf(marked)?.resent !== true) delete memory.pendingCreate;
-    return created(action, marked, endpoint, answer.value.operations, context);
+  if (answer.kind === "ok" && endpoint !== undefined && isOfThis(action, endpoint) && !wasListed(endpoint)) {
+    const proof = endpoint.name === action.attributes.name ? "marker" : "created";
+    state.created(endpoint.id, proof, compute, mark.resent === true, clock.monotonic());
+    lister.operations.follow(answer.value.operations);
+    const linked = await link(endpoint, proof, mark, marked, context);
+    return created(action, marked, linked, endpoint, answer.value.operations);
   }
   const failure: Failure =
     answer.kind === "ok" ? { kind: "ambiguous", message: "an answer to something else" } : answer;
-  if (failure.kind === "ambiguous") return unknown(marked, context);
-  return recordFailedWrite(
-    action,
-    failure,
-    requests.create(compute.spec.branchID),
-    await clearPending(compute, marked, context),
-    context,
-  );
+  if (failure.kind === "ambiguous") {
+    // The outcome can only be seen in lists from now on.
+    state.createUnanswered(mark, clock.monotonic());
+    return shown(marked, "CreateUnknown", noAnswer);
+  }
+  // This POST did nothing. An earlier one may still take effect: only lists can tell, and its mark stays.
+  const { pendingCreate } = context.annotations;
+  const patch = guardedPatch(marked).setAnnotation(keys.pendingCreate, pendingCreate && JSON.stringify(pendingCreate));
+  const unmarked = await patched(cluster, patch, marked);
+  return recordFailedWrite(action, failure, requests.create(compute.spec.branchID), unmarked, context, access);
 }
 
 /**
@@ -60,61 +63,53 @@ function isOfThis({ attributes }: Create, { branch_id, type, name }: Endpoint): 
   return name === attributes.name || uidOfMarker(name ?? "") === undefined;
 }
 
-/** This POST did nothing. An earlier one may still be under way: then only the lists can tell, and its mark stays. */
-function clearPending(before: Compute, marked: Compute, { cluster }: ExecuteContext): Promise<Compute> {
-  const earlier = pendingCreateOf(before);
-  const patch = guardedPatch(marked).setAnnotation(annotations.pendingCreate, earlier && JSON.stringify(earlier));
-  return patched(cluster, patch, marked);
+function markFor({ mark }: Create, { compute, annotations, clock }: ExecuteContext): PendingCreate {
+  const { pendingCreate } = annotations;
+  return {
+    uid: compute.metadata.uid,
+    since: timestamp(clock.now()),
+    ...mark,
+    ...(pendingCreate?.branchID === mark.branchID ? pendingCreate : {}),
+    // A primary is sent again at once, and the first may still take effect.
+    ...(pendingCreate !== undefined && compute.spec.type === "read_write" ? { resent: true } : {}),
+  };
 }
 
-async function mark(action: Create, compute: Compute, { cluster, clock }: ExecuteContext): Promise<Compute> {
-  const { uid } = compute.metadata;
-  const note: PendingCreate = { uid, since: timestamp(clock.now()), ...action.mark };
-  const patch = guardedPatch(compute, { resourceVersion: true }).addFinalizer(finalizers.endpoint);
-  const known = pendingCreateOf(compute);
-  // A primary is sent again at once, and the first may yet arrive.
-  const resent = known !== undefined && compute.spec.type === "read_write" ? { resent: true as const } : {};
-  const next: PendingCreate = { ...note, ...(known?.branchID === action.mark.branchID ? known : {}), ...resent };
-  patch.setAnnotation(annotations.pendingCreate, JSON.stringify(next));
-  // A mark that stands already is proved to stand still, or a Compute that is long gone would get another endpoint.
+async function writeMark(mark: PendingCreate, compute: Compute, { cluster }: ExecuteContext): Promise<Compute> {
+  const patch = guardedPatch(compute, { resourceVersion: true })
+    .addFinalizer(finalizers.endpoint)
+    .setAnnotation(keys.pendingCreate, JSON.stringify(mark));
+  // If the mark stands already, the patch proves that the Compute does too: one that is gone gets no other endpoint.
   if (patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
   return patched(cluster, patch, compute);
 }
 
-async function created(
-  action: Create,
+function link(
+  { id }: Endpoint,
+  proof: "marker" | "created",
+  mark: PendingCreate,
   compute: Compute,
-  endpoint: Endpoint,
-  operations: Written["operations"],
-  { cluster, watcher }: ExecuteContext,
-): Promise<Outcome> {
-  const patch = guardedPatch(compute).setAnnotation(annotations.endpointID, endpoint.id);
-  if (pendingCreateOf(compute)?.resent !== true) patch.removeAnnotation(annotations.pendingCreate);
-  // A service that does not answer with the name we gave shows no names: then our own note is the proof.
-  if (endpoint.name !== action.attributes.name) {
-    patch.setAnnotation(annotations.createdEndpoint, createdProof(compute.metadata.uid, endpoint.id));
-  }
-  watcher.operations.follow(operations);
-  const linked = await patched(cluster, patch, compute);
-  return shown(linked, "Creating", inProgress("Creating", endpoint.id), {
-    endpoint,
-    operations,
-    // A change of the spec while the POST was under way is still to be sent.
-    applied: generationOf(compute),
-    disabledByUs: action.attributes.disabled === true,
-    notes: [
-      {
-        type: "Normal",
-        reason: "Created",
-        message: action.lost ? events.replacement(endpoint.id) : events.first(endpoint.id),
-      },
-    ],
-  });
+  { cluster }: ExecuteContext,
+): Promise<Compute> {
+  const patch = guardedPatch(compute).setAnnotation(keys.endpointID, id);
+  if (mark.resent !== true) patch.removeAnnotation(keys.pendingCreate);
+  // A service that does not return the name we gave shows no names: then our own annotation is the proof.
+  if (proof === "created") patch.setAnnotation(keys.createdEndpoint, createdProof(compute.metadata.uid, id));
+  return patched(cluster, patch, compute);
 }
 
-/** The outcome can only be seen in lists from now on; the time until another POST runs from here. */
-function unknown(compute: Compute, { memory, clock }: ExecuteContext): Outcome {
-  const pending = pendingCreateOf(compute);
-  if (pending !== undefined) memory.pendingCreate = { since: pending.since, seenAt: clock.monotonic(), mark: pending };
-  return shown(compute, "CreateUnknown", noAnswer);
+function created(
+  { lost, attributes }: Create,
+  marked: Compute,
+  linked: Compute,
+  endpoint: Endpoint,
+  operations: Written["operations"],
+): Outcome {
+  const message = lost ? messages.replacement(endpoint.id) : messages.first(endpoint.id);
+  return shown(linked, "Creating", inProgress("Creating", endpoint.id), {
+    // A change of the spec during the POST is still to be sent.
+    effect: { kind: "accepted", generation: generationOf(marked), endpoint, operations },
+    disabling: { byUs: attributes.disabled === true },
+    events: [{ type: "Normal", reason: "Created", message }],
+  });
 }

@@ -5,34 +5,34 @@ import { FairQueue } from "../../runtime/fair-queue.ts";
 const countedForMs = 60_000;
 
 /**
- * A caller comes or leaves. Where it does neither, as when its project's turn to write is long in coming, its place
- * goes to others after so long, in milliseconds.
+ * A caller that is called deletes or leaves. If it does neither, as while another write holds its project's write
+ * limiter, its place goes to another caller after this long, in milliseconds.
  */
 const calledForMs = 10_000;
 
 /** A deletion that asks the brake. */
 export interface BrakeCaller {
   uid: string;
-  /** Which lane it waits in, as `tenant/project`: tenants take turns, and so do the projects of each. */
-  lane: string;
-  /** Called when it is its turn. */
+  /** The flow that it waits in, as `tenant/project`: tenants take turns, and so do the projects of each. */
+  flow: string;
+  /** Called when it may delete. */
   ready: () => void;
 }
 
 /**
- * Lets so many deletions out per minute, for all Computes together: a brake on mistakes, not a rate.
+ * Allows so many deletions per minute, for all Computes together: a brake on mistakes, not a rate.
  *
- * Who may not go waits, and is called when it may: one of a project at a time, since they would wait for each other.
- * Its place is kept until its deletion is counted or it leaves.
+ * A caller that may not delete waits and is called when it may: one of a project at a time, because they would wait for
+ * each other. Its place is kept until its deletion is counted or it leaves.
  */
 export class DeletionBrake {
   readonly #clock: Clock;
   readonly #perMinute: number;
   #counted: number[] = [];
   readonly #waiting = new Map<string, BrakeCaller>();
-  readonly #lanes = new FairQueue({ perFlow: 1, perTenant: Number.POSITIVE_INFINITY });
+  readonly #queue = new FairQueue({ perFlow: 1, perTenant: Number.POSITIVE_INFINITY });
   readonly #called = new Map<string, { until: number; release: () => void }>();
-  /** Who is asking right now, and is answered rather than called. */
+  /** The caller that asks right now, which is answered rather than called. */
   #asking: string | undefined;
   #timer: Cancel | undefined;
 
@@ -54,14 +54,14 @@ export class DeletionBrake {
   }
 
   /**
-   * Whether this deletion may go on now. It is then to be counted, or leaves. Where the brake is not exhausted, another
-   * of its project is to go first.
+   * Whether this deletion may be sent now; it is then counted, or the caller leaves. If the brake is not exhausted,
+   * another deletion of the same project goes first.
    */
   mayGo(caller: BrakeCaller): boolean {
-    const { uid, lane } = caller;
+    const { uid, flow } = caller;
     if (this.#called.has(uid)) return true;
     this.#waiting.set(uid, caller);
-    this.#lanes.put(uid, lane, this.#clock.monotonic());
+    this.#queue.put(uid, flow, this.#clock.monotonic());
     this.#asking = uid;
     this.#callNext();
     this.#asking = undefined;
@@ -77,21 +77,21 @@ export class DeletionBrake {
   /** This deletion is no longer wanted, or not now. */
   leave(uid: string): void {
     this.#waiting.delete(uid);
-    this.#lanes.remove(uid);
+    this.#queue.remove(uid);
     this.#called.get(uid)?.release();
     this.#called.delete(uid);
     this.#callNext();
   }
 
-  /** Something other than the brake changed for all who wait. */
+  /** Something other than the brake changed for all callers that wait. */
   wakeAll(): void {
     for (const { ready } of this.#waiting.values()) ready();
   }
 
-  /** Nobody wants anything any more; what was counted stays so. */
+  /** No caller waits any more; deletions that were counted stay counted. */
   dismiss(): void {
     this.#waiting.clear();
-    this.#lanes.clear();
+    this.#queue.clear();
     for (const { release } of this.#called.values()) release();
     this.#called.clear();
     this.#timer?.();
@@ -106,7 +106,7 @@ export class DeletionBrake {
       release();
     }
     while (this.#counted.length + this.#called.size < this.#perMinute) {
-      const next = this.#lanes.next();
+      const next = this.#queue.next();
       if (next === undefined) break;
       const { key: uid, release } = next;
       const caller = this.#waiting.get(uid);

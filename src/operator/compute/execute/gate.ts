@@ -1,13 +1,13 @@
 import type { ProjectWriteLimiter } from "../../connection/write-limiter.ts";
 import type { RequestReservation } from "../../service-client/request-reservation.ts";
 
-/** What a write waits for; the Compute is enqueued when its turn comes. */
-export type Wait = "brake" | "turn" | "budget";
+/** What a write waits for; it enqueues the Compute. */
+export type Wait = "brake" | "project" | "budget";
 
 /** `--max-deletes-per-minute`. */
 export interface Brake {
-  /** Whether this deletion may go now; else `ready` is called when it may. `lane` is `tenant/project`. */
-  mayGo(caller: { uid: string; lane: string; ready: () => void }): boolean;
+  /** Whether this deletion may go now; else `ready` is called when it may. `flow` is `tenant/project`. */
+  mayGo(caller: { uid: string; flow: string; ready: () => void }): boolean;
   /** Whether no deletion at all may go now. */
   readonly isExhausted: boolean;
   /** This deletion is being sent. */
@@ -18,21 +18,21 @@ export interface Brake {
 
 export interface GateOptions {
   uid: string;
-  /** Which lane its deletions wait in, as `tenant/project`. */
-  lane: string;
+  /** The flow that its deletions wait in, as `tenant/project`. */
+  flow: string;
   brake: Brake;
-  turn: ProjectWriteLimiter;
+  writeLimiter: ProjectWriteLimiter;
   reservation: RequestReservation;
   /** Enqueues the Compute. */
   enqueue: () => void;
 }
 
 /**
- * What every write passes before anything is read or sent for it, in this order: the deletion brake, its project's turn
- * to write, the request budget. A write that does not pass waits at one of them, without a worker and without a timer.
+ * What every write passes before anything is read or sent for it, in this order: the deletion brake, its project's
+ * write limiter, the request budget. A write that does not pass waits at one of them, without a worker and a timer.
  *
- * A Compute that waits for the budget keeps the turn: one write of each project waits there, and not all of them. One
- * that waits for the brake keeps nothing, so that other writes of its project go first.
+ * A Compute that waits for the budget keeps the write limiter: one write of each project waits there, not all of them.
+ * One that waits for the brake keeps nothing, so that other writes of its project go first.
  */
 export class Gate {
   readonly #options: GateOptions;
@@ -56,20 +56,20 @@ export class Gate {
     return this.#waitsFor !== undefined;
   }
 
-  /** The reconcile is over: nothing is kept that no write waits with. */
+  /** The reconcile is over: what no write waits with is given back. */
   end(): void {
-    const { uid, brake, turn, reservation } = this.#options;
+    const { uid, brake, writeLimiter, reservation } = this.#options;
     reservation.end();
-    if (this.#waitsFor !== "budget") turn.give(uid);
+    if (this.#waitsFor !== "budget") writeLimiter.give(uid);
     if (this.#waitsFor === undefined) brake.leave(uid);
   }
 
   #tryPass(write: "deletion" | "other"): Wait | undefined {
-    const { uid, lane, brake, turn, reservation, enqueue } = this.#options;
-    // Where the brake lets deletions go and not this one, another of its project is on its way.
-    if (write === "deletion" && !brake.mayGo({ uid, lane, ready: enqueue }))
-      return brake.isExhausted ? "brake" : "turn";
-    if (!turn.take(uid)) return "turn";
+    const { uid, flow, brake, writeLimiter, reservation, enqueue } = this.#options;
+    // If the brake lets deletions go but not this one, another of its project goes first.
+    if (write === "deletion" && !brake.mayGo({ uid, flow, ready: enqueue }))
+      return brake.isExhausted ? "brake" : "project";
+    if (!writeLimiter.take(uid)) return "project";
     return reservation.tryTake("write") ? undefined : "budget";
   }
 }

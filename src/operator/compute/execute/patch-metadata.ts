@@ -1,73 +1,66 @@
 import { guardedPatch } from "../../kube/json-patch.ts";
-import type { Compute } from "../../resources/compute.ts";
+import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { sameJSON } from "../../resources/equal.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
 import { createdProof } from "../observe/ownership.ts";
-import { type PendingCreate, pendingCreateOf } from "../observe/pending-operations.ts";
 import { type EventRecord, type Outcome, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { adopted, created } from "../status/messages/events.ts";
-import type { ComputePatcher } from "./context.ts";
-import { patched, release } from "./patched.ts";
+import type { ComputePatcher, ExecuteContext } from "./context.ts";
 
-/** The steps that are written into the Compute alone: the service is not asked. */
+/** Actions that only patch the Compute: the service is not asked. */
 export type MetadataAction = Extract<Action, { kind: "link" | "clearPending" | "restorePending" | "release" }>;
 
-export async function patchMetadata(
-  action: MetadataAction,
-  compute: Compute,
-  cluster: ComputePatcher,
-): Promise<Outcome> {
+export async function patchMetadata(action: MetadataAction, context: ExecuteContext): Promise<Outcome> {
+  const { compute, cluster } = context;
   switch (action.kind) {
     case "link":
-      return link(action, compute, cluster);
+      return link(action, context);
     case "clearPending":
       return unchanged(
         await patched(cluster, guardedPatch(compute).removeAnnotation(annotations[action.mark]), compute),
       );
-    case "restorePending":
-      return unchanged(await restorePending(action.mark, compute, cluster));
+    case "restorePending": {
+      // A later process must know that a POST may have been sent.
+      const patch = guardedPatch(compute, { resourceVersion: true })
+        .addFinalizer(finalizers.endpoint)
+        .setAnnotation(annotations.pendingCreate, JSON.stringify(action.mark));
+      return unchanged(await patched(cluster, patch, compute));
+    }
     case "release":
-      return release(action, compute, cluster);
+      return release(action, context);
   }
 }
 
-/** A later process must know that a POST may have been sent. */
-function restorePending(mark: PendingCreate, compute: Compute, cluster: ComputePatcher): Promise<Compute> {
-  const patch = guardedPatch(compute, { resourceVersion: true })
-    .addFinalizer(finalizers.endpoint)
-    .setAnnotation(annotations.pendingCreate, JSON.stringify(mark));
-  return patched(cluster, patch, compute);
-}
-
-async function link(
-  action: Extract<Action, { kind: "link" }>,
-  before: Compute,
-  cluster: ComputePatcher,
-): Promise<Outcome> {
+async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteContext): Promise<Outcome> {
+  const { cluster } = context;
   const { endpointID } = action;
-  const compute = action.news === "none" ? before : await toBeBrought(before, action.news, cluster);
+  const compute = action.news === "none" ? context.compute : await takeOver(action.news, context);
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
     .setAnnotation(annotations.endpointID, endpointID)
     .setAnnotation(annotations.pendingCreate, action.keepsMark && JSON.stringify(action.keepsMark));
-  const note = createdProof(compute.metadata.uid, endpointID);
-  if (action.proof === "created") patch.setAnnotation(annotations.createdEndpoint, note);
+  const proof = createdProof(compute.metadata.uid, endpointID);
+  if (action.proof === "created") patch.setAnnotation(annotations.createdEndpoint, proof);
   const { adopt } = compute.spec;
   if (action.proof === "adopted" && adopt !== undefined && "branchPrimary" in adopt) {
-    patch.setAnnotation(annotations.adoptedEndpoint, note);
+    patch.setAnnotation(annotations.adoptedEndpoint, proof);
   }
-  return unchanged(await patched(cluster, patch, compute), undefined, linkNotes(action));
+  return unchanged(await patched(cluster, patch, compute), { events: linkEvents(action) });
 }
 
 /**
- * Before an endpoint is taken over: it is still to be brought to the spec, whoever comes next. That this operator
- * disabled the endpoint before is not true of one that it did not make.
+ * Before an endpoint is taken over: it is still to be brought to the spec, also if another process continues. The
+ * status must not say that this operator disabled an endpoint that it did not create.
  */
-function toBeBrought(compute: Compute, news: "adopted" | "created", cluster: ComputePatcher): Promise<Compute> {
+function takeOver(
+  news: "adopted" | "created",
+  { compute, annotations: { pendingCreate }, cluster, state }: ExecuteContext,
+): Promise<Compute> {
+  state.tookOver();
   const { disabledByUs, unansweredDisables, ...rest } = compute.status;
-  // What a person names while a create is pending may be what that made.
-  const ours = news === "created" || pendingCreateOf(compute) !== undefined;
+  // An endpoint that a person names while a create is pending may be what that made.
+  const ours = news === "created" || pendingCreate !== undefined;
   const count = unansweredDisables === undefined ? {} : { unansweredDisables };
   const status = ours && disabledByUs !== undefined ? { ...rest, disabledByUs, ...count } : rest;
   if (status.appliedGeneration === -1 && sameJSON(status, compute.status)) return Promise.resolve(compute);
@@ -75,7 +68,7 @@ function toBeBrought(compute: Compute, news: "adopted" | "created", cluster: Com
   return patched(cluster, patch, compute, { subresource: "status" });
 }
 
-function linkNotes({ news, endpointID, proof }: Extract<Action, { kind: "link" }>): EventRecord[] {
+function linkEvents({ news, endpointID, proof }: Extract<Action, { kind: "link" }>): EventRecord[] {
   switch (news) {
     case "none":
       return [];
@@ -85,4 +78,46 @@ function linkNotes({ news, endpointID, proof }: Extract<Action, { kind: "link" }
       if (proof === "none") return [{ type: "Warning", reason: "Created", message: created.unproved(endpointID) }];
       return [{ type: "Normal", reason: "Created", message: created.replyLost(endpointID) }];
   }
+}
+
+/** Sends a patch of a Compute and reads the answer; a patch that would change nothing is not sent. */
+export async function patched(
+  cluster: ComputePatcher,
+  patch: ReturnType<typeof guardedPatch>,
+  compute: Compute,
+  options: { subresource?: "status" } = {},
+): Promise<Compute> {
+  if (patch.isEmpty) return compute;
+  const answer = parseCompute(await cluster.patch(computeKind, compute.metadata, patch.ops(), options));
+  if (!answer.ok) throw new Error(`the API server answered with a Compute that cannot be read: ${answer.problem}`);
+  return answer.value;
+}
+
+/**
+ * Records, before a write that disables the endpoint is sent, that this operator disabled it; `unansweredDisables`
+ * counts this write.
+ */
+export function recordDisabling(
+  { disabled }: { disabled?: boolean | undefined },
+  { compute, cluster }: ExecuteContext,
+  unansweredDisables = compute.status.unansweredDisables,
+): Promise<Compute> {
+  const { status } = compute;
+  const isRecorded = status.disabledByUs === true && status.unansweredDisables === unansweredDisables;
+  if (disabled !== true || isRecorded) return Promise.resolve(compute);
+  const count = unansweredDisables === undefined ? {} : { unansweredDisables };
+  const recorded = { ...status, disabledByUs: true, ...count };
+  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus(recorded);
+  return patched(cluster, patch, compute, { subresource: "status" });
+}
+
+/** Releases a Compute: removes our finalizer and reports it. */
+export async function release(
+  { event, message }: Pick<Extract<Action, { kind: "release" }>, "event" | "message">,
+  { compute, cluster }: ExecuteContext,
+): Promise<Outcome> {
+  const patch = guardedPatch(compute, { resourceVersion: true }).removeFinalizer(finalizers.endpoint);
+  if (!patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
+  const events = [{ type: "Normal", reason: event, message }] as const;
+  return { ...unchanged(compute, { events }), condition: { kind: "released" } };
 }

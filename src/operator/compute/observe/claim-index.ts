@@ -1,8 +1,8 @@
 import type { Change } from "../../kube/store.ts";
 import type { Compute } from "../../resources/compute.ts";
+import { branchOf, pendingCreateOf, recordedID } from "./annotations.ts";
 import { type Claimants, claimsByMark, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
-import { endpointNamedBy, recordedID } from "./ownership.ts";
-import { branchOfCreate } from "./pending-operations.ts";
+import { endpointNamedBy } from "./ownership.ts";
 
 /** Which service a Compute's connection leads to; undefined: none. */
 export type ServiceOf = (compute: Compute) => string | undefined;
@@ -50,12 +50,11 @@ export class ClaimIndex {
       onEndpoint: (endpointID) => among(this.#byEndpoint, endpointID),
       inProject: () => among(this.#byProject),
       creatingOn: (branchID, type) =>
-        among(this.#byProject).filter(
-          (other) =>
-            other.spec.type === type &&
-            branchOfCreate(other) === branchID &&
-            claimsByMark(other, this.#reachedThrough(other)),
-        ),
+        among(this.#byProject).filter((other) => {
+          const mark = other.spec.type === type ? pendingCreateOf(other) : undefined;
+          const isHere = mark !== undefined && branchOf(mark, other) === branchID;
+          return isHere && claimsByMark(mark, this.#reachedThrough(other));
+        }),
     };
   }
 

@@ -3,8 +3,8 @@ import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { uidOfMarker } from "../../resources/names.ts";
 import { rowOf } from "../status/reasons.ts";
+import { isPaused, isRecordedSince, type PendingCreate, pendingCreateOf, recordedID } from "./annotations.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
-import { pendingCreateOf } from "./pending-operations.ts";
 
 /** The Computes that could lay claim to the same things: those of one project of one service, in the whole cluster. */
 export interface Claimants {
@@ -36,15 +36,14 @@ export function isOutsider(compute: Compute, reached: string | undefined): boole
 
 /** Whether a Compute never saw an endpoint of its own at the service, nor sent for one through what it reaches. */
 export function hadNothing(compute: Compute, reached: string | undefined): boolean {
-  return compute.status.observedThrough === undefined && !claimsByMark(compute, reached);
+  return compute.status.observedThrough === undefined && !claimsByMark(pendingCreateOf(compute), reached);
 }
 
 /**
  * Whether the mark of a pending create counts as a claim. Anybody can type a mark, or copy a fingerprint that some
  * status shows: it counts only with that of the Compute's own session, and where that session has shown the project.
  */
-export function claimsByMark(compute: Compute, reached: string | undefined): boolean {
-  const mark = pendingCreateOf(compute);
+export function claimsByMark(mark: PendingCreate | undefined, reached: string | undefined): boolean {
   return mark !== undefined && mark.through === reached;
 }
 
@@ -121,6 +120,38 @@ export function holderOf(endpoint: Endpoint, claimants: Claimants, endpoints: En
   const owner = ownerOf(endpoint, claimants, endpoints);
   if (owner === undefined) return undefined;
   return isMarkedBy(owner, endpoint) || isLinkedTo(owner, endpoint, endpoints) ? owner : undefined;
+}
+
+/** Other Computes without an endpoint whose pending create may have made this one, by all but its name. */
+export function otherMakersOf(
+  { branch_id, type }: Endpoint,
+  self: Compute,
+  claimants: Claimants,
+  endpoints: EndpointIndex,
+): Compute[] {
+  return claimants
+    .creatingOn(branch_id, type)
+    .filter((other) => other.metadata.uid !== self.metadata.uid && ownershipOf(other, endpoints).link === undefined);
+}
+
+/**
+ * The other Compute that is to take a primary which its own pending create may have made as well. Both see the same
+ * order, so only one of them takes it: one that stays before one that is being deleted, then the older.
+ */
+export function firstToTake(
+  endpoint: Endpoint,
+  self: Compute,
+  claimants: Claimants,
+  endpoints: EndpointIndex,
+): Compute | undefined {
+  const mayTake = (other: Compute) => {
+    const mark = pendingCreateOf(other);
+    return mark !== undefined && !isPaused(other) && !isRecordedSince(mark, recordedID(other));
+  };
+  const isDeleted = ({ metadata }: Compute) => Number(metadata.deletionTimestamp !== undefined);
+  const takers = [self, ...otherMakersOf(endpoint, self, claimants, endpoints).filter(mayTake)];
+  const [first] = takers.toSorted((a, b) => isDeleted(a) - isDeleted(b) || olderFirst(a, b));
+  return first === self ? undefined : first;
 }
 
 /** Whether a Compute is to take over whatever primary its branch has, and this is one. */

@@ -1,95 +1,95 @@
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import { longPauseMs } from "../../connection/pause.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
-import type { Compute } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { pauseMessage } from "../../service-client/admission.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
-import type { ServiceAccess } from "../execute/context.ts";
-import { meaningOf } from "../execute/failures.ts";
-import type { ReconcileState } from "../state.ts";
+import type { ListerAccess } from "../execute/context.ts";
+import type { ReadonlyState } from "../state.ts";
+import { meaningOf } from "../status/failures.ts";
 import { requests } from "../status/messages/failures.ts";
-import type { Claimants } from "./claims.ts";
 import { snapshotFor } from "./endpoint-snapshot.ts";
-import { recordedID } from "./ownership.ts";
-import { pendingCreateOf, pendingRestartOf } from "./pending-operations.ts";
-import { generationOf, type Observation, reconcileRequested, shownReason } from "./plan-input.ts";
+import { generationOf, isBeingDeleted, type Observed, type Subject, shownReason } from "./observation.ts";
 
 /**
  * A connection that becomes ready enqueues its Computes. Should that be missed, they are reconciled again after this.
  */
-const pendingLookMs = 10_000;
+const connectionPendingMs = 10_000;
 
 /** Joins a Compute with its project's latest list that is new enough, or says why there is none. */
 export async function observe(
-  compute: Compute,
-  memory: ReconcileState,
+  subject: Subject,
+  s: ReadonlyState,
   connection: ConnectionView,
-  access: ServiceAccess | undefined,
-  claimants: Claimants,
-): Promise<Observation> {
-  if (connection.kind === "closed") return { ...connection, kind: "blocked", projectGone: false };
-  if (connection.kind === "pending" || access === undefined) return { kind: "awaited", requeueAfterMs: pendingLookMs };
-  const { watcher, reservation, client } = access;
-  // What another Compute with the same link wrote counts too, as that of which this one is a copy.
-  const writtenAt = watcher.writtenAt(recordedID(compute));
-  const after = Math.max(memory.listsCountAfter, writtenAt);
-  const listing = watcher.listedAfter(after, compute.metadata.uid, priorityOf(compute));
-  const failure = watcher.unseen ?? (isNews(compute) ? watcher.failure : undefined);
+  access: ListerAccess | undefined,
+): Promise<Observed> {
+  if (connection.kind === "closed") return { ...subject, ...connection, kind: "unavailable", projectGone: false };
+  if (connection.kind === "pending" || access === undefined) {
+    return { ...subject, kind: "pending", requeueAfterMs: connectionPendingMs };
+  }
+  const { compute, annotations } = subject;
+  const { lister, reservation, client } = access;
+  const { fingerprint } = connection.session;
+  // A write for another Compute with the same link counts too, as for the one of which this is a copy.
+  const after = Math.max(s.listsCountAfter, lister.writtenAt(annotations.recordedID));
+  const listing = lister.listedAfter(after, compute.metadata.uid, priorityOf(subject));
+  const failure = lister.unseen ?? (isNews(subject) ? lister.failure : undefined);
   if (failure !== undefined) {
-    const doing = requests.listEndpoints(compute.spec.projectID);
-    // The same words during a pause that the service asks for as between two of them.
-    const asksPause = reservation.closedForMs > 0 || ("retryAfterMs" in failure && failure.retryAfterMs !== undefined);
-    const { reason, message } = meaningOf(asksPause ? pauseAskedFor : failure, doing);
-    const deleting = compute.metadata.deletionTimestamp !== undefined && failure.kind === "notFound";
-    const asks = deleting && isKnownThrough(compute, connection.session.fingerprint) && reservation.tryTake("write");
-    const projectGone = asks && (await connection.session.projectIsGone(compute.spec.projectID, client));
-    return { kind: "blocked", reason, message, projectGone, through: connection.session.fingerprint };
+    const isDeletion = isBeingDeleted(compute) && failure.kind === "notFound" && isKnownThrough(subject, fingerprint);
+    const isAsked = isDeletion && reservation.tryTake("write");
+    const projectGone = isAsked && (await connection.session.projectIsGone(compute.spec.projectID, client));
+    return { ...subject, ...meaningOfList(failure, subject, access), kind: "unavailable", projectGone, fingerprint };
   }
   if (listing === undefined) {
-    if (reservation.closedForMs <= longPauseMs || !isNews(compute)) return { kind: "awaited" };
-    const meaning = meaningOf(pauseAskedFor, "");
-    return { kind: "blocked", ...meaning, projectGone: false, through: connection.session.fingerprint };
+    if (reservation.closedForMs <= longPauseMs || !isNews(subject)) return { ...subject, kind: "pending" };
+    return { ...subject, ...meaningOf(pauseAskedFor, ""), kind: "unavailable", projectGone: false, fingerprint };
   }
-  resumeOperations(compute, watcher);
-  const list = snapshotFor(compute, listing, connection, watcher, claimants);
-  const { link } = list.links;
-  // Only a restart whose outcome is open, and a failure that may have been made good, need more than our own.
-  const needed = pendingRestartOf(compute) !== undefined || shownReason(compute) === "OperationFailed";
-  if (!needed || link === undefined) return { kind: "listed", list };
-  if (!reservation.tryTake("read")) return reservation.closedForMs > 0 ? { kind: "listed", list } : { kind: "awaited" };
-  const latest = await watcher.operations.latest(link.endpoint.id, client);
-  return { kind: "listed", list: latest.kind === "listed" ? { ...list, lookedUp: latest.operations } : list };
+  resumeOperations(subject, lister);
+  const observation = { ...subject, ...snapshotFor(subject, listing, connection, lister), kind: "observed" } as const;
+  const { link } = observation.links;
+  // Only a restart whose outcome is open, and a failure that may have been made good, need the operations of others.
+  const isNeeded = annotations.pendingRestart !== undefined || shownReason(compute) === "OperationFailed";
+  if (!isNeeded || link === undefined) return observation;
+  if (!reservation.tryTake("read")) return reservation.closedForMs > 0 ? observation : { ...subject, kind: "pending" };
+  const latest = await lister.operations.latest(link.endpoint.id, client);
+  return latest.kind === "listed" ? { ...observation, lookedUp: latest.operations } : observation;
+}
+
+/** What a failed list means: the same words during a pause that the service asks for as between two of them. */
+function meaningOfList(failure: Failure, { compute }: Subject, { reservation }: ListerAccess) {
+  const asksPause = reservation.closedForMs > 0 || ("retryAfterMs" in failure && failure.retryAfterMs !== undefined);
+  return meaningOf(asksPause ? pauseAskedFor : failure, requests.listEndpoints(compute.spec.projectID));
 }
 
 /** While the service wants no requests, no list can come. */
 const pauseAskedFor: Failure = { kind: "rateLimited", message: pauseMessage };
 
 /**
- * Whether the conditions do not speak of the present spec yet: then the first failed lists are told at once. Others
- * keep what was last seen, or a blip would change every Compute of a key.
+ * Whether the conditions are not about the present spec yet: then the first failed list is reported at once.
+ * Otherwise the conditions stay, or a blip would change every Compute of a key.
  */
-function isNews(compute: Compute): boolean {
+function isNews({ compute }: Subject): boolean {
   const ready = conditionOf(compute.status, "Ready");
   return ready?.reason !== "Paused" && ready?.observedGeneration !== generationOf(compute);
 }
 
 /** What a list is for: a create or a deletion to resolve, a change still to be sent, or what is under way. */
-function priorityOf(compute: Compute): Priority {
-  if (compute.metadata.deletionTimestamp !== undefined || pendingCreateOf(compute) !== undefined) return "resolve";
-  const isChanged = compute.status.appliedGeneration !== generationOf(compute) || reconcileRequested(compute);
-  return isChanged || pendingRestartOf(compute) !== undefined ? "plan" : "follow";
+function priorityOf({ compute, annotations }: Subject): Priority {
+  const { pendingCreate, pendingRestart, reconcileRequested } = annotations;
+  if (compute.metadata.deletionTimestamp !== undefined || pendingCreate !== undefined) return "resolve";
+  const isChanged = compute.status.appliedGeneration !== generationOf(compute) || reconcileRequested;
+  return isChanged || pendingRestart !== undefined ? "plan" : "follow";
 }
 
 /** Operations that ran when an earlier process stopped are followed to their end. */
-function resumeOperations({ status, spec }: Compute, { operations }: EndpointLister): void {
+function resumeOperations({ compute: { status, spec } }: Subject, { operations }: EndpointLister): void {
   const { endpointID } = status;
   if (endpointID === undefined || status.operations === undefined) return;
-  const told = status.operations.filter((operation) => operation.status !== unsupported);
+  const known = status.operations.filter((operation) => operation.status !== unsupported);
   operations.follow(
-    told.map(({ id, action, status: state, createdAt, updatedAt }) => ({
+    known.map(({ id, action, status: state, createdAt, updatedAt }) => ({
       id,
       action,
       status: state,
@@ -102,11 +102,11 @@ function resumeOperations({ status, spec }: Compute, { operations }: EndpointLis
 }
 
 /**
- * Whether this base URL and key have shown the Compute's project before: a stranger's key, which never did, cannot
- * tell that it is gone. Where there is nothing to lose, any may.
+ * Whether this base URL and key have shown the Compute's project before: another key, which never did, does not prove
+ * the project gone. If there is nothing to lose, any key does.
  */
-function isKnownThrough(compute: Compute, through: string): boolean {
-  const mark = pendingCreateOf(compute);
-  if (recordedID(compute) === undefined && mark === undefined) return true;
-  return (compute.status.observedThrough ?? mark?.through) === through;
+function isKnownThrough({ compute, annotations }: Subject, fingerprint: string): boolean {
+  const { recordedID, pendingCreate } = annotations;
+  if (recordedID === undefined && pendingCreate === undefined) return true;
+  return (compute.status.observedThrough ?? pendingCreate?.through) === fingerprint;
 }

@@ -1,8 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { couldBeEndpointId } from "../../../api/ids.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { annotations, markerOf } from "../../resources/names.ts";
-import { type PendingCreate, pendingCreateOf } from "./pending-operations.ts";
+import { markerOf } from "../../resources/names.ts";
+import { annotation, type PendingCreate, pendingCreateOf, recordedID } from "./annotations.ts";
 
 /**
  * What makes an endpoint ours. `marker`: it carries our name. `created`: this very object made it, where the service
@@ -24,7 +23,7 @@ export interface Ownership {
   /** More endpoints that this object made: ours, and too many. */
   duplicates: readonly Endpoint[];
   /** Endpoints that this object made while the linked one is missing: the first takes its place if that is gone. */
-  replacements: readonly Endpoint[];
+  replacements: readonly Link[];
 }
 
 /** A list of endpoints, to be asked by id, by name and by branch. */
@@ -57,15 +56,6 @@ export class EndpointIndex {
   }
 }
 
-/**
- * The endpoint that a Compute is recorded to be linked to, in its annotation or, where that was dropped, its status. An
- * annotation can be typed by anybody: what can be no id is asked for nowhere.
- */
-export function recordedID({ metadata, status }: Compute): string | undefined {
-  const id = metadata.annotations?.[annotations.endpointID] ?? status.endpointID;
-  return id !== undefined && couldBeEndpointId(id) ? id : undefined;
-}
-
 /** The endpoint that `spec.adopt` names by its id. */
 export function endpointNamedBy({ spec: { adopt } }: Compute): string | undefined {
   return adopt !== undefined && "endpointID" in adopt ? adopt.endpointID : undefined;
@@ -85,13 +75,14 @@ export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownersh
   const recorded = recordedID(compute);
   const marked = ownAmong(endpoints, compute);
   const known = recorded === undefined ? undefined : endpoints.byID(recorded);
+  const linked = (endpoint: Endpoint): Link => ({ endpoint, proof: proofOf(compute, endpoint) });
   if (recorded !== undefined && known === undefined && !isProvedGone(recorded, compute, marked)) {
-    return { link: undefined, missing: recorded, duplicates: [], replacements: marked };
+    return { link: undefined, missing: recorded, duplicates: [], replacements: marked.map(linked) };
   }
-  const proof = known === undefined ? "none" : proofOf(compute, known);
-  const kept = known !== undefined && (proof !== "none" || marked.length === 0) ? known : firstOf(marked, compute);
+  const isKept = known !== undefined && (marked.length === 0 || proofOf(compute, known) !== "none");
+  const kept = isKept ? known : firstOf(marked, compute);
   return {
-    link: kept === undefined ? undefined : { endpoint: kept, proof: proofOf(compute, kept) },
+    link: kept && linked(kept),
     missing: kept === undefined ? recorded : undefined,
     duplicates: marked.filter(({ id }) => id !== kept?.id),
     replacements: [],
@@ -99,9 +90,10 @@ export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownersh
 }
 
 /** The endpoints that this very object made: by their name or, where that is not shown, by its note. Oldest first. */
-function ownAmong(endpoints: EndpointIndex, { metadata }: Compute): readonly Endpoint[] {
+function ownAmong(endpoints: EndpointIndex, compute: Compute): readonly Endpoint[] {
+  const { metadata } = compute;
   const named = endpoints.named(markerOf(metadata.uid));
-  const note = metadata.annotations?.[annotations.createdEndpoint] ?? "";
+  const note = annotation(compute, "createdEndpoint") ?? "";
   const prefix = createdProof(metadata.uid, "");
   const noted = note.startsWith(prefix) ? endpoints.byID(note.slice(prefix.length)) : undefined;
   const own = noted === undefined || named.includes(noted) ? named : [...named, noted];
@@ -121,11 +113,12 @@ function firstOf(marked: readonly Endpoint[], { status }: Compute): Endpoint | u
   return marked.find(({ id }) => id === status.endpointID) ?? marked[0];
 }
 
-export function proofOf({ metadata, spec }: Compute, endpoint: Endpoint): Proof {
+export function proofOf(compute: Compute, endpoint: Endpoint): Proof {
+  const { metadata, spec } = compute;
   if (endpoint.name === markerOf(metadata.uid)) return "marker";
   const note = createdProof(metadata.uid, endpoint.id);
-  if (metadata.annotations?.[annotations.createdEndpoint] === note) return "created";
-  const wasAdopted = metadata.annotations?.[annotations.adoptedEndpoint] === note;
+  if (annotation(compute, "createdEndpoint") === note) return "created";
+  const wasAdopted = annotation(compute, "adoptedEndpoint") === note;
   return isNamedBy(spec, endpoint, wasAdopted) ? "adopted" : "none";
 }
 

@@ -1,5 +1,7 @@
+import type { PendingCreate } from "../observe/annotations.ts";
+import type { Observation } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
-import type { PendingCreate } from "../observe/pending-operations.ts";
+import type { ReadonlyState } from "../state.ts";
 import type { Progress, Reason } from "../status/reasons.ts";
 import type { Attributes, Difference } from "./fields.ts";
 
@@ -23,22 +25,22 @@ export type Action =
   | { kind: "restart"; endpointID: string; value: string }
   /** A marked restart shows at the service: it counts as carried out. */
   | { kind: "restarted"; endpointID: string; value: string }
-  | { kind: "delete"; endpointID: string; why: "deleted" | "surplus" }
+  | { kind: "delete"; endpointID: string; why: "deleted" | "duplicate" }
   /** Writes into the Compute which endpoint is its own. */
   | { kind: "link"; endpointID: string; proof: Proof; news: "none" | "adopted" | "created"; keepsMark?: PendingCreate }
-  /** Puts a mark back that was dropped together with our finalizer. */
+  /** Restores a mark that was dropped together with our finalizer. */
   | { kind: "restorePending"; mark: PendingCreate }
-  /** Takes a mark away that has done its work. */
+  /** Removes a mark that has done its work. */
   | { kind: "clearPending"; mark: "pendingCreate" | "pendingRestart" }
   /** Asks the service for the one endpoint that lists lack. */
   | { kind: "confirmDeletion"; endpointID: string; after: "lost" | "deleted" }
   /** Lets the Compute go without, or after, deleting. */
   | { kind: "release"; event: "Deleted" | "Released"; message: string }
-  /** Nothing to do but to wait for the service, or to try again later. `foreign` as below. */
+  /** Nothing to do but to wait for the service, or to try again later. `ownedByOther` as below. */
   | { kind: "wait"; reason: Reason; message: string; requeueAfterMs?: number; ownedByOther?: true }
   /** What is known is too old to say anything: the status stays as it is. */
   | { kind: "noop"; requeueAfterMs?: number }
-  /** Only a person can help. `foreign`: the endpoint that is linked is another Compute's, and not to be shown here. */
+  /** Only a person can help. `ownedByOther`: the linked endpoint is another Compute's, so the status leaves it out. */
   | { kind: "blocked"; reason: Reason; message: string; requeueAfterMs?: number; ownedByOther?: true }
   | {
       kind: "settled";
@@ -50,14 +52,17 @@ export type Action =
       disablesOver?: true;
     };
 
-/** The steps that send a write to the service. */
+/** One rule of the plan: an action if it has one, else the next rule is asked. */
+export type PlanRule = (o: Observation, s: ReadonlyState) => Action | undefined;
+
+/** The actions that send a write to the service. */
 export type WriteAction = Extract<Action, { kind: "create" | "patch" | "restart" | "delete" }>;
 
 export function isWrite(action: Action): action is WriteAction {
   return action.kind === "create" || action.kind === "patch" || action.kind === "restart" || action.kind === "delete";
 }
 
-/** Whether a step would bring the service to what the spec says. */
+/** Whether an action would bring the service to what the spec says. */
 export function sendsSpec(action: Action): boolean {
   return action.kind === "create" || action.kind === "patch";
 }

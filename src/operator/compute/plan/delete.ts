@@ -1,96 +1,82 @@
 import { hasUnreadableName } from "../../../api/endpoint.ts";
-import type { Compute } from "../../resources/compute.ts";
-import { finalizers } from "../../resources/names.ts";
 import { type Claim, claimOnEndpoint } from "../observe/claims.ts";
-import { type Link, recordedID } from "../observe/ownership.ts";
-import { pendingCreateOf } from "../observe/pending-operations.ts";
-import { type EndpointSnapshot, isPaused, lossConfirmed, type PlanInput, who } from "../observe/plan-input.ts";
+import { hasFinalizer, type Observation, type Observed, type Subject, who } from "../observe/observation.ts";
+import type { Link } from "../observe/ownership.ts";
+import type { ReadonlyState } from "../state.ts";
 import { deleted, deleting, deletionWaits, released } from "../status/messages/deletion.ts";
 import { type Action, noop } from "./action.ts";
-import { deleteDueInMs } from "./delete-backoff.ts";
 import { recordCreatedEndpoint } from "./link.ts";
-import { doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
+import { deleteDueInMs, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
 import { outcomeOfCreate } from "./pending.ts";
 
 /**
- * What a Compute that is being deleted still needs: its endpoint deleted and proved gone, if it is ours; else to be
- * let go. Nothing in deletion is terminal, and whatever it waits for, `deletionPolicy: Retain` ends it.
+ * What a Compute that is being deleted still needs: its endpoint deleted and proved gone if it is ours; else to be let
+ * go. Nothing in deletion is terminal: `deletionPolicy: Retain` ends every wait.
  */
-export function planDelete(view: PlanInput): Action {
-  const { compute, observation } = view;
-  if (compute.metadata.finalizers?.includes(finalizers.endpoint) !== true) return { kind: "noop" };
-  const endpointID = recordedID(compute);
-  if (compute.spec.deletionPolicy === "Retain") {
+export function planDelete(o: Observed, s: ReadonlyState): Action {
+  const { spec } = o.compute;
+  const { recordedID: endpointID, paused } = o.annotations;
+  if (!hasFinalizer(o.compute)) return { kind: "noop" };
+  if (spec.deletionPolicy === "Retain") {
     return { kind: "release", event: "Released", message: released.retained(endpointID) };
   }
-  if (isPaused(compute)) {
-    return { kind: "wait", reason: "Paused", message: deletionWaits.paused(endpointID) };
-  }
-  switch (observation.kind) {
-    case "awaited":
-      return noop(observation.requeueAfterMs);
-    case "blocked":
-      if (observation.projectGone && !isSeenElsewhere(compute, observation.through)) {
-        return { kind: "release", event: "Released", message: released.projectGone(compute.spec.projectID) };
+  if (paused) return { kind: "wait", reason: "Paused", message: deletionWaits.paused(endpointID) };
+  switch (o.kind) {
+    case "pending":
+      return noop(o.requeueAfterMs);
+    case "unavailable":
+      if (!o.projectGone) {
+        return { kind: "wait", reason: o.reason, message: deletionWaits.blocked(endpointID, o.message) };
       }
-      if (observation.projectGone) {
-        const message = deletionWaits.projectSeenElsewhere(compute.spec.projectID, endpointID);
-        return { kind: "wait", reason: "MassLoss", message };
-      }
-      return {
-        kind: "wait",
-        reason: observation.reason,
-        message: deletionWaits.blocked(endpointID, observation.message),
-      };
-    case "listed":
-      return deletion(view, observation.list);
+      return isSeenElsewhere(o, o.fingerprint)
+        ? { kind: "wait", reason: "MassLoss", message: deletionWaits.projectSeenElsewhere(spec.projectID, endpointID) }
+        : { kind: "release", event: "Released", message: released.projectGone(spec.projectID) };
+    case "observed":
+      return deletion(o, s);
   }
 }
 
 /**
  * Whether the endpoint was last seen, or its create sent, through another base URL or key: these prove nothing then.
  */
-function isSeenElsewhere(compute: Compute, through: string | undefined): boolean {
-  if (lossConfirmed(compute)) return false;
-  const linked = recordedID(compute) !== undefined && compute.status.observedThrough !== through;
-  const mark = pendingCreateOf(compute);
-  return linked || (mark !== undefined && mark.through !== through);
+function isSeenElsewhere({ compute, annotations }: Subject, fingerprint: string | undefined): boolean {
+  const { lossConfirmed, recordedID, pendingCreate } = annotations;
+  if (lossConfirmed) return false;
+  const isLinked = recordedID !== undefined && compute.status.observedThrough !== fingerprint;
+  return isLinked || (pendingCreate !== undefined && pendingCreate.through !== fingerprint);
 }
 
-function deletion(view: PlanInput, list: EndpointSnapshot): Action {
-  const { compute, memory, claimants } = view;
-  const { links } = list;
-  const unlinked = recordCreatedEndpoint(view, list);
+function deletion(o: Observation, s: ReadonlyState): Action {
+  const { duplicates, replacements, link, missing } = o.links;
+  const unlinked = recordCreatedEndpoint(o, s);
   if (unlinked !== undefined) return unlinked;
-  const extras = [...links.duplicates, ...links.replacements];
-  const extra = extras.find(({ id }) => deleteDueInMs(view, id) === 0);
-  if (extra !== undefined) return { kind: "delete", endpointID: extra.id, why: "surplus" };
-  if (links.link !== undefined) {
-    const { endpoint } = links.link;
-    const claim = claimOnEndpoint(compute, endpoint, claimants, list.endpoints);
-    if (claim.kind !== "taken" && links.link.proof === "none" && hasUnreadableName(endpoint)) {
-      return { kind: "wait", reason: "ServiceUnavailable", message: deletionWaits.unreadableName(endpoint.id) };
-    }
-    const kept = whyKept(links.link, claim);
-    if (kept !== undefined) {
-      return unsettledCreate(view, list) ?? { kind: "release", event: "Released", message: kept };
-    }
-    if (deleteDueInMs(view, endpoint.id) > 0) return stillListed(view, endpoint.id);
-    return { kind: "delete", endpointID: endpoint.id, why: "deleted" };
-  }
+  const extras = [...duplicates, ...replacements.map(({ endpoint }) => endpoint)];
+  const extra = extras.find(({ id }) => deleteDueInMs(o, s, id) === 0);
+  if (extra !== undefined) return { kind: "delete", endpointID: extra.id, why: "duplicate" };
+  if (link !== undefined) return deletionOf(link, o, s);
   const [waiting] = extras;
-  if (waiting !== undefined) return stillListed(view, waiting.id);
-  const unsettled = unsettledCreate(view, list);
+  if (waiting !== undefined) return stillListed(s, waiting.id);
+  const unsettled = unsettledCreate(o, s);
   if (unsettled !== undefined) return unsettled;
-  if (links.missing === undefined) {
-    return { kind: "release", event: "Released", message: released.neverCreated };
-  }
-  return confirmDeletion(view, list, links.missing, memory.deleted?.endpointID === links.missing);
+  if (missing === undefined) return { kind: "release", event: "Released", message: released.neverCreated };
+  return confirmDeletion(o, s, missing);
 }
 
-/** What a create that is pending may have made, or may yet make, is found before the Compute goes. */
-function unsettledCreate(view: PlanInput, list: EndpointSnapshot): Action | undefined {
-  const outcome = pendingCreateOf(view.compute) === undefined ? "absent" : outcomeOfCreate(view, list);
+function deletionOf(link: Link, o: Observation, s: ReadonlyState): Action {
+  const { endpoint, proof } = link;
+  const claim = claimOnEndpoint(o.compute, endpoint, o.claimants, o.endpoints);
+  if (claim.kind !== "taken" && proof === "none" && hasUnreadableName(endpoint)) {
+    return { kind: "wait", reason: "ServiceUnavailable", message: deletionWaits.unreadableName(endpoint.id) };
+  }
+  const kept = whyKept(link, claim);
+  if (kept !== undefined) return unsettledCreate(o, s) ?? { kind: "release", event: "Released", message: kept };
+  if (deleteDueInMs(o, s, endpoint.id) > 0) return stillListed(s, endpoint.id);
+  return { kind: "delete", endpointID: endpoint.id, why: "deleted" };
+}
+
+/** What a pending create may have made, or may still make, is found before the Compute is released. */
+function unsettledCreate(o: Observation, s: ReadonlyState): Action | undefined {
+  const outcome = o.annotations.pendingCreate === undefined ? "absent" : outcomeOfCreate(o, s);
   return outcome === "absent" ? undefined : outcome;
 }
 
@@ -101,24 +87,23 @@ function whyKept({ endpoint: { id }, proof }: Link, claim: Claim): string | unde
 }
 
 /** The endpoint is no longer listed: after our own DELETE its GET proves it gone; else as for any that is lost. */
-function confirmDeletion(view: PlanInput, list: EndpointSnapshot, endpointID: string, deletedByUs: boolean): Action {
-  const { memory, compute } = view;
-  if (deletedByUs) {
-    if (memory.deleted?.proved !== true) return { kind: "confirmDeletion", endpointID, after: "deleted" };
+function confirmDeletion(o: Observation, s: ReadonlyState, endpointID: string): Action {
+  if (s.deleted?.endpointID === endpointID) {
+    if (!s.deleted.proved) return { kind: "confirmDeletion", endpointID, after: "deleted" };
     return { kind: "release", event: "Deleted", message: deleted.byUs(endpointID) };
   }
-  // What is not there through another base URL or key is not proved gone by that.
-  const elsewhere = doubtOfLoss(view, { ...list, notListed: { missing: 0, known: 0 } }, endpointID);
-  if (elsewhere !== undefined && !lossConfirmed(compute)) {
+  // A list through another base URL or key does not prove the endpoint gone.
+  const elsewhere = doubtOfLoss({ ...o, notListed: { missing: 0, known: 0 } }, endpointID);
+  if (elsewhere !== undefined && !o.annotations.lossConfirmed) {
     const message = deletionWaits.lossDoubted(elsewhere);
-    return tooNew(view, list, endpointID) ?? { kind: "wait", reason: "MassLoss", message };
+    return tooNew(o, s, endpointID) ?? { kind: "wait", reason: "MassLoss", message };
   }
   const gone = { kind: "release", event: "Deleted", message: deleted.alreadyGone(endpointID) } as const;
-  return stepOfProof(view, list, endpointID) ?? gone;
+  return stepOfProof(o, s, endpointID) ?? gone;
 }
 
-function stillListed({ memory }: PlanInput, endpointID: string): Action {
-  const again = (memory.answeredDeletes.get(endpointID)?.before ?? 0) > 0;
-  const message = again ? deleting.stillListed(endpointID) : deleting.accepted(endpointID);
+function stillListed({ answeredDeletes }: ReadonlyState, endpointID: string): Action {
+  const isRepeated = (answeredDeletes.get(endpointID)?.before ?? 0) > 0;
+  const message = isRepeated ? deleting.stillListed(endpointID) : deleting.accepted(endpointID);
   return { kind: "wait", reason: "Deleting", message };
 }

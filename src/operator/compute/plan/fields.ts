@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointPatch } from "../../../api/endpoint.ts";
 import { defaultSuspend, neverSuspend, suspendAfterSeconds } from "../../../api/scale-to-zero.ts";
-import type { ComputeSpec } from "../../resources/compute.ts";
+import type { Compute, ComputeSpec } from "../../resources/compute.ts";
 import { secondsOf } from "../../resources/duration.ts";
 
 /** What is sent of an endpoint. Which pooler modes there are is the service's to say. */
@@ -32,6 +32,15 @@ interface Field {
   send: Attributes;
   /** The service shows a part of it in a form that cannot be read. `unsendable`: to send it would wipe that part. */
   unreadable?: "sendable" | "unsendable";
+}
+
+/**
+ * The spec as it is compared. A field left out is left to the service, with one exception: a compute that this operator
+ * disabled is enabled again once the spec no longer asks for that.
+ */
+export function desiredSpec({ spec, status }: Pick<Compute, "spec" | "status">): ComputeSpec {
+  if (spec.disabled !== undefined || status.disabledByUs !== true) return spec;
+  return { ...spec, disabled: false };
 }
 
 /** Compares only fields that the user set, both sides normalised. */

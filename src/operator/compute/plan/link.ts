@@ -1,21 +1,20 @@
 import { claimOnEndpoint } from "../observe/claims.ts";
-import { type Proof, recordedID } from "../observe/ownership.ts";
-import { pendingCreateOf } from "../observe/pending-operations.ts";
-import { annotation, hasFinalizer, type PlanInput, who } from "../observe/plan-input.ts";
+import { hasFinalizer, type Subject, who } from "../observe/observation.ts";
+import type { Proof } from "../observe/ownership.ts";
+import type { ReadonlyState } from "../state.ts";
 import { adoptionRefused, conflict } from "../status/messages/conditions.ts";
-import type { Action } from "./action.ts";
-import { deleteDueInMs } from "./delete-backoff.ts";
+import type { Action, PlanRule } from "./action.ts";
+import { deleteDueInMs } from "./lost.ts";
 import { markToKeep, pendingMark } from "./pending.ts";
-import type { Rule } from "./rule.ts";
 
 /** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
-export const deleteDuplicate: Rule = (view, { links }) => {
-  const extra = links.duplicates.find(({ id }) => deleteDueInMs(view, id) === 0);
-  return extra === undefined ? undefined : { kind: "delete", endpointID: extra.id, why: "surplus" };
+export const deleteDuplicate: PlanRule = (o, s) => {
+  const duplicate = o.links.duplicates.find(({ id }) => deleteDueInMs(o, s, id) === 0);
+  return duplicate && { kind: "delete", endpointID: duplicate.id, why: "duplicate" };
 };
 
 /** Another Compute has the better right to the endpoint that we are linked to. */
-export const ownedByOther: Rule = ({ compute, claimants }, { links, endpoints }) => {
+export const ownedByOther: PlanRule = ({ compute, claimants, links, endpoints }) => {
   if (links.link === undefined) return undefined;
   const { endpoint } = links.link;
   const claim = claimOnEndpoint(compute, endpoint, claimants, endpoints);
@@ -28,8 +27,8 @@ export const ownedByOther: Rule = ({ compute, claimants }, { links, endpoints })
   };
 };
 
-/** What is linked can never become what is declared: the link was copied, or typed, from a Compute of another type. */
-export const linkOfAnotherType: Rule = ({ compute: { spec } }, { links }) => {
+/** The linked endpoint can never become what is declared: the link was copied from a Compute of another type. */
+export const linkOfAnotherType: PlanRule = ({ compute: { spec }, links }) => {
   const { endpoint } = links.link ?? {};
   if (endpoint === undefined || endpoint.type === spec.type) return undefined;
   return {
@@ -40,54 +39,47 @@ export const linkOfAnotherType: Rule = ({ compute: { spec } }, { links }) => {
   };
 };
 
-/** Finalizer and link are put back wherever they are missing, and marks that have done their work taken away. */
-export const ensureLink: Rule = (view, { links }) => {
-  const { compute } = view;
-  if (links.link === undefined) return undefined;
-  const { endpoint } = links.link;
-  const proof = links.link.proof === "none" ? proofBefore(view, endpoint.id) : links.link.proof;
-  const recorded = annotation(compute, "endpointID") === endpoint.id;
-  const pending = pendingCreateOf(compute) !== undefined;
-  const kept = markToKeep(view, proof);
-  if (recorded && hasFinalizer(compute) && (!pending || kept.keepsMark !== undefined)) return undefined;
-  const created = pending && recordedID(compute) !== endpoint.id;
-  return {
-    kind: "link",
-    endpointID: endpoint.id,
-    proof,
-    news: created ? "created" : "none",
-    ...kept,
-  };
+/** Finalizer and link are restored wherever they are missing, and marks that have done their work removed. */
+export const ensureLink: PlanRule = (o, s) => {
+  if (o.links.link === undefined) return undefined;
+  const { endpoint } = o.links.link;
+  const { endpointID, recordedID, pendingCreate } = o.annotations;
+  const proof = o.links.link.proof === "none" ? proofBefore(o, s, endpoint.id) : o.links.link.proof;
+  const isPending = pendingCreate !== undefined;
+  const kept = markToKeep(o, s, proof);
+  const isDone = !isPending || kept.keepsMark !== undefined;
+  if (endpointID === endpoint.id && hasFinalizer(o.compute) && isDone) return undefined;
+  const news = isPending && recordedID !== endpoint.id ? "created" : "none";
+  return { kind: "link", endpointID: endpoint.id, proof, news, ...kept };
 };
 
 /**
- * What kubectl replace dropped is put back also while the service cannot be seen, or a deletion would not wait. A link
- * is not checked here: it is what the status has, and nothing is concluded from it.
+ * What kubectl replace dropped is restored also while the service cannot be seen, or a deletion would not wait. The
+ * link is not checked here: it is taken from the status, and nothing is concluded from it.
  */
-export function restoreFinalizer(view: PlanInput): Action | undefined {
-  const { compute } = view;
-  if (hasFinalizer(compute)) return undefined;
-  const endpointID = recordedID(compute);
-  const mark = pendingMark(view);
+export function restoreFinalizer(o: Subject, s: ReadonlyState): Action | undefined {
+  if (hasFinalizer(o.compute)) return undefined;
+  const { recordedID: endpointID } = o.annotations;
+  const mark = pendingMark(o, s);
   if (endpointID !== undefined) {
     const kept = mark === undefined ? {} : { keepsMark: mark };
-    return { kind: "link", endpointID, proof: proofBefore(view, endpointID), news: "none", ...kept };
+    return { kind: "link", endpointID, proof: proofBefore(o, s, endpointID), news: "none", ...kept };
   }
   return mark === undefined ? undefined : { kind: "restorePending", mark };
 }
 
 /** The proof that went together with our finalizer, as by kubectl replace; a person who means it takes it alone. */
-function proofBefore({ compute, memory }: PlanInput, endpointID: string): Proof {
-  if (hasFinalizer(compute) || memory.proved?.endpointID !== endpointID) return "none";
+function proofBefore({ compute }: Subject, { proved }: ReadonlyState, endpointID: string): Proof {
+  if (hasFinalizer(compute) || proved?.endpointID !== endpointID) return "none";
   // What spec.adopt no longer names is no longer adopted.
-  const { proof } = memory.proved;
+  const { proof } = proved;
   return proof === "adopted" && compute.spec.adopt === undefined ? "none" : proof;
 }
 
 /** A POST was answered with this endpoint, and its link could not be written: lists may show no name, or lag. */
-export const recordCreatedEndpoint: Rule = (view, { links }) => {
-  const { proved } = view.memory;
-  if (proved === undefined || proved.proof === "adopted" || links.link !== undefined) return undefined;
-  if (recordedID(view.compute) === proved.endpointID) return undefined;
-  return { kind: "link", ...proved, news: "created", ...markToKeep(view, proved.proof) };
+export const recordCreatedEndpoint: PlanRule = (o, s) => {
+  const { proved } = s;
+  if (proved === undefined || proved.proof === "adopted" || o.links.link !== undefined) return undefined;
+  if (o.annotations.recordedID === proved.endpointID) return undefined;
+  return { kind: "link", ...proved, news: "created", ...markToKeep(o, s, proved.proof) };
 };

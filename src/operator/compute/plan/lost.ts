@@ -1,11 +1,10 @@
-import { endpointNamedBy, proofOf } from "../observe/ownership.ts";
-import { pendingCreateOf } from "../observe/pending-operations.ts";
-import { type EndpointSnapshot, lossConfirmed, type PlanInput, shownReason } from "../observe/plan-input.ts";
+import { type Observation, type Subject, shownReason } from "../observe/observation.ts";
+import { endpointNamedBy } from "../observe/ownership.ts";
+import type { ReadonlyState } from "../state.ts";
 import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
-import type { Action } from "./action.ts";
+import type { Action, PlanRule } from "./action.ts";
 import { markToKeep } from "./pending.ts";
-import type { Rule } from "./rule.ts";
 
 /** Lists this far apart, in milliseconds, must lack an endpoint before it is asked for by its id. */
 export const goneAfterMs = 10_000;
@@ -14,31 +13,30 @@ export const goneAfterMs = 10_000;
 const mostLost = 3;
 
 /** The linked endpoint is not listed and another with our marker is: it takes its place once the loss is proved. */
-export const adoptReplacement: Rule = (view, list) => {
-  const { replacements, missing } = list.links;
+export const adoptReplacement: PlanRule = (o, s) => {
+  const { replacements, missing } = o.links;
   const [next] = replacements;
   if (next === undefined || missing === undefined) return undefined;
-  const proof = proofOf(view.compute, next);
-  const link = { kind: "link", endpointID: next.id, proof, news: "created" } as const;
-  return stepOfProof(view, list, missing) ?? { ...link, ...markToKeep(view, proof) };
+  const { endpoint, proof } = next;
+  const link = { kind: "link", endpointID: endpoint.id, proof, news: "created" } as const;
+  return stepOfProof(o, s, missing) ?? { ...link, ...markToKeep(o, s, proof) };
 };
 
 /**
  * The linked endpoint is not listed. Gone means proved gone; and where too much is gone at once, or gone since base URL
  * or key changed, nothing is created again until a person confirms it.
  */
-export const lostEndpoint: Rule = (view, list) => {
-  const { links } = list;
-  const endpointID = links.missing;
-  if (links.link !== undefined || endpointID === undefined) return undefined;
-  const { compute } = view;
+export const lostEndpoint: PlanRule = (o, s) => {
+  const { compute, annotations } = o;
+  const { link, missing: endpointID } = o.links;
+  if (link !== undefined || endpointID === undefined) return undefined;
   // A create is pending in its place: the loss was proved before that was sent.
-  if (pendingCreateOf(compute) !== undefined) return undefined;
-  const doubt = doubtOfLoss(view, list, endpointID);
-  if (doubt !== undefined && !lossConfirmed(compute)) {
-    return tooNew(view, list, endpointID) ?? { kind: "blocked", reason: "MassLoss", message: massLoss(doubt) };
+  if (annotations.pendingCreate !== undefined) return undefined;
+  const doubt = doubtOfLoss(o, endpointID);
+  if (doubt !== undefined && !annotations.lossConfirmed) {
+    return tooNew(o, s, endpointID) ?? { kind: "blocked", reason: "MassLoss", message: massLoss(doubt) };
   }
-  const unproved = stepOfProof(view, list, endpointID);
+  const unproved = stepOfProof(o, s, endpointID);
   if (unproved !== undefined) return unproved;
   const named = endpointNamedBy(compute);
   if (named === endpointID) {
@@ -55,24 +53,18 @@ export const lostEndpoint: Rule = (view, list) => {
   }
   // Reported once: the create goes on, whatever became of it since.
   if (compute.status.state === "Lost" && shownReason(compute) !== "MassLoss") return undefined;
-  return {
-    kind: "wait",
-    reason: "EndpointLost",
-    message: endpointLost.replaced(endpointID),
-    requeueAfterMs: 1,
-  };
+  return { kind: "wait", reason: "EndpointLost", message: endpointLost.replaced(endpointID), requeueAfterMs: 1 };
 };
 
 /** What is still to be done to prove that an endpoint is gone. */
 export function stepOfProof(
-  { memory, now, createSettleMs }: PlanInput,
-  { startedAt }: EndpointSnapshot,
+  { now, createSettleMs, startedAt }: Observation,
+  { missing, created }: ReadonlyState,
   endpointID: string,
 ): Action | undefined {
-  if (memory.missing?.proved === true) return undefined;
-  const since = memory.missing?.firstListWithout ?? startedAt;
-  // Reads may lag behind a create: what no list has shown yet is not called lost before that has settled.
-  const { created } = memory;
+  if (missing?.proved === true) return undefined;
+  const since = missing?.firstListWithout ?? startedAt;
+  // Reads may lag behind a create: an endpoint that no list has shown yet is not lost before that has settled.
   const settlesAt = created?.endpointID === endpointID ? created.at + createSettleMs : Number.NEGATIVE_INFINITY;
   if (now >= settlesAt && startedAt - since >= goneAfterMs)
     return { kind: "confirmDeletion", endpointID, after: "lost" };
@@ -82,23 +74,36 @@ export function stepOfProof(
 /**
  * An endpoint that no status has recorded yet may be newer than the lists: it is looked for before it counts as lost.
  */
-export function tooNew(view: PlanInput, list: EndpointSnapshot, endpointID: string): Action | undefined {
-  const { compute, memory } = view;
-  const isMade = compute.status.observedThrough === undefined && memory.proved?.endpointID === endpointID;
-  return isMade ? stepOfProof(view, list, endpointID) : undefined;
+export function tooNew(o: Observation, s: ReadonlyState, endpointID: string): Action | undefined {
+  const isCreated = o.compute.status.observedThrough === undefined && s.proved?.endpointID === endpointID;
+  return isCreated ? stepOfProof(o, s, endpointID) : undefined;
 }
 
-/** Why the loss of an endpoint is not believed until a person confirms it, where it is not. */
-export function doubtOfLoss({ compute }: PlanInput, list: EndpointSnapshot, endpointID: string): string | undefined {
-  const { missing, known } = list.notListed;
-  // Once too much was gone it stays so until a person acts, though others were made anew or deleted meanwhile, and
-  // whatever else was to be told since.
-  const doubted = shownReason(compute) === "MassLoss" || compute.status.lossDoubted === true;
-  const told = doubted && compute.status.observedThrough === list.through;
-  if (told || (missing > mostLost && missing * 2 > known)) {
+/** Why the loss of an endpoint is not believed until a person confirms it; `undefined`: it is believed. */
+export function doubtOfLoss(
+  { compute, notListed: { missing, known }, fingerprint }: Pick<Observation, "compute" | "notListed" | "fingerprint">,
+  endpointID: string,
+): string | undefined {
+  const { observedThrough, lossDoubted: isDoubted } = compute.status;
+  // Once reported, a mass loss stays until a person acts, whatever was created, deleted or reported since.
+  const isReported = shownReason(compute) === "MassLoss" || isDoubted === true;
+  if ((isReported && observedThrough === fingerprint) || (missing > mostLost && missing * 2 > known)) {
     return lossDoubted.vanished(compute.spec.projectID, endpointID);
   }
-  const { observedThrough } = compute.status;
   if (observedThrough === undefined) return lossDoubted.neverSeen(endpointID);
-  return observedThrough === list.through ? undefined : lossDoubted.seenElsewhere(endpointID);
+  return observedThrough === fingerprint ? undefined : lossDoubted.seenElsewhere(endpointID);
+}
+
+/** How long lists may still show a deleted endpoint before it is deleted once more, in milliseconds: doubles. */
+const firstDeleteAgainMs = 30_000;
+const mostDeleteAgainMs = 3_600_000;
+
+/**
+ * In how many milliseconds a DELETE of this endpoint may be sent; 0: now. A service that reports it deleted and still
+ * lists it is not asked in a loop: each DELETE uses up a deletion that the brake allows.
+ */
+export function deleteDueInMs({ now }: Subject, { answeredDeletes }: ReadonlyState, endpointID: string): number {
+  const answered = answeredDeletes.get(endpointID);
+  if (answered === undefined) return 0;
+  return Math.max(0, answered.at + Math.min(mostDeleteAgainMs, firstDeleteAgainMs * 2 ** answered.before) - now);
 }

@@ -1,6 +1,14 @@
-import { type EndpointSnapshot, generationOf, isPaused, type PlanInput, shownReason } from "../observe/plan-input.ts";
+import {
+  generationOf,
+  isBeingDeleted,
+  type Observation,
+  type Observed,
+  shownReason,
+  type Unavailable,
+} from "../observe/observation.ts";
+import type { ReadonlyState } from "../state.ts";
 import * as messages from "../status/messages/conditions.ts";
-import { type Action, identityOf, isWrite, noop } from "./action.ts";
+import { type Action, identityOf, isWrite, noop, type PlanRule } from "./action.ts";
 import { adoption, creation } from "./create.ts";
 import { planDelete } from "./delete.ts";
 import {
@@ -13,14 +21,12 @@ import {
 } from "./link.ts";
 import { adoptReplacement, lostEndpoint } from "./lost.ts";
 import { pendingCreate } from "./pending.ts";
-import { operationInProgress } from "./progress.ts";
 import { restart } from "./restart.ts";
-import type { Rule } from "./rule.ts";
-import { settle } from "./settle.ts";
+import { operationInProgress, settle } from "./settle.ts";
 import { updateFields } from "./update.ts";
 
 /** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */
-const rules: readonly Rule[] = [
+const rules: readonly PlanRule[] = [
   recordCreatedEndpoint,
   adoptReplacement,
   pendingCreate,
@@ -36,68 +42,54 @@ const rules: readonly Rule[] = [
   restart,
 ];
 
-/** The one thing to do next. Pure: the same view gives the same step, in `run`, `plan` and `apply` alike. */
-export function plan(view: PlanInput): Action {
-  const { compute } = view;
-  if (compute.metadata.deletionTimestamp !== undefined) return afterBackoff(planDelete(view), view);
-  if (isPaused(compute)) return whilePaused(view);
-  const { observation } = view;
-  switch (observation.kind) {
-    case "awaited":
-      return restoreFinalizer(view) ?? noop(observation.requeueAfterMs);
-    case "blocked":
-      return (
-        comesTogether(view) ??
-        restoreFinalizer(view) ?? { kind: "wait", reason: observation.reason, message: observation.message }
-      );
-    case "listed":
-      return afterBackoff(livingStep(view, observation.list), view);
+/** The one thing to do next. Pure: the same input gives the same action, in `run`, `plan` and `apply` alike. */
+export function plan(o: Observed, s: ReadonlyState): Action {
+  if (isBeingDeleted(o.compute)) return afterBackoff(planDelete(o, s), o, s);
+  if (o.annotations.paused) return whilePaused(o, s);
+  switch (o.kind) {
+    case "pending":
+      return restoreFinalizer(o, s) ?? noop(o.requeueAfterMs);
+    case "unavailable":
+      return awaitConnection(o, s) ?? restoreFinalizer(o, s) ?? { kind: "wait", reason: o.reason, message: o.message };
+    case "observed":
+      return afterBackoff(firstOf(o, s), o, s);
   }
 }
 
 /** How long a new Compute waits for its connection before it reports that there is none, in milliseconds. */
 const togetherMs = 2000;
 
-/** kubectl apply makes a Compute before its connection where both are in one command: that is no trouble yet. */
-function comesTogether({ compute, observation, memory, now }: PlanInput): Action | undefined {
-  if (observation.kind !== "blocked" || observation.reason !== "ConnectionNotFound") return undefined;
-  const leftMs = memory.seenSince + togetherMs - now;
+/** kubectl apply creates a Compute before its connection if both are in one command: that is not reported yet. */
+function awaitConnection({ compute, reason, now }: Unavailable, { seenSince }: ReadonlyState): Action | undefined {
+  const leftMs = reason === "ConnectionNotFound" ? seenSince + togetherMs - now : 0;
   return leftMs > 0 && shownReason(compute) === undefined ? noop(leftMs) : undefined;
 }
 
-/** Nothing is sent to the service. Finalizer and link are put back all the same, or a deletion would not wait. */
-function whilePaused(view: PlanInput): Action {
-  const { observation } = view;
-  // A list is on its way: what the endpoint does meanwhile is not unknown, but not looked at.
-  if (observation.kind === "awaited") return restoreFinalizer(view) ?? { kind: "noop" };
+/** Nothing is sent to the service. Finalizer and link are restored all the same, or a deletion would not wait. */
+function whilePaused(o: Observed, s: ReadonlyState): Action {
+  // A list is on its way: until then nothing new is known of the endpoint.
+  if (o.kind === "pending") return restoreFinalizer(o, s) ?? { kind: "noop" };
   const paused = { kind: "wait", reason: "Paused", message: messages.paused } as const;
-  if (observation.kind === "blocked") return restoreFinalizer(view) ?? paused;
-  const { list } = observation;
-  // Paused or not, of what is another's nothing is put back, and nothing shown.
-  if ((ownedByOther(view, list) ?? linkOfAnotherType(view, list)) !== undefined)
-    return { ...paused, ownedByOther: true };
-  return ensureLink(view, list) ?? paused;
+  if (o.kind === "unavailable") return restoreFinalizer(o, s) ?? paused;
+  // Paused or not, the link to another Compute's endpoint is not restored, and that endpoint is not shown.
+  if ((ownedByOther(o, s) ?? linkOfAnotherType(o, s)) !== undefined) return { ...paused, ownedByOther: true };
+  return ensureLink(o, s) ?? paused;
 }
 
-function livingStep(view: PlanInput, list: EndpointSnapshot): Action {
+function firstOf(o: Observation, s: ReadonlyState): Action {
   for (const rule of rules) {
-    const action = rule(view, list);
+    const action = rule(o, s);
     if (action !== undefined) return action;
   }
-  return settle(view, list);
+  return settle(o, s);
 }
 
-/** A write that failed waits its time, unless it has become another or may now go with another key. */
-function afterBackoff(action: Action, { memory, compute, observation, now }: PlanInput): Action {
-  const { failedWrite } = memory;
-  if (failedWrite === undefined || !isWrite(action) || now >= failedWrite.until) return action;
-  if (failedWrite.write !== identityOf(action, generationOf(compute))) return action;
-  const through = observation.kind === "listed" ? observation.list.through : undefined;
-  if (failedWrite.through !== undefined && failedWrite.through !== through) return action;
-  return {
-    kind: "wait",
-    reason: failedWrite.reason,
-    message: failedWrite.message,
-    requeueAfterMs: failedWrite.until - now,
-  };
+/** A write that failed is not repeated too soon, unless it has changed or can now be sent with another key. */
+function afterBackoff(action: Action, o: Observed, { failedWrite }: ReadonlyState): Action {
+  if (failedWrite === undefined || !isWrite(action) || o.now >= failedWrite.until) return action;
+  if (failedWrite.write !== identityOf(action, generationOf(o.compute))) return action;
+  const fingerprint = o.kind === "observed" ? o.fingerprint : undefined;
+  if (failedWrite.through !== undefined && failedWrite.through !== fingerprint) return action;
+  const { reason, message, until } = failedWrite;
+  return { kind: "wait", reason, message, requeueAfterMs: until - o.now };
 }

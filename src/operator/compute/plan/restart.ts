@@ -1,20 +1,18 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Operation } from "../../../api/operation.ts";
-import { type PendingRestart, pendingRestartOf } from "../observe/pending-operations.ts";
-import { annotation } from "../observe/plan-input.ts";
-import type { Rule } from "./rule.ts";
+import type { PendingRestart } from "../observe/annotations.ts";
+import type { PlanRule } from "./action.ts";
 
 /** Any new value of the annotation `restartedAt` asks for one restart; a mark stands while its outcome is not known. */
-export const restart: Rule = ({ compute, memory }, list) => {
-  if (list.links.link === undefined) return undefined;
-  const { endpoint } = list.links.link;
-  const asked = annotation(compute, "restartedAt");
-  const mark = pendingRestartOf(compute);
+export const restart: PlanRule = ({ compute, annotations, links, lookedUp = [] }, s) => {
+  if (links.link === undefined) return undefined;
+  const { endpoint } = links.link;
+  const { restartedAt: asked, pendingRestart: mark } = annotations;
   const known = (compute.status.observedGeneration ?? -1) >= 0;
   if (asked === undefined || asked === compute.status.restartedAt || !known) {
     return mark === undefined ? undefined : { kind: "clearPending", mark: "pendingRestart" };
   }
-  if (memory.restarted === asked || (mark?.value === asked && wasRestarted(mark, endpoint, list.lookedUp ?? []))) {
+  if (s.restarted === asked || (mark?.value === asked && wasRestarted(mark, endpoint, lookedUp))) {
     return { kind: "restarted", endpointID: endpoint.id, value: asked };
   }
   return { kind: "restart", endpointID: endpoint.id, value: asked };

@@ -1,29 +1,52 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { type Operation, operationOutcome } from "../../../api/operation.ts";
-import type { EndpointSnapshot, PlanInput } from "../observe/plan-input.ts";
-import { drifted, operationFailed, resting } from "../status/messages/conditions.ts";
+import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
+import { type Observation, shownReason } from "../observe/observation.ts";
+import type { ReadonlyState } from "../state.ts";
+import { drifted, inProgress, operationFailed, resting } from "../status/messages/conditions.ts";
 import { serviceUnavailable } from "../status/messages/failures.ts";
-import type { Action } from "./action.ts";
-import { deleteDueInMs } from "./delete-backoff.ts";
-import { desiredSpec } from "./desired-spec.ts";
-import { compare } from "./fields.ts";
+import { isProgress, type Progress } from "../status/reasons.ts";
+import type { Action, PlanRule } from "./action.ts";
+import { compare, desiredSpec } from "./fields.ts";
+import { deleteDueInMs } from "./lost.ts";
 import { mayArriveForMs } from "./pending.ts";
 
+/** An operation of ours is in progress: nothing else is begun. The service's own waking and suspending do not count. */
+export const operationInProgress: PlanRule = ({ compute, links, operations }) => {
+  if (links.link === undefined) return undefined;
+  const { endpoint } = links.link;
+  const ours = operations.find(isInProgress);
+  const shown = shownReason(compute);
+  const begun: Progress | undefined = isProgress(shown) ? shown : undefined;
+  const changing = begun !== undefined && endpoint.pending_state !== undefined;
+  const [newest] = operations;
+  // An endpoint whose start failed may stay in this state for ever: `settle` reports that.
+  const comingUp = endpoint.current_state === "init" && (newest === undefined || !hasFailed(newest));
+  if (ours === undefined && !changing && !comingUp) return undefined;
+  const progress =
+    begun ??
+    (endpoint.current_state === "init" ? "Creating" : ours?.action === "start_compute" ? "Starting" : "Updating");
+  return { kind: "wait", reason: progress, message: inProgress(progress, endpoint.id) };
+};
+
+function hasFailed({ status }: Operation): boolean {
+  return operationOutcome(status) === "failed";
+}
+
 /** Nothing is left to do: what the service shows is what was asked for, or all that may be done about it. */
-export function settle(view: PlanInput, list: EndpointSnapshot): Action {
-  const { compute } = view;
-  if (list.links.link === undefined) return { kind: "noop" };
-  const { endpoint, proof } = list.links.link;
-  const failed = currentFailure(endpoint, list.operations, list.lookedUp ?? []);
+export function settle(o: Observation, s: ReadonlyState): Action {
+  const { compute } = o;
+  if (o.links.link === undefined) return { kind: "noop" };
+  const { endpoint, proof } = o.links.link;
+  const failed = currentFailure(endpoint, o.operations, o.lookedUp ?? []);
   if (failed !== undefined) {
     const failures = failed.failures_count ?? 0;
     return { kind: "wait", reason: "OperationFailed", message: operationFailed(failed, failures, endpoint.id) };
   }
-  // Nothing but the time tells that a mark has done its work, or that a surplus endpoint is to be deleted once more, or
-  // that no write that disables can take effect any more.
-  const duplicates = list.links.duplicates.map(({ id }) => deleteDueInMs(view, id));
-  const disableInMs = disableMayArriveForMs(view, list);
-  const times = [mayArriveForMs(view, proof), ...duplicates, disableInMs].filter((ms) => ms > 0);
+  // Only time tells that a mark has done its work, that a duplicate is to be deleted once more, or that no write that
+  // disables can take effect any more.
+  const duplicates = o.links.duplicates.map(({ id }) => deleteDueInMs(o, s, id));
+  const disableInMs = disableMayArriveForMs(o, s);
+  const times = [mayArriveForMs(o, s, proof), ...duplicates, disableInMs].filter((ms) => ms > 0);
   const look = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
   const over = disableInMs === 0 && compute.status.unansweredDisables !== undefined;
   const disables = over ? { disablesOver: true as const } : {};
@@ -46,11 +69,11 @@ export function settle(view: PlanInput, list: EndpointSnapshot): Action {
  * list was begun after that.
  */
 function disableMayArriveForMs(
-  { compute, memory, now, createSettleMs }: PlanInput,
-  { startedAt }: EndpointSnapshot,
+  { compute, now, createSettleMs, startedAt }: Observation,
+  { unansweredDisableSince = now }: ReadonlyState,
 ): number {
   if ((compute.status.unansweredDisables ?? 0) === 0) return 0;
-  const overAt = (memory.unansweredDisableSince ?? now) + createSettleMs;
+  const overAt = unansweredDisableSince + createSettleMs;
   return startedAt >= overAt ? 0 : Math.max(1, overAt - now);
 }
 

@@ -1,27 +1,38 @@
+import { claimOnBranch } from "../observe/claims.ts";
+import { generationOf, type Observation, who } from "../observe/observation.ts";
 import type { Link } from "../observe/ownership.ts";
-import { generationOf, type PlanInput } from "../observe/plan-input.ts";
+import type { ReadonlyState } from "../state.ts";
 import * as messages from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
-import type { Action } from "./action.ts";
-import { desiredSpec } from "./desired-spec.ts";
-import { type Attributes, type Comparison, compare, type Difference, merged, withBothEnds } from "./fields.ts";
-import { blockedMove } from "./move.ts";
-import type { Rule } from "./rule.ts";
+import type { Action, PlanRule } from "./action.ts";
+import {
+  type Attributes,
+  type Comparison,
+  compare,
+  type Difference,
+  desiredSpec,
+  merged,
+  withBothEnds,
+} from "./fields.ts";
+import { mayArriveForMs } from "./pending.ts";
 
 /** Sends what differs from the spec, in one PATCH. */
-export const updateFields: Rule = (view, list) => {
-  const { link } = list.links;
+export const updateFields: PlanRule = (o, s) => {
+  const { link } = o.links;
   if (link === undefined) return undefined;
-  const comparison = compare(desiredSpec(view.compute), link.endpoint);
-  const unseen = notShownYet(comparison.differences, view);
-  if (unseen !== undefined) return unseen;
-  const { edited, drift } = since(view, link.endpoint.id);
-  const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, view));
+  const comparison = compare(desiredSpec(o.compute), link.endpoint);
+  const still = stillAfterPatch(comparison.differences, o, s);
+  // Lists may lag behind what the service accepted: only two of them prove that it keeps something else.
+  if (still.length > 0 && (s.patched?.listsWithout.length ?? 0) < 2) {
+    return { kind: "wait", reason: "Updating", message: messages.updating.notShownYet };
+  }
+  const { edited, drift } = since(o, s, link.endpoint.id);
+  const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, o));
   const differences = withBothEnds(edits, comparison.differences);
   const notReturned = edited ? [...comparison.notReturned, ...sendable(comparison, differences)] : [];
   if (differences.length === 0 && notReturned.length === 0) return undefined;
   const refused =
-    fieldNotPersisted(differences, view) ?? tugOfWar(differences, edited, view) ?? blockedMove(differences, view, list);
+    fieldNotPersisted(differences, o, s) ?? tugOfWar(differences, edited, o, s) ?? blockedMove(differences, link, o, s);
   if (refused !== undefined) return refused;
   return patchOf(link, { differences, notReturned }, edited);
 };
@@ -31,13 +42,14 @@ export const updateFields: Rule = (view, list) => {
  * wiped status no longer says so, `Report` waits for the next edit: it shows what differs, and sends nothing.
  */
 function since(
-  { compute: { status, spec, metadata }, memory }: PlanInput,
+  { compute: { status, spec, metadata } }: Observation,
+  s: ReadonlyState,
   endpointID: string,
 ): { edited: boolean; drift: readonly Difference[] } {
   const { appliedGeneration, drift = [] } = status;
-  const known = appliedGeneration === undefined ? memory.applied : { generation: appliedGeneration, drift };
+  const known = appliedGeneration === undefined ? s.applied : { generation: appliedGeneration, drift };
   if (known === undefined) return { edited: spec.driftPolicy === "Correct", drift: [] };
-  const accepted = memory.accepted?.endpointID === endpointID ? memory.accepted.generation : known.generation;
+  const accepted = s.accepted?.endpointID === endpointID ? s.accepted.generation : known.generation;
   return { edited: Math.max(known.generation, accepted) < (metadata.generation ?? 0), drift: known.drift };
 }
 
@@ -49,10 +61,10 @@ function isToBeSent(
   { field, ours }: Difference,
   edited: boolean,
   drift: readonly Difference[],
-  { compute }: PlanInput,
+  { compute }: Observation,
 ): boolean {
   if (compute.spec.driftPolicy === "Correct") return true;
-  return edited && !drift.some((told) => told.field === field && told.ours === ours);
+  return edited && !drift.some((reported) => reported.field === field && reported.ours === ours);
 }
 
 /** What cannot be read is sent once for each generation, as what is not shown at all. */
@@ -82,33 +94,25 @@ function patchOf(
 /** Those of the differences that an accepted PATCH of this generation was to end. */
 function stillAfterPatch(
   differences: readonly Difference[],
-  { memory: { patched }, compute }: PlanInput,
+  { compute }: Observation,
+  { patched }: ReadonlyState,
 ): Difference[] {
   if (patched === undefined || patched.generation !== generationOf(compute)) return [];
   return differences.filter(({ field }) => patched.fields.includes(field));
 }
 
-/** Lists may lag behind what the service has accepted: by two of them nothing is held against it, nor called drift. */
-function notShownYet(differences: readonly Difference[], view: PlanInput): Action | undefined {
-  if (stillAfterPatch(differences, view).length === 0 || (view.memory.patched?.listsWithout.length ?? 0) >= 2) {
-    return undefined;
-  }
-  return { kind: "wait", reason: "Updating", message: messages.updating.notShownYet };
-}
-
 /** Two lists after an accepted PATCH still differ in what it sent: the service takes the field and does not keep it. */
-function fieldNotPersisted(differences: readonly Difference[], view: PlanInput): Action | undefined {
-  const { memory, now } = view;
-  const { patched } = memory;
-  const still = stillAfterPatch(differences, view);
+function fieldNotPersisted(differences: readonly Difference[], o: Observation, s: ReadonlyState): Action | undefined {
+  const { patched } = s;
+  const still = stillAfterPatch(differences, o, s);
   if (patched === undefined || still.length === 0) return undefined;
   const againAt = patched.at + (requeueDelay("slow", patched.tries) ?? 0);
-  if (now >= againAt) return undefined;
+  if (o.now >= againAt) return undefined;
   return {
     kind: "blocked",
     reason: "Rejected",
     message: messages.notPersisted(still),
-    requeueAfterMs: againAt - now,
+    requeueAfterMs: againAt - o.now,
   };
 }
 
@@ -119,17 +123,47 @@ const correctionsCountForMs = 600_000;
 function tugOfWar(
   differences: readonly Difference[],
   edited: boolean,
-  { memory, compute, now }: PlanInput,
+  { compute, now }: Observation,
+  { corrections }: ReadonlyState,
 ): Action | undefined {
   if (edited) return undefined;
-  const recent = memory.corrections.filter(
+  const recent = corrections.filter(
     ({ generation, at }) => generation === generationOf(compute) && now - at < correctionsCountForMs,
   );
   if (recent.length < mostCorrections) return undefined;
-  return {
-    kind: "blocked",
-    reason: "Rejected",
-    message: messages.tugOfWar(differences),
-    requeueAfterMs: correctionsCountForMs,
-  };
+  const message = messages.tugOfWar(differences);
+  return { kind: "blocked", reason: "Rejected", message, requeueAfterMs: correctionsCountForMs };
+}
+
+/** A primary moves onto a branch only when that is free. */
+function blockedMove(
+  differences: readonly Difference[],
+  link: Link,
+  o: Observation,
+  s: ReadonlyState,
+): Action | undefined {
+  const { compute, claimants } = o;
+  if (compute.spec.type !== "read_write" || !differences.some(({ field }) => field === "branchID")) return undefined;
+  // While the endpoint stands there, the service refuses any other that may still arrive from an earlier POST.
+  if (mayArriveForMs(o, s, link.proof) > 0) {
+    return { kind: "wait", reason: "Moving", message: messages.moving.earlierCreate, requeueAfterMs: 5000 };
+  }
+  const claim = claimOnBranch(compute, claimants, o.endpoints);
+  const { branchID } = compute.spec;
+  switch (claim.kind) {
+    case "free":
+      return undefined;
+    case "taken":
+      return { kind: "blocked", reason: "Conflict", message: messages.conflict.moveTaken(who(claim.by), branchID) };
+    case "swap":
+      return { kind: "blocked", reason: "Conflict", message: messages.conflict.swap(who(claim.by)) };
+    case "leaving":
+      return { kind: "wait", reason: "Moving", message: messages.moving.branchHeld(who(claim.by), branchID) };
+    case "unowned":
+      return {
+        kind: "blocked",
+        reason: "PrimaryExists",
+        message: messages.primaryExists.move(branchID, claim.endpoint.id),
+      };
+  }
 }

@@ -2,11 +2,11 @@ import type { Secret } from "../../connection/resolve.ts";
 import type { ClusterClient } from "../../kube/client.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import type { ServiceAccess } from "../execute/context.ts";
-import { isPaused, type Observation, shownReason } from "../observe/plan-input.ts";
+import type { ListerAccess } from "../execute/context.ts";
+import { annotationsOf } from "../observe/annotations.ts";
+import { isBeingDeleted, type Observed, shownReason } from "../observe/observation.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
-import { reasons } from "../status/reasons.ts";
 import { endpointAfter } from "../update-status.ts";
 import { HourlyReading } from "./connection-details.ts";
 import { keepConnectionSecret, stands } from "./connection-secret.ts";
@@ -21,48 +21,47 @@ export interface BindTools {
   awaitsPool: (compute: Compute) => boolean;
 }
 
-/** The connection Secret of a Compute that has an endpoint; where it cannot be made, the Compute is not ready. */
+/**
+ * The connection Secret of a Compute that has an endpoint; if it cannot be written, the Compute is not ready.
+ * `unchecked`: a Secret stands that could not be checked now, so a requested reconcile is not handled yet.
+ */
 export async function bind(
   outcome: Outcome,
-  observation: Observation,
-  access: ServiceAccess | undefined,
-  memory: ReconcileState,
+  o: Observed,
+  access: ListerAccess | undefined,
+  state: ReconcileState,
   { cluster, clock, signal, ours, awaitsPool }: BindTools,
-): Promise<{ outcome: Outcome; binding: string | undefined }> {
+): Promise<{ outcome: Outcome; binding: string | undefined; unchecked: boolean }> {
   const { compute, condition } = outcome;
-  const endpoint = endpointAfter(outcome, observation);
+  const endpoint = endpointAfter(outcome, o);
   const before = compute.status.binding?.name;
-  const resting = compute.metadata.deletionTimestamp === undefined && !isPaused(compute);
-  if (endpoint === undefined || access === undefined || !resting || outcome.released || awaitsPool(compute)) {
-    return { outcome, binding: before };
-  }
+  const { paused, reconcileRequested } = annotationsOf(compute);
+  const isKept = isBeingDeleted(compute) || paused || condition.kind === "released" || awaitsPool(compute);
+  if (endpoint === undefined || access === undefined || isKept) return { outcome, binding: before, unchecked: false };
   const { client, reservation, gate } = access;
   const affordable = () => !gate.isWaiting && reservation.tryTake("read");
-  const reading = new HourlyReading(compute, memory, clock.monotonic());
-  const settled = condition.kind === "shown" && reasons[condition.reason].ready === "True";
+  const reading = new HourlyReading(compute, state, clock.monotonic());
+  const settled = outcome.effect.kind === "settled";
   const refused = settled && shownReason(compute) === "Rejected";
-  const tools = { cluster, signal, client, affordable, reading, refused, ours };
+  const tools = { cluster, signal, client, affordable, reading, refused, requested: reconcileRequested, ours };
   const binding = await keepConnectionSecret(compute, endpoint, tools);
   const standing = stands(compute, ours) ? compute.spec.connectionSecret?.name : undefined;
-  const unread: Outcome = standing === undefined ? outcome : { ...outcome, unread: true };
+  const unchecked = standing !== undefined;
   switch (binding.kind) {
     case "none":
-      return { outcome, binding: undefined };
+      return { outcome, binding: undefined, unchecked: false };
     case "bound": {
-      const notes = binding.note === undefined ? outcome.notes : [...outcome.notes, binding.note];
-      return { outcome: { ...outcome, notes }, binding: binding.name };
+      const events = binding.event === undefined ? outcome.events : [...outcome.events, binding.event];
+      return { outcome: { ...outcome, events }, binding: binding.name, unchecked: false };
     }
-    case "later":
-      return {
-        outcome: settled ? { ...unread, condition: { kind: "unchanged" }, isWoken: true } : unread,
-        binding: before,
-      };
+    case "later": {
+      const waiting = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } } as const;
+      return { outcome: settled ? { ...outcome, ...waiting } : outcome, binding: before, unchecked };
+    }
     case "failed": {
       const { reason, message } = binding;
-      return {
-        outcome: settled ? { ...unread, condition: { kind: "shown", reason, message }, asDeclared: true } : unread,
-        binding: standing,
-      };
+      const failed = { ...outcome, condition: { kind: "shown", reason, message } } as const;
+      return { outcome: settled ? failed : outcome, binding: standing, unchecked };
     }
   }
 }

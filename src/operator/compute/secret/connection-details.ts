@@ -67,32 +67,33 @@ const readAgainMs = 300_000;
  */
 export class HourlyReading {
   readonly #uid: string;
-  readonly #memory: ReconcileState;
+  readonly #state: ReconcileState;
   readonly #now: number;
 
-  constructor({ metadata }: Compute, memory: ReconcileState, now: number) {
+  constructor({ metadata }: Compute, state: ReconcileState, now: number) {
     this.#uid = metadata.uid;
-    this.#memory = memory;
+    this.#state = state;
     this.#now = now;
   }
 
   /** Whether the time has come; the first question of this process sets it. */
   get isDue(): boolean {
-    const dueAt = (this.#memory.secretDueAt ??= this.#now + readEveryMs * (0.5 + shareOf(this.#uid) / 2));
+    const dueAt = this.#state.known.secretDueAt ?? this.#now + readEveryMs * (0.5 + shareOf(this.#uid) / 2);
+    this.#state.readSecretAt(dueAt);
     return this.#now >= dueAt;
   }
 
   succeeded(): void {
-    this.#memory.secretDueAt = this.#now + readEveryMs;
+    this.#state.readSecretAt(this.#now + readEveryMs);
   }
 
   failed(): void {
-    this.#memory.secretDueAt = this.#now + readAgainMs;
+    this.#state.readSecretAt(this.#now + readAgainMs);
   }
 
   /** There is nothing that could change. */
   stop(): void {
-    delete this.#memory.secretDueAt;
+    this.#state.readSecretAt(undefined);
   }
 }
 

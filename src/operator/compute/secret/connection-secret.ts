@@ -9,9 +9,8 @@ import { type Compute, computeKind } from "../../resources/compute.ts";
 import { API_VERSION, CONNECTION_SECRET_TYPE, GROUP, labels, OPERATOR_NAME } from "../../resources/names.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { ServiceClient } from "../../service-client/client.ts";
-import { meaningOf } from "../execute/failures.ts";
-import { reconcileRequested } from "../observe/plan-input.ts";
 import type { EventRecord } from "../outcome.ts";
+import { meaningOf } from "../status/failures.ts";
 import { conflict } from "../status/messages/conditions.ts";
 import { secretUpdated } from "../status/messages/events.ts";
 import { forbidden, rejected, requests } from "../status/messages/failures.ts";
@@ -29,6 +28,8 @@ export interface SecretTools {
   /** Whether the service may be asked now; else the Compute is enqueued when it may. */
   affordable: () => boolean;
   reading: HourlyReading;
+  /** Whether a person requested a reconcile. */
+  requested: boolean;
   /** Whether the status shows that the Secret was refused: that stands until the service gives details again. */
   refused: boolean;
   /** Our connection Secrets as the watch has delivered them. */
@@ -38,8 +39,8 @@ export interface SecretTools {
 /** What became of the connection Secret. */
 export type Binding =
   | { kind: "none" }
-  /** `note` where a Secret that stood was written again. */
-  | { kind: "bound"; name: string; note?: EventRecord }
+  /** `event` if a Secret that stood was written again. */
+  | { kind: "bound"; name: string; event?: EventRecord }
   /** What it is made from is asked of the service when the budget allows. */
   | { kind: "later" }
   | { kind: "failed"; reason: Reason; message: string };
@@ -90,12 +91,11 @@ async function keepNamed(
   const intact = existing !== undefined && isIntact(existing, source);
   const bound: Binding = { kind: "bound", name: wanted.name };
   if (intact && wanted.database === undefined) return bound;
-  const asked = reconcileRequested(compute);
-  const { refused } = tools;
+  const { refused, requested } = tools;
   const due = wanted.database !== undefined && reading.isDue;
-  if (intact && !due && !asked && !refused) return bound;
+  if (intact && !due && !requested && !refused) return bound;
   // A mere check keeps the Secret as it stands where the service cannot be asked.
-  const unread: Binding = intact && !asked && !refused ? bound : { kind: "later" };
+  const unread: Binding = intact && !requested && !refused ? bound : { kind: "later" };
   if (wanted.database !== undefined && !tools.affordable()) {
     if (due) reading.failed();
     return unread;
@@ -104,15 +104,15 @@ async function keepNamed(
   if (details.kind === "failed") {
     reading.failed();
     const isUnknown = details.failure.kind === "notFound";
-    return isUnknown || asked || !intact ? failedBinding(details.failure, wanted.name) : unread;
+    return isUnknown || requested || !intact ? failedBinding(details.failure, wanted.name) : unread;
   }
   // Other readings leave the hour as it is: it is what spreads a fleet.
   if (due) reading.succeeded();
   if (details.kind === "same") return bound;
   if (existing === undefined) return create(compute, wanted.name, source, details.data, tools.cluster);
-  const note = rewritten(existing, source, wanted.role);
+  const event = rewritten(existing, source, wanted.role);
   if (intact && isDigestOf(existing, encoded(details.data))) return bound;
-  return repair(existing, source, details.data, note, tools.cluster);
+  return repair(existing, source, details.data, event, tools.cluster);
 }
 
 /** Why a Secret that stands is written again, where somebody should know; that it follows its endpoint is no news. */
@@ -153,8 +153,8 @@ async function create(
       data: encoded(data),
     });
     if (status.binding?.name !== name) return { kind: "bound", name };
-    const note = { type: "Warning", reason: "SecretUpdated", message: secretUpdated.recreated(name) } as const;
-    return { kind: "bound", name, note };
+    const event = { type: "Warning", reason: "SecretUpdated", message: secretUpdated.recreated(name) } as const;
+    return { kind: "bound", name, event };
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     if (await isOurs(name, metadata, cluster)) return { kind: "bound", name };
@@ -172,7 +172,7 @@ async function repair(
   secret: Secret,
   source: string,
   data: Record<string, string>,
-  note: EventRecord | undefined,
+  event: EventRecord | undefined,
   cluster: ClusterClient,
 ): Promise<Binding> {
   const patch = guardedPatch(secret, { resourceVersion: true })
@@ -180,7 +180,7 @@ async function repair(
     .setAnnotation(digestOfData, digest(encoded(data)))
     .set(["data"], encoded(data));
   await cluster.patch(secretKind, secret.metadata, patch.ops());
-  return { kind: "bound", name: secret.metadata.name, ...(note === undefined ? {} : { note }) };
+  return { kind: "bound", name: secret.metadata.name, ...(event === undefined ? {} : { event }) };
 }
 
 /** Whether the Secret that a Compute names stands, as it was last made. */

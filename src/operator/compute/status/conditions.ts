@@ -1,5 +1,9 @@
+import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Compute, Condition } from "../../resources/compute.ts";
 import { besideReady, clippedMessage, conditionOf, datedConditions, timestamp } from "../../resources/conditions-of.ts";
+import type { Outcome } from "../outcome.ts";
+import type { ReconcileState } from "../state.ts";
+import { serviceUnavailable } from "./messages/failures.ts";
 import { type Reason, reasons } from "./reasons.ts";
 
 /**
@@ -30,4 +34,31 @@ export function conditionsOf(
 function inCondition(value: boolean | undefined): "True" | "False" | "Unknown" {
   if (value === undefined) return "Unknown";
   return value ? "True" : "False";
+}
+
+/** How many fields are named, and how much of each name: they are the service's own. */
+const mostNamed = 5;
+const longestName = 60;
+
+/** Reports what the service shows of an endpoint in a form that cannot be read: in the conditions, and in one event. */
+export function withUnreadable(outcome: Outcome, endpoint: Endpoint | undefined, state: ReconcileState): Outcome {
+  const { compute, condition, events } = outcome;
+  const unreadable = endpoint?.unreadable ?? [];
+  if (condition.kind !== "shown" || reasons[condition.reason].ready !== "True") return outcome;
+  const sentence = unreadable.length === 0 ? undefined : serviceUnavailable.leftOut(inWords(unreadable));
+  const earlier = state.known.unreadable;
+  state.reportedUnreadable(sentence);
+  if (sentence === undefined) return outcome;
+  const isReported = earlier === sentence || conditionOf(compute.status, "Ready")?.message?.includes(sentence) === true;
+  const event = { type: "Warning", reason: "ServiceUnavailable", message: sentence } as const;
+  return {
+    ...outcome,
+    condition: { ...condition, message: `${condition.message} ${sentence}` },
+    events: isReported ? events : [...events, event],
+  };
+}
+
+function inWords(fields: readonly string[]): string {
+  const named = fields.slice(0, mostNamed).map((name) => name.slice(0, longestName));
+  return [...named, ...(fields.length > mostNamed ? ["more"] : [])].join(", ");
 }

@@ -1,14 +1,14 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { ComputeState } from "../../resources/compute.ts";
-import { recordedID } from "../observe/ownership.ts";
-import { pendingCreateOf } from "../observe/pending-operations.ts";
-import { shownReason } from "../observe/plan-input.ts";
+import type { ComputeStatus } from "../../resources/compute-status.ts";
+import { isBeingDeleted, shownReason } from "../observe/observation.ts";
 import type { Outcome } from "../outcome.ts";
-import { isProgress } from "./reasons.ts";
+import { isProgress, reasons } from "./reasons.ts";
+import type { Seen } from "./status.ts";
 
 /** The printable state of an endpoint that is seen. Suspending by the service itself shows as what it still is. */
 export function stateSeen(endpoint: Endpoint, outcome: Outcome): ComputeState {
-  if (isDeleting(outcome)) return "Deleting";
+  if (isBeingDeleted(outcome.compute)) return "Deleting";
   const reason = reasonAfter(outcome);
   if (isProgress(reason)) return reason;
   if (endpoint.disabled === true) return "Disabled";
@@ -25,40 +25,77 @@ export function stateSeen(endpoint: Endpoint, outcome: Outcome): ComputeState {
   }
 }
 
-/**
- * The printable state where no endpoint is seen: that of the endpoint that there is stays as last seen. `absent`: a
- * list says that there is none.
- */
-export function stateUnseen(outcome: Outcome, absent: boolean): string {
-  const { compute, ownedByOther } = outcome;
-  if (isDeleting(outcome)) return "Deleting";
-  if (absent && ownedByOther !== true && isLost(outcome)) return "Lost";
+/** The printable state if no endpoint is seen: that of an endpoint that exists stays as last seen. */
+export function stateUnseen(outcome: Outcome, seen: Seen): string {
+  const { compute } = outcome;
+  const isOurs = outcome.effect.kind !== "ownedByOther";
+  if (isBeingDeleted(outcome.compute)) return "Deleting";
+  if (seen.absent && isOurs && isLost(outcome, seen)) return "Lost";
   // A create was sent, and may have made one.
-  if (ownedByOther !== true && pendingCreateOf(compute) !== undefined) return "Creating";
-  if (isUnmade(outcome)) return "NotCreated";
+  if (isOurs && seen.annotations.pendingCreate !== undefined) return "Creating";
+  if (isUnmade(outcome, seen)) return "NotCreated";
   const { state } = compute.status;
   return state === undefined || state === "NotCreated" ? "Unknown" : state;
 }
 
-/** Whether the Compute has no endpoint that anybody knows of. */
-export function isUnmade({ compute, ownedByOther }: Outcome): boolean {
-  return ownedByOther === true || recordedID(compute) === undefined;
+/** Whether the Compute has no known endpoint. */
+export function isUnmade({ effect }: Outcome, { annotations }: Pick<Seen, "annotations">): boolean {
+  return effect.kind === "ownedByOther" || annotations.recordedID === undefined;
 }
 
 /** Whether the endpoint that the Compute had is proved gone, or doubted. */
-function isLost(outcome: Outcome): boolean {
+function isLost(outcome: Outcome, { annotations }: Seen): boolean {
   const { compute } = outcome;
   if (compute.status.state === "Lost") return true;
   const reason = reasonAfter(outcome);
-  // One that `adopt` names by its id is not made again.
-  const named = reason === "AdoptionRefused" && recordedID(compute) !== undefined;
-  return named || reason === "EndpointLost" || reason === "MassLoss";
-}
-
-function isDeleting({ compute }: Outcome): boolean {
-  return compute.metadata.deletionTimestamp !== undefined;
+  // An endpoint that `adopt` names by its id is not created again.
+  const isNamed = reason === "AdoptionRefused" && annotations.recordedID !== undefined;
+  return isNamed || reason === "EndpointLost" || reason === "MassLoss";
 }
 
 function reasonAfter({ compute, condition }: Outcome): string | undefined {
   return condition.kind === "shown" ? condition.reason : shownReason(compute);
+}
+
+/** What the status says, after a reconcile, of this operator having disabled the endpoint. */
+export function disablingAfter(
+  endpoint: Endpoint,
+  outcome: Outcome,
+  isCreatedByUs: boolean,
+): Pick<ComputeStatus, "disabledByUs" | "unansweredDisables"> {
+  const unanswered = unansweredAfter(endpoint, outcome);
+  return {
+    disabledByUs: isDisabledByUs(endpoint, outcome, isCreatedByUs, unanswered) ? true : undefined,
+    unansweredDisables: unanswered === 0 ? undefined : unanswered,
+  };
+}
+
+/** How many PATCHes that disable may still take effect: the only one has, where the endpoint is seen disabled. */
+function unansweredAfter(endpoint: Endpoint, { compute, disabling }: Outcome): number {
+  if (disabling.unanswered !== undefined) return disabling.unanswered;
+  const before = compute.status.unansweredDisables ?? 0;
+  return before === 1 && endpoint.disabled === true ? 0 : before;
+}
+
+/**
+ * Whether this operator disabled the endpoint: recorded before the write is sent, so that a lost reply or a crash loses
+ * nothing; over once the write is refused, or the endpoint is seen enabled and no unanswered write can disable it any
+ * more. A lost status is restored if this operator created the endpoint and the spec asks for disabled; an endpoint
+ * that was found disabled is somebody else's decision.
+ */
+function isDisabledByUs(
+  endpoint: Endpoint,
+  { compute, condition, disabling }: Outcome,
+  isCreatedByUs: boolean,
+  unanswered: number,
+): boolean {
+  if (disabling.byUs !== undefined) return disabling.byUs;
+  const { status, spec } = compute;
+  if (status.disabledByUs !== true) {
+    const isFirstSeen = status.endpointID !== endpoint.id;
+    return isFirstSeen && isCreatedByUs && spec.disabled === true && endpoint.disabled === true;
+  }
+  // While a change is under way, lists may lag behind it.
+  const settled = condition.kind === "shown" && reasons[condition.reason].ready === "True";
+  return !(settled && endpoint.disabled === false && unanswered === 0);
 }

@@ -8,22 +8,16 @@ import {
   vCPU,
 } from "../../../api/compute-units.ts";
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { type Operation, operationOutcome } from "../../../api/operation.ts";
+import { isInProgress, type Operation } from "../../../api/operation.ts";
 import type { Capacity, Compute, ComputeStatus, StatusOperation } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { sameJSON } from "../../resources/equal.ts";
-import {
-  annotation,
-  generationOf,
-  lossConfirmed,
-  reconcileRequested,
-  unhandledConsent,
-} from "../observe/plan-input.ts";
-import type { Outcome } from "../outcome.ts";
+import type { Annotations } from "../observe/annotations.ts";
+import { generationOf } from "../observe/observation.ts";
+import { type Outcome, operationsIn } from "../outcome.ts";
 import { conditionsOf } from "./conditions.ts";
-import { disablingAfter } from "./disabled.ts";
 import { type Reason, reasons } from "./reasons.ts";
-import { isUnmade, stateSeen, stateUnseen } from "./state.ts";
+import { disablingAfter, isUnmade, stateSeen, stateUnseen } from "./state.ts";
 
 /** How often at most `lastActive` alone is written, in milliseconds. */
 const lastActiveEveryMs = 15 * 60_000;
@@ -32,6 +26,8 @@ const lastActiveEveryMs = 15 * 60_000;
 const mostOperations = 10;
 
 export interface Seen {
+  /** Of the Compute as the outcome has it. */
+  annotations: Annotations;
   /** The linked endpoint as newest known; `undefined` where none is, or it cannot be seen. */
   endpoint: Endpoint | undefined;
   /** Whether a list says that there is no such endpoint. */
@@ -45,8 +41,8 @@ export interface Seen {
   /** Whether the endpoint was made for this very Compute. */
   made: boolean;
   operations: readonly Operation[];
-  /** Names the base URL and key through which the endpoint was seen. */
-  through: string | undefined;
+  /** Of the base URL and key through which the endpoint was seen. */
+  fingerprint: string | undefined;
   /** Name of the connection Secret, where it stands. */
   binding: string | undefined;
   /** Wall time, milliseconds since the epoch. */
@@ -98,13 +94,13 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
   const declared = outcome.compute.spec.computeUnits;
   if (endpoint === undefined) {
     // What was not looked at is not known to have changed.
-    if (outcome.condition.kind === "unchanged" && !absent) return {};
+    if (outcome.condition.kind !== "shown" && !absent) return {};
     const size = declared === undefined ? undefined : sizeInWords(declared);
     return {
-      ...(outcome.ownedByOther === true ? nothingShown : {}),
-      state: stateUnseen(outcome, absent),
+      ...(outcome.effect.kind === "ownedByOther" ? nothingShown : {}),
+      state: stateUnseen(outcome, seen),
       ...(absent ? { currentState: undefined, pendingState: undefined } : {}),
-      size: isUnmade(outcome) ? size : (before.size ?? size),
+      size: isUnmade(outcome, seen) ? size : (before.size ?? size),
     };
   }
   const range = rangeOf(endpoint);
@@ -127,52 +123,48 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     size: size === undefined ? undefined : sizeInWords(size),
     capacity: range === undefined ? undefined : capacityOf(range),
     operations: operationsAfter(before, outcome, seen, endpoint.id),
-    observedThrough: seen.through,
+    observedThrough: seen.fingerprint,
   };
 }
 
 /** What was concluded: conditions, generations, drift. */
-function concluded(compute: Compute, { condition, applied, drift, asDeclared }: Outcome, seen: Seen): ComputeStatus {
-  if (condition.kind === "unchanged") return {};
+function concluded(compute: Compute, { condition, effect }: Outcome, seen: Seen): ComputeStatus {
+  if (condition.kind !== "shown") return {};
   const generation = generationOf(compute);
-  const paused = condition.reason === "Paused";
-  const settled = asDeclared === true || reasons[condition.reason].ready === "True";
   return {
-    ...(paused ? {} : { observedGeneration: generation }),
+    ...(condition.reason === "Paused" ? {} : { observedGeneration: generation }),
     conditions: conditionsOf(compute, condition.reason, condition.message, seen),
-    ...(applied === undefined ? {} : { appliedGeneration: applied }),
-    ...(settled ? { appliedGeneration: generation } : {}),
+    ...(effect.kind === "accepted" ? { appliedGeneration: effect.generation } : {}),
+    ...(effect.kind === "settled" ? { appliedGeneration: generation } : {}),
     lossDoubted: isLossDoubted(compute, condition.reason, seen) ? true : undefined,
-    drift: drift === undefined ? compute.status.drift : nonEmpty(drift),
+    drift: effect.kind === "settled" ? nonEmpty(effect.drift) : compute.status.drift,
   };
 }
 
 /**
  * Once reported, a loss stays in doubt until a list shows the endpoint, or a person confirms it.
  */
-function isLossDoubted(compute: Compute, reason: Reason, { endpoint, absent }: Seen): boolean {
-  const { status } = compute;
-  if (reason === "MassLoss" || (endpoint === undefined && lossConfirmed(compute))) return true;
+function isLossDoubted({ status }: Compute, reason: Reason, { annotations, endpoint, absent }: Seen): boolean {
+  if (reason === "MassLoss" || (endpoint === undefined && annotations.lossConfirmed)) return true;
   const settled = endpoint !== undefined || (absent && reason !== "Paused");
   return status.lossDoubted === true && !settled;
 }
 
 /** The annotations that ask for something once: which values are done. */
-function requests(compute: Compute, { restarted, condition }: Outcome, seen: Seen): ComputeStatus {
+function requests(compute: Compute, { effect, condition }: Outcome, seen: Seen): ComputeStatus {
+  const { restartedAt, reconcileRequestedAt, reconcileRequested, lossConsent } = seen.annotations;
   const first =
     (compute.status.observedGeneration ?? -1) < 0 && condition.kind === "shown" && condition.reason !== "Paused";
-  const asked = annotation(compute, "reconcileRequestedAt");
   const isLost = condition.kind === "shown" && condition.reason === "MassLoss";
-  const answered = reconcileRequested(compute) && (seen.answers || isLost);
-  // A value from before a loss is shown is no consent to it, and one that has served confirms no other loss.
-  const consent = unhandledConsent(compute);
-  const served = consent !== undefined && (seen.lossOver || isLost);
+  const answered = reconcileRequested && (seen.answers || isLost);
+  // A value from before the loss was shown does not confirm it, and one that has served confirms no other loss.
+  const served = lossConsent !== undefined && (seen.lossOver || isLost);
   return {
-    // What is asked for before the first look was asked of nobody: it counts as done.
-    ...(first ? { restartedAt: annotation(compute, "restartedAt") } : {}),
-    ...(restarted === undefined ? {} : { restartedAt: restarted }),
-    ...(answered ? { lastHandledReconcileAt: asked } : {}),
-    ...(served ? { lastHandledConfirmLoss: consent } : {}),
+    // A restart requested before the first reconcile counts as done.
+    ...(first ? { restartedAt } : {}),
+    ...(effect.kind === "restarted" ? { restartedAt: effect.value } : {}),
+    ...(answered ? { lastHandledReconcileAt: reconcileRequestedAt } : {}),
+    ...(served ? { lastHandledConfirmLoss: lossConsent } : {}),
   };
 }
 
@@ -215,7 +207,7 @@ function operationsAfter(
   const known = new Map<string, StatusOperation>();
   const memoize = before.endpointID === id ? (before.operations ?? []) : [];
   for (const operation of memoize) known.set(operation.id, isAtRest(outcome) ? ended(operation) : operation);
-  for (const operation of [...outcome.operations, ...seen.operations]) {
+  for (const operation of [...operationsIn(outcome), ...seen.operations]) {
     known.set(operation.id, statusOperation(operation, known.get(operation.id)));
   }
   const newestFirst = [...known.values()].toSorted(
@@ -230,7 +222,7 @@ function isAtRest({ condition }: Outcome): boolean {
 }
 
 function ended(operation: StatusOperation): StatusOperation {
-  return operationOutcome(operation.status) === "in-progress" ? { ...operation, status: unsupported } : operation;
+  return isInProgress(operation) ? { ...operation, status: unsupported } : operation;
 }
 
 /** What the service no longer says of an operation stays as it was. */

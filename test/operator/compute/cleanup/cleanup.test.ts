@@ -135,7 +135,7 @@ describe("what a replaced and deleted Compute made", () => {
 
   test("is found by its id where the service shows no names", async () => {
     const { reach, clock, expectSettled } = await departed({
-      memory: { proved: { endpointID: "ep-one", proof: "created" } },
+      state: { proved: { endpointID: "ep-one", proof: "created" } },
       endpoints: [endpoint(), endpoint({ id: "ep-two" })],
     });
     await clock.advance(14_000);

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../../../src/api/endpoint.ts";
 import { Cleanup, type CleanupOptions } from "../../../../src/operator/compute/cleanup/cleanup.ts";
 import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
 import { ClaimIndex } from "../../../../src/operator/compute/observe/claim-index.ts";
-import { newReconcileState, type ReconcileState } from "../../../../src/operator/compute/state.ts";
+import { type ReadonlyState, ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { compute, createMark, madeBy } from "../../../support/builders.ts";
 import { Reaching } from "../reaching.ts";
 
@@ -12,13 +12,13 @@ export const replaced = compute({ guarded: false, namespace: "default" });
 export const { uid } = replaced.metadata;
 /** When it was gone, on the monotonic clock. */
 const begun = 3_000_000;
-export const made: Partial<ReconcileState> = { proved: { endpointID: "ep-one", proof: "marker" } };
-export const pending = (mark: object = {}): Partial<ReconcileState> => ({
+export const made: Partial<ReadonlyState> = { proved: { endpointID: "ep-one", proof: "marker" } };
+export const pending = (mark: object = {}): Partial<ReadonlyState> => ({
   pendingCreate: { since: "2026-01-01T00:00:00Z", seenAt: begun, mark: { ...JSON.parse(createMark()), ...mark } },
 });
 
 interface Fields {
-  memory?: Partial<ReconcileState>;
+  state?: Partial<ReadonlyState>;
   last?: typeof replaced;
   endpoints?: readonly Endpoint[];
   brake?: CleanupOptions["brake"];
@@ -34,7 +34,7 @@ export const closedBrake = { mayGo: () => false, isExhausted: true, count: () =>
 
 /** A Compute that is gone, what this process knew of it, and what the service has; it is looked after at once. */
 export async function departed(fields: Fields = {}) {
-  const { memory = made, others = [], joined = true } = fields;
+  const { state = made, others = [], joined = true } = fields;
   const reach = new Reaching(fields.limits);
   const last = fields.stored === true ? reach.stored() : (fields.last ?? replaced);
   const { clock } = reach;
@@ -66,7 +66,7 @@ export async function departed(fields: Fields = {}) {
   reach.reconcile = (one) => cleanup.reconcile(one);
   const session = joined ? await reach.join() : undefined;
   reach.service.requests.length = 0;
-  cleanup.gone(last, { ...newReconcileState(clock.monotonic()), ...memory });
+  cleanup.gone(last, new ReconcileState(clock.monotonic(), state));
   await clock.advance(1);
   reach.enqueue(last.metadata.uid);
   /** Expects that nothing is kept of it: no Compute is reconciled again for it, and nothing is listed. */

@@ -16,8 +16,8 @@ describe("nothing is asked of the service, and nobody is told, for a Compute", (
       compute({ guarded: false, annotations: { pendingCreate: createMark() } }),
       pending(),
     ],
-  ])("%s", async (_, last, memory) => {
-    const { reach, clock, expectSettled } = await departed({ last, memory });
+  ])("%s", async (_, last, state) => {
+    const { reach, clock, expectSettled } = await departed({ last, state });
     await clock.advance(10);
     expect(reach.sent()).toEqual([]);
     await expectSettled();
@@ -28,8 +28,8 @@ describe("nothing is asked of the service, and nobody is told, for a Compute", (
   test.each([
     ["was taken over", replaced, { proved: { endpointID: "ep-one", proof: "adopted" as const } }],
     ["was made by one that is seen with its finalizer to the last", compute(), made],
-  ])("but of an endpoint that %s", async (_, last, memory) => {
-    const { reach, clock, expectSettled } = await departed({ last, memory });
+  ])("but of an endpoint that %s", async (_, last, state) => {
+    const { reach, clock, expectSettled } = await departed({ last, state });
     await clock.advance(10);
     expect(reach.sent()).toEqual([]);
     expect(reach.told).toEqual([mayExist]);
@@ -39,7 +39,7 @@ describe("nothing is asked of the service, and nobody is told, for a Compute", (
 
 describe("a create whose outcome is not known", () => {
   test("is waited for until it can take effect no more, and what it makes is deleted", async () => {
-    const { reach, clock, settled, expectSettled } = await departed({ memory: pending(), endpoints: [] });
+    const { reach, clock, settled, expectSettled } = await departed({ state: pending(), endpoints: [] });
     await clock.advance(31_000);
     expect(settled).toEqual([]);
     reach.endpoints.set("ep-one", madeBy(replaced));
@@ -51,7 +51,7 @@ describe("a create whose outcome is not known", () => {
   });
 
   test("that made nothing is forgotten without a word", async () => {
-    const { reach, clock, settled, expectSettled } = await departed({ memory: pending(), endpoints: [] });
+    const { reach, clock, settled, expectSettled } = await departed({ state: pending(), endpoints: [] });
     await clock.advance(59_000);
     expect(settled).toEqual([]);
     await clock.advance(12_000);
@@ -60,8 +60,8 @@ describe("a create whose outcome is not known", () => {
   });
 
   test("is waited for also where another endpoint of the Compute is proved gone", async () => {
-    const memory = { ...made, ...pending({ resent: true }) };
-    const { reach, clock, expectSettled } = await departed({ memory, endpoints: [] });
+    const state = { ...made, ...pending({ resent: true }) };
+    const { reach, clock, expectSettled } = await departed({ state, endpoints: [] });
     await clock.advance(50_000);
     expect(reach.sent().filter((one) => one.startsWith("GET"))).toEqual(["GET ep-one"]);
     reach.endpoints.set("ep-two", madeBy(replaced, { id: "ep-two" }));
@@ -78,7 +78,7 @@ describe("a create whose outcome is not known", () => {
       endpoint({ id: "ep-linked" }),
     ];
     const { reach, clock, expectSettled } = await departed({
-      memory: pending(),
+      state: pending(),
       endpoints: [...fits, ...others],
       others: [compute({ uid: uidOf("b"), name: "other", linked: "ep-linked" })],
     });
@@ -91,8 +91,8 @@ describe("a create whose outcome is not known", () => {
   test.each([
     ["was known to show names when it was sent", pending({ named: true }), []],
     ["shows names by now", pending(), [endpoint({ id: "ep-named", name: "of-a-person" })]],
-  ])("at a service that %s made none without a name", async (_, memory, more) => {
-    const { reach, clock, expectSettled } = await departed({ memory, endpoints: [endpoint({ id: "ep-b" }), ...more] });
+  ])("at a service that %s made none without a name", async (_, state, more) => {
+    const { reach, clock, expectSettled } = await departed({ state, endpoints: [endpoint({ id: "ep-b" }), ...more] });
     await clock.advance(71_000);
     expect(reach.told).toEqual([]);
     await expectSettled();
@@ -100,7 +100,7 @@ describe("a create whose outcome is not known", () => {
 
   test("may have made one whose name cannot be read", async () => {
     const unread = { ...endpoint({ id: "ep-b" }), name: 7 };
-    const { reach, clock } = await departed({ memory: pending({ named: true }), endpoints: [] });
+    const { reach, clock } = await departed({ state: pending({ named: true }), endpoints: [] });
     reach.answer = ({ path }) => (path.endsWith("/endpoints") ? json(200, { endpoints: [unread] }) : undefined);
     await clock.advance(71_000);
     expect(reach.told).toEqual([expect.stringContaining("ep-b")]);

@@ -7,8 +7,8 @@ describe("a service that cannot be reached", () => {
   test.each([
     ["an endpoint whose id is known", made, mayExist],
     ["one that a create without a reply may have made", pending(), expect.stringContaining(`k8s-${uid}`)],
-  ])("is tried for an hour; then an event asks a person about %s", async (_, memory, told) => {
-    const { reach, clock, settled, expectSettled } = await departed({ joined: false, memory });
+  ])("is tried for an hour; then an event asks a person about %s", async (_, state, told) => {
+    const { reach, clock, settled, expectSettled } = await departed({ joined: false, state });
     await clock.advance(3_599_000);
     expect(reach.told).toEqual([]);
     expect(settled).toEqual([]);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { ExecuteContext, ServiceAccess } from "../../../../src/operator/compute/execute/context.ts";
 import { deleteEndpoint } from "../../../../src/operator/compute/execute/update.ts";
 import { endpoint, operation } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
@@ -7,48 +6,48 @@ import { Acting, linked, settled } from "./executing.ts";
 
 const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop";
 
-function deleting(hands: Partial<ExecuteContext & ServiceAccess> = {}, { leaving = true } = {}) {
-  const acting = new Acting(hands);
+function deleting(tools: Partial<Acting["tools"]> = {}, { leaving = true } = {}) {
+  const acting = new Acting(tools);
   acting.stored({ metadata: linked, status: settled });
   if (leaving) acting.cluster.server.handle({ method: "DELETE", path });
   acting.answer = (what) =>
     json(200, { endpoint: endpoint({ id: what.split("/").at(-1) ?? "" }), operations: [operation()] });
   const self = acting.compute();
-  const send = (why: "deleted" | "surplus", endpointID = "ep-one") =>
-    deleteEndpoint({ kind: "delete", endpointID, why }, self, acting.hands);
-  return { acting, memory: acting.hands.memory, send };
+  const send = (why: "deleted" | "duplicate", endpointID = "ep-one") =>
+    deleteEndpoint({ kind: "delete", endpointID, why }, acting.context(self), acting.access);
+  const failedWrite = { write: "", reason: "Rejected", message: "", until: 0, failures: 3 } as const;
+  return { acting, known: acting.remember({ failedWrite }), send };
 }
 
 describe("of a deletion is remembered", () => {
   test("when it was answered, for every Compute with the same link, and its operations", async () => {
-    const { acting, memory, send } = deleting();
-    memory.failedWrite = { write: "", reason: "Rejected", message: "", until: 0, failures: 3 };
+    const { acting, known, send } = deleting();
     await acting.cluster.clock.advance(700);
     const { condition } = await send("deleted");
-    expect(memory).toMatchObject({ listsCountAfter: 700, deleted: { endpointID: "ep-one", proved: false } });
-    expect(memory.answeredDeletes.get("ep-one")).toEqual({ at: 700, before: 0 });
-    expect(memory.failedWrite).toBeUndefined();
-    expect(acting.hands.watcher.writtenAt("ep-one")).toBe(700);
-    expect(acting.hands.watcher.operations.busy).toBe(true);
+    expect(known).toMatchObject({ listsCountAfter: 700, deleted: { endpointID: "ep-one", proved: false } });
+    expect(known.answeredDeletes.get("ep-one")).toEqual({ at: 700, before: 0 });
+    expect(known.failedWrite).toBeUndefined();
+    expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
+    expect(acting.access.lister.operations.busy).toBe(true);
     expect(condition).toMatchObject({ reason: "Deleting", message: expect.stringContaining("was deleted") });
   });
 
   test("how often it was answered before: what is listed all the same is told as such", async () => {
-    const { acting, memory, send } = deleting();
+    const { acting, known, send } = deleting();
     await send("deleted");
     const { condition } = await send("deleted");
     await send("deleted");
-    expect(memory.answeredDeletes.get("ep-one")?.before).toBe(2);
+    expect(known.answeredDeletes.get("ep-one")?.before).toBe(2);
     expect(acting.service.count("DELETE")).toBe(3);
     expect(condition).toMatchObject({ message: expect.stringContaining("still lists the endpoint") });
   });
 
   test("a 404 as an answer, and as no proof: the answer may lag behind", async () => {
-    const { acting, memory, send } = deleting();
+    const { acting, known, send } = deleting();
     acting.answer = () => refusal(404, "endpoint not found");
     expect(await send("deleted")).toMatchObject({ condition: { reason: "Deleting" } });
-    expect(memory.answeredDeletes.get("ep-one")?.before).toBe(0);
-    expect(memory.deleted).toBeUndefined();
+    expect(known.answeredDeletes.get("ep-one")?.before).toBe(0);
+    expect(known.deleted).toBeUndefined();
   });
 
   test("that it failed, with another way to delete the Compute if waiting does not help", async () => {
@@ -61,7 +60,7 @@ describe("of a deletion is remembered", () => {
     };
     expect(await message(forbidden)).toContain("set spec.deletionPolicy to Retain");
     expect(await message(locked)).not.toContain("Retain");
-    expect(locked.memory.answeredDeletes.size).toBe(0);
+    expect(locked.known.answeredDeletes.size).toBe(0);
   });
 });
 
@@ -69,25 +68,25 @@ describe("an endpoint of ours that is too many", () => {
   test("is reported when its deletion was answered, and only once", async () => {
     const { send } = deleting({}, { leaving: false });
     const warning = [{ type: "Warning", reason: "Deleted" }];
-    expect(await send("surplus", "ep-two")).toMatchObject({
-      requeueAfterMs: 500,
-      notes: warning,
+    expect(await send("duplicate", "ep-two")).toMatchObject({
+      requeue: { ms: 500 },
+      events: warning,
       condition: { kind: "unchanged" },
     });
-    expect(await send("surplus", "ep-two")).toMatchObject({ requeueAfterMs: 500, notes: [] });
+    expect(await send("duplicate", "ep-two")).toMatchObject({ requeue: { ms: 500 }, events: [] });
   });
 
   test("that was already gone is not reported", async () => {
     const { acting, send } = deleting({}, { leaving: false });
     acting.answer = () => refusal(404, "endpoint not found");
-    expect(await send("surplus", "ep-two")).toMatchObject({ notes: [], condition: { kind: "unchanged" } });
+    expect(await send("duplicate", "ep-two")).toMatchObject({ events: [], condition: { kind: "unchanged" } });
   });
 
   test("is deleted without asking whether the CRD goes, as long as its Compute stays", async () => {
     const asked = () => Promise.reject(new Error("asked"));
     const uninstalling = { now: asked, lately: asked };
     const { acting, send } = deleting({ uninstalling }, { leaving: false });
-    await send("surplus", "ep-two");
+    await send("duplicate", "ep-two");
     expect(acting.service.count("DELETE")).toBe(1);
   });
 });

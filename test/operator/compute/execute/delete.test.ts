@@ -10,8 +10,8 @@ const crd = (ask: () => Promise<boolean>) => ({ now: ask, lately: ask });
 const holding: Brake = { mayGo: () => false, isExhausted: true, count: () => {}, leave: () => {} };
 
 describe("a deletion", () => {
-  function leaving(hands: Partial<Acting["hands"]> = {}, brake?: Brake) {
-    const acting = new Acting(hands, {}, brake);
+  function leaving(tools: Partial<Acting["tools"]> = {}, brake?: Brake) {
+    const acting = new Acting(tools, {}, brake);
     acting.stored({ metadata: linked, status: settled });
     acting.cluster.server.handle({
       method: "DELETE",
@@ -33,13 +33,16 @@ describe("a deletion", () => {
       "GET service/endpoints/ep-one",
       "PATCH computes/shop",
     ]);
-    expect(outcome).toMatchObject({ released: true, notes: [{ reason: "Deleted" }] });
+    expect(outcome).toMatchObject({ condition: { kind: "released" }, events: [{ reason: "Deleted" }] });
     expect(() => acting.compute()).toThrow(/metadata/);
   });
 
   test("while the CRD itself is being deleted lets go, and deletes nothing", async () => {
     const { acting, self, seen } = leaving({ uninstalling: crd(() => Promise.resolve(true)) });
-    expect(await acting.pass(self, seen)).toMatchObject({ released: true, notes: [{ reason: "Released" }] });
+    expect(await acting.pass(self, seen)).toMatchObject({
+      condition: { kind: "released" },
+      events: [{ reason: "Released" }],
+    });
     expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
@@ -53,20 +56,24 @@ describe("a deletion", () => {
     const asked: string[] = [];
     const going = { now: async () => asked.push("now") > 0, lately: async () => asked.push("lately") > 0 };
     const { acting, self, seen } = leaving({ uninstalling: going }, holding);
-    expect(await acting.pass(self, seen)).toMatchObject({ released: true });
+    expect(await acting.pass(self, seen)).toMatchObject({ condition: { kind: "released" } });
     expect(asked).toEqual(["lately"]);
   });
 
   test("beyond what the brake lets out waits, and tells it once", async () => {
     const { acting, self, seen } = leaving({}, holding);
     const first = await acting.pass(self, seen);
-    expect(first).toMatchObject({ condition: { reason: "Deleting" }, notes: [{ type: "Warning" }], isWoken: true });
+    expect(first).toMatchObject({
+      condition: { reason: "Deleting" },
+      events: [{ type: "Warning" }],
+      requeue: { kind: "enqueued" },
+    });
     const message = first.condition.kind === "shown" ? first.condition.message : "";
     const conditions = [
       { type: "Ready", status: "False", reason: "Deleting", message, lastTransitionTime: "2026-01-01T00:00:00Z" },
     ];
     const told = { ...self, status: { ...self.status, conditions } };
-    expect(await acting.pass(told, seen)).toMatchObject({ condition: { kind: "unchanged" }, notes: [] });
+    expect(await acting.pass(told, seen)).toMatchObject({ condition: { kind: "unchanged" }, events: [] });
     expect(acting.effects).toEqual([]);
   });
 
@@ -75,7 +82,7 @@ describe("a deletion", () => {
     async (status) => {
       const { acting, self, seen } = leaving();
       acting.answer = () => refusal(status);
-      expect((await acting.pass(self, seen)).released).toBe(false);
+      expect((await acting.pass(self, seen)).condition.kind).not.toBe("released");
       expect(acting.compute().metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
     },
   );
@@ -85,6 +92,6 @@ describe("a deletion", () => {
     acting.answer = (what) => (what.startsWith("GET") ? refusal(status) : json(200, { endpoint: endpoint() }));
     await acting.pass(self, seen);
     await acting.pass(self);
-    expect(acting.hands.memory.deleted?.proved).toBe(false);
+    expect(acting.tools.state.known.deleted?.proved).toBe(false);
   });
 });

@@ -15,7 +15,7 @@ function changing(disabled: boolean | undefined, status: object = {}) {
   acting.answer = shows({ disabled: disabled ?? false });
   const attributes = disabled === undefined ? { pooler_enabled: true } : { disabled };
   const action = { kind: "patch", endpointID: "ep-one", fields: ["disabled"], progress: "Updating" } as const;
-  const send = () => patchEndpoint({ ...action, attributes, corrects: [] }, self, acting.hands);
+  const send = () => patchEndpoint({ ...action, attributes, corrects: [] }, acting.context(self), acting.access);
   return { acting, shows, send };
 }
 const noted = ({ acting }: { acting: Acting }) => {
@@ -58,8 +58,7 @@ describe("before a PATCH that disables", () => {
     const { acting, send } = changing(undefined);
     const outcome = await send();
     expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
-    expect(outcome).not.toHaveProperty("disabledByUs");
-    expect(outcome).not.toHaveProperty("unansweredDisables");
+    expect(outcome.disabling).toEqual({});
   });
 });
 
@@ -67,8 +66,8 @@ describe("after a PATCH that disables", () => {
   test.each([
     ["nothing more can take effect where it was the only one", {}, 0],
     ["an earlier one still may", { disabledByUs: true, unansweredDisables: 1 }, 2],
-  ])("and was accepted, %s", async (_, status, unansweredDisables) => {
-    expect(await changing(true, status).send()).toMatchObject({ disabledByUs: true, unansweredDisables });
+  ])("and was accepted, %s", async (_, status, unanswered) => {
+    expect((await changing(true, status).send()).disabling).toEqual({ byUs: true, unanswered });
   });
 
   test("and was not answered, its time begins", async () => {
@@ -76,26 +75,19 @@ describe("after a PATCH that disables", () => {
     await acting.cluster.clock.advance(700);
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
     const outcome = await send();
-    expect(acting.hands.memory.unansweredDisableSince).toBe(700);
-    expect(outcome).not.toHaveProperty("disabledByUs");
-    expect(outcome).not.toHaveProperty("unansweredDisables");
+    expect(acting.tools.state.known.unansweredDisableSince).toBe(700);
+    expect(outcome.disabling).toEqual({});
   });
 
   test.each([
-    ["was refused, it is not ours", 400, {}, { disabledByUs: false, unansweredDisables: 0 }],
-    [
-      "was refused, an earlier one may be",
-      400,
-      { disabledByUs: true, unansweredDisables: 1 },
-      { unansweredDisables: 1 },
-    ],
-    ["is to be sent again, it may be", 423, {}, { unansweredDisables: 0 }],
+    ["was refused, it is not ours", 400, {}, { byUs: false, unanswered: 0 }],
+    ["was refused, an earlier one may be", 400, { disabledByUs: true, unansweredDisables: 1 }, { unanswered: 1 }],
+    ["is to be sent again, it may be", 423, {}, { unanswered: 0 }],
   ])("and %s", async (_, status, before, expected) => {
     const { acting, send } = changing(true, before);
     acting.answer = () => refusal(status);
-    const { disabledByUs, unansweredDisables } = await send();
-    expect({ disabledByUs, unansweredDisables }).toEqual({ disabledByUs: undefined, ...expected });
-    expect(acting.hands.memory.unansweredDisableSince).toBeUndefined();
+    expect((await send()).disabling).toEqual(expected);
+    expect(acting.tools.state.known.unansweredDisableSince).toBeUndefined();
   });
 });
 
@@ -106,11 +98,11 @@ describe("after a PATCH that enables", () => {
     ["the only one without an answer had taken effect", { disabled: false }, 1, undefined, 0],
     ["so also where the service never shows it", {}, 1, false, 0],
     ["of several one may yet take effect", { disabled: false }, 2, undefined, undefined],
-  ])("%s", async (_, fields, before, disabledByUs, unansweredDisables) => {
+  ])("%s", async (_, fields, before, ours, unanswered) => {
     const { acting, shows, send } = changing(false, { disabledByUs: true, unansweredDisables: before });
     acting.answer = shows(fields);
     const outcome = await send();
-    expect([outcome.disabledByUs, outcome.unansweredDisables]).toEqual([disabledByUs, unansweredDisables]);
+    expect([outcome.disabling.byUs, outcome.disabling.unanswered]).toEqual([ours, unanswered]);
   });
 });
 
@@ -123,15 +115,15 @@ describe("a create", () => {
         mark: { branchID: "br-main", through: "here" },
         lost: false,
       },
-      acting.compute(),
-      acting.hands,
+      acting.context(acting.compute()),
+      acting.access,
     );
 
   test.each([true, false])("says whether it made the endpoint disabled: %s", async (disabled) => {
     const acting = new Acting();
     acting.stored({ status: { observedGeneration: 1 } });
     acting.answer = () => json(201, { endpoint: endpoint(), operations: [] });
-    expect(await create(acting, disabled)).toMatchObject({ disabledByUs: disabled });
+    expect(await create(acting, disabled)).toMatchObject({ disabling: { byUs: disabled } });
     expect(acting.compute().status).toEqual({ observedGeneration: 1, ...(disabled ? { disabledByUs: true } : {}) });
   });
 
@@ -168,7 +160,7 @@ describe("a link", () => {
     const path = "/metadata/annotations/compute-operator.dev~1pending-create";
     const value = createMark({ uid: acting.compute().metadata.uid });
     if (marked) acting.write([{ op: "add", path, value }]);
-    await patchMetadata({ ...link, news }, acting.compute(), acting.hands.cluster);
+    await patchMetadata({ ...link, news }, acting.context(acting.compute()));
     expect(acting.compute().status).toEqual(after);
     expect(Object.keys(acting.compute().metadata.annotations ?? {})).toEqual(["a", "compute-operator.dev/endpoint-id"]);
   });
@@ -176,7 +168,7 @@ describe("a link", () => {
   test("writes no status that stands", async () => {
     const acting = new Acting();
     acting.stored({ status: dropped });
-    await patchMetadata({ ...link, news: "created" }, acting.compute(), acting.hands.cluster);
+    await patchMetadata({ ...link, news: "created" }, acting.context(acting.compute()));
     expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
@@ -184,7 +176,7 @@ describe("a link", () => {
     const acting = new Acting();
     acting.stored({ status: dropped });
     const taken = { ...link, proof: "none", news: "created" } as const;
-    const { notes } = await patchMetadata(taken, acting.compute(), acting.hands.cluster);
-    expect(notes).toMatchObject([{ type: "Warning", reason: "Created", message: expect.stringContaining("ep-one") }]);
+    const { events } = await patchMetadata(taken, acting.context(acting.compute()));
+    expect(events).toMatchObject([{ type: "Warning", reason: "Created", message: expect.stringContaining("ep-one") }]);
   });
 });

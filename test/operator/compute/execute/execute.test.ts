@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { pendingCreateOf } from "../../../../src/operator/compute/observe/pending-operations.ts";
+import { pendingCreateOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { markerOf } from "../../../../src/operator/resources/names.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, madeBy, operation } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
-import { Acting, standing } from "./executing.ts";
+import { Acting, msOf, standing } from "./executing.ts";
 
 const created =
   (acting: Acting, fields = {}) =>
@@ -30,7 +30,11 @@ describe("a create", () => {
       endpoint: { branch_id: "br-main", type: "read_write", name: `k8s-${self.metadata.uid}` },
     });
     expect([acting.annotation("endpoint-id"), acting.annotation("pending-create")]).toEqual(["ep-new", undefined]);
-    expect(outcome).toMatchObject({ applied: 1, condition: { reason: "Creating" }, notes: [{ reason: "Created" }] });
+    expect(outcome).toMatchObject({
+      effect: { kind: "accepted", generation: 1 },
+      condition: { reason: "Creating" },
+      events: [{ reason: "Created" }],
+    });
   });
 
   test("whose link could not be written is linked to what it was answered, though lists show no names", async () => {
@@ -60,7 +64,7 @@ describe("a create", () => {
     expect(acting.annotation("pending-create")).toBeUndefined();
   });
 
-  test("notes the endpoint as made by this very object where the service does not answer with the name", async () => {
+  test("events the endpoint as made by this very object where the service does not answer with the name", async () => {
     const acting = new Acting();
     const self = acting.stored();
     acting.answer = created(acting, { name: undefined });
@@ -80,7 +84,7 @@ describe("a create", () => {
       const self = acting.stored({ spec: { type: "read_only" } });
       const endpoints = [endpoint({ id: "ep-before", type: "read_only" })];
       acting.answer = () => json(200, { endpoints });
-      acting.hands.watcher.use(self.metadata.uid, undefined);
+      acting.access.lister.use(self.metadata.uid, undefined);
       await acting.cluster.clock.advance(10);
       acting.answer = created(acting, { type: "read_only", ...fields });
       const { condition } = await acting.pass(self, { endpoints });
@@ -96,10 +100,10 @@ describe("a create", () => {
       const acting = new Acting();
       const self = acting.stored();
       acting.answer = () => refusal(status);
-      const { requeueAfterMs } = await acting.pass(self);
+      const outcome = await acting.pass(self);
       expect(acting.effects).toEqual(["PATCH computes/shop", "POST service/endpoints", "PATCH computes/shop"]);
       expect(acting.annotation("pending-create")).toBeUndefined();
-      expect(requeueAfterMs).toBeGreaterThanOrEqual(1000);
+      expect(msOf(outcome)).toBeGreaterThanOrEqual(1000);
       await expect(acting.pass(acting.compute())).rejects.toThrow(/"requeueAfterMs":/);
     },
   );
@@ -121,12 +125,12 @@ describe("a create", () => {
     expect(pendingCreateOf(acting.compute())).toMatchObject({
       uid: self.metadata.uid,
       branchID: "br-main",
-      through: acting.hands.watcher.client.through,
+      through: acting.access.lister.client.through,
     });
     await expect(acting.pass(acting.compute())).rejects.toThrow("CreateUnknown");
   });
 
-  test("notes with its mark that the service shows names, also where that came to be known later", async () => {
+  test("events with its mark that the service shows names, also where that came to be known later", async () => {
     const acting = new Acting();
     const self = acting.stored();
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
@@ -194,16 +198,16 @@ describe("a change", () => {
     expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
     expect(acting.service.requests[0]?.body).toEqual({ endpoint: { passwordless_access: true } });
     expect(outcome).toMatchObject({
-      applied: 1,
+      effect: { kind: "accepted", generation: 1 },
       condition: { reason: "Updating" },
-      notes: [{ reason: "DriftCorrected" }],
+      events: [{ reason: "DriftCorrected" }],
     });
-    expect(acting.hands.watcher.operations.busy).toBe(true);
+    expect(acting.access.lister.operations.busy).toBe(true);
   });
 
   test("of another Compute waits for its turn meanwhile, and sends nothing", async () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
-    acting.hands.watcher.writeLimiter.take("another");
+    acting.access.lister.writeLimiter.take("another");
     expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
       condition: { reason: "Updating" },
     });
@@ -215,7 +219,7 @@ describe("a change", () => {
     acting.answer = () => refusal(400, "not on this plan");
     expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
       condition: { reason: "Rejected", message: expect.stringContaining("not on this plan") },
-      requeueAfterMs: 60_000,
+      requeue: { ms: 60_000 },
     });
     await expect(acting.pass(self, seen({ passwordless_access: false }))).rejects.toThrow("Rejected");
   });
@@ -228,7 +232,7 @@ describe("a change", () => {
     acting.answer = () => ({ ...refusal(423, "locked"), retryAfterMs });
     expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
       condition: { reason: "ProjectBusy" },
-      requeueAfterMs: waitMs,
+      requeue: { ms: waitMs },
     });
     await acting.cluster.clock.advance(waitMs - 1);
     await expect(acting.pass(self, seen({ passwordless_access: false }))).rejects.toThrow("ProjectBusy");
@@ -244,7 +248,7 @@ describe("a change", () => {
     expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
       condition: { reason: "ServiceUnavailable" },
     });
-    expect(acting.hands.memory.listsCountAfter).toBe(500);
+    expect(acting.tools.state.known.listsCountAfter).toBe(500);
   });
 
   test("that disables the compute is noted before it is sent, so that it can be undone whatever becomes of the reply", async () => {
@@ -252,12 +256,12 @@ describe("a change", () => {
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
     const outcome = await acting.pass(self, seen({ disabled: false }));
     expect(acting.effects).toEqual(["PATCH computes/shop/status", "PATCH service/endpoints/ep-one"]);
-    expect([outcome.compute.status.disabledByUs, outcome.disabledByUs]).toEqual([true, undefined]);
+    expect([outcome.compute.status.disabledByUs, outcome.disabling]).toEqual([true, {}]);
   });
 
   test("that disables the compute and is refused is not noted any more", async () => {
     const { acting, self, seen } = standing({ disabled: true });
     acting.answer = () => refusal(400, "not on this plan");
-    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({ disabledByUs: false });
+    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({ disabling: { byUs: false } });
   });
 });

@@ -1,10 +1,12 @@
-import type { ExecuteContext, ServiceAccess } from "../../../../src/operator/compute/execute/context.ts";
-import { accessTo } from "../../../../src/operator/compute/execute/context.ts";
+import { accessTo, type ExecuteContext, type ListerAccess } from "../../../../src/operator/compute/execute/context.ts";
 import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
 import { execute } from "../../../../src/operator/compute/execute/execute.ts";
 import type { Brake } from "../../../../src/operator/compute/execute/gate.ts";
+import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
+import type { Outcome } from "../../../../src/operator/compute/outcome.ts";
+import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { newReconcileState } from "../../../../src/operator/compute/state.ts";
+import { type ReadonlyState, ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { EndpointLister } from "../../../../src/operator/connection/endpoint-lister.ts";
 import { type Compute, parseCompute } from "../../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../../src/operator/resources/crd.ts";
@@ -29,13 +31,14 @@ export class Acting {
   readonly cluster = new MemoryCluster();
   readonly effects: string[] = [];
   readonly service = new ScriptedService();
-  readonly hands: ExecuteContext & ServiceAccess;
+  readonly access: ListerAccess;
+  readonly tools: Omit<ExecuteContext, "compute" | "annotations" | "access">;
   /** Whether what is about to be sent is no longer wanted. */
   withdrawn = false;
   answer: (what: string) => ServiceResponse | Promise<ServiceResponse> = () => refusal(500);
 
   constructor(
-    hands: Partial<ExecuteContext & ServiceAccess> = {},
+    tools: Partial<Acting["tools"]> = {},
     client: Partial<ServiceClientOptions> = {},
     brake: Brake = new DeletionBrake(this.cluster.clock, 1000),
   ) {
@@ -57,7 +60,7 @@ export class Acting {
     };
     const { clock } = this.cluster;
     const { signal } = new AbortController();
-    const watcher = new EndpointLister({
+    const lister = new EndpointLister({
       client: clientOf(this.service, clock, client),
       projectID: "shiny-wind-028834",
       clock,
@@ -65,11 +68,11 @@ export class Acting {
       enqueue: () => {},
       signal,
     });
-    const memory = newReconcileState(clock.monotonic());
+    const state = new ReconcileState(clock.monotonic());
     const self = { metadata: { uid: "the pass", name: "shop", resourceVersion: "" }, spec: { projectID: "shop" } };
-    const access = accessTo(watcher, self, brake, () => this.withdrawn);
+    this.access = accessTo(lister, self, brake, () => this.withdrawn);
     const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
-    this.hands = { cluster: this.cluster.client(), clock, ...access, memory, signal, uninstalling, ...hands };
+    this.tools = { cluster: this.cluster.client(), clock, state, signal, uninstalling, ...tools };
   }
 
   /** Creates the Compute, its status and all: the API server gives it uid and generation. */
@@ -110,21 +113,39 @@ export class Acting {
     return this.compute().metadata.annotations?.[`compute-operator.dev/${name}`];
   }
 
+  /** Sets what this process remembers of the Compute. */
+  remember(known: Partial<ReadonlyState>): ReadonlyState {
+    this.tools.state = new ReconcileState(0, { ...this.tools.state.known, ...known });
+    return this.tools.state.known;
+  }
+
+  /** What carries an action out for this Compute. */
+  context(self: Compute, access: ListerAccess | undefined = this.access): ExecuteContext {
+    return { ...this.tools, compute: self, annotations: annotationsOf(self), access };
+  }
+
+  execute(action: Action, self: Compute) {
+    return execute(action, this.context(self));
+  }
+
   /** Plans for what is seen and carries the step out. */
   async pass(self: Compute, fields: ViewFields = {}) {
-    const { memory, clock, watcher } = this.hands;
-    const { through } = watcher.client;
-    const action = plan({
-      ...view({ ...fields, list: { through, ...fields.list }, compute: self, now: clock.monotonic() }),
-      memory,
+    const { state, clock } = this.tools;
+    const { through: fingerprint } = this.access.client;
+    const [observed] = view({
+      ...fields,
+      list: { fingerprint, ...fields.list },
+      compute: self,
+      now: clock.monotonic(),
     });
+    const action = plan(observed, state.known);
     if (action.kind === "wait" || action.kind === "noop" || action.kind === "blocked" || action.kind === "settled") {
       throw new Error(`nothing is to be done: ${JSON.stringify(action)}`);
     }
     try {
-      return await execute(action, self, this.hands, this.hands);
+      return await this.execute(action, self);
     } finally {
-      this.hands.gate.end();
+      this.access.gate.end();
     }
   }
 }
@@ -135,4 +156,9 @@ export function standing(spec: object = {}, annotations: object = {}) {
   const metadata = { ...linked, annotations: { ...linked.annotations, ...annotations } };
   const self = acting.stored({ metadata, spec, status: settled });
   return { acting, self, seen: (fields = {}) => ({ endpoints: [madeBy(self, fields)] }) };
+}
+
+/** In how many milliseconds an outcome asks for the next reconcile. */
+export function msOf({ requeue }: Outcome): number | undefined {
+  return requeue.kind === "after" ? requeue.ms : undefined;
 }

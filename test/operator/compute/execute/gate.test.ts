@@ -11,10 +11,10 @@ function setUp({ deletions = 10, requests = 10 } = {}) {
   const clock = new VirtualClock();
   const woken: string[] = [];
   const brake = new DeletionBrake(clock, deletions);
-  const asked: Pick<BrakeCaller, "uid" | "lane">[] = [];
+  const asked: Pick<BrakeCaller, "uid" | "flow">[] = [];
   const watched = {
     mayGo: (caller: BrakeCaller) => {
-      asked.push({ uid: caller.uid, lane: caller.lane });
+      asked.push({ uid: caller.uid, flow: caller.flow });
       return brake.mayGo(caller);
     },
     get isExhausted() {
@@ -23,12 +23,12 @@ function setUp({ deletions = 10, requests = 10 } = {}) {
     count: (uid: string) => brake.count(uid),
     leave: (uid: string) => brake.leave(uid),
   };
-  const turn = new ProjectWriteLimiter({ enqueue: (uids) => woken.push(...uids), busy: () => false });
+  const writeLimiter = new ProjectWriteLimiter({ enqueue: (uids) => woken.push(...uids), busy: () => false });
   const budget = new RequestBudget(clock, { perMinute: 6, burst: requests });
   const gateOf = (uid: string) => {
     const enqueue = () => void woken.push(uid);
     const reservation = new RequestReservation(budget, uid, enqueue);
-    return new Gate({ uid, lane: "team/shop", brake: watched, turn, reservation, enqueue });
+    return new Gate({ uid, flow: "team/shop", brake: watched, writeLimiter, reservation, enqueue });
   };
   /** What a write of this Compute waits for, asked in a reconcile that then ends. */
   const pass = (uid: string, write: "deletion" | "other" = "other") => {
@@ -39,32 +39,32 @@ function setUp({ deletions = 10, requests = 10 } = {}) {
     expect(isWaiting).toBe(wait !== undefined);
     return wait;
   };
-  return { clock, brake, asked, turn, budget, gateOf, pass, news: () => woken.splice(0) };
+  return { clock, brake, asked, writeLimiter, budget, gateOf, pass, news: () => woken.splice(0) };
 }
 
 describe("a write", () => {
-  test("passes, and gives the turn back when its reconcile is over", () => {
+  test("passes, and gives the writeLimiter back when its reconcile is over", () => {
     const { gateOf, pass, news } = setUp();
     const gate = gateOf("a");
     expect(gate.pass("other")).toBeUndefined();
     expect(gate.isWaiting).toBe(false);
-    expect(pass("b")).toBe("turn");
+    expect(pass("b")).toBe("project");
     gate.end();
     expect(news()).toEqual(["b"]);
     expect(pass("b")).toBeUndefined();
   });
 
-  test("that waits for its turn takes nothing from the budget", () => {
-    const { turn, budget, pass } = setUp({ requests: 1 });
-    turn.take("another");
-    expect(pass("a")).toBe("turn");
+  test("that waits for its writeLimiter takes nothing from the budget", () => {
+    const { writeLimiter, budget, pass } = setUp({ requests: 1 });
+    writeLimiter.take("another");
+    expect(pass("a")).toBe("project");
     expect(budget.available).toBe(1);
   });
 
-  test("that waits for the budget keeps the turn, and is enqueued when there is room", async () => {
+  test("that waits for the budget keeps the writeLimiter, and is enqueued when there is room", async () => {
     const { clock, pass, news } = setUp({ requests: 1 });
     expect(pass("first")).toBeUndefined();
-    expect([pass("a"), pass("b")]).toEqual(["budget", "turn"]);
+    expect([pass("a"), pass("b")]).toEqual(["budget", "project"]);
     expect(news()).toEqual([]);
     await clock.advance(10_000);
     expect(news()).toEqual(["a"]);
@@ -84,11 +84,11 @@ describe("a write", () => {
   });
 
   test("gives up a deletion of the same Compute that waited for the brake", () => {
-    const { brake, turn, pass } = setUp({ deletions: 1 });
+    const { brake, writeLimiter, pass } = setUp({ deletions: 1 });
     pass("first", "deletion");
     expect([pass("a", "deletion"), brake.held]).toEqual(["brake", 1]);
-    turn.take("another");
-    expect([pass("a"), brake.held]).toEqual(["turn", 0]);
+    writeLimiter.take("another");
+    expect([pass("a"), brake.held]).toEqual(["project", 0]);
   });
 });
 
@@ -97,54 +97,54 @@ describe("a deletion", () => {
     const { clock, asked, brake, pass } = setUp({ deletions: 2 });
     expect([pass("a", "deletion"), pass("b", "deletion")]).toEqual([undefined, undefined]);
     expect(asked).toEqual([
-      { uid: "a", lane: "team/shop" },
-      { uid: "b", lane: "team/shop" },
+      { uid: "a", flow: "team/shop" },
+      { uid: "b", flow: "team/shop" },
     ]);
     expect(brake.isExhausted).toBe(true);
     await clock.advance(60_000);
     expect(brake.isExhausted).toBe(false);
   });
 
-  test("that waits for the brake keeps no turn, stays there, and is enqueued when it may go", async () => {
-    const { clock, turn, brake, pass, news } = setUp({ deletions: 1 });
+  test("that waits for the brake keeps no writeLimiter, stays there, and is enqueued when it may go", async () => {
+    const { clock, writeLimiter, brake, pass, news } = setUp({ deletions: 1 });
     pass("first", "deletion");
     expect(pass("a", "deletion")).toBe("brake");
-    expect([brake.held, turn.take("another")]).toEqual([1, true]);
-    turn.give("another");
+    expect([brake.held, writeLimiter.take("another")]).toEqual([1, true]);
+    writeLimiter.give("another");
     await clock.advance(60_000);
     expect(news()).toEqual(["a"]);
     expect(pass("a", "deletion")).toBeUndefined();
   });
 
-  test("that waits for another of its project waits for the turn, and is enqueued after it", () => {
+  test("that waits for another of its project waits for the writeLimiter, and is enqueued after it", () => {
     const { gateOf, pass, news } = setUp();
     const gate = gateOf("a");
     gate.pass("other");
-    expect([pass("b", "deletion"), pass("c", "deletion")]).toEqual(["turn", "turn"]);
+    expect([pass("b", "deletion"), pass("c", "deletion")]).toEqual(["project", "project"]);
     gate.end();
     expect(news()).toEqual(["b"]);
     expect(pass("b", "deletion")).toBeUndefined();
     expect(news()).toEqual(["c"]);
   });
 
-  test("that waits for turn or budget does not count, and keeps its place at the brake", () => {
-    const { turn, brake, pass } = setUp({ deletions: 1 });
-    turn.take("another");
-    expect(pass("a", "deletion")).toBe("turn");
+  test("that waits for writeLimiter or budget does not count, and keeps its place at the brake", () => {
+    const { writeLimiter, brake, pass } = setUp({ deletions: 1 });
+    writeLimiter.take("another");
+    expect(pass("a", "deletion")).toBe("project");
     expect(pass("b", "deletion")).toBe("brake");
-    turn.give("another");
+    writeLimiter.give("another");
     expect(pass("a", "deletion")).toBeUndefined();
     expect(brake.isExhausted).toBe(true);
   });
 
   test("that is not wanted any more leaves its place to others", () => {
-    const { turn, gateOf, pass, news } = setUp({ deletions: 1 });
-    turn.take("another");
+    const { writeLimiter, gateOf, pass, news } = setUp({ deletions: 1 });
+    writeLimiter.take("another");
     pass("a", "deletion");
     pass("b", "deletion");
     news();
     gateOf("a").end();
-    turn.give("another");
+    writeLimiter.give("another");
     expect(news()).toContain("b");
     expect(pass("b", "deletion")).toBeUndefined();
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { pendingRestartOf } from "../../../../src/operator/compute/observe/pending-operations.ts";
+import { pendingRestartOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { updateStatus } from "../../../../src/operator/compute/update-status.ts";
+import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { markerOf } from "../../../../src/operator/resources/names.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, madeBy, view } from "../../../support/builders.ts";
@@ -17,7 +18,7 @@ describe("a create", () => {
     };
     const outcome = await acting.pass(self);
     expect(outcome.compute.metadata.generation).toBe(2);
-    expect(outcome.applied).toBe(1);
+    expect(outcome.effect).toMatchObject({ kind: "accepted", generation: 1 });
   });
 
   // A primary's note is written again before the second POST; a replica's stays.
@@ -34,8 +35,10 @@ describe("a create", () => {
         method: "DELETE",
         path: "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop",
       });
-      const { memory, clock } = acting.hands;
-      if (memory.pendingCreate !== undefined) memory.pendingCreate.firstListWithout = clock.monotonic();
+      const { state, clock } = acting.tools;
+      const { pendingCreate } = state.known;
+      if (pendingCreate === undefined) throw new Error("no create is pending");
+      acting.remember({ pendingCreate: { ...pendingCreate, firstListWithout: clock.monotonic() } });
       await acting.cluster.clock.advance(600_000);
       await expect(acting.pass(old, { list: { startedAt: clock.monotonic() } })).rejects.toMatchObject({ status: 404 });
       expect(acting.service.count("POST")).toBe(1);
@@ -54,12 +57,13 @@ describe("a fresh look", () => {
       return json(201, { endpoint: endpoint({ name: markerOf(self.metadata.uid) }), operations: [] });
     };
     const outcome = await acting.pass(self);
-    const { observation } = view({ compute: self });
-    const tools = { ...acting.hands, event: () => {} };
-    const handled = async (look?: string) =>
-      (await updateStatus(outcome, observation, undefined, tools, { look, confirmLoss: undefined })).status
-        .lastHandledReconcileAt;
-    expect([await handled(), await handled("now")]).toEqual([undefined, "now"]);
+    const tools = { ...acting.tools, event: () => {} };
+    const handled = async (before: Compute) => {
+      const [observed] = view({ compute: before });
+      const { status } = await updateStatus(outcome, observed, { binding: undefined, unchecked: false }, tools);
+      return status.lastHandledReconcileAt;
+    };
+    expect([await handled(self), await handled(acting.compute())]).toEqual([undefined, "now"]);
   });
 });
 
@@ -75,7 +79,7 @@ describe("a deletion", () => {
     });
     const self = acting.compute();
     const twice = [madeBy(self), madeBy(self, { id: "ep-two" })];
-    expect(await acting.pass(self, { endpoints: twice })).toMatchObject({ released: true });
+    expect(await acting.pass(self, { endpoints: twice })).toMatchObject({ condition: { kind: "released" } });
     expect(acting.service.requests).toEqual([]);
   });
 });
@@ -104,8 +108,8 @@ describe("a restart", () => {
 test("a create that was not sent, since key or address had just changed, leaves no mark and holds nothing back", async () => {
   const acting = new Acting({}, { retired: AbortSignal.abort() });
   const self = acting.stored();
-  expect(await acting.pass(self)).toMatchObject({ condition: { kind: "unchanged" }, requeueAfterMs: 1, notes: [] });
+  expect(await acting.pass(self)).toMatchObject({ condition: { kind: "unchanged" }, requeue: { ms: 1 }, events: [] });
   expect(acting.effects).toEqual(["PATCH computes/shop", "PATCH computes/shop"]);
   expect(acting.annotation("pending-create")).toBeUndefined();
-  expect(acting.hands.memory.failedWrite).toBeUndefined();
+  expect(acting.tools.state.known.failedWrite).toBeUndefined();
 });

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { type MetadataAction, patchMetadata } from "../../../../src/operator/compute/execute/patch-metadata.ts";
-import { release } from "../../../../src/operator/compute/execute/patched.ts";
-import { pendingCreateOf } from "../../../../src/operator/compute/observe/pending-operations.ts";
+import {
+  type MetadataAction,
+  patchMetadata,
+  release,
+} from "../../../../src/operator/compute/execute/patch-metadata.ts";
+import { pendingCreateOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { ClusterClient } from "../../../../src/operator/kube/client.ts";
 import type { ClusterTransport } from "../../../../src/operator/kube/transport.ts";
 import { createMark } from "../../../support/builders.ts";
@@ -20,7 +23,7 @@ function mark(acting: Acting): void {
 }
 
 function write(acting: Acting, action: MetadataAction, compute = acting.compute()) {
-  return patchMetadata(action, compute, acting.hands.cluster);
+  return patchMetadata(action, acting.context(compute));
 }
 
 describe("a link", () => {
@@ -28,18 +31,18 @@ describe("a link", () => {
     const acting = new Acting();
     acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
     mark(acting);
-    const { notes, condition } = await write(acting, link);
+    const { events, condition } = await write(acting, link);
     expect(acting.compute().metadata.finalizers).toEqual(["example.com/other", finalizer]);
     expect(acting.compute().status).toMatchObject({ observedGeneration: 1, appliedGeneration: -1 });
     expect([acting.annotation("endpoint-id"), acting.annotation("pending-create")]).toEqual(["ep-one", undefined]);
-    expect(notes).toMatchObject([{ type: "Normal", reason: "Created" }]);
+    expect(events).toMatchObject([{ type: "Normal", reason: "Created" }]);
     expect(condition).toEqual({ kind: "unchanged" });
   });
 
   test("that is only put back leaves the status as it is, and is no news", async () => {
     const acting = new Acting();
     acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
-    expect((await write(acting, { ...link, news: "none" })).notes).toEqual([]);
+    expect((await write(acting, { ...link, news: "none" })).events).toEqual([]);
     expect(acting.compute().status.appliedGeneration).toBe(1);
     expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
@@ -64,14 +67,14 @@ describe("a link", () => {
     ["by its id", { proof: "adopted", news: "adopted" }, { adopt: { endpointID: "ep-one" } }, {}],
     ["as the primary", { proof: "adopted", news: "adopted" }, { adopt: { branchPrimary: true } }, { adopted: true }],
     ["by its name, also where it adopts the primary", { proof: "marker" }, { adopt: { branchPrimary: true } }, {}],
-  ])("to an endpoint that is ours %s notes so where nothing else would tell", async (_, action, spec, noted) => {
+  ])("to an endpoint that is ours %s is recorded where nothing else would tell", async (_, action, spec, noted) => {
     const acting = new Acting();
     const { metadata } = acting.stored({ metadata: whole, spec });
-    const { notes } = await write(acting, { ...link, ...action });
+    const { events } = await write(acting, { ...link, ...action });
     const note = `${metadata.uid}/ep-one`;
     expect(acting.annotation("created-endpoint")).toBe("created" in noted ? note : undefined);
     expect(acting.annotation("adopted-endpoint")).toBe("adopted" in noted ? note : undefined);
-    expect(notes[0]?.reason).toBe(action.news === "adopted" ? "Adopted" : "Created");
+    expect(events[0]?.reason).toBe(action.news === "adopted" ? "Adopted" : "Created");
   });
 
   test.each(["none", "created"] as const)("from a stale view is refused (news: %s)", async (news) => {
@@ -115,22 +118,25 @@ describe("a Compute that is let go", () => {
 
   test("loses our finalizer alone, and says so", async () => {
     const acting = new Acting();
-    const outcome = await release(action, acting.stored({ metadata: guarded }), acting.hands.cluster);
+    const outcome = await release(action, acting.context(acting.stored({ metadata: guarded })));
     expect(acting.compute().metadata.finalizers).toEqual(["example.com/other"]);
-    expect(outcome).toMatchObject({ released: true, notes: [{ type: "Normal", reason: "Released", message: "kept" }] });
+    expect(outcome).toMatchObject({
+      condition: { kind: "released" },
+      events: [{ type: "Normal", reason: "Released", message: "kept" }],
+    });
   });
 
   test("from a stale view is not: it may have come to need its endpoint deleted", async () => {
     const acting = new Acting();
     const stale = acting.stored({ metadata: guarded });
     acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
-    await expect(release(action, stale, acting.hands.cluster)).rejects.toMatchObject({ status: 422 });
+    await expect(release(action, acting.context(stale))).rejects.toMatchObject({ status: 422 });
     expect(acting.compute().metadata.finalizers).toContain(finalizer);
   });
 
   test("without our finalizer is not written to", async () => {
     const acting = new Acting();
-    expect(await release(action, acting.stored(), acting.hands.cluster)).toMatchObject({ released: true });
+    expect(await release(action, acting.context(acting.stored()))).toMatchObject({ condition: { kind: "released" } });
     expect(acting.effects).toEqual([]);
   });
 });
@@ -140,13 +146,14 @@ test("what is as it should be is not patched, and an answer that cannot be read 
   const self = acting.stored({ metadata: { annotations: { "compute-operator.dev/pending-create": "x" } } });
   expect(await write(acting, { kind: "clearPending", mark: "pendingRestart" })).toMatchObject({ compute: self });
   expect(acting.effects).toEqual([]);
-  const { clock, signal } = acting.hands;
+  const { clock, signal } = acting.tools;
   const transport: ClusterTransport = {
     request: () => Promise.resolve({ status: 200, body: { ...self, spec: {} } }),
     watch: (what, options) => acting.cluster.transport().watch(what, options),
   };
-  const odd = new ClusterClient(transport, { clock, signal, timeoutMs: 1000 });
-  await expect(patchMetadata({ kind: "clearPending", mark: "pendingCreate" }, self, odd)).rejects.toThrow(
+  const cluster = new ClusterClient(transport, { clock, signal, timeoutMs: 1000 });
+  const context = { ...acting.context(self), cluster };
+  await expect(patchMetadata({ kind: "clearPending", mark: "pendingCreate" }, context)).rejects.toThrow(
     /cannot be read/,
   );
 });

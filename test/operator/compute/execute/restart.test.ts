@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { restartEndpoint } from "../../../../src/operator/compute/execute/update.ts";
-import { pendingRestartOf } from "../../../../src/operator/compute/observe/pending-operations.ts";
+import { pendingRestartOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { endpoint, operation } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { type Acting, standing } from "./executing.ts";
@@ -21,7 +21,7 @@ describe("a restart", () => {
       "POST service/endpoints/ep-one/restart",
     ]);
     expect(pendingRestartOf(acting.compute())).toMatchObject({ value: "now", newestOperation: "2026-01-01T09:00:00Z" });
-    expect(outcome).toMatchObject({ restarted: "now", condition: { reason: "Restarting" } });
+    expect(outcome).toMatchObject({ effect: { kind: "restarted", value: "now" }, condition: { reason: "Restarting" } });
   });
 
   const over = { status: "finished", created_at: "2026-01-01T08:00:00Z", updated_at: "2026-01-01T08:00:01Z" };
@@ -31,7 +31,7 @@ describe("a restart", () => {
     ["all were over", [over, later, over], later.updated_at],
     ["one was under way", [over, { ...later, status: "running" }], undefined],
     ["one has no time", [over, { ...over, updated_at: undefined }], undefined],
-  ])("notes since when no operation was under way: %s", async (_, operations, restedSince) => {
+  ])("events since when no operation was under way: %s", async (_, operations, restedSince) => {
     const { acting, self, seen } = standing({}, asked);
     acting.answer = (what) =>
       what.startsWith("GET") ? json(200, { operations: operations.map(operation) }) : refusal(502);
@@ -47,7 +47,7 @@ describe("a restart", () => {
     };
     expect(await acting.pass(self, seen())).toMatchObject({
       condition: { reason: "ServiceUnavailable" },
-      requeueAfterMs: 1000,
+      requeue: { ms: 1000 },
     });
   });
 
@@ -65,7 +65,10 @@ describe("a restart", () => {
       operation({ ...later, action, created_at: "2026-01-01T09:00:00Z" }),
     );
     acting.answer = () => json(200, { operations: pair });
-    expect(await acting.pass(self, seen())).toMatchObject({ restarted: "now", notes: [{ reason: "Restarted" }] });
+    expect(await acting.pass(self, seen())).toMatchObject({
+      effect: { kind: "restarted", value: "now" },
+      events: [{ reason: "Restarted" }],
+    });
     expect(acting.effects).toEqual(["GET service/operations"]);
   });
 
@@ -85,7 +88,7 @@ describe("a restart", () => {
       const { acting, self, seen } = standing({}, asked);
       acting.answer = (what) => (what.startsWith("GET") ? json(200, { operations: [] }) : answer());
       const outcome = await acting.pass(self, seen());
-      expect(outcome.restarted).toBeUndefined();
+      expect(outcome.effect.kind).toBe("none");
       expect(pendingRestartOf(acting.compute()) !== undefined).toBe(kept);
     }
   });
@@ -101,9 +104,10 @@ describe("a restart", () => {
     ["shown nowhere", 404, undefined, false],
   ])("that is refused counts as done where the compute rests: %s", async (_, shown, listed, done) => {
     const { acting, self } = standing({}, asked);
-    const { watcher, memory } = acting.hands;
+    const { lister } = acting.access;
+    const { state } = acting.tools;
     acting.answer = () => json(200, { endpoints: listed === undefined ? [] : [endpoint(listed)] });
-    watcher.use(self.metadata.uid, "ep-one");
+    lister.use(self.metadata.uid, "ep-one");
     await acting.cluster.clock.advance(10);
     acting.answer = (what) => {
       if (what.startsWith("POST")) return refusal(409);
@@ -113,8 +117,8 @@ describe("a restart", () => {
         : json(200, { endpoint: endpoint(shown) });
     };
     const action = { kind: "restart", endpointID: "ep-one", value: "now" } as const;
-    const outcome = await restartEndpoint(action, self, acting.hands);
-    expect([outcome.restarted, memory.restarted]).toEqual(done ? ["now", "now"] : [undefined, undefined]);
+    const outcome = await restartEndpoint(action, acting.context(self), acting.access);
+    expect([outcome.effect.kind, state.known.restarted]).toEqual(done ? ["restarted", "now"] : ["none", undefined]);
     expect(outcome).toMatchObject(done ? { condition: { kind: "unchanged" } } : { condition: { reason: "Rejected" } });
     expect(pendingRestartOf(acting.compute()) === undefined).toBe(!done);
   });
@@ -126,24 +130,26 @@ describe("a restart", () => {
     expect(acting.effects.filter((effect) => effect.startsWith("GET"))).toEqual(["GET service/operations"]);
   });
 
-  test("notes when the compute was last seen to start, and goes by that where its reply is lost", async () => {
+  test("events when the compute was last seen to start, and goes by that where its reply is lost", async () => {
     const { acting, self } = standing({}, asked);
-    const { watcher } = acting.hands;
+    const { lister } = acting.access;
     const showing = async (started_at: string) => {
       acting.answer = (what) => {
         if (what.endsWith("/endpoints"))
           return json(200, { endpoints: [endpoint({ id: "ep-other" }), endpoint({ started_at })] });
         return what.startsWith("GET") ? json(200, { operations: [] }) : refusal(502);
       };
-      watcher.use(self.metadata.uid, "ep-one");
+      lister.use(self.metadata.uid, "ep-one");
       await acting.cluster.clock.advance(30_000);
     };
     const action = { kind: "restart", endpointID: "ep-one", value: "now" } as const;
     await showing("2026-01-01T08:00:00Z");
-    await restartEndpoint(action, self, acting.hands);
+    await restartEndpoint(action, acting.context(self), acting.access);
     expect(pendingRestartOf(acting.compute())?.startedAt).toBe("2026-01-01T08:00:00Z");
     await showing("2026-01-01T09:00:00Z");
-    expect(await restartEndpoint(action, acting.compute(), acting.hands)).toMatchObject({ restarted: "now" });
+    expect(await restartEndpoint(action, acting.context(acting.compute()), acting.access)).toMatchObject({
+      effect: { kind: "restarted", value: "now" },
+    });
     expect(acting.service.count("POST")).toBe(1);
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { pendingCreateOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { markersIn } from "../../../../src/operator/compute/observe/endpoint-snapshot.ts";
 import { EndpointIndex } from "../../../../src/operator/compute/observe/ownership.ts";
 import { compute, createdNote, createMark, endpoint, rivalsAmong, uidOf } from "../../../support/builders.ts";
@@ -6,7 +7,7 @@ import { connection } from "../../../support/connections.ts";
 import { observing } from "./observing.ts";
 
 const markers = (self = compute(), listed = [endpoint()]) =>
-  markersIn(self, new EndpointIndex(listed), rivalsAmong(self, []), "here");
+  markersIn(pendingCreateOf(self), new EndpointIndex(listed), rivalsAmong(self, []), "here");
 
 test("whether names are shown is not known until a list shows one, or what a Compute made without one", () => {
   expect(markers()).toBe("unknown");
@@ -14,7 +15,7 @@ test("whether names are shown is not known until a list shows one, or what a Com
   const maker = compute({ linked: "ep-one", annotations: { createdEndpoint: createdNote("ep-one") } });
   expect(markers(maker)).toBe("hidden");
   const self = compute({ uid: uidOf("b"), name: "another" });
-  expect(markersIn(self, new EndpointIndex([endpoint()]), rivalsAmong(self, [maker]), "here")).toBe("hidden");
+  expect(markersIn(undefined, new EndpointIndex([endpoint()]), rivalsAmong(self, [maker]), "here")).toBe("hidden");
 });
 
 test("names that were shown when a create was sent are shown, as long as it is the same base URL and key", () => {
@@ -28,8 +29,8 @@ test("names that were shown when a create was sent are shown, as long as it is t
 describe("what a list says of one Compute", () => {
   const listed = async (one: Awaited<ReturnType<typeof observing>>) => {
     const observation = await one.seen();
-    if (observation.kind !== "listed") throw new Error(observation.kind);
-    return observation.list;
+    if (observation.kind !== "observed") throw new Error(observation.kind);
+    return observation;
   };
 
   test("how many endpoints of the project are missing, where its own is: those of deleted Computes do not count", async () => {

@@ -6,22 +6,27 @@ import { compute, createMark, madeBy, operation } from "../../../support/builder
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { observing, told } from "./observing.ts";
 
-const pause = { kind: "blocked", reason: "RateLimited", message: expect.stringContaining("it asked for a pause") };
+const pause = { kind: "unavailable", reason: "RateLimited", message: expect.stringContaining("it asked for a pause") };
 
 describe("without a list", () => {
   test("a connection that is closed says why", async () => {
     const { look, reach } = await observing();
     reach.connections = [];
     const message = expect.stringContaining('There is no ServiceConnection "default"');
-    expect(await look()).toEqual({ kind: "blocked", reason: "ConnectionNotFound", message, projectGone: false });
+    expect(await look()).toMatchObject({
+      kind: "unavailable",
+      reason: "ConnectionNotFound",
+      message,
+      projectGone: false,
+    });
   });
 
   test("one that is about to be ready is reconciled again soon, in case its event is missed", async () => {
-    const { self, memory, access, claimants, connection, look, reach } = await observing();
-    const soon = { kind: "awaited", requeueAfterMs: 10_000 };
-    expect(await observe(self, memory, connection(), undefined, claimants)).toEqual(soon);
-    expect(await observe(self, memory, { kind: "pending" }, access, claimants)).toEqual(soon);
-    expect(await look()).toEqual({ kind: "awaited" });
+    const { subject, state, access, connection, look, reach } = await observing();
+    const soon = { kind: "pending", requeueAfterMs: 10_000 };
+    expect(await observe(subject(), state.known, connection(), undefined)).toMatchObject(soon);
+    expect(await observe(subject(), state.known, { kind: "pending" }, access)).toMatchObject(soon);
+    expect(await look()).toMatchObject({ kind: "pending" });
     expect(reach.sent()).toEqual([]);
   });
 });
@@ -30,12 +35,12 @@ describe("lists that fail", () => {
   test("are told at once where the conditions do not speak of the present spec yet", async () => {
     const { reach, seen, through } = await observing();
     reach.answer = () => refusal(500);
-    expect(await seen(500)).toEqual({
-      kind: "blocked",
+    expect(await seen(500)).toMatchObject({
+      kind: "unavailable",
       reason: "ServiceUnavailable",
       message: expect.any(String),
       projectGone: false,
-      through,
+      fingerprint: through,
     });
   });
 
@@ -45,28 +50,28 @@ describe("lists that fail", () => {
   ])("are told only when nothing is seen any more where %s", async (_, status) => {
     const { reach, seen, look, clock } = await observing({ status });
     reach.answer = () => refusal(500);
-    expect(await seen(500)).toEqual({ kind: "awaited" });
+    expect(await seen(500)).toMatchObject({ kind: "pending" });
     await clock.advance(180_000);
-    expect(await look()).toMatchObject({ kind: "blocked", reason: "ServiceUnavailable" });
+    expect(await look()).toMatchObject({ kind: "unavailable", reason: "ServiceUnavailable" });
   });
 
   test("are told in the same words in and between the pauses that the service asks for", async () => {
     const { reach, seen, clock, look, session, through } = await observing();
     reach.answer = () => ({ ...refusal(429, "slow down"), retryAfterMs: 1 });
-    const between = await seen(500);
-    expect(between).toEqual({ ...pause, projectGone: false, through });
+    const asked = { ...pause, projectGone: false, fingerprint: through };
+    expect(await seen(500)).toMatchObject(asked);
     reach.answer = () => refusal(500);
     await clock.advance(60_000);
     expect(await look()).toMatchObject({ reason: "ServiceUnavailable" });
     session.budget.closeFor(60_000);
-    expect(await look()).toEqual(between);
+    expect(await look()).toMatchObject(asked);
   });
 
   test("are no reason to wait in silence during a long pause, but for one whose conditions say it", async () => {
     const [news, quiet] = [await observing(), await observing({ status: told() })];
     for (const { session } of [news, quiet]) session.budget.closeFor(60_000);
-    expect(await news.look()).toEqual({ ...pause, projectGone: false, through: news.through });
-    expect(await quiet.look()).toEqual({ kind: "awaited" });
+    expect(await news.look()).toMatchObject({ ...pause, projectGone: false, fingerprint: news.through });
+    expect(await quiet.look()).toMatchObject({ kind: "pending" });
   });
 });
 
@@ -82,7 +87,7 @@ describe("a project that is not found", () => {
     await clock.advance(10_000);
     reach.sent();
     const observation = await look(known);
-    return { gone: observation.kind === "blocked" && observation.projectGone, asked: reach.sent().length > 0 };
+    return { gone: observation.kind === "unavailable" && observation.projectGone, asked: reach.sent().length > 0 };
   };
 
   test.each([
@@ -142,7 +147,7 @@ describe("operations", () => {
     const { id, action, status } = running;
     const bare = { id: "op-2", action, status };
     const unread = { id: "op-3", action, status: "unknown" };
-    const { reach, look, clock, watcher } = await observing({ status: { operations: [running, bare, unread] } });
+    const { reach, look, clock, lister } = await observing({ status: { operations: [running, bare, unread] } });
     reach.answer = ({ path }) => (path.includes("/operations/") ? refusal(500) : undefined);
     await look();
     await clock.advance(100);
@@ -152,14 +157,14 @@ describe("operations", () => {
       { id: "op-2", ...followed },
     ];
     const observation = await look();
-    expect(observation).toMatchObject({ kind: "listed", list: { operations: expect.arrayContaining(expected) } });
-    expect(watcher.operations.of("ep-one")).toHaveLength(2);
+    expect(observation).toMatchObject({ kind: "observed", operations: expect.arrayContaining(expected) });
+    expect(lister.operations.of("ep-one")).toHaveLength(2);
   });
 
   test("of a Compute that has no endpoint any more are not", async () => {
-    const { seen, watcher } = await observing({ unlinked: true, status: { operations: [running] } });
+    const { seen, lister } = await observing({ unlinked: true, status: { operations: [running] } });
     await seen();
-    expect(watcher.operations.busy).toBe(false);
+    expect(lister.operations.busy).toBe(false);
   });
 
   const restart = {
@@ -179,7 +184,7 @@ describe("operations", () => {
     const { reach, seen } = await observing(fields);
     reach.answer = answers;
     const observation = await seen();
-    expect(observation.kind === "listed" ? observation.list.lookedUp : "not listed").toEqual(
+    expect(observation.kind === "observed" ? observation.lookedUp : "not listed").toEqual(
       expected ? lookedUp : undefined,
     );
     expect(reach.sent().includes("GET operations")).toBe(expected);
@@ -189,32 +194,32 @@ describe("operations", () => {
     const { reach, seen } = await observing(failed);
     reach.answer = ({ path }) => (path.endsWith("/operations") ? refusal(404) : undefined);
     const observation = await seen();
-    expect(observation.kind === "listed" && "lookedUp" in observation.list).toBe(false);
-    expect(observation.kind).toBe("listed");
+    expect(observation.kind === "observed" && "lookedUp" in observation).toBe(false);
+    expect(observation.kind).toBe("observed");
   });
 
   test("wait for the budget; during a pause the Compute goes on without them", async () => {
-    const { self, seen, clock, access, reach, memory, connection, claimants } = await observing(failed);
+    const { subject, seen, clock, access, reach, state, connection } = await observing(failed);
     await seen();
     reach.sent();
     const budget = new RequestBudget(clock, { perMinute: 1, burst: 1 });
     budget.takeSpare();
     const reservation = new RequestReservation(budget, "self", () => {});
-    const look = () => observe(self, memory, connection(), { ...access, reservation }, claimants);
-    expect(await look()).toEqual({ kind: "awaited" });
+    const look = () => observe(subject(), state.known, connection(), { ...access, reservation });
+    expect(await look()).toMatchObject({ kind: "pending" });
     budget.closeFor(1000);
     const observation = await look();
-    expect(observation.kind).toBe("listed");
+    expect(observation.kind).toBe("observed");
     expect(reach.sent()).toEqual([]);
   });
 });
 
 test("an endpoint that another Compute wrote to is seen in a list begun after that", async () => {
-  const { seen, look, clock, watcher, self } = await observing();
-  expect(await seen()).toMatchObject({ kind: "listed" });
+  const { seen, look, clock, lister, self } = await observing();
+  expect(await seen()).toMatchObject({ kind: "observed" });
   await clock.advance(100);
-  watcher.wrote("ep-one");
-  expect(await look()).toEqual({ kind: "awaited" });
+  lister.wrote("ep-one");
+  expect(await look()).toMatchObject({ kind: "pending" });
   await clock.advance(3000);
-  expect(await look()).toMatchObject({ kind: "listed", list: { links: { link: { endpoint: madeBy(self) } } } });
+  expect(await look()).toMatchObject({ kind: "observed", links: { link: { endpoint: madeBy(self) } } });
 });

@@ -1,9 +1,10 @@
 import { accessTo } from "../../../../src/operator/compute/execute/context.ts";
 import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
+import type { Subject } from "../../../../src/operator/compute/observe/observation.ts";
 import { observe } from "../../../../src/operator/compute/observe/observe.ts";
-import { newReconcileState } from "../../../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { type ComputeFields, compute, endpoint, madeBy, rivalsAmong } from "../../../support/builders.ts";
+import { type ComputeFields, compute, endpoint, madeBy, subjectOf } from "../../../support/builders.ts";
 import { Reaching } from "../reaching.ts";
 
 const projectID = "shiny-wind-028834";
@@ -34,26 +35,26 @@ export async function observing(
   reach.endpoints.set("ep-two", endpoint({ id: "ep-two" }));
   const session = await reach.join();
   const { fingerprint: through } = session;
-  const watcher = session.project(projectID);
+  const lister = session.project(projectID);
   const { uid } = self.metadata;
-  watcher.use(uid, self.status.endpointID);
+  lister.use(uid, self.status.endpointID);
   /** What each list was wanted for. */
   const wanted: unknown[] = [];
-  const listedAfter = watcher.listedAfter.bind(watcher);
-  watcher.listedAfter = (after, who, priority) => {
+  const listedAfter = lister.listedAfter.bind(lister);
+  lister.listedAfter = (after, who, priority) => {
     wanted.push(priority);
     return listedAfter(after, who, priority);
   };
-  const access = accessTo(watcher, self, new DeletionBrake(clock, 10), () => false);
+  const access = accessTo(lister, self, new DeletionBrake(clock, 10), () => false);
   const connection = () => registry.view("team", "default", projectID);
-  const claimants = rivalsAmong(self, others);
-  const memory = newReconcileState(-1);
-  const look = (one = self) => observe(one, memory, connection(), access, claimants);
+  const state = new ReconcileState(-1);
+  const look = (one = self) => observe(subject(one), state.known, connection(), access);
+  const subject = (one = self): Subject => ({ ...subjectOf(one, { others, now: clock.monotonic() }) });
   /** What it sees once the lists have come. */
   const seen = async (ms = 3000) => {
     await look();
     await clock.advance(ms);
     return look();
   };
-  return { reach, clock, self, session, through, watcher, access, connection, claimants, memory, wanted, look, seen };
+  return { reach, clock, self, session, through, lister, access, connection, subject, state, wanted, look, seen };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { EndpointIndex, ownershipOf, proofOf, recordedID } from "../../../../src/operator/compute/observe/ownership.ts";
+import { recordedID } from "../../../../src/operator/compute/observe/annotations.ts";
+import { EndpointIndex, ownershipOf, proofOf } from "../../../../src/operator/compute/observe/ownership.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import { compute, createdNote, createMark, endpoint, madeBy, uidOf, view } from "../../../support/builders.ts";
 
@@ -80,7 +81,7 @@ describe("which endpoint a Compute is linked to", () => {
       link: undefined,
       missing: "ep-one",
       duplicates: [],
-      replacements: [other],
+      replacements: [{ endpoint: other, proof: "marker" }],
     });
   });
 
@@ -122,12 +123,12 @@ describe("finalizer and link", () => {
     ["the annotation names another", { annotations: { endpointID: "ep-other" }, status: { endpointID: "ep-one" } }],
   ])("are put back where %s", (_, fields) => {
     const self = compute(fields);
-    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
+    expect(plan(...view({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
   });
 
   test("are put back while paused too, or the deletion that pausing is to hold up would be instant", () => {
     const self = compute({ status: { endpointID: "ep-one" }, guarded: false, annotations: { paused: "true" } });
-    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
+    expect(plan(...view({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
   });
 
   describe("are put back with the proof that was known before", () => {
@@ -138,35 +139,35 @@ describe("finalizer and link", () => {
 
     test("where the service shows no names, or what was adopted has another branch now", () => {
       const self = compute(dropped);
-      const made = { compute: self, endpoints: [endpoint()], memory: known("created") };
-      expect(plan(view(made))).toEqual({ ...put, proof: "created" });
-      const taken = { compute: compute({ ...dropped, ...adopt }), endpoints: moved, memory: known("adopted") };
-      expect(plan(view(taken))).toEqual({ ...put, proof: "adopted" });
+      const made = { compute: self, endpoints: [endpoint()], state: known("created") };
+      expect(plan(...view(made))).toEqual({ ...put, proof: "created" });
+      const taken = { compute: compute({ ...dropped, ...adopt }), endpoints: moved, state: known("adopted") };
+      expect(plan(...view(taken))).toEqual({ ...put, proof: "adopted" });
     });
 
     test("but not where a person took the proof alone, or spec.adopt away", () => {
       const alone = compute({ status: { endpointID: "ep-one" } });
-      const seen = { endpoints: [endpoint()], memory: known("created") };
-      expect(plan(view({ compute: alone, ...seen }))).toEqual({ ...put, proof: "none" });
-      const gone = { compute: compute(dropped), endpoints: moved, memory: known("adopted") };
-      expect(plan(view(gone))).toEqual({ ...put, proof: "none" });
+      const seen = { endpoints: [endpoint()], state: known("created") };
+      expect(plan(...view({ compute: alone, ...seen }))).toEqual({ ...put, proof: "none" });
+      const gone = { compute: compute(dropped), endpoints: moved, state: known("adopted") };
+      expect(plan(...view(gone))).toEqual({ ...put, proof: "none" });
     });
 
     test("also while the service cannot be seen, with the mark of a create", () => {
-      const observation = { kind: "blocked", reason: "Unauthorized", message: "", projectGone: false } as const;
+      const observation = { kind: "unavailable", reason: "Unauthorized", message: "", projectGone: false } as const;
       const mark = { uid: uidOf("a"), since: "", branchID: "br-main", through: "here", before: [] };
       const pendingCreate = { since: "", seenAt: 0, mark };
-      expect(plan(view({ compute: compute(dropped), observation, memory: known("marker") }))).toEqual(put);
+      expect(plan(...view({ compute: compute(dropped), observation, state: known("marker") }))).toEqual(put);
       const pending = { ...known("marker"), pendingCreate };
-      expect(plan(view({ compute: compute(dropped), observation, memory: pending }))).toEqual({
+      expect(plan(...view({ compute: compute(dropped), observation, state: pending }))).toEqual({
         ...put,
         keepsMark: mark,
       });
-      expect(plan(view({ compute: compute({ guarded: false }), observation, memory: { pendingCreate } }))).toEqual({
+      expect(plan(...view({ compute: compute({ guarded: false }), observation, state: { pendingCreate } }))).toEqual({
         kind: "restorePending",
         mark,
       });
-      expect(plan(view({ compute: compute({ guarded: false }), observation }))).toMatchObject({
+      expect(plan(...view({ compute: compute({ guarded: false }), observation }))).toMatchObject({
         reason: "Unauthorized",
       });
     });
@@ -174,7 +175,7 @@ describe("finalizer and link", () => {
 
   test("stand: then nothing is written", () => {
     const self = compute({ linked: "ep-one" });
-    expect(plan(view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "settled" });
+    expect(plan(...view({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "settled" });
   });
 });
 
@@ -184,7 +185,7 @@ test("an endpoint that only a note proves ours takes the place of one that is go
     self,
     new EndpointIndex([endpoint(), endpoint({ id: "ep-other" })]),
   );
-  expect({ link, missing, replacements: replacements.map(({ id }) => id) }).toEqual({
+  expect({ link, missing, replacements: replacements.map(({ endpoint: { id } }) => id) }).toEqual({
     link: undefined,
     missing: "ep-away",
     replacements: ["ep-one"],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { annotationsOf, branchOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { EndpointIndex, ownershipOf } from "../../../../src/operator/compute/observe/ownership.ts";
-import { branchOfCreate } from "../../../../src/operator/compute/observe/pending-operations.ts";
-import { lossConfirmed } from "../../../../src/operator/compute/observe/plan-input.ts";
+import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { compute, createdNote, createMark, endpoint, madeBy, uidOf } from "../../../support/builders.ts";
 
 const listed = (...endpoints: ReturnType<typeof endpoint>[]) => new EndpointIndex(endpoints);
@@ -41,17 +41,21 @@ describe("what a Compute owns", () => {
 test("a mark that names no branch was made for that of the spec", () => {
   const marked = (mark: object) =>
     compute({ annotations: { pendingCreate: JSON.stringify({ uid: uidOf("a"), ...mark }) } });
-  expect(branchOfCreate(marked({}))).toBe("br-main");
-  expect(branchOfCreate(marked({ branchID: "br-next" }))).toBe("br-next");
-  expect(branchOfCreate(compute())).toBeUndefined();
+  const branch = (self: Compute) => {
+    const { pendingCreate } = annotationsOf(self);
+    return pendingCreate && branchOf(pendingCreate, self);
+  };
+  expect(branch(marked({}))).toBe("br-main");
+  expect(branch(marked({ branchID: "br-next" }))).toBe("br-next");
+  expect(branch(compute())).toBeUndefined();
 });
 
 test("a loss is confirmed where the status tells it, or doubted it, and the consent is new", () => {
   const annotations = { confirmLoss: "yes" };
-  expect(lossConfirmed(compute({ annotations }))).toBe(false);
-  expect(lossConfirmed(compute({ annotations, shows: "MassLoss" }))).toBe(true);
-  expect(lossConfirmed(compute({ annotations, status: { lossDoubted: true } }))).toBe(true);
-  expect(lossConfirmed(compute({ annotations, status: { lossDoubted: true, lastHandledConfirmLoss: "yes" } }))).toBe(
-    false,
-  );
+  expect(annotationsOf(compute({ annotations })).lossConfirmed).toBe(false);
+  expect(annotationsOf(compute({ annotations, shows: "MassLoss" })).lossConfirmed).toBe(true);
+  expect(annotationsOf(compute({ annotations, status: { lossDoubted: true } })).lossConfirmed).toBe(true);
+  expect(
+    annotationsOf(compute({ annotations, status: { lossDoubted: true, lastHandledConfirmLoss: "yes" } })).lossConfirmed,
+  ).toBe(false);
 });

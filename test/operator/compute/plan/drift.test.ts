@@ -1,16 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { takeNote } from "../../../../src/operator/compute/observe/remember.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { newReconcileState, type ReconcileState } from "../../../../src/operator/compute/state.ts";
-import { type ComputeFields, compute, listOf, madeBy, now, operation, view } from "../../../support/builders.ts";
+import { type ReadonlyState, ReconcileState } from "../../../../src/operator/compute/state.ts";
+import { type ComputeFields, compute, madeBy, now, observedBy, operation, view } from "../../../support/builders.ts";
 
 const minute = 60_000;
 const want = { computeUnits: { min: 1, max: 2 }, disabled: false };
 const drifted = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 8, disabled: false };
 
-function planned(fields: ComputeFields, seen = {}, memory: Partial<ReconcileState> = {}, at = now) {
+function planned(fields: ComputeFields, seen = {}, state: Partial<ReadonlyState> = {}, at = now) {
   const self = compute({ linked: "ep-one", shows: "Active", ...fields, spec: { ...want, ...fields.spec } });
-  return plan(view({ compute: self, endpoints: [madeBy(self, { ...drifted, ...seen })], memory, now: at }));
+  return plan(...view({ compute: self, endpoints: [madeBy(self, { ...drifted, ...seen })], state, now: at }));
 }
 
 describe("drift", () => {
@@ -100,7 +99,7 @@ describe("a field that the service does not show", () => {
 });
 
 describe("a change that was accepted and does not take", () => {
-  const patched = (fields: Partial<NonNullable<ReconcileState["patched"]>> = {}) => ({
+  const patched = (fields: Partial<NonNullable<ReadonlyState["patched"]>> = {}) => ({
     patched: {
       generation: 1,
       fields: ["computeUnits.max"],
@@ -136,9 +135,9 @@ describe("a change that was accepted and does not take", () => {
     [6, 60],
     [100, 60],
   ])("is, after %i times in vain, tried again in %i minutes, and no sooner", (tries, minutes) => {
-    const memory = patched({ tries, at: now - minutes * minute });
-    expect(planned({}, {}, memory)).toMatchObject({ kind: "patch" });
-    expect(planned({}, {}, memory, now - 1)).toMatchObject({ reason: "Rejected" });
+    const state = patched({ tries, at: now - minutes * minute });
+    expect(planned({}, {}, state)).toMatchObject({ kind: "patch" });
+    expect(planned({}, {}, state, now - 1)).toMatchObject({ reason: "Rejected" });
   });
 
   test("is tried at once where the spec was edited since", () => {
@@ -158,13 +157,13 @@ describe("whether a change has taken", () => {
   const sent = { generation: 1, fields: ["computeUnits.max"], listsWithout: [], at: 0, tries: 0 };
 
   function noted(
-    patched: NonNullable<ReconcileState["patched"]>,
+    patched: NonNullable<ReadonlyState["patched"]>,
     seen: object,
-    list: Parameters<typeof listOf>[2] = {},
+    list: Parameters<typeof observedBy>[2] = {},
   ) {
-    const memory = { ...newReconcileState(0), patched };
-    takeNote(memory, self, listOf(self, [madeBy(self, { ...drifted, ...seen })], list), now);
-    return memory.patched;
+    const state = new ReconcileState(0, { patched });
+    state.listed(observedBy(self, [madeBy(self, { ...drifted, ...seen })], list));
+    return state.known.patched;
   }
 
   test("is forgotten as soon as a list shows it", () => {

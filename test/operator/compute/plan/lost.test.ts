@@ -16,8 +16,8 @@ describe("an endpoint that a list lacks", () => {
     ["in the first list", {}, { kind: "noop", requeueAfterMs: 10_000 - 100 }],
     ["for less than ten seconds", missing(9_999), { kind: "noop", requeueAfterMs: 1 - 100 }],
     ["for ten seconds", missing(10_000), { kind: "confirmDeletion", endpointID: "ep-one", after: "lost" }],
-  ])("%s", (_, memory, action) => {
-    expect(plan(view({ compute: linked(), memory }))).toEqual(action);
+  ])("%s", (_, state, action) => {
+    expect(plan(...view({ compute: linked(), state }))).toEqual(action);
   });
 
   test.each([
@@ -25,30 +25,29 @@ describe("an endpoint that a list lacks", () => {
     ["that it made less than --create-settle ago is not: reads may lag", 59_999, "ep-one", "noop"],
     ["that stood before another was made is", 59_999, "ep-two", "confirmDeletion"],
   ])("for ten seconds, %s", (_, ago, endpointID, kind) => {
-    const input = view({ compute: linked(), memory: missing(10_000) });
-    const created = { endpointID, at: input.now - ago };
-    expect(plan({ ...input, memory: { ...input.memory, created } })).toMatchObject({ kind });
+    const created = { endpointID, at: now - ago };
+    expect(plan(...view({ compute: linked(), state: { ...missing(10_000), created } }))).toMatchObject({ kind });
   });
 
   test("and that its own GET does not show either is told as lost, before another is made", () => {
-    expect(plan(view({ compute: linked(), memory: proved }))).toMatchObject({ kind: "wait", reason: "EndpointLost" });
+    expect(plan(...view({ compute: linked(), state: proved }))).toMatchObject({ kind: "wait", reason: "EndpointLost" });
     const told = linked({ shows: "EndpointLost", status: { state: "Lost" } });
-    expect(plan(view({ compute: told, memory: proved }))).toMatchObject({ kind: "create", lost: true });
+    expect(plan(...view({ compute: told, state: proved }))).toMatchObject({ kind: "create", lost: true });
   });
 
   test("is not told as lost again and again while the create in its place is refused", () => {
     const refused = linked({ shows: "ProjectBusy", status: { state: "Lost" } });
-    expect(plan(view({ compute: refused, memory: proved }))).toMatchObject({ kind: "create" });
+    expect(plan(...view({ compute: refused, state: proved }))).toMatchObject({ kind: "create" });
   });
 
   test("is not taken for lost while the create in its place is pending", () => {
     const pending = linked({ annotations: { endpointID: "ep-one", pendingCreate: createMark() } });
-    expect(plan(view({ compute: pending }))).toMatchObject({ kind: "create", lost: true });
+    expect(plan(...view({ compute: pending }))).toMatchObject({ kind: "create", lost: true });
   });
 
   test("gives its place to another with our marker only when it is proved gone", () => {
     const endpoints = [madeBy(linked(), { id: "ep-other" })];
-    const stepFor = (memory: object) => plan(view({ compute: linked(), endpoints, memory }));
+    const stepFor = (state: object) => plan(...view({ compute: linked(), endpoints, state }));
     expect(stepFor({})).toMatchObject({ kind: "noop" });
     expect(stepFor(missing(10_000))).toEqual({ kind: "confirmDeletion", endpointID: "ep-one", after: "lost" });
     expect(stepFor(proved)).toEqual({ kind: "link", endpointID: "ep-other", proof: "marker", news: "created" });
@@ -57,14 +56,14 @@ describe("an endpoint that a list lacks", () => {
   test("gives its place to none while it is paused, and takes the others along when it is deleted", () => {
     const endpoints = [madeBy(linked(), { id: "ep-other" })];
     const paused = linked({ annotations: { endpointID: "ep-one", paused: "true" } });
-    expect(plan(view({ compute: paused, endpoints, memory: proved }))).toMatchObject({ reason: "Paused" });
-    const action = plan(view({ compute: linked({ deleting: true }), endpoints }));
-    expect(action).toMatchObject({ kind: "delete", endpointID: "ep-other", why: "surplus" });
+    expect(plan(...view({ compute: paused, endpoints, state: proved }))).toMatchObject({ reason: "Paused" });
+    const action = plan(...view({ compute: linked({ deleting: true }), endpoints }));
+    expect(action).toMatchObject({ kind: "delete", endpointID: "ep-other", why: "duplicate" });
   });
 
   test("that was adopted by id is not created again", () => {
     const adopted = linked({ spec: { adopt: { endpointID: "ep-one" } } });
-    expect(plan(view({ compute: adopted, memory: proved }))).toMatchObject({
+    expect(plan(...view({ compute: adopted, state: proved }))).toMatchObject({
       kind: "blocked",
       reason: "AdoptionRefused",
       message: expect.stringContaining("was deleted at the service"),
@@ -77,14 +76,14 @@ describe("an endpoint that a list lacks", () => {
       spec: { adopt: { branchPrimary: true } },
       status: { state: "Lost" },
     });
-    expect(plan(view({ compute: adopted, memory: proved }))).toMatchObject({ kind: "create" });
+    expect(plan(...view({ compute: adopted, state: proved }))).toMatchObject({ kind: "create" });
   });
 
   test("has another taken over in its place that a person names, also with driftPolicy Report", () => {
     const spec = { driftPolicy: "Report", adopt: { endpointID: "ep-two" } } as const;
     const self = linked({ shows: "AdoptionRefused", spec, status: { state: "Lost" } });
     const endpoints = [endpoint({ id: "ep-two" })];
-    expect(plan(view({ compute: self, endpoints, memory: proved }))).toMatchObject({
+    expect(plan(...view({ compute: self, endpoints, state: proved }))).toMatchObject({
       kind: "link",
       endpointID: "ep-two",
       proof: "adopted",
@@ -93,7 +92,7 @@ describe("an endpoint that a list lacks", () => {
 
   test("is not created again with driftPolicy Report, however long it is gone", () => {
     const reporting = linked({ shows: "EndpointLost", spec: { driftPolicy: "Report" }, status: { state: "Lost" } });
-    expect(plan(view({ compute: reporting, memory: proved }))).toMatchObject({
+    expect(plan(...view({ compute: reporting, state: proved }))).toMatchObject({
       kind: "wait",
       reason: "EndpointLost",
       message: expect.stringContaining("driftPolicy is Report"),
@@ -104,7 +103,7 @@ describe("an endpoint that a list lacks", () => {
   test("whose place another primary took is not fought over", () => {
     const told = linked({ shows: "EndpointLost", status: { state: "Lost" } });
     const ownedByOther = endpoint({ id: "ep-by-hand" });
-    expect(plan(view({ compute: told, endpoints: [ownedByOther], memory: proved }))).toMatchObject({
+    expect(plan(...view({ compute: told, endpoints: [ownedByOther], state: proved }))).toMatchObject({
       reason: "PrimaryExists",
     });
   });
@@ -123,36 +122,36 @@ describe("too much gone at once", () => {
     [400, 1000, false],
   ])("%i of %i known endpoints of a project: believed only up to three, or up to half", (gone, known, refused) => {
     const list = { notListed: { missing: gone, known } };
-    const action = plan(view({ compute: linked(), list, memory: proved }));
+    const action = plan(...view({ compute: linked(), list, state: proved }));
     expect(action.kind === "blocked" && action.reason === "MassLoss").toBe(refused);
   });
 
   test("is not confirmed by a fresh look that a person asks for", () => {
     const annotations = { endpointID: "ep-one", reconcileRequestedAt: "now" };
     const asked = linked({ annotations, shows: "MassLoss" });
-    expect(plan(view({ compute: asked, list: massive, memory: proved }))).toMatchObject(massLoss);
+    expect(plan(...view({ compute: asked, list: massive, state: proved }))).toMatchObject(massLoss);
   });
 
   test("is not looked into further until a person confirms it", () => {
-    expect(plan(view({ compute: linked(), list: massive, memory: proved }))).toMatchObject(massLoss);
+    expect(plan(...view({ compute: linked(), list: massive, state: proved }))).toMatchObject(massLoss);
     const annotations = { endpointID: "ep-one", confirmLoss: "now" };
-    expect(plan(view({ compute: linked({ annotations }), list: massive, memory: proved }))).toMatchObject(massLoss);
+    expect(plan(...view({ compute: linked({ annotations }), list: massive, state: proved }))).toMatchObject(massLoss);
     const asked = linked({ annotations, shows: "MassLoss" });
-    expect(plan(view({ compute: asked, list: massive }))).toMatchObject({ kind: "noop" });
-    expect(plan(view({ compute: asked, list: massive, memory: proved }))).toMatchObject({ reason: "EndpointLost" });
+    expect(plan(...view({ compute: asked, list: massive }))).toMatchObject({ kind: "noop" });
+    expect(plan(...view({ compute: asked, list: massive, state: proved }))).toMatchObject({ reason: "EndpointLost" });
   });
 
   test("is not approved by a value that confirmed another before", () => {
     const fields = { endpointID: "ep-one", confirmLoss: "before" };
     const status = { lastHandledConfirmLoss: "before" };
     const answered = linked({ annotations: fields, shows: "MassLoss", status });
-    expect(plan(view({ compute: answered, list: massive, memory: proved }))).toMatchObject(massLoss);
+    expect(plan(...view({ compute: answered, list: massive, state: proved }))).toMatchObject(massLoss);
   });
 
   test("stays unconfirmed for each Compute until a person confirms it there, even after others were created again", () => {
     const told = linked({ shows: "MassLoss", status: { state: "Lost" } });
     const list = { notListed: { missing: 2, known: 7 } };
-    expect(plan(view({ compute: told, list, memory: proved }))).toMatchObject(massLoss);
+    expect(plan(...view({ compute: told, list, state: proved }))).toMatchObject(massLoss);
   });
 
   test.each(["ServiceUnavailable", "Paused"])(
@@ -160,13 +159,13 @@ describe("too much gone at once", () => {
     (shows) => {
       const told = linked({ shows, status: { lossDoubted: true } });
       const list = { notListed: { missing: 2, known: 7 } };
-      expect(plan(view({ compute: told, list, memory: proved }))).toMatchObject(massLoss);
+      expect(plan(...view({ compute: told, list, state: proved }))).toMatchObject(massLoss);
     },
   );
 
   test("is over as soon as the endpoint is back", () => {
     const told = linked({ shows: "MassLoss", status: { state: "Lost" } });
-    expect(plan(view({ compute: told, endpoints: [madeBy(told)] }))).toMatchObject({ kind: "settled" });
+    expect(plan(...view({ compute: told, endpoints: [madeBy(told)] }))).toMatchObject({ kind: "settled" });
   });
 
   test.each([
@@ -179,7 +178,7 @@ describe("too much gone at once", () => {
   ])("or gone since it was last seen through %s is not believed, not even of one", (_, observedThrough, message) => {
     const self = linked({ status: { endpointID: "ep-one", ...(observedThrough && { observedThrough }) } });
     const before = { ...self, status: { ...self.status, observedThrough } };
-    expect(plan(view({ compute: before, memory: proved }))).toMatchObject({
+    expect(plan(...view({ compute: before, state: proved }))).toMatchObject({
       reason: "MassLoss",
       message: expect.stringContaining(message),
     });

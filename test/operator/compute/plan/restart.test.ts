@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Operation } from "../../../../src/api/operation.ts";
+import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { shown } from "../../../../src/operator/compute/outcome.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
@@ -33,7 +34,9 @@ function restarting(fields: ComputeFields = {}, mark?: object): ReturnType<typeo
 }
 
 function planned(self: ReturnType<typeof compute>, seen = {}, lookedUp: readonly Operation[] = []) {
-  return plan(view({ compute: self, endpoints: [madeBy(self, { started_at: before, ...seen })], list: { lookedUp } }));
+  return plan(
+    ...view({ compute: self, endpoints: [madeBy(self, { started_at: before, ...seen })], list: { lookedUp } }),
+  );
 }
 
 const send = { kind: "restart", endpointID: "ep-one", value: "second" };
@@ -61,8 +64,8 @@ describe("the annotation restartedAt", () => {
   test("is not carried out again where the status that said so is lost, and the service shows nothing of restarts", () => {
     const self = restarting();
     const seen = { endpoints: [madeBy(self)], list: { lookedUp: [] } };
-    expect(plan(view({ compute: self, memory: { restarted: "second" }, ...seen }))).toEqual(done);
-    expect(plan(view({ compute: self, memory: { restarted: "first" }, ...seen }))).toEqual(send);
+    expect(plan(...view({ compute: self, state: { restarted: "second" }, ...seen }))).toEqual(done);
+    expect(plan(...view({ compute: self, state: { restarted: "first" }, ...seen }))).toEqual(send);
   });
 
   test("means nothing when it is removed", () => {
@@ -80,7 +83,8 @@ describe("the annotation restartedAt", () => {
       lossOver: true,
       made: true,
       operations: [],
-      through: "here",
+      annotations: annotationsOf(fresh),
+      fingerprint: "here",
       binding: undefined,
       now,
     };

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { bind } from "../../../../src/operator/compute/secret/bind.ts";
 import type { Secret } from "../../../../src/operator/connection/resolve.ts";
+import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { type ComputeFields, compute, endpoint } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { observing } from "../observe/observing.ts";
@@ -15,7 +16,7 @@ const before = { binding: { name: "before" } };
 /** A Compute with an endpoint, and what binding it comes to after an outcome. */
 async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { awaitsPool = false } = {}) {
   const one = await observing({ namespace: "default", spec: plain, status: before, ...fields });
-  const { reach, clock, memory, access } = one;
+  const { reach, clock, state, access } = one;
   for (const each of reach.endpoints.values()) reach.endpoints.set(each.id, { ...each, host });
   const uri = `postgresql://app:secret@${host}/shop`;
   reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? json(200, { uri }) : undefined);
@@ -33,80 +34,88 @@ async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { aw
     awaitsPool: () => awaitsPool,
   };
   const run = (outcome: Outcome, through: typeof access | undefined = access) =>
-    bind(outcome, observation, through, memory, tools);
+    bind(outcome, observation, through, state, tools);
   return { ...one, observation, stored, run, tools };
 }
-const note = { type: "Normal", reason: "Patched", message: "" } as const;
+const event = { type: "Normal", reason: "Patched", message: "" } as const;
+const activeOf = (self: Compute, events: Outcome["events"] = []) =>
+  shown(self, "Active", "", { effect: { kind: "settled", drift: [] }, events });
 
 describe("a Compute that has an endpoint", () => {
   test("is bound to its Secret, and says so where that was written again", async () => {
     const { self, run, stored, reach } = await binding();
-    const active = shown(self, "Active", "", { notes: [note] });
-    expect(await run(active)).toEqual({ outcome: active, binding: "shop-db" });
+    const active = activeOf(self, [event]);
+    expect(await run(active)).toEqual({ outcome: active, binding: "shop-db", unchecked: false });
     expect(stored()).toHaveLength(1);
     const body = [{ op: "add", path: "/data/own", value: "eA==" }];
     const contentType = "application/json-patch+json";
     reach.cluster.server.handle({ method: "PATCH", path: `${secrets}/shop-db`, body, contentType });
     const { outcome } = await run(active);
-    expect(outcome.notes).toMatchObject([note, { type: "Warning", reason: "SecretUpdated" }]);
+    expect(outcome.events).toMatchObject([event, { type: "Warning", reason: "SecretUpdated" }]);
     expect(outcome.condition).toEqual(active.condition);
   });
 
   test("and asks for no Secret is bound to none", async () => {
     const { self, run } = await binding({ spec: {} });
-    const active = shown(self, "Active", "");
-    expect(await run(active)).toEqual({ outcome: active, binding: undefined });
+    const active = activeOf(self);
+    expect(await run(active)).toEqual({ outcome: active, binding: undefined, unchecked: false });
   });
 
   test.each<[string, ComputeFields, { awaitsPool?: boolean }, Partial<Outcome>]>([
     ["is being deleted", { deleting: true }, {}, {}],
     ["is paused", { annotations: { endpointID: "ep-one", paused: "true" } }, {}, {}],
     ["waits for its pool", {}, { awaitsPool: true }, {}],
-    ["was let go", {}, {}, { released: true }],
-    ["is linked to another Compute's", {}, {}, { ownedByOther: true }],
+    ["was let go", {}, {}, { condition: { kind: "released" } }],
+    ["is linked to another Compute's", {}, {}, { effect: { kind: "ownedByOther" } }],
   ])("and %s is left as it is", async (_, fields, options, more) => {
     const { self, run, stored } = await binding(fields, options);
     const outcome = { ...unchanged(self), ...more };
-    expect(await run(outcome)).toEqual({ outcome, binding: "before" });
+    expect(await run(outcome)).toEqual({ outcome, binding: "before", unchecked: false });
     expect(stored()).toEqual([]);
   });
 
   test("is left as it is without a connection that is open", async () => {
-    const { self, observation, memory, tools, stored } = await binding();
-    const outcome = shown(self, "Active", "");
-    expect(await bind(outcome, observation, undefined, memory, tools)).toEqual({ outcome, binding: "before" });
+    const { self, observation, state, tools, stored } = await binding();
+    const outcome = activeOf(self);
+    expect(await bind(outcome, observation, undefined, state, tools)).toEqual({
+      outcome,
+      binding: "before",
+      unchecked: false,
+    });
     expect(stored()).toEqual([]);
   });
 });
 
 describe("connection details that cannot be read", () => {
   test("now, since a write of the Compute waits, are read later", async () => {
-    const { self, run, access, watcher, session, stored } = await binding({ spec: withDatabase });
-    watcher.writeLimiter.take("another");
+    const { self, run, access, lister, session, stored } = await binding({ spec: withDatabase });
+    lister.writeLimiter.take("another");
     access.gate.pass("other");
     const busy = shown(self, "Updating", "");
-    expect(await run(busy)).toEqual({ outcome: busy, binding: "before" });
-    const active = shown(self, "Active", "");
+    expect(await run(busy)).toEqual({ outcome: busy, binding: "before", unchecked: false });
+    const active = activeOf(self);
     expect(await run(active)).toEqual({
-      outcome: { ...active, condition: { kind: "unchanged" }, isWoken: true },
+      outcome: { ...active, condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } },
       binding: "before",
+      unchecked: false,
     });
     expect([session.budget.closedForMs, stored().length]).toEqual([0, 0]);
   });
 
   test("are told where nothing else is to be told, and count for no fresh look where a Secret stands", async () => {
     const { self, run, reach, stored } = await binding({ spec: withDatabase, shows: "Rejected" });
-    const [active, busy] = [shown(self, "Active", ""), shown(self, "Updating", "")];
+    const [active, busy] = [activeOf(self), shown(self, "Updating", "")];
     const works = reach.answer;
     reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? refusal(404, "role not found") : undefined);
     const failed = { kind: "shown", reason: "Rejected", message: expect.stringContaining("role not found") };
     expect(await run(active)).toEqual({
-      outcome: { ...active, condition: failed, asDeclared: true },
+      outcome: { ...active, condition: failed },
       binding: undefined,
+      unchecked: false,
     });
-    expect(await run(busy)).toEqual({ outcome: busy, binding: undefined });
+    expect(await run(busy)).toEqual({ outcome: busy, binding: undefined, unchecked: false });
     reach.answer = works;
-    expect(await run(active)).toEqual({ outcome: active, binding: "shop-db" });
+    expect(await run(active)).toEqual({ outcome: active, binding: "shop-db", unchecked: false });
     expect(stored()).toHaveLength(1);
     // What was refused is asked for until the service gives it again.
     reach.sent();
@@ -114,19 +123,20 @@ describe("connection details that cannot be read", () => {
     expect(reach.sent()).toContain("GET connection_uri");
     reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? refusal(404, "role not found") : undefined);
     expect(await run(active)).toEqual({
-      outcome: { ...active, condition: failed, asDeclared: true, unread: true },
+      outcome: { ...active, condition: failed },
       binding: "shop-db",
+      unchecked: true,
     });
   });
 
   test("are not asked for again while a Secret stands that was not refused", async () => {
     const { self, run, reach } = await binding({ spec: withDatabase });
-    await run(shown(self, "Active", ""));
+    await run(activeOf(self));
     reach.sent();
-    await run(shown(self, "Active", ""));
+    await run(activeOf(self));
     expect(reach.sent()).toEqual([]);
     const rejected = await binding({ spec: withDatabase, shows: "Rejected" });
-    await rejected.run(shown(rejected.self, "Active", ""));
+    await rejected.run(activeOf(rejected.self));
     rejected.reach.sent();
     await rejected.run(shown(rejected.self, "Updating", ""));
     expect(rejected.reach.sent()).toEqual([]);
@@ -134,13 +144,14 @@ describe("connection details that cannot be read", () => {
 });
 
 test("one without an endpoint is bound to nothing new", async () => {
-  const { reach, look, access, memory, clock, tools, stored } = await binding({ unlinked: true });
+  const { reach, look, access, state, clock, tools, stored } = await binding({ unlinked: true });
   reach.endpoints.clear();
   await clock.advance(40_000);
   const outcome = unchanged(compute({ namespace: "default", spec: plain, status: before }));
-  expect(await bind(outcome, await look(outcome.compute), access, memory, tools)).toEqual({
+  expect(await bind(outcome, await look(outcome.compute), access, state, tools)).toEqual({
     outcome,
     binding: "before",
+    unchecked: false,
   });
   expect([stored(), endpoint().host]).toEqual([[], undefined]);
 });

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { HourlyReading } from "../../../../src/operator/compute/secret/connection-details.ts";
 import { keepConnectionSecret } from "../../../../src/operator/compute/secret/connection-secret.ts";
-import { newReconcileState } from "../../../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import type { Secret } from "../../../../src/operator/connection/resolve.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { compute, endpoint } from "../../../support/builders.ts";
@@ -25,7 +26,7 @@ function setUp() {
     const { body } = cluster.server.handle({ method: "GET", path: secrets });
     return itemsOf(body);
   };
-  const memory = newReconcileState(0);
+  const remembered = new ReconcileState(0);
   const keep = (self: Compute, seen = endpoint({ host })) =>
     keepConnectionSecret(self, seen, {
       cluster: cluster.client(),
@@ -33,7 +34,8 @@ function setUp() {
       signal: new AbortController().signal,
       affordable: () => state.affordable,
       refused: false,
-      reading: new HourlyReading(self, memory, cluster.clock.monotonic()),
+      requested: annotationsOf(self).reconcileRequested,
+      reading: new HourlyReading(self, remembered, cluster.clock.monotonic()),
       ours: () => (state.lagging ? [] : stored().filter(({ metadata }) => metadata.labels !== undefined)),
     });
   const read = (name = "shop-db") => {
@@ -121,7 +123,7 @@ describe("a connection Secret", () => {
     expect(read()).not.toEqual(before);
     const message =
       'Secret "shop-db" was changed outside the operator, and its content was restored. Change spec.connectionSecret instead.';
-    expect(await keep(self)).toEqual({ ...bound, note: { type: "Warning", reason: "SecretUpdated", message } });
+    expect(await keep(self)).toEqual({ ...bound, event: { type: "Warning", reason: "SecretUpdated", message } });
     expect(read()).toEqual(before);
     expect(await keep(self)).toEqual(bound);
   });
@@ -132,7 +134,7 @@ describe("a connection Secret", () => {
     const before = read();
     cluster.server.handle({ method: "DELETE", path: `${secrets}/shop-db` });
     const status = { binding: { name: "shop-db" } };
-    expect(await keep({ ...self, status })).toMatchObject({ ...bound, note: { reason: "SecretUpdated" } });
+    expect(await keep({ ...self, status })).toMatchObject({ ...bound, event: { reason: "SecretUpdated" } });
     expect(read()).toEqual(before);
   });
 

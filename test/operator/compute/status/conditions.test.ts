@@ -95,8 +95,11 @@ describe("the generation that the service was brought to", () => {
     ["Rejected", undefined, 1],
     ["Paused", undefined, 1],
   ])("after %s (sent: %s) is %i", (reason, applied, generation) => {
-    const sent = applied === undefined ? {} : { applied };
-    expect(statusAfter({ ...shown(edited, reason, ""), ...sent }).appliedGeneration).toBe(generation);
+    const accepted = { kind: "accepted", generation: applied ?? 0, endpoint: undefined, operations: [] } as const;
+    const settled = { kind: "settled", drift: [] } as const;
+    const unsent = reasons[reason].ready === "True" ? settled : ({ kind: "none" } as const);
+    const outcome = shown(edited, reason, "", { effect: applied === undefined ? unsent : accepted });
+    expect(statusAfter(outcome).appliedGeneration).toBe(generation);
   });
 });
 
@@ -140,8 +143,8 @@ describe("a loss that is confirmed", () => {
 
 test("drift is shown while there is any, and kept while nothing is known", () => {
   const drift = [{ field: "disabled", ours: "false", theirs: "true" }];
-  const drifted = after({ ...shown(self, "Drifted", ""), drift });
+  const drifted = after(shown(self, "Drifted", "", { effect: { kind: "settled", drift } }));
   expect(drifted.status.drift).toEqual(drift);
   expect(statusAfter(shown(drifted, "ServiceUnavailable", "")).drift).toEqual(drift);
-  expect(statusAfter({ ...active(drifted), drift: [] })).not.toHaveProperty("drift");
+  expect(statusAfter(active(drifted))).not.toHaveProperty("drift");
 });

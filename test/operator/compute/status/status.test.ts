@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../../src/api/endpoint.ts";
+import type { Operation } from "../../../../src/api/operation.ts";
 import { shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { type Reason } from "../../../../src/operator/compute/status/reasons.ts";
 import { stateSeen } from "../../../../src/operator/compute/status/state.ts";
@@ -77,7 +78,7 @@ describe("a second look at the same", () => {
 
   test("of which nothing new is known keeps the conditions, and what was seen before", () => {
     expect(
-      nextStatus(unchanged(settled), seen({ endpoint: undefined, absent: false, through: undefined })),
+      nextStatus(unchanged(settled), seen({ endpoint: undefined, absent: false, fingerprint: undefined })),
     ).toBeUndefined();
   });
 });
@@ -169,7 +170,7 @@ describe("the state in one word", () => {
 
   test("stays as last seen while nothing can be seen, and so does all else", () => {
     const settled = after(active());
-    const blind = { endpoint: undefined, absent: false, through: undefined };
+    const blind = { endpoint: undefined, absent: false, fingerprint: undefined };
     const { conditions: _, ...status } = statusAfter(shown(settled, "Unauthorized", "no"), blind);
     const { conditions: __, ...before } = settled.status;
     expect(status).toEqual(before);
@@ -183,7 +184,7 @@ describe("the state in one word", () => {
   });
 
   test("shows nothing of an endpoint that is another's", () => {
-    const ownedByOther = { ...shown(after(active()), "Conflict", ""), ownedByOther: true } as const;
+    const ownedByOther = shown(after(active()), "Conflict", "", { effect: { kind: "ownedByOther" } });
     const status = statusAfter(ownedByOther, { endpoint: undefined });
     expect([status.state, status.host, status.size]).toEqual(["NotCreated", undefined, undefined]);
   });
@@ -195,6 +196,8 @@ describe("the state in one word", () => {
 });
 
 describe("operations", () => {
+  const written = (operations: readonly Operation[]) =>
+    shown(self, "Updating", "", { effect: { kind: "accepted", generation: 1, endpoint: undefined, operations } });
   const at = (n: number, fields = {}) =>
     operation({ id: `op-${n}`, created_at: `2026-01-01T00:00:${String(n).padStart(2, "0")}Z`, ...fields });
 
@@ -205,7 +208,7 @@ describe("operations", () => {
   });
 
   test("take on what is newer of them, from a write's answer and from a list", () => {
-    const first = after({ ...active(), operations: [at(1, { status: "scheduling" })] });
+    const first = after(written([at(1, { status: "scheduling" })]));
     expect(first.status.operations).toMatchObject([{ id: "op-1", status: "scheduling" }]);
     const done = [at(1, { status: "finished", failures_count: 2 })];
     expect(statusAfter(active(first), { operations: done }).operations).toMatchObject([
@@ -214,13 +217,16 @@ describe("operations", () => {
   });
 
   test("of which the service told no end are of unknown outcome once nothing is under way, and no sooner", () => {
-    const begun = after({ ...shown(self, "Updating", ""), operations: [at(1), at(2, { status: "finished" })] });
+    const begun = after(written([at(1), at(2, { status: "finished" })]));
     expect(begun.status.operations?.map(({ status }) => status)).toEqual(["finished", "running"]);
     const settled = after(active(begun));
     expect(settled.status.operations?.map(({ status }) => status)).toEqual(["finished", "unknown"]);
     expect(nextStatus(active(settled), seen())).toBeUndefined();
-    const told = { ...active(settled), operations: [at(1, { status: "failed" })] };
-    expect(statusAfter(told).operations?.map(({ status }) => status)).toEqual(["finished", "failed"]);
+    expect(
+      statusAfter(active(settled), { operations: [at(1, { status: "failed" })] }).operations?.map(
+        ({ status }) => status,
+      ),
+    ).toEqual(["finished", "failed"]);
   });
 
   test("of a former endpoint are not shown with the new one", () => {

@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../../../src/api/endpoint.ts";
+import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { type Outcome, shown } from "../../../../src/operator/compute/outcome.ts";
 import { nextStatus, type Seen } from "../../../../src/operator/compute/status/status.ts";
 import type { Compute, ComputeStatus } from "../../../../src/operator/resources/compute.ts";
@@ -7,7 +8,7 @@ import { compute, endpoint } from "../../../support/builders.ts";
 export const noon = Date.UTC(2026, 0, 1, 12);
 export const minute = 60_000;
 
-export function seen(fields: Partial<Seen> = {}): Seen {
+export function seen(fields: Partial<Seen> = {}, of: Compute = self): Seen {
   const shownEndpoint = "endpoint" in fields ? fields.endpoint : full();
   return {
     absent: shownEndpoint === undefined,
@@ -16,7 +17,8 @@ export function seen(fields: Partial<Seen> = {}): Seen {
     lossOver: shownEndpoint !== undefined,
     made: true,
     operations: [],
-    through: "here",
+    annotations: annotationsOf(of),
+    fingerprint: "here",
     binding: undefined,
     now: noon,
     ...fields,
@@ -38,7 +40,8 @@ export function full(fields: Partial<Endpoint> = {}): Endpoint {
 
 export const self = compute({ linked: "ep-one" });
 /** A pass that found all as declared. */
-export const active = (of: Compute = self) => shown(of, "Active", "The compute is as declared.");
+export const active = (of: Compute = self) =>
+  shown(of, "Active", "The compute is as declared.", { effect: { kind: "settled", drift: [] } });
 
 /** The Compute with the status that a pass leaves it. */
 export function after(outcome: Outcome, fields: Partial<Seen> = {}): Compute {
@@ -47,7 +50,7 @@ export function after(outcome: Outcome, fields: Partial<Seen> = {}): Compute {
 
 /** The status that a pass leaves; throws where it stays as it was. */
 export function statusAfter(outcome: Outcome, fields: Partial<Seen> = {}): ComputeStatus {
-  const status = nextStatus(outcome, seen(fields));
+  const status = nextStatus(outcome, seen(fields, outcome.compute));
   if (status === undefined) throw new Error("the status stays as it was");
   return status;
 }

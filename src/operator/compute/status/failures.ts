@@ -1,22 +1,18 @@
 import { errorCodes } from "../../../api/error.ts";
-import { isRefusal } from "../../kube/errors.ts";
-import type { Compute } from "../../resources/compute.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import {
   branchNotFound,
   connectionNotReady,
   forbidden,
-  patchRefused,
   primaryRefused,
   projectBusy,
   projectNotFound,
   rateLimited,
   rejected,
-  requests,
   serviceUnavailable,
   unauthorized,
-} from "../status/messages/failures.ts";
-import type { Reason } from "../status/reasons.ts";
+} from "./messages/failures.ts";
+import type { Reason } from "./reasons.ts";
 
 /** What a failed call means for the Compute that it was made for. */
 export function meaningOf(failure: Failure, doing: string): { reason: Reason; message: string } {
@@ -49,14 +45,6 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
   }
 }
 
-/** What a patch was to do, for the sentence of its failure. */
-export function changing(
-  { spec }: Pick<Compute, "spec">,
-  { endpointID, fields }: { endpointID: string; fields: readonly string[] },
-): string {
-  return fields.includes("branchID") ? requests.move(endpointID, spec.branchID) : requests.change(endpointID);
-}
-
 function notFound(said: string, doing: string): { reason: Reason; message: string } {
   if (/branch/i.test(said)) return { reason: "BranchNotFound", message: branchNotFound.request(doing, said) };
   // A list showed it just now: it went since, which only further lists can prove, or the service contradicts itself.
@@ -64,16 +52,4 @@ function notFound(said: string, doing: string): { reason: Reason; message: strin
     return { reason: "ServiceUnavailable", message: serviceUnavailable.endpointNotFound(doing, said) };
   }
   return { reason: "ProjectNotFound", message: projectNotFound.request(doing, said) };
-}
-
-/**
- * What it means for a Compute that the API server does not take what is to be noted on it, as where its annotations are
- * as large as they may be, or a policy of the cluster refuses it; `undefined` where the reconcile is repeated.
- */
-export function refusalOfNote(error: unknown): { reason: Reason; message: string } | undefined {
-  if (!isRefusal(error)) return undefined;
-  return {
-    reason: error.status === 403 ? "Forbidden" : "Rejected",
-    message: patchRefused(error.message),
-  };
 }

@@ -1,30 +1,30 @@
 import { describe, expect, test } from "vitest";
-import type { Endpoint } from "../../../../src/api/endpoint.ts";
-import { noteApplied, noteMark, takeNote } from "../../../../src/operator/compute/observe/remember.ts";
-import { newReconcileState, type ReconcileState } from "../../../../src/operator/compute/state.ts";
+import type { Endpoint } from "../../../src/api/endpoint.ts";
+import { annotationsOf } from "../../../src/operator/compute/observe/annotations.ts";
+import { type ReadonlyState, ReconcileState } from "../../../src/operator/compute/state.ts";
 import {
   type ComputeFields,
   compute,
   createMark,
   endpoint,
-  listOf,
   madeBy,
   now,
+  observedBy,
   operation,
   type ViewFields,
-} from "../../../support/builders.ts";
+} from "../../support/builders.ts";
 
 /** What is remembered after a list that shows these endpoints. */
 function after(
   fields: ComputeFields,
-  memory: Partial<ReconcileState>,
+  before: Partial<ReadonlyState>,
   endpoints: readonly Endpoint[] = [],
   list: ViewFields["list"] = {},
 ) {
   const self = compute(fields);
-  const state = { ...newReconcileState(0), ...memory };
-  takeNote(state, self, listOf(self, endpoints, list), now);
-  return state;
+  const state = new ReconcileState(0, before);
+  state.listed(observedBy(self, endpoints, list));
+  return state.known;
 }
 
 const startedAt = now - 100;
@@ -63,8 +63,8 @@ describe("a list", () => {
     ["is over where the status says nothing", undefined, 5, undefined],
   ])("the time of a disabling write without an answer %s", (_, count, before, expected) => {
     const status = count === undefined ? {} : { unansweredDisables: count };
-    const memory = before === undefined ? {} : { unansweredDisableSince: before };
-    expect(after({ status }, memory).unansweredDisableSince).toBe(expected);
+    const known = before === undefined ? {} : { unansweredDisableSince: before };
+    expect(after({ status }, known).unansweredDisableSince).toBe(expected);
   });
 });
 
@@ -86,11 +86,11 @@ describe("a pending create", () => {
   });
 
   test("has the newest words of its mark", () => {
-    const state = { ...newReconcileState(0), ...pending() };
-    noteMark(state, compute(marked({ resent: true })), now);
-    expect(state.pendingCreate).toEqual({ since, seenAt: 5, mark: { ...mark, resent: true } });
-    noteMark(state, compute(), now);
-    expect(state.pendingCreate.mark).toEqual({ ...mark, resent: true });
+    const state = new ReconcileState(0, pending());
+    state.saw(annotationsOf(compute(marked({ resent: true }))), now);
+    expect(state.known.pendingCreate).toEqual({ since, seenAt: 5, mark: { ...mark, resent: true } });
+    state.saw(annotationsOf(compute()), now);
+    expect(state.known.pendingCreate?.mark).toEqual({ ...mark, resent: true });
   });
 
   test("is over when its endpoint is linked, unless another POST may yet take effect", () => {
@@ -148,13 +148,12 @@ describe("an accepted PATCH", () => {
 });
 
 test("what the status says was carried out is remembered, and kept where that is wiped", () => {
-  const state = newReconcileState(0);
+  const state = new ReconcileState(0);
   const drift = [{ field: "pooler", ours: "true", theirs: "false" }];
-  noteApplied(state, compute({ status: { appliedGeneration: 3, drift } }));
-  expect(state.applied).toEqual({ generation: 3, drift });
-  const { metadata, ...wiped } = compute();
-  noteApplied(state, { ...wiped, metadata, status: {} });
-  expect(state.applied).toEqual({ generation: 3, drift });
-  noteApplied(state, compute({ status: { appliedGeneration: 4 } }));
-  expect(state.applied).toEqual({ generation: 4, drift: [] });
+  state.reported(compute({ status: { appliedGeneration: 3, drift } }).status);
+  expect(state.known.applied).toEqual({ generation: 3, drift });
+  state.reported({});
+  expect(state.known.applied).toEqual({ generation: 3, drift });
+  state.reported(compute({ status: { appliedGeneration: 4 } }).status);
+  expect(state.known.applied).toEqual({ generation: 4, drift: [] });
 });

@@ -1,0 +1,93 @@
+import { isRefusal } from "../../kube/errors.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { pauseMessage } from "../../service-client/admission.ts";
+import type { Failure } from "../../service-client/answer.ts";
+import { steadyMessage } from "../../service-client/same-words.ts";
+import { generationOf, shownReason } from "../observe/observation.ts";
+import { after, type EventRecord, type Outcome, shown, unchanged } from "../outcome.ts";
+import { identityOf, type WriteAction } from "../plan/action.ts";
+import { meaningOf } from "../status/failures.ts";
+import { waiting as messages } from "../status/messages/conditions.ts";
+import { patchRefused } from "../status/messages/failures.ts";
+import { reasons, requeueDelay } from "../status/reasons.ts";
+import type { ExecuteContext, ServiceAccess } from "./context.ts";
+import type { Wait } from "./gate.ts";
+
+const progressOf = { create: "Creating", patch: "Updating", restart: "Restarting", delete: "Deleting" } as const;
+
+/** A longer wait for the budget or for the end of a pause, in milliseconds, is reported. */
+const longWaitMs = 5000;
+
+/**
+ * A write that does not pass the gate. What it waits for is reported once: a status that reports this write stays, or
+ * Computes that wait for each other would keep writing theirs.
+ */
+export function waiting(
+  wait: Wait,
+  write: WriteAction,
+  compute: Compute,
+  reservation: ServiceAccess["reservation"],
+): Outcome {
+  const closed = wait === "budget" ? paused(compute, reservation) : undefined;
+  if (closed !== undefined) return closed;
+  const progress = progressOf[write.kind];
+  const isBrief = wait === "budget" && reservation.waitMs <= longWaitMs;
+  if (isBrief || shownReason(compute) === progress) return unchanged(compute, { requeue: { kind: "enqueued" } });
+  const message = messageOf(wait, write, compute.spec.projectID);
+  const events: EventRecord[] = wait === "brake" ? [{ type: "Warning", reason: progress, message }] : [];
+  return shown(compute, progress, message, { requeue: { kind: "enqueued" }, events });
+}
+
+/** The service asked for a long pause. */
+export function paused(compute: Compute, { closedForMs }: ServiceAccess["reservation"]): Outcome | undefined {
+  if (closedForMs <= longWaitMs) return undefined;
+  const { reason, message } = meaningOf({ kind: "rateLimited", message: pauseMessage }, "");
+  return shown(compute, reason, message, { requeue: { kind: "enqueued" } });
+}
+
+function messageOf(wait: Wait, write: WriteAction, projectID: string): string {
+  if (wait === "budget") return messages.forBudget;
+  return write.kind === "delete" ? messages.toDelete(write.endpointID) : messages.forProject(projectID, write.kind);
+}
+
+/**
+ * A write that failed: reports why and, if that lasts, what to do; and remembers not to repeat the same write too soon.
+ */
+export function recordFailedWrite(
+  write: WriteAction,
+  failure: Failure,
+  doing: string,
+  compute: Compute,
+  { state, clock }: ExecuteContext,
+  { client }: ServiceAccess,
+  wayOut?: string,
+): Outcome {
+  // It was not sent, and is planned again for the current key and address.
+  if (failure.kind === "superseded") return unchanged(compute, { requeue: after(1) });
+  const { reason, message: meaning } = meaningOf(failure, doing);
+  // A failure that is retried with backoff needs no way out.
+  const said = wayOut === undefined || reasons[reason].look === "backoff" ? meaning : `${meaning} ${wayOut}`;
+  const identity = identityOf(write, generationOf(compute));
+  const { through } = client;
+  const { failedWrite } = state.known;
+  const earlier = failedWrite?.write === identity && failedWrite.through === through ? failedWrite : undefined;
+  const message = steadyMessage(earlier?.message, said);
+  const failures = earlier === undefined ? 0 : earlier.failures + 1;
+  const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
+  const wait = Math.max(asked, requeueDelay(reasons[reason].look, failures) ?? 1000);
+  state.failed({ write: identity, through, reason, message, failures }, wait, clock.monotonic());
+  return shown(compute, reason, message, { requeue: after(wait) });
+}
+
+/** A patch that the API server refused is sent again after this long, in milliseconds: no event says when it may. */
+const patchAgainMs = 10_000;
+
+/**
+ * The outcome if the API server refuses a patch of the Compute, as when its annotations are too large or a policy of
+ * the cluster forbids it. Any other error is thrown again: the reconcile is retried.
+ */
+export function refusedPatch(error: unknown, compute: Compute): Outcome {
+  if (!isRefusal(error)) throw error;
+  const reason = error.status === 403 ? "Forbidden" : "Rejected";
+  return shown(compute, reason, patchRefused(error.message), { requeue: after(patchAgainMs) });
+}

@@ -1,0 +1,164 @@
+import { couldBeEndpointId } from "../../../api/ids.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { conditionOf } from "../../resources/conditions-of.ts";
+import { annotations } from "../../resources/names.ts";
+
+/**
+ * Written before an endpoint is created and removed when the outcome is known: a process that finds it knows that a
+ * POST may have been sent.
+ */
+export interface PendingCreate {
+  /** Of the Compute; a mark with another uid was copied and does not count. */
+  uid: string;
+  /** RFC 3339. */
+  since: string;
+  branchID: string;
+  /**
+   * The fingerprint of the base URL and key that it was sent with. Anybody can write a mark and copy a fingerprint: as
+   * a claim on a branch, a mark counts only if the Compute's own session has this fingerprint and has shown the
+   * project. As a pending create it always counts.
+   */
+  through: string;
+  /** The endpoint that it replaces, which was proved gone before. */
+  replaces?: string;
+  /** The service was known to show names when it was sent: an endpoint without a name is then not of this create. */
+  named?: true;
+  /** Another POST followed while the outcome of the first was not known: either may still take effect. */
+  resent?: true;
+}
+
+/** Written before a restart is sent. */
+export interface PendingRestart {
+  uid: string;
+  since: string;
+  /** The value of the annotation `restartedAt` that asked for it. */
+  value: string;
+  /** When the newest earlier operation of the endpoint was created; empty: it had none; absent: not known. */
+  newestOperation?: string;
+  /** When the last of them had ended; empty: it had none; absent: one was in progress, or it is not known. */
+  restedSince?: string;
+  /** The endpoint's `started_at` in the last list before. */
+  startedAt?: string;
+}
+
+/** What the operator and people have written into a Compute's annotations, and what of it the status has handled. */
+export interface Annotations {
+  /** As written, valid or not. */
+  endpointID: string | undefined;
+  /** The endpoint that the Compute is recorded to be linked to. */
+  recordedID: string | undefined;
+  pendingCreate: PendingCreate | undefined;
+  pendingRestart: PendingRestart | undefined;
+  /** Any value but "false" pauses: a person who mistypes "true" means it. */
+  paused: boolean;
+  restartedAt: string | undefined;
+  reconcileRequestedAt: string | undefined;
+  /** Whether a person requested a reconcile that has not been handled. */
+  reconcileRequested: boolean;
+  confirmLoss: string | undefined;
+  /** The value of `confirmLoss`, until the status says that it was handled. */
+  lossConsent: string | undefined;
+  /**
+   * Whether a person has confirmed the loss that the status shows. A value that was there before the loss was shown, or
+   * that confirmed an earlier one, confirms nothing.
+   */
+  lossConfirmed: boolean;
+}
+
+/** Parses the annotations of a Compute: a reconcile does so once, and again for what its own patches have changed. */
+export function annotationsOf(compute: Compute): Annotations {
+  const { status } = compute;
+  const reconcileRequestedAt = annotation(compute, "reconcileRequestedAt");
+  const confirmLoss = annotation(compute, "confirmLoss");
+  const lossConsent = confirmLoss === status.lastHandledConfirmLoss ? undefined : confirmLoss;
+  const showsLoss = conditionOf(status, "Ready")?.reason === "MassLoss" || status.lossDoubted === true;
+  return {
+    endpointID: annotation(compute, "endpointID"),
+    recordedID: recordedID(compute),
+    pendingCreate: pendingCreateOf(compute),
+    pendingRestart: pendingRestartOf(compute),
+    paused: isPaused(compute),
+    restartedAt: annotation(compute, "restartedAt"),
+    reconcileRequestedAt,
+    reconcileRequested: reconcileRequestedAt !== undefined && reconcileRequestedAt !== status.lastHandledReconcileAt,
+    confirmLoss,
+    lossConsent,
+    lossConfirmed: showsLoss && lossConsent !== undefined,
+  };
+}
+
+/**
+ * The endpoint that a Compute is recorded to be linked to, in its annotation or, if that was dropped, its status.
+ * Anybody can write an annotation: a text that can be no id is used nowhere.
+ */
+export function recordedID(compute: Compute): string | undefined {
+  const id = annotation(compute, "endpointID") ?? compute.status.endpointID;
+  return id !== undefined && couldBeEndpointId(id) ? id : undefined;
+}
+
+export function isPaused(compute: Compute): boolean {
+  const paused = annotation(compute, "paused");
+  return paused !== undefined && paused !== "false";
+}
+
+export function pendingCreateOf(compute: Compute): PendingCreate | undefined {
+  const mark = parsedMark(compute, "pendingCreate");
+  if (mark === undefined) return undefined;
+  return {
+    uid: compute.metadata.uid,
+    since: text(mark.since),
+    branchID: text(mark.branchID),
+    through: text(mark.through),
+    ...textsIn(mark, "replaces"),
+    ...(mark.named === true ? { named: true } : {}),
+    ...(mark.resent === true ? { resent: true } : {}),
+  };
+}
+
+/** The branch of a pending create; a mark that names none was made for `spec.branchID`. */
+export function branchOf({ branchID }: PendingCreate, { spec }: Compute): string {
+  return branchID === "" ? spec.branchID : branchID;
+}
+
+/** Whether an endpoint other than the replaced one is recorded: that one settled the create. */
+export function isRecordedSince(mark: PendingCreate, recorded: string | undefined): boolean {
+  return recorded !== undefined && recorded !== mark.replaces;
+}
+
+export function pendingRestartOf(compute: Compute): PendingRestart | undefined {
+  const mark = parsedMark(compute, "pendingRestart");
+  if (mark === undefined) return undefined;
+  return {
+    uid: compute.metadata.uid,
+    since: text(mark.since),
+    value: text(mark.value),
+    ...textsIn(mark, "newestOperation", "restedSince", "startedAt"),
+  };
+}
+
+/** One annotation of the operator's, by its short name. */
+export function annotation({ metadata }: Compute, name: keyof typeof annotations): string | undefined {
+  return metadata.annotations?.[annotations[name]];
+}
+
+/** A mark of this very object; anything else counts as none. */
+function parsedMark(compute: Compute, name: "pendingCreate" | "pendingRestart"): Record<string, unknown> | undefined {
+  try {
+    const mark: unknown = JSON.parse(annotation(compute, name) ?? "null");
+    if (typeof mark !== "object" || mark === null || !("uid" in mark)) return undefined;
+    return mark.uid === compute.metadata.uid ? { ...mark } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Those of the members that are texts. */
+function textsIn<K extends string>(mark: Record<string, unknown>, ...names: K[]): Partial<Record<K, string>> {
+  const texts: Partial<Record<K, string>> = {};
+  for (const name of names) if (typeof mark[name] === "string") texts[name] = mark[name];
+  return texts;
+}

@@ -1,0 +1,88 @@
+import type { Operation } from "../../../api/operation.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { conditionOf } from "../../resources/conditions-of.ts";
+import { finalizers } from "../../resources/names.ts";
+import type { Reason } from "../status/reasons.ts";
+import type { Annotations } from "./annotations.ts";
+import type { Claimants } from "./claims.ts";
+import type { EndpointIndex, Ownership } from "./ownership.ts";
+
+/** What one reconcile is about. */
+export interface Subject {
+  compute: Compute;
+  annotations: Annotations;
+  claimants: Claimants;
+  /** Monotonic milliseconds. */
+  now: number;
+  /** `--create-settle`, in milliseconds. */
+  createSettleMs: number;
+}
+
+/** Nothing is known yet, or nothing new enough: a newer list enqueues the Compute, or `requeueAfterMs` if it is set. */
+export interface Pending extends Subject {
+  kind: "pending";
+  requeueAfterMs?: number;
+}
+
+/** The service cannot be seen. `fingerprint`: of the base URL and key, if there is a connection to ask through. */
+export interface Unavailable extends Subject {
+  kind: "unavailable";
+  reason: Reason;
+  message: string;
+  projectGone: boolean;
+  fingerprint?: string;
+}
+
+/** What a list shows of one Compute. */
+export interface EndpointSnapshot {
+  endpoints: EndpointIndex;
+  /** When the request of the list began, in monotonic milliseconds. */
+  startedAt: number;
+  links: Ownership;
+  /** Of the linked endpoint, newest first. */
+  operations: readonly Operation[];
+  /** All recent operations of the linked endpoint, including those of other writers, if the plan needs them. */
+  lookedUp?: readonly Operation[];
+  /** How many of the project's linked endpoints this list lacks. */
+  notListed: { missing: number; known: number };
+  /** Whether the service is known to show the names that endpoints are given. */
+  markers: "shown" | "hidden" | "unknown";
+  /** Of the base URL and key. */
+  fingerprint: string;
+  /** The connection is being deleted: nothing new is created through it. */
+  terminating: boolean;
+}
+
+/** A Compute joined with a list that is new enough to plan from. */
+export interface Observation extends Subject, EndpointSnapshot {
+  kind: "observed";
+}
+
+export type Observed = Pending | Unavailable | Observation;
+
+export function generationOf({ metadata }: Compute): number {
+  return metadata.generation ?? 0;
+}
+
+/** The reason that the status shows now. */
+export function shownReason({ status }: Compute): string | undefined {
+  return conditionOf(status, "Ready")?.reason;
+}
+
+export function isBeingDeleted({ metadata }: Compute): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+export function nameOf({ metadata }: Compute): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+/** Whether our finalizer holds the Compute. */
+export function hasFinalizer({ metadata }: Compute): boolean {
+  return metadata.finalizers?.includes(finalizers.endpoint) === true;
+}
+
+/** A Compute by kind and name, for messages about another one. */
+export function who(compute: Compute): string {
+  return `Compute ${nameOf(compute)}`;
+}
