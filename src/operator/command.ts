@@ -28,6 +28,9 @@ export interface CommandPorts {
   signal: AbortSignal;
 }
 
+/** Where a process outside of any pod looks for the Secrets of ClusterServiceConnections. */
+const installNamespace = "compute-operator-system";
+
 /** How long requests in flight may take once the operator is to stop: longer than a write's deadline. */
 const drainMs = 6000;
 
@@ -52,6 +55,7 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
   const clusterTransport = new HttpTransport({ connection, clock, userAgent });
   const elects = flags.leaderElect ?? connection.inCluster;
   const podNamespace = env.POD_NAMESPACE ?? (connection.inCluster ? connection.namespace : undefined);
+  const clusterResourceNamespace = flags.clusterResourceNamespace ?? podNamespace ?? installNamespace;
   const lease = {
     namespace: flags.leaseNamespace ?? podNamespace ?? "default",
     name: flags.leaseName,
@@ -60,7 +64,7 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
   const metrics = createMetrics({ processMetrics: true });
   const operator = createOperator(
     { clusterTransport, serviceTransport, clock, random, log, metrics },
-    { ...flags, drainMs, ...(elects ? { lease } : {}) },
+    { ...flags, clusterResourceNamespace, drainMs, ...(elects ? { lease } : {}) },
   );
   const health = flags.httpPort === 0 ? undefined : await serveHealth(operator, flags.httpPort);
   if (flags.namesLease && !elects) {

@@ -40,6 +40,13 @@ export const runLine = newCommand(
     flag("--lease-namespace <NAME>", "namespace of the lease (default: the pod's, else default)", name("a namespace")),
   )
   .addOption(
+    flag(
+      "--cluster-resource-namespace <NAME>",
+      "namespace of the Secrets of ClusterServiceConnections (default: the pod's, else compute-operator-system)",
+      name("a namespace"),
+    ),
+  )
+  .addOption(
     flag("--http-port <N>", "port of /healthz, /readyz and /metrics, 0 for none", whole(0, 65_535)).default(8080),
   )
   .addOption(flag("--workers <N>", "objects reconciled at the same time", whole(1, 1000)).default(16))
@@ -66,6 +73,7 @@ const values = {
   leaderElect: z.boolean().optional(),
   leaseName: z.string().optional(),
   leaseNamespace: z.string().optional(),
+  clusterResourceNamespace: z.string().optional(),
   httpPort: z.number(),
   workers: z.number(),
   logLevel: z.enum(levels),

@@ -72,13 +72,14 @@ class ElectedOperator implements Operator {
     this.#settings = settings;
     this.metrics = ports.metrics ?? createMetrics();
     const { clock, random, log } = ports;
-    const { lease, namespaces } = settings;
+    const { lease, namespaces, clusterResourceNamespace } = settings;
     this.#leadership =
       lease === undefined
         ? alwaysLeader
         : new LeaderElection({ client: this.#client(timeouts.lease), clock, random, log, ...lease });
     const client = this.#client(timeouts.list);
-    this.#informers = new Informers({ client, clock, random, log, metrics: this.metrics, namespaces });
+    const watched = { namespaces, clusterResourceNamespace };
+    this.#informers = new Informers({ client, clock, random, log, metrics: this.metrics, ...watched });
     this.#budgets = new Budgets(clock, (seconds) => this.metrics.budgetWaits.observe({}, seconds));
     this.#brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
     this.metrics.beforeScrape(() =>

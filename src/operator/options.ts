@@ -4,6 +4,10 @@ export interface OperatorOptions {
   namespaces: readonly string[];
   /** Whether a Compute with these labels is reconciled by this process. */
   selects: (labels: Readonly<Record<string, string>> | undefined) => boolean;
+  /**
+   * Where the Secrets of ClusterServiceConnections lie. Left out, or with namespaces to watch: none can be used.
+   */
+  clusterResourceNamespace?: string;
   workers: number;
   allowedBaseURLs: readonly string[];
   /** How long after a create of unknown outcome another may be sent, in milliseconds. */

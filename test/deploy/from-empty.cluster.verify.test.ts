@@ -41,6 +41,29 @@ async function replaceAndDeleteAtOnce(name: string): Promise<void> {
   );
 }
 
+/** A Compute through a ClusterServiceConnection, from its creation to its end. */
+async function useSharedKey(): Promise<void> {
+  const apiVersion = "compute-operator.dev/v1alpha1";
+  const type = "compute-operator.dev/api-key";
+  const place = { name: "shared", namespace: "compute-operator-system" };
+  const connection = {
+    baseURL: installation.counter.baseURL,
+    apiKeySecretRef: { name: "shared" },
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "shop" } },
+    allowedProjects: ["*"],
+  };
+  const project = { projectID: "shiny-wind-028834", branchID: "br-preview-1", type: "read_only" };
+  const spec = { ...project, connectionRef: { kind: "ClusterServiceConnection", name: "shared" } };
+  await installation.apply(
+    { apiVersion: "v1", kind: "Secret", metadata: place, type, stringData: { "api-key": "org-key" } },
+    { apiVersion, kind: "ClusterServiceConnection", metadata: { name: "shared" }, spec: connection },
+    { apiVersion, kind: "Compute", metadata: { name: "shared", namespace: "shop" }, spec },
+  );
+  await ready("compute/shared");
+  await run("delete", "compute/shared", "--timeout=60s");
+  await installation.kubectl("delete", "csconn/shared", "--timeout=60s");
+}
+
 describe("from an empty control plane", () => {
   it("kubectl apply -k deploy, the operator and the samples are all that it takes", async () => {
     await installation.install("deploy");
@@ -90,6 +113,7 @@ describe("from an empty control plane", () => {
       (await run("get", "computes", "-o", "name")).includes("shop-readers-1") ? undefined : "gone",
     );
 
+    await useSharedKey();
     await replaceAndDeleteAtOnce("shop-reports");
 
     const granted = grantedRights(await kustomize("deploy"));

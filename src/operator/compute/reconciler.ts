@@ -29,7 +29,8 @@ export interface ComputeReconcilerOptions {
   claims: ClaimIndex;
   cache: {
     computeByUID(uid: string): Compute | undefined;
-    connectionSecrets(namespace: string): readonly Secret[];
+    /** `undefined`: there is no right to read them. */
+    connectionSecrets(namespace: string): readonly Secret[] | undefined;
   };
   /** Whether this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
@@ -120,9 +121,7 @@ export class ComputeReconciler {
     state.saw(annotations, now);
     const { enteredAt } = state.known;
     if (enteredAt !== undefined && now - enteredAt < handOverMs) return enteredAt + handOverMs - now;
-    const { namespace = "" } = compute.metadata;
-    const { connectionRef, projectID } = compute.spec;
-    const connection = this.#options.connections.view(namespace, connectionRef.name, projectID);
+    const connection = this.#options.connections.view(compute);
     const lister = this.#join(compute, annotations, connection);
     const { brake, claims, createSettleMs } = this.#options;
     const access = lister && accessTo(lister, compute, brake, () => this.#isOutdated(compute));
@@ -187,7 +186,8 @@ export class ComputeReconciler {
   #isOutdated({ metadata }: Compute): boolean {
     const newest = this.#options.cache.computeByUID(metadata.uid);
     if (newest === undefined) return true;
-    return newest.metadata.generation !== metadata.generation || isPaused(newest);
+    if (newest.metadata.generation !== metadata.generation || isPaused(newest)) return true;
+    return !this.#options.connections.isGranted(newest);
   }
 
   #stateOf(uid: string): ReconcileState {

@@ -1,10 +1,10 @@
 import { X509Certificate } from "node:crypto";
-import type { ServiceConnection } from "../resources/service-connection.ts";
+import type { Connection } from "../resources/cluster-service-connection.ts";
 import { memoize } from "../runtime/memoize.ts";
 import { unreachable } from "./messages.ts";
 
 /** The message about an unreadable certificate in `spec.caBundle`; `undefined` if all can be read. */
-export const caBundleProblem = memoize(({ spec: { caBundle } }: ServiceConnection) =>
+export const caBundleProblem = memoize(({ spec: { caBundle } }: Connection) =>
   caBundle === undefined ? undefined : problemIn(caBundle),
 );
 

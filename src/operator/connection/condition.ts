@@ -1,4 +1,4 @@
-import type { ServiceConnection } from "../resources/service-connection.ts";
+import type { Connection } from "../resources/cluster-service-connection.ts";
 import type { Failure } from "../service-client/answer.ts";
 import { authenticated, unanswered, unauthorized, unreachable } from "./messages.ts";
 import type { Resolved } from "./resolve.ts";
@@ -19,7 +19,7 @@ const paused = { reason: "Unreachable", message: unreachable.paused } as const;
 
 /** Reason and message of the Ready condition. */
 export function connectionCondition(
-  { spec }: ServiceConnection,
+  { spec }: Connection,
   resolved: Resolved,
   session: Session | undefined,
 ): { reason: ConnectionReason; message: string } {

@@ -3,27 +3,26 @@ import { type ClusterError, isNotFound, isRefusal } from "../kube/errors.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { listAll } from "../kube/list-all.ts";
 import { isObjectOf, type ResourceKind } from "../kube/objects.ts";
-import { type Compute, computeKind } from "../resources/compute.ts";
+import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
+import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
 import { API_KEY_SECRET_TYPE, finalizers } from "../resources/names.ts";
 import type { KubeObject } from "../resources/object.ts";
 import { asRecord } from "../resources/record.ts";
-import {
-  parseServiceConnection,
-  type ServiceConnection,
-  serviceConnectionKind,
-} from "../resources/service-connection.ts";
+import { parseServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
 import { type Secret, secretKind } from "./resolve.ts";
 
 export interface FinalizersOptions {
   cluster: ClusterClient;
   cache: {
-    connectionsOf(namespace: string): readonly ServiceConnection[];
+    connectionsOf(namespace: string): readonly Connection[];
     secret(namespace: string, name: string): Secret | undefined;
     secretsOf(namespace: string): readonly Secret[];
-    /** The Computes that name this connection. */
+    /** The Computes that use this connection. */
     usersOf(namespace: string, name: string): readonly Compute[];
     /** Deleted Computes whose endpoint is still to be deleted through this connection. */
     deletedUsersOf(namespace: string, name: string): readonly Compute[];
+    /** Whether a Compute that names a connection counts as its user. */
+    isUser(compute: Compute): boolean;
   };
   /** Asks the API server whether the CRD of Computes is being deleted, or gone. */
   uninstalling: () => Promise<boolean>;
@@ -49,7 +48,7 @@ export class Finalizers {
   }
 
   /** Adds or removes the finalizers of a connection and the Secrets of its namespace. */
-  async protect(connection: ServiceConnection): Promise<FinalizersResult> {
+  async protect(connection: Connection): Promise<FinalizersResult> {
     try {
       return { kind: await this.#protect(connection) };
     } catch (error) {
@@ -58,16 +57,17 @@ export class Finalizers {
     }
   }
 
-  async #protect(connection: ServiceConnection): Promise<"kept" | "released"> {
+  async #protect(connection: Connection): Promise<"kept" | "released"> {
     const { cache } = this.#options;
     const namespace = connection.metadata.namespace ?? "";
     if (this.#inUse(connection)) {
       const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
-      const complete = hasFinalizer(connection) && (secret === undefined || hasFinalizer(secret));
+      const isHeld = secret === undefined || isOfCluster(connection) || hasFinalizer(secret);
+      const complete = hasFinalizer(connection) && isHeld;
       // The cache may lag: without users, another shard would remove the finalizer again and again.
       if (!complete && !(await this.#provedUnused(connection))) {
-        await this.#addFinalizer(serviceConnectionKind, connection);
-        if (secret !== undefined) await this.#addFinalizer(secretKind, secret);
+        await this.#addFinalizer(kindOf(connection), connection);
+        if (secret !== undefined && !isOfCluster(connection)) await this.#addFinalizer(secretKind, secret);
       }
     } else if (
       hasFinalizer(connection) &&
@@ -76,7 +76,7 @@ export class Finalizers {
     ) {
       // The Secret first: after a crash in between, the connection is still there and is reconciled again.
       await this.releaseSecrets(namespace, { gone: connection.metadata.uid });
-      await this.#removeFinalizer(serviceConnectionKind, connection);
+      await this.#removeFinalizer(kindOf(connection), connection);
       // A connection that was waiting for this is deleted now; its watch event triggers the rest.
       if (connection.metadata.deletionTimestamp !== undefined) return "released";
     }
@@ -84,8 +84,12 @@ export class Finalizers {
     return "kept";
   }
 
-  /** Removes the finalizer of Secrets that no connection in use names; the connection `gone` needs none. */
+  /**
+   * Removes the finalizer of Secrets that no connection in use names; the connection `gone` needs none. Those of
+   * ClusterServiceConnections, whose namespace is empty, have none.
+   */
   async releaseSecrets(namespace: string, { gone }: { gone?: string } = {}): Promise<void> {
+    if (namespace === "") return;
     const { cache } = this.#options;
     const needed = new Set(
       cache
@@ -113,7 +117,7 @@ export class Finalizers {
   /** The Secrets of connections in use, read from the API server; without the connection `gone`. */
   async #secretsInUse(namespace: string, gone: string | undefined): Promise<Set<string>> {
     const connections = await this.#listed(serviceConnectionKind, namespace);
-    const named = new Set((await this.#listed(computeKind, namespace)).map(connectionNameOf));
+    const computes = await this.#listed(computeKind, namespace);
     const inUse = new Set<string>();
     for (const item of connections) {
       const parsed = parseServiceConnection(item);
@@ -121,28 +125,34 @@ export class Finalizers {
       if (!parsed.ok) return new Set(this.#options.cache.secretsOf(namespace).map(({ metadata }) => metadata.name));
       const { metadata, spec } = parsed.value;
       if (metadata.uid === gone) continue;
-      if (hasFinalizer(parsed.value) || named.has(metadata.name)) inUse.add(spec.apiKeySecretRef.name);
+      const isNamed = computes.some((compute) => names(compute, parsed.value));
+      if (hasFinalizer(parsed.value) || isNamed) inUse.add(spec.apiKeySecretRef.name);
     }
     return inUse;
   }
 
-  #inUse({ metadata }: ServiceConnection): boolean {
+  #inUse({ metadata }: Connection): boolean {
     return this.#options.cache.usersOf(metadata.namespace ?? "", metadata.name).length > 0;
   }
 
   /** Deleted Computes keep the finalizer but do not restore it: another shard, which ignores them, would remove it. */
-  #hasDeletedUsers({ metadata }: ServiceConnection): boolean {
+  #hasDeletedUsers({ metadata }: Connection): boolean {
     return this.#options.cache.deletedUsersOf(metadata.namespace ?? "", metadata.name).length > 0;
   }
 
   /** The cache may lag behind a new Compute, so the API server is asked before a finalizer is removed. */
-  async #provedUnused({ metadata }: ServiceConnection): Promise<boolean> {
-    const computes = await this.#listed(computeKind, metadata.namespace ?? "");
-    return !computes.some((item) => connectionNameOf(item) === metadata.name);
+  async #provedUnused(connection: Connection): Promise<boolean> {
+    const computes = await this.#listed(computeKind, connection.metadata.namespace);
+    return !computes.some((item) => {
+      if (!names(item, connection)) return false;
+      const compute = parseCompute(item);
+      // An unreadable Compute may be a user.
+      return !compute.ok || this.#options.cache.isUser(compute.value);
+    });
   }
 
-  /** Lists a kind in a namespace from the API server; empty if the CRDs are gone. */
-  async #listed(kind: ResourceKind, namespace: string, only: ListSelection = {}): Promise<unknown[]> {
+  /** Lists a kind in a namespace, or in all, from the API server; empty if the CRDs are gone. */
+  async #listed(kind: ResourceKind, namespace: string | undefined, only: ListSelection = {}): Promise<unknown[]> {
     const { cluster, uninstalling } = this.#options;
     try {
       return (await listAll(cluster, kind, { ...only, namespace, limit: 500 }, (item) => item)).items;
@@ -169,7 +179,8 @@ export function hasFinalizer({ metadata }: Pick<KubeObject, "metadata">): boolea
   return metadata.finalizers?.includes(finalizers.inUse) === true;
 }
 
-function connectionNameOf(raw: unknown): string | undefined {
-  const { name } = asRecord(asRecord(asRecord(raw).spec).connectionRef);
-  return typeof name === "string" ? name : "default";
+/** Whether a Compute as the API server sends it names the connection, which stands where it may. */
+function names(raw: unknown, connection: Connection): boolean {
+  const { kind = "ServiceConnection", name = "default" } = asRecord(asRecord(asRecord(raw).spec).connectionRef);
+  return name === connection.metadata.name && kind === kindOf(connection).kind;
 }

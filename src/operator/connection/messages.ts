@@ -20,8 +20,9 @@ export const authenticated = {
 export const unauthorized = {
   connection: (said: string) =>
     `The service refused the API key: ${said}. Put a valid key into the Secret; until then only an occasional probe is sent.`,
-  compute: (name: string, secret: string, said: string) =>
-    `The service refused the API key of ServiceConnection "${name}" (${said}). Put a valid key into Secret "${secret}".`,
+  /** `connection` is kind and name, here and below. */
+  compute: (connection: string, secret: string, said: string) =>
+    `The service refused the API key of ${connection} (${said}). Put a valid key into Secret "${secret}".`,
 };
 
 export const unreachable = {
@@ -38,14 +39,17 @@ export const unreachable = {
 export const unseen = "the endpoints of the project could not be listed for three refresh intervals";
 
 export const notAllowed = {
+  secrets:
+    "The operator may not read Secrets in this namespace. Use a ClusterServiceConnection, or have an administrator bind the operator's ClusterRole for Secrets.",
   baseURL: (baseURL: string, allowed: readonly string[]) =>
     `This operator does not allow spec.baseURL ${baseURL}. Use an allowed one, or have an administrator allow it with --allowed-base-url; allowed: ${allowed.join(", ")}.`,
   finalizer: (said: string) =>
     `The Kubernetes API server refused the operator's finalizer on this connection or its Secret: ${said}. Nothing is sent to the service without it: change the policy that refuses the patch; retried automatically.`,
 };
 
-export const secretNotFound = (name: string, key: string): string =>
-  `There is no Secret "${name}" of type ${API_KEY_SECRET_TYPE} in this namespace. Create it with that type and the API key under "${key}"; delete one of another type first, because its type cannot be changed.`;
+/** `place`: of a ClusterServiceConnection the namespace that its Secret must be in. */
+export const secretNotFound = (name: string, key: string, place?: string): string =>
+  `There is no Secret "${name}" of type ${API_KEY_SECRET_TYPE} in ${place === undefined ? "this namespace" : `namespace "${place}"`}. Create it with that type and the API key under "${key}"; delete one of another type first, because its type cannot be changed.`;
 
 const putKey = "Put the API key there, as one line of printable characters.";
 
@@ -56,14 +60,28 @@ export const invalidSecret = {
 };
 
 /** Of a Compute. */
-export const connectionNotFound = (name: string, namespace: string): string =>
-  `There is no ServiceConnection "${name}" in namespace "${namespace}". Create it, or name another in spec.connectionRef.`;
+export const connectionNotFound = {
+  inNamespace: (name: string, namespace: string) =>
+    `There is no ServiceConnection "${name}" in namespace "${namespace}". Create it, or name another in spec.connectionRef.`,
+  inCluster: (name: string) =>
+    `There is no ClusterServiceConnection "${name}". Have an administrator create it, or name another in spec.connectionRef.`,
+};
 
 /** Of a Compute. */
 export const connectionNotReady = {
-  refused: (name: string, why: string) => `ServiceConnection "${name}": ${why}`,
-  projectNotAllowed: (name: string, projectID: string) =>
-    `ServiceConnection "${name}" does not allow project ${projectID}. Add it to spec.allowedProjects of the connection, or name another connection.`,
+  refused: (connection: string, why: string) => `${connection}: ${why}`,
+  projectNotAllowed: (connection: string, projectID: string) =>
+    `${connection} does not allow project ${projectID}. Add it to spec.allowedProjects of the connection, or name another connection.`,
+  notSelected: (connection: string, namespace: string) =>
+    `${connection} does not select namespace "${namespace}". Nothing is sent, deletion included, until an administrator lets spec.namespaceSelector match it, or spec.deletionPolicy is Retain on deletion.`,
+  namespacesUnread: (connection: string) =>
+    `${connection} selects namespaces by label, and the operator may not read namespaces. Have an administrator bind the ClusterRole of the operator for ClusterServiceConnections.`,
+  ofCluster: {
+    notWatched:
+      "This operator watches some namespaces only (--namespace), and no ClusterServiceConnection can be used then. Name a ServiceConnection in spec.connectionRef.",
+    unserved:
+      "The operator cannot read ClusterServiceConnections. Have an administrator install their CRD, and bind the ClusterRole of the operator for them.",
+  },
 };
 
 /** Of a connection that is being deleted, or of its Secret, which is then named, while Computes still use it. */

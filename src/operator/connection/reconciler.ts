@@ -1,9 +1,9 @@
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
+import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
 import type { Compute } from "../resources/compute.ts";
 import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
-import { type ServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { Finalizers, type FinalizersOptions, hasFinalizer } from "./finalizers.ts";
@@ -18,7 +18,7 @@ import { Transitions } from "./transitions.ts";
 export interface ConnectionReconcilerOptions extends FinalizersOptions {
   clock: Clock;
   connections: SessionRegistry;
-  cache: FinalizersOptions["cache"] & { connectionByUID(uid: string): ServiceConnection | undefined };
+  cache: FinalizersOptions["cache"] & { connectionByUID(uid: string): Connection | undefined };
   /** Enqueues the Computes that use this connection. */
   enqueueUsers: (namespace: string, name: string) => void;
   event: RecordEvent;
@@ -30,9 +30,9 @@ const mostUnanswered = 5;
 
 /** What this process knows of its own status writes of a connection: `report` is the part that it knows itself. */
 type Written =
-  | { kind: "answered"; report: string; unanswered: readonly ServiceConnection["status"][] }
+  | { kind: "answered"; report: string; unanswered: readonly Connection["status"][] }
   /** The last write has no answer: either its status is stored or the previous one. */
-  | { kind: "unanswered"; unanswered: readonly ServiceConnection["status"][] };
+  | { kind: "unanswered"; unanswered: readonly Connection["status"][] };
 
 /** Reconciles a ServiceConnection: its finalizers while in use, its session, its status. */
 export class ConnectionReconciler {
@@ -56,7 +56,7 @@ export class ConnectionReconciler {
   }
 
   /** The watch delivered a connection: if it is gone before its reconcile, its Secrets are released all the same. */
-  seen({ metadata: { uid, name, namespace = "" } }: ServiceConnection): void {
+  seen({ metadata: { uid, name, namespace = "" } }: Connection): void {
     if (!this.#observable.has(uid)) this.#observable.set(uid, { namespace, name, value: "" });
   }
 
@@ -111,7 +111,7 @@ export class ConnectionReconciler {
     return session?.probe.dueInMs;
   }
 
-  #session(connection: ServiceConnection, resolved: Resolved): Session | undefined {
+  #session(connection: Connection, resolved: Resolved): Session | undefined {
     const { connections } = this.#options;
     if (resolved.kind === "refused") {
       connections.quit(connection.metadata.uid);
@@ -122,12 +122,12 @@ export class ConnectionReconciler {
     return session;
   }
 
-  #dependentsOf({ metadata: { namespace = "", name } }: ServiceConnection): Compute[] {
+  #dependentsOf({ metadata: { namespace = "", name } }: Connection): Compute[] {
     const { cache } = this.#options;
     return [...cache.usersOf(namespace, name), ...cache.deletedUsersOf(namespace, name)];
   }
 
-  async #report(connection: ServiceConnection, resolved: Resolved, session: Session | undefined): Promise<void> {
+  async #report(connection: Connection, resolved: Resolved, session: Session | undefined): Promise<void> {
     const { clock, cluster, cache } = this.#options;
     const latest = cache.connectionByUID(connection.metadata.uid) ?? connection;
     if (!this.#hasNews(latest, session)) return;
@@ -148,13 +148,13 @@ export class ConnectionReconciler {
     }
     const patch = guardedPatch(latest).setStatus(status).ops();
     this.#written.set(uid, { kind: "unanswered", unanswered: [...unanswered, status].slice(-mostUnanswered) });
-    await cluster.patch(serviceConnectionKind, latest.metadata, patch, { subresource: "status" });
+    await cluster.patch(kindOf(latest), latest.metadata, patch, { subresource: "status" });
     this.#written.set(uid, { kind: "answered", report, unanswered });
     this.#warn(terminating, latest, secret);
   }
 
   /** The status of an earlier process is kept until the first probe of this one has ended. */
-  #hasNews(connection: ServiceConnection, session: Session | undefined): boolean {
+  #hasNews(connection: Connection, session: Session | undefined): boolean {
     const { uid } = connection.metadata;
     const isUnknown = session?.probe.health.kind === "unknown" && !session.pause.isOn;
     if (isUnknown && isCurrent(connection) && !this.#known.has(uid)) return false;
@@ -163,17 +163,17 @@ export class ConnectionReconciler {
   }
 
   /** A deletion that waits for the user is an event on the deleted object, once. */
-  #warn(terminating: Terminating | undefined, connection: ServiceConnection, secret: Secret | undefined): void {
+  #warn(terminating: Terminating | undefined, connection: Connection, secret: Secret | undefined): void {
     if (terminating === undefined || terminating.endsAutomatically) return;
     const before = conditionOf(connection.status, "Ready")?.message;
     if (before?.startsWith(terminating.message.slice(0, terminating.message.indexOf(":") + 1)) === true) return;
     const event = { type: "Warning", reason: "Deleting", message: terminating.message } as const;
-    if (terminating.kind === "ServiceConnection") this.#options.event(serviceConnectionKind, connection, event);
+    if (terminating.kind === "connection") this.#options.event(kindOf(connection), connection, event);
     else if (secret !== undefined) this.#options.event(secretKind, secret, event);
   }
 
   /** Enqueues the Computes if what they may do through the connection has changed. */
-  #enqueueUsersOnChange(connection: ServiceConnection, resolved: Resolved, session: Session | undefined): void {
+  #enqueueUsersOnChange(connection: Connection, resolved: Resolved, session: Session | undefined): void {
     const { uid, name, namespace = "" } = connection.metadata;
     const health = session?.probe.health;
     const value = JSON.stringify([
@@ -181,6 +181,7 @@ export class ConnectionReconciler {
       health?.kind === "unreachable" ? "reachable" : health?.kind,
       connection.metadata.deletionTimestamp !== undefined,
       connection.spec.allowedProjects,
+      isOfCluster(connection) ? connection.spec.namespaceSelector : undefined,
       this.#options.connections.isProtected(connection),
     ]);
     const changed = this.#observable.get(uid)?.value !== value;

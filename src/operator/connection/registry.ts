@@ -1,25 +1,34 @@
+import { allowsProject, type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
+import { type Compute, connectionKeyOf } from "../resources/compute.ts";
 import { secondsOf } from "../resources/duration.ts";
 import type { KubeObject } from "../resources/object.ts";
-import type { ServiceConnection } from "../resources/service-connection.ts";
 import { memoize } from "../runtime/memoize.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
 import { normalisedBaseURL } from "./base-url.ts";
 import { hasFinalizer } from "./finalizers.ts";
-import { connectionNotFound, connectionNotReady, unauthorized } from "./messages.ts";
+import { connectionNotFound, connectionNotReady, notAllowed, unauthorized } from "./messages.ts";
+import { type NamespaceLabels, namespaceAccess } from "./namespace-access.ts";
 import { type Resolved, resolve, type Secret } from "./resolve.ts";
 import { Session, type SessionLimits, type SessionOptions } from "./session.ts";
 
 /** The connection that a Compute names, as the Compute may use it. */
 export type ConnectionView =
-  | { kind: "open"; session: Session; connection: ServiceConnection; terminating: boolean }
+  | { kind: "open"; session: Session; connection: Connection; terminating: boolean }
   | { kind: "closed"; reason: "ConnectionNotFound" | "ConnectionNotReady" | "Unauthorized"; message: string }
   /** Not reconciled yet: the Compute is enqueued when it is. */
   | { kind: "pending" };
 
 /** Read access to the informers. */
 export interface ConnectionCache {
-  connection(namespace: string, name: string): ServiceConnection | undefined;
+  /** With an empty namespace: a ClusterServiceConnection. */
+  connection(namespace: string, name: string): Connection | undefined;
+  /** With an empty namespace: a Secret of the namespace that those of ClusterServiceConnections lie in. */
   secret(namespace: string, name: string): Secret | undefined;
+  /** Whether the operator has no right to the Secrets that connections of this namespace name. */
+  lacksSecrets(namespace: string): boolean;
+  namespaceLabels: NamespaceLabels;
+  /** Whether ClusterServiceConnections can be read. */
+  clusterConnections(): keyof typeof connectionNotReady.ofCluster | "served";
 }
 
 export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "onChange"> {
@@ -27,11 +36,13 @@ export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "on
   allowedBaseURLs: readonly string[];
   /** The share of each budget that this process may use, above 0 and up to 1: shards divide the budget. */
   budgetShare: number;
+  /** Where the Secrets of ClusterServiceConnections lie. */
+  clusterResourceNamespace?: string | undefined;
   /** Enqueues these connections. */
   enqueueConnections: (uids: Iterable<string>) => void;
 }
 
-const normalisedOf = memoize(({ spec }: ServiceConnection) => normalisedBaseURL(spec.baseURL));
+const normalisedOf = memoize(({ spec }: Connection) => normalisedBaseURL(spec.baseURL));
 
 /**
  * The sessions of all connections. Connections with the same base URL, key, authority and organization share one.
@@ -49,7 +60,7 @@ export class SessionRegistry {
   /** The session of each connection, by uid. */
   readonly #joined = new Map<string, string>();
   /** Cached results of `resolve`, with the Secret that each was made from. */
-  readonly #resolved = new WeakMap<ServiceConnection, { secret: Secret | undefined; resolved: Resolved }>();
+  readonly #resolved = new WeakMap<Connection, { secret: Secret | undefined; resolved: Resolved }>();
   /** Why the API server refused the finalizers of a connection or its Secret, by uid of the connection. */
   readonly #finalizerRefusals = new Map<string, string>();
 
@@ -63,59 +74,100 @@ export class SessionRegistry {
   }
 
   /** The session that a connection uses. */
-  sessionOf({ metadata: { uid } }: ServiceConnection): Session | undefined {
+  sessionOf({ metadata: { uid } }: Connection): Session | undefined {
     return this.#sessions.get(this.#joined.get(uid) ?? "");
   }
 
-  resolved(connection: ServiceConnection): Resolved {
+  resolved(connection: Connection): Resolved {
     const { cache, allowedBaseURLs } = this.#options;
     const refusal = this.#finalizerRefusals.get(connection.metadata.uid);
     if (refusal !== undefined && !this.isProtected(connection)) {
       return { kind: "refused", reason: "NotAllowed", message: refusal };
     }
-    const secret = cache.secret(connection.metadata.namespace ?? "", connection.spec.apiKeySecretRef.name);
+    const { namespace = "" } = connection.metadata;
+    if (cache.lacksSecrets(namespace)) return { kind: "refused", reason: "NotAllowed", message: notAllowed.secrets };
+    const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
     const known = this.#resolved.get(connection);
     if (known !== undefined && known.secret === secret) return known.resolved;
-    const resolved = resolve(connection, secret, allowedBaseURLs);
+    const resolved = resolve(connection, secret, allowedBaseURLs, this.#options.clusterResourceNamespace);
     this.#resolved.set(connection, { secret, resolved });
     return resolved;
   }
 
-  /** The normalised base URL of a connection, for claims; also if the connection cannot be used. */
-  baseURLOf(namespace: string, name: string): string | undefined {
-    const connection = this.#options.cache.connection(namespace, name);
-    return connection && normalisedOf(connection);
+  /** The connection that a Compute names. */
+  #named(compute: Compute): Connection | undefined {
+    const { namespace, name } = connectionKeyOf(compute);
+    return this.#options.cache.connection(namespace, name);
   }
 
-  /** Whether the service of a connection did not answer the last probe. */
-  isUnreachable(namespace: string, name: string): boolean {
-    const connection = this.#options.cache.connection(namespace, name);
+  /**
+   * Whether a Compute counts as a user of the connection that it names: of a ClusterServiceConnection only if its
+   * namespace has access, or its endpoint was seen through it once.
+   */
+  isUser(compute: Compute): boolean {
+    const connection = this.#named(compute);
+    if (connection === undefined) return true;
+    const { name } = connection.metadata;
+    const isLinked = isOfCluster(connection) && compute.status.clusterConnection === name;
+    return isLinked || namespaceAccess(connection, compute, this.#options.cache.namespaceLabels) === "granted";
+  }
+
+  /** Whether the connection that a Compute names may still be used by its namespace. */
+  isGranted(compute: Compute): boolean {
+    const connection = this.#named(compute);
+    if (connection === undefined) return false;
+    return namespaceAccess(connection, compute, this.#options.cache.namespaceLabels) === "granted";
+  }
+
+  /** The normalised base URL of a Compute's connection, for claims; also if the connection cannot be used. */
+  baseURLOf(compute: Compute): string | undefined {
+    const connection = this.#named(compute);
+    return connection && this.isUser(compute) ? normalisedOf(connection) : undefined;
+  }
+
+  /** Whether the service of a Compute's connection did not answer the last probe. */
+  isUnreachable(compute: Compute): boolean {
+    const connection = this.#named(compute);
     const joined = connection && this.#joined.get(connection.metadata.uid);
     return joined !== undefined && this.#sessions.get(joined)?.probe.health.kind === "unreachable";
   }
 
-  /** The fingerprint of the connection's present base URL and key if they have listed this project, refused or not. */
-  reachedThrough(namespace: string, name: string, projectID: string): string | undefined {
-    const connection = this.#options.cache.connection(namespace, name);
+  /** The fingerprint of the connection's present base URL and key if they have listed the project, refused or not. */
+  reachedThrough(compute: Compute): string | undefined {
+    const connection = this.#named(compute);
     const resolved = connection && this.resolved(connection);
     if (connection === undefined || resolved?.kind !== "account") return undefined;
     const id = idOf(resolved.account);
     const session = this.#joined.get(connection.metadata.uid) === id ? this.#sessions.get(id) : undefined;
-    return session?.listers.get(projectID)?.listing === undefined ? undefined : session.fingerprint;
+    return session?.listers.get(compute.spec.projectID)?.listing === undefined ? undefined : session.fingerprint;
   }
 
-  view(namespace: string, name: string, projectID: string): ConnectionView {
-    const connection = this.#options.cache.connection(namespace, name);
-    if (connection === undefined) {
-      return { kind: "closed", reason: "ConnectionNotFound", message: connectionNotFound(name, namespace) };
-    }
+  view(compute: Compute): ConnectionView {
+    const { cache } = this.#options;
+    const { projectID, connectionRef } = compute.spec;
     const notReady = (message: string): ConnectionView => ({ kind: "closed", reason: "ConnectionNotReady", message });
-    const resolved = this.resolved(connection);
-    if (resolved.kind === "refused") return notReady(connectionNotReady.refused(name, resolved.message));
-    const allowed = connection.spec.allowedProjects;
-    if (allowed !== undefined && !allowed.includes(projectID)) {
-      return notReady(connectionNotReady.projectNotAllowed(name, projectID));
+    const connection = this.#named(compute);
+    if (connection === undefined) {
+      const { namespace = "" } = compute.metadata;
+      if (connectionRef.kind === "ServiceConnection") {
+        const message = connectionNotFound.inNamespace(connectionRef.name, namespace);
+        return { kind: "closed", reason: "ConnectionNotFound", message };
+      }
+      const readable = cache.clusterConnections();
+      if (readable !== "served") return notReady(connectionNotReady.ofCluster[readable]);
+      return {
+        kind: "closed",
+        reason: "ConnectionNotFound",
+        message: connectionNotFound.inCluster(connectionRef.name),
+      };
     }
+    const access = namespaceAccess(connection, compute, cache.namespaceLabels);
+    if (access === "unknown") return { kind: "pending" };
+    if (access !== "granted") return notReady(access.refused);
+    const label = labelOf(connection);
+    const resolved = this.resolved(connection);
+    if (resolved.kind === "refused") return notReady(connectionNotReady.refused(label, resolved.message));
+    if (!allowsProject(connection, projectID)) return notReady(connectionNotReady.projectNotAllowed(label, projectID));
     if (!this.isProtected(connection)) return { kind: "pending" };
     const id = idOf(resolved.account);
     const session = this.#joined.get(connection.metadata.uid) === id ? this.#sessions.get(id) : undefined;
@@ -123,14 +175,14 @@ export class SessionRegistry {
     const { health } = session.probe;
     if (health.kind === "unknown") return { kind: "pending" };
     if (health.kind === "unauthorized") {
-      const message = unauthorized.compute(name, connection.spec.apiKeySecretRef.name, health.message);
+      const message = unauthorized.compute(label, connection.spec.apiKeySecretRef.name, health.message);
       return { kind: "closed", reason: "Unauthorized", message };
     }
     return { kind: "open", session, connection, terminating: connection.metadata.deletionTimestamp !== undefined };
   }
 
   /** The connection uses the session of this account, which is created if needed, and leaves its previous one. */
-  join(connection: ServiceConnection, account: Account): Session {
+  join(connection: Connection, account: Account): Session {
     const { uid } = connection.metadata;
     const id = idOf(account);
     if (this.#joined.get(uid) !== id) this.quit(uid);
@@ -162,21 +214,24 @@ export class SessionRegistry {
     else this.#finalizerRefusals.set(uid, message);
   }
 
-  /** Connection and Secret must outlive the endpoints created through them: without finalizers, nothing is sent. */
-  isProtected(connection: ServiceConnection): boolean {
+  /**
+   * Connection and Secret must outlive the endpoints created through them: without finalizers, nothing is sent. The
+   * Secret of a ClusterServiceConnection is out of reach of who uses it, and carries none.
+   */
+  isProtected(connection: Connection): boolean {
     const secret = this.#options.cache.secret(
       connection.metadata.namespace ?? "",
       connection.spec.apiKeySecretRef.name,
     );
     const isHeld = (object: KubeObject) => hasFinalizer(object) || object.metadata.deletionTimestamp !== undefined;
-    return isHeld(connection) && secret !== undefined && isHeld(secret);
+    return isHeld(connection) && secret !== undefined && (isOfCluster(connection) || isHeld(secret));
   }
 
   stop(): void {
     for (const session of this.#sessions.values()) session.stop();
   }
 
-  #limitsOf({ spec }: ServiceConnection): SessionLimits {
+  #limitsOf({ spec }: Connection): SessionLimits {
     const { budgetShare } = this.#options;
     return {
       limits: {

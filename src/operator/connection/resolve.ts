@@ -1,6 +1,6 @@
 import type { ResourceKind } from "../kube/objects.ts";
+import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import type { KubeObject } from "../resources/object.ts";
-import type { ServiceConnection } from "../resources/service-connection.ts";
 import type { Account } from "../service-client/account.ts";
 import { ApiKey } from "../service-client/api-key.ts";
 import { isAllowedBaseURL, normalisedBaseURL } from "./base-url.ts";
@@ -28,9 +28,10 @@ export type Resolved =
 
 /** Reads base URL and key. `secret`: the Secret that the connection names, if it exists with the right type. */
 export function resolve(
-  connection: ServiceConnection,
+  connection: Connection,
   secret: Secret | undefined,
   allowedBaseURLs: readonly string[],
+  clusterResourceNamespace?: string,
 ): Resolved {
   const { spec } = connection;
   const baseURL = normalisedBaseURL(spec.baseURL);
@@ -41,7 +42,8 @@ export function resolve(
   if (untrusted !== undefined) return { kind: "refused", reason: "Unreachable", message: untrusted };
   const { name, key } = spec.apiKeySecretRef;
   if (secret === undefined) {
-    return { kind: "refused", reason: "SecretNotFound", message: secretNotFound(name, key) };
+    const place = isOfCluster(connection) ? clusterResourceNamespace : undefined;
+    return { kind: "refused", reason: "SecretNotFound", message: secretNotFound(name, key, place) };
   }
   const invalid = (message: string): Resolved => ({ kind: "refused", reason: "InvalidSecret", message });
   const encoded = secret.data !== undefined && Object.hasOwn(secret.data, key) ? secret.data[key] : undefined;

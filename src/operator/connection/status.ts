@@ -1,5 +1,6 @@
+import type { Connection } from "../resources/cluster-service-connection.ts";
 import { clippedMessage, conditionOf, datedConditions } from "../resources/conditions-of.ts";
-import type { ServiceConnection, ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
+import type { ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
 import { connectionCondition } from "./condition.ts";
 import type { Resolved } from "./resolve.ts";
 import type { Session } from "./session.ts";
@@ -10,7 +11,7 @@ const mostProjects = 100;
 
 /** The status of a connection. */
 export function statusOf(
-  connection: ServiceConnection,
+  connection: Connection,
   resolved: Resolved,
   session: Session | undefined,
   terminating: Terminating | undefined,
@@ -42,7 +43,7 @@ function whileTerminating(
   { reason, message: own }: ReturnType<typeof connectionCondition>,
 ): ReturnType<typeof connectionCondition> {
   // Nothing is created through a connection that is being deleted, so it is not ready, even with an accepted key.
-  if (kind === "ServiceConnection") {
+  if (kind === "connection") {
     return { reason: "Deleting", message: reason === "Authenticated" ? message : `${message} ${own}` };
   }
   return { reason, message: `${message} ${own}` };
@@ -58,7 +59,7 @@ export function reportOf(
 }
 
 /** Whether the stored status is about the present spec: a status that was cleared is written again. */
-export function isCurrent({ status, metadata }: ServiceConnection): boolean {
+export function isCurrent({ status, metadata }: Connection): boolean {
   return conditionOf(status, "Ready")?.observedGeneration === metadata.generation;
 }
 

@@ -1,14 +1,14 @@
+import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import type { Compute } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
 import type { KubeObject } from "../resources/object.ts";
-import type { ServiceConnection } from "../resources/service-connection.ts";
 import { hasFinalizer } from "./finalizers.ts";
 import { deleting } from "./messages.ts";
 import type { Secret } from "./resolve.ts";
 
 /** A connection or Secret whose deletion waits. */
 export interface Terminating {
-  kind: "ServiceConnection" | "Secret";
+  kind: "connection" | "Secret";
   /** What the deletion waits for and what to do; stable text. */
   message: string;
   /** Whether no action is needed, because all Computes that it waits for are being deleted too. */
@@ -20,7 +20,7 @@ const mostOfNames = 400;
 
 /** Why the deletion of a connection, or else of its Secret, waits; `undefined` if neither is being deleted. */
 export function terminatingOf(
-  { metadata }: ServiceConnection,
+  connection: Connection,
   secret: Secret | undefined,
   users: readonly Compute[],
 ): Terminating | undefined {
@@ -29,9 +29,10 @@ export function terminatingOf(
   const endsAutomatically = standing.length === 0;
   const pools = standing.some(owningPool);
   const messageFor = (name: string | undefined) =>
-    endsAutomatically ? deleting.endsAutomatically(name) : deleting.inUse(name, pools, namesOf(standing));
-  if (isTerminating({ metadata }))
-    return { kind: "ServiceConnection", message: messageFor(undefined), endsAutomatically };
+    endsAutomatically
+      ? deleting.endsAutomatically(name)
+      : deleting.inUse(name, pools, namesOf(standing, isOfCluster(connection)));
+  if (isTerminating(connection)) return { kind: "connection", message: messageFor(undefined), endsAutomatically };
   if (secret === undefined || !isTerminating(secret)) return undefined;
   return { kind: "Secret", message: messageFor(secret.metadata.name), endsAutomatically };
 }
@@ -40,11 +41,15 @@ function isTerminating(object: Pick<KubeObject, "metadata">): boolean {
   return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object);
 }
 
-/** Sorted and clipped. Members of a pool are named by their pool, because only the pool can change them. */
-function namesOf(computes: readonly Compute[]): string {
+/**
+ * Sorted and clipped; with their namespaces if `ofMany`. Members of a pool are named by their pool, because only the
+ * pool can change them.
+ */
+function namesOf(computes: readonly Compute[], ofMany: boolean): string {
   const users = computes.map((compute) => {
     const pool = owningPool(compute);
-    return pool === undefined ? compute.metadata.name : `ComputePool ${pool.name}`;
+    const place = ofMany ? `${compute.metadata.namespace ?? ""}/` : "";
+    return pool === undefined ? `${place}${compute.metadata.name}` : `ComputePool ${place}${pool.name}`;
   });
   const names = [...new Set(users)].toSorted();
   const [first = "", ...rest] = names;

@@ -1,10 +1,7 @@
 import type { RecordEvent } from "../kube/event-record.ts";
+import { type Connection, kindOf } from "../resources/cluster-service-connection.ts";
 import { conditionOf } from "../resources/conditions-of.ts";
-import {
-  type ServiceConnection,
-  type ServiceConnectionStatus,
-  serviceConnectionKind,
-} from "../resources/service-connection.ts";
+import type { ServiceConnectionStatus } from "../resources/service-connection.ts";
 import type { Logger } from "../runtime/log.ts";
 import { unanswered } from "./messages.ts";
 
@@ -25,13 +22,13 @@ export class Transitions {
   }
 
   /** Records what an earlier process has reported, before this one writes the status. */
-  begin({ metadata: { uid }, status }: ServiceConnection): void {
+  begin({ metadata: { uid }, status }: Connection): void {
     if (this.#recorded.has(uid)) return;
     const ready = conditionOf(status, "Ready");
     this.#recorded.set(uid, ready === undefined || ready.message === unanswered ? usable : ready.reason);
   }
 
-  report(connection: ServiceConnection, status: ServiceConnectionStatus): void {
+  report(connection: Connection, status: ServiceConnectionStatus): void {
     const ready = conditionOf(status, "Ready");
     if (ready === undefined) return;
     const { uid, name, namespace } = connection.metadata;
@@ -44,7 +41,7 @@ export class Transitions {
     this.#recorded.set(uid, reason);
     // A deletion that waits for the user has its own event.
     if (reason === "Deleting") return;
-    this.#event(serviceConnectionKind, connection, { type: reason === usable ? "Normal" : "Warning", reason, message });
+    this.#event(kindOf(connection), connection, { type: reason === usable ? "Normal" : "Warning", reason, message });
   }
 
   forget(uid: string): void {

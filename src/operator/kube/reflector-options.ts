@@ -33,6 +33,8 @@ export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
   selects?: (object: T) => boolean;
   /** Called if the kind is not served: whether it is being uninstalled, so that it has no objects. */
   isUninstalled?: () => Promise<boolean>;
+  /** The kind, or the right to list it, may be missing: then there is nothing of it until both are there. */
+  optional?: boolean;
   observer?: ReflectorObserver;
   /** Objects per page of a list. Default 500. */
   pageSize?: number;

@@ -1,6 +1,6 @@
 import { sleep } from "../runtime/clock.ts";
 import type { ListSelection } from "./client.ts";
-import { ClusterUnreachable, errorOfStatus, isGone, isNotFound } from "./errors.ts";
+import { ClusterError, ClusterUnreachable, errorOfStatus, isGone, isNotFound } from "./errors.ts";
 import { listAll } from "./list-all.ts";
 import type { KubeObject, ResourceKind } from "./objects.ts";
 import { readObject, uidIn, versionIn } from "./read-object.ts";
@@ -53,6 +53,11 @@ export class Reflector<T extends KubeObject> {
   /** Whether a complete list was read, and the kind is not known to be uninstalled since. */
   isServed(): boolean {
     return this.#isServed;
+  }
+
+  /** Whether what is known is all that can be: a complete list was read, or an optional kind cannot be listed. */
+  isReady(): boolean {
+    return this.#isServed || (this.#options.optional === true && this.#hasSynced);
   }
 
   /**
@@ -114,7 +119,7 @@ export class Reflector<T extends KubeObject> {
         else await this.#watch(this.#resourceVersion, signal);
       } catch (error) {
         if (signal.aborted) return;
-        if (isNotFound(error) && this.#resourceVersion === undefined) await this.#checkInstalled();
+        if (this.#resourceVersion === undefined) await this.#checkInstalled(error);
         this.#failures += 1;
         this.#note(error);
         const delay = delayAfter(error, this.#failures, this.#options.random);
@@ -139,7 +144,8 @@ export class Reflector<T extends KubeObject> {
     if (isGone(error)) log.info(fields, "The resource version of the watch has expired: listing again");
     else {
       const message = watching ? "The watch failed: opening it again" : whyNoList(error, kind);
-      log[isPersistent(this.#failures) ? "warn" : "info"](fields, message);
+      const isMissing = this.isReady() && !this.#isServed && this.#failures > 1;
+      log[isMissing ? "debug" : isPersistent(this.#failures) ? "warn" : "info"](fields, message);
     }
     if (watching && needsList(error, this.#failures, this.lastEventAgeMs())) this.#askForList("expired");
   }
@@ -150,7 +156,13 @@ export class Reflector<T extends KubeObject> {
   }
 
   /** A kind that is being uninstalled has no objects, so a process that starts now must not wait for a list of it. */
-  async #checkInstalled(): Promise<void> {
+  async #checkInstalled(failed: unknown): Promise<void> {
+    if (this.#options.optional === true) {
+      const isMissing = failed instanceof ClusterError && (failed.status === 403 || failed.status === 404);
+      if (isMissing && !this.#hasSynced) this.#replace([], [], "");
+      return;
+    }
+    if (!isNotFound(failed)) return;
     const uninstalled = await this.#options.isUninstalled?.().catch(() => false);
     if (uninstalled !== true || (this.#hasSynced && !this.#isServed)) return;
     this.#isServed = false;

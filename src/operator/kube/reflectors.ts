@@ -26,11 +26,15 @@ export class Reflectors<T extends KubeObject> {
     return this.#reflectors.every((reflector) => reflector.isServed());
   }
 
+  isReady(): boolean {
+    return this.#reflectors.every((reflector) => reflector.isReady());
+  }
+
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.whenSynced(signal)));
   }
 
-  get(namespace: string, name: string): T | undefined {
+  get(namespace: string | undefined, name: string): T | undefined {
     for (const reflector of this.#reflectors) {
       const object = reflector.get(namespace, name);
       if (object !== undefined) return object;

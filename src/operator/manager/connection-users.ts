@@ -1,7 +1,7 @@
 import type { Change } from "../kube/store.ts";
-import type { Compute } from "../resources/compute.ts";
+import { type Compute, connectionKeyOf } from "../resources/compute.ts";
 
-/** Index of Computes by the ServiceConnection that they name. */
+/** Index of Computes by the connection that they name. */
 export class ConnectionUsers {
   readonly #byConnection = new Map<string, Map<string, Compute>>();
 
@@ -10,24 +10,25 @@ export class ConnectionUsers {
     if (previous !== undefined) this.#drop(previous);
     if (type === "deleted") this.#drop(object);
     else {
-      const key = keyOf(object.metadata.namespace, object.spec.connectionRef.name);
+      const key = keyOf(connectionKeyOf(object));
       const users = this.#byConnection.get(key) ?? new Map<string, Compute>();
       this.#byConnection.set(key, users.set(object.metadata.uid, object));
     }
   }
 
-  of(namespace: string | undefined, connection: string): Compute[] {
-    return [...(this.#byConnection.get(keyOf(namespace, connection))?.values() ?? [])];
+  /** The namespace of a ClusterServiceConnection is empty. */
+  of(namespace: string, name: string): Compute[] {
+    return [...(this.#byConnection.get(keyOf({ namespace, name }))?.values() ?? [])];
   }
 
-  #drop({ metadata, spec }: Compute): void {
-    const key = keyOf(metadata.namespace, spec.connectionRef.name);
+  #drop(compute: Compute): void {
+    const key = keyOf(connectionKeyOf(compute));
     const users = this.#byConnection.get(key);
-    users?.delete(metadata.uid);
+    users?.delete(compute.metadata.uid);
     if (users?.size === 0) this.#byConnection.delete(key);
   }
 }
 
-function keyOf(namespace: string | undefined, connection: string): string {
-  return `${namespace ?? ""}/${connection}`;
+function keyOf({ namespace, name }: ReturnType<typeof connectionKeyOf>): string {
+  return `${namespace}/${name}`;
 }

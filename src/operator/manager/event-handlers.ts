@@ -4,10 +4,12 @@ import type { ConnectionReconciler } from "../connection/reconciler.ts";
 import type { Secret } from "../connection/resolve.ts";
 import type { Change } from "../kube/store.ts";
 import type { OperatorOptions } from "../options.ts";
-import type { Compute } from "../resources/compute.ts";
+import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
+import { type Compute, connectionKeyOf } from "../resources/compute.ts";
 import { type ComputePool, owningPool } from "../resources/compute-pool.ts";
+import { sameJSON } from "../resources/equal.ts";
 import { labels } from "../resources/names.ts";
-import type { ServiceConnection } from "../resources/service-connection.ts";
+import type { Namespace } from "../resources/namespace.ts";
 import type { Kind } from "./flow-of.ts";
 import type { ChangeHandlers, Informers } from "./informers.ts";
 
@@ -34,7 +36,7 @@ export class EventHandlers implements ChangeHandlers {
     const { informers, claims, connections, enqueue } = this.#options;
     for (const compute of informers.computes.list()) claims.set(compute);
     const orphans = informers.apiKeys.list().filter((secret) => connections.secretSeen(secret));
-    enqueue("connection", uidsOf([...informers.connections.list(), ...orphans]));
+    enqueue("connection", uidsOf([...informers.connections, ...orphans]));
     enqueue("compute", uidsOf(informers.computes.list()));
     enqueue("pool", uidsOf(informers.pools.list()));
   }
@@ -67,7 +69,7 @@ export class EventHandlers implements ChangeHandlers {
     enqueue("compute", uidsOf(informers.computes.list()));
   }
 
-  connection({ type, object, previous }: Change<ServiceConnection>): void {
+  connection({ type, object, previous }: Change<Connection>): void {
     const { informers, claims, connections, enqueue } = this.#options;
     const { uid, name, namespace = "" } = object.metadata;
     connections.seen(object);
@@ -75,8 +77,8 @@ export class EventHandlers implements ChangeHandlers {
     // A change of the status alone does not affect the Computes.
     if (type === "updated" && isStatusAlone(previous, object)) return;
     this.usersOf(namespace, name);
-    if (type === "updated" && previous.spec.baseURL === object.spec.baseURL) return;
-    // Its Computes claim places of another service now: Computes that they blocked may continue.
+    if (type === "updated" && sameJSON(servedBy(previous), servedBy(object))) return;
+    // Its Computes claim places of another service now, or none: Computes that they blocked may continue.
     for (const user of informers.users.of(namespace, name)) enqueue("compute", claims.movedWith(user));
   }
 
@@ -94,10 +96,28 @@ export class EventHandlers implements ChangeHandlers {
     );
   }
 
+  /** With its labels a namespace may gain or lose the use of ClusterServiceConnections. */
+  namespace({ type, object, previous }: Change<Namespace>): void {
+    if (type === "updated" && sameJSON(previous.metadata.labels, object.metadata.labels)) return;
+    const { informers, claims, enqueue } = this.#options;
+    const named = informers.computes
+      .within(object.metadata.name)
+      .filter((compute) => connectionKeyOf(compute).namespace === "");
+    for (const compute of named) enqueue("compute", claims.movedWith(compute));
+    this.connectionsUsedBy(...named);
+  }
+
+  clusterApiKey({ object }: Change<Secret>): void {
+    const { informers, enqueue } = this.#options;
+    const { name } = object.metadata;
+    const users = informers.connectionsWithin("").filter(({ spec }) => spec.apiKeySecretRef.name === name);
+    enqueue("connection", uidsOf(users));
+  }
+
   apiKey({ object }: Change<Secret>): void {
     const { informers, connections, enqueue } = this.#options;
     const { uid, namespace = "" } = object.metadata;
-    enqueue("connection", uidsOf(informers.connections.within(namespace)));
+    enqueue("connection", uidsOf(informers.connectionsWithin(namespace)));
     if (connections.secretSeen(object)) enqueue("connection", [uid]);
   }
 
@@ -122,23 +142,29 @@ export class EventHandlers implements ChangeHandlers {
   connectionsUsedBy(...versions: readonly (Compute | undefined)[]): void {
     const { informers, enqueue } = this.#options;
     for (const version of versions) {
-      const { metadata, spec } = version ?? {};
-      const used = informers.connections.get(metadata?.namespace ?? "", spec?.connectionRef.name ?? "");
+      if (version === undefined) continue;
+      const { namespace, name } = connectionKeyOf(version);
+      const used = informers.connection(namespace, name);
       if (used !== undefined) enqueue("connection", [used.metadata.uid]);
     }
   }
 }
 
 /** Whether nothing that affects its Computes changed. */
-function isStatusAlone({ metadata: before }: ServiceConnection, { metadata: after }: ServiceConnection): boolean {
-  const relevant = ({ generation, deletionTimestamp, finalizers = [] }: ServiceConnection["metadata"]) =>
+function isStatusAlone({ metadata: before }: Connection, { metadata: after }: Connection): boolean {
+  const relevant = ({ generation, deletionTimestamp, finalizers = [] }: Connection["metadata"]) =>
     JSON.stringify([generation, deletionTimestamp, finalizers]);
   return relevant(before) === relevant(after);
 }
 
-/** The part of a Compute that affects the connections of its namespace. */
+/** Which service a connection leads to, and for which namespaces. */
+function servedBy(connection: Connection): unknown {
+  return [connection.spec.baseURL, isOfCluster(connection) ? connection.spec.namespaceSelector : undefined];
+}
+
+/** The part of a Compute that affects its connection. */
 function connectionUseOf({ spec, metadata }: Compute): string {
-  return JSON.stringify([spec.connectionRef.name, metadata.deletionTimestamp]);
+  return JSON.stringify([spec.connectionRef, metadata.deletionTimestamp]);
 }
 
 /** The name of the pool that would give a member this name. */

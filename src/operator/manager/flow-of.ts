@@ -1,4 +1,4 @@
-import type { Compute } from "../resources/compute.ts";
+import { type Compute, connectionKeyOf } from "../resources/compute.ts";
 import type { Informers } from "./informers.ts";
 
 /** The kinds that are reconciled. */
@@ -15,11 +15,13 @@ export function flowOf(
   informers: Informers,
   departed: (uid: string) => Compute | undefined,
 ): string {
-  const { computes, connections, pools } = informers;
+  const { computes, pools } = informers;
   if (kind === "compute") {
     const compute = computes.byUid(uid) ?? departed(uid);
-    return compute === undefined ? "" : `${compute.metadata.namespace ?? ""}/${compute.spec.connectionRef.name}`;
+    if (compute === undefined) return "";
+    const { namespace, name } = connectionKeyOf(compute);
+    return `${compute.metadata.namespace ?? ""}/${namespace}/${name}`;
   }
-  const object = (kind === "connection" ? connections : pools).byUid(uid);
+  const object = kind === "connection" ? informers.connectionByUID(uid) : pools.byUid(uid);
   return `${object?.metadata.namespace ?? ""}/${uid}`;
 }

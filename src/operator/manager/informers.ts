@@ -5,9 +5,16 @@ import { Reflectors } from "../kube/reflectors.ts";
 import type { Change } from "../kube/store.ts";
 import { crdIsGoing } from "../kube/uninstalling.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import {
+  type ClusterServiceConnection,
+  type Connection,
+  clusterServiceConnectionKind,
+  parseClusterServiceConnection,
+} from "../resources/cluster-service-connection.ts";
 import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind, parseComputePool } from "../resources/compute-pool.ts";
 import { API_KEY_SECRET_TYPE, labels } from "../resources/names.ts";
+import { type Namespace, namespaceKind, parseNamespace } from "../resources/namespace.ts";
 import type { KubeObject, Parsed, ResourceKind } from "../resources/object.ts";
 import {
   parseServiceConnection,
@@ -26,31 +33,49 @@ export interface InformersOptions {
   log: Logger;
   metrics: Metrics;
   namespaces: readonly string[];
+  /** Left out: ClusterServiceConnections are not watched. */
+  clusterResourceNamespace?: string | undefined;
+}
+
+/** What ClusterServiceConnections need besides. */
+interface ClusterInformers {
+  connections: Reflectors<ClusterServiceConnection>;
+  /** The namespace that their Secrets lie in, and the API keys there. */
+  resourceNamespace: string;
+  apiKeys: Reflectors<Secret>;
+  namespaces: Reflectors<Namespace>;
 }
 
 /** Called with each change, after the cache has it. */
 export interface ChangeHandlers {
   compute: (change: Change<Compute>) => void;
-  connection: (change: Change<ServiceConnection>) => void;
+  connection: (change: Change<ServiceConnection> | Change<ClusterServiceConnection>) => void;
   pool: (change: Change<ComputePool>) => void;
   apiKey: (change: Change<Secret>) => void;
+  clusterApiKey: (change: Change<Secret>) => void;
   connectionSecret: (change: Change<Secret>) => void;
+  namespace: (change: Change<Namespace>) => void;
   /** A complete list of Computes was read. */
   computesRelisted: () => void;
 }
 
-/** Caches of all watched objects. Of Secrets: API keys, by their type, and connection Secrets, by their label. */
+/**
+ * Caches of all watched objects. Of Secrets: API keys, by their type, and connection Secrets, by their label. An
+ * operator of the whole cluster may lack the right to Secrets, and all that only ClusterServiceConnections need.
+ */
 export class Informers {
   readonly computes: Reflectors<Compute>;
   readonly users = new ConnectionUsers();
-  readonly connections: Reflectors<ServiceConnection>;
+  readonly #connections: Reflectors<ServiceConnection>;
+  readonly #cluster: ClusterInformers | undefined;
   readonly pools: Reflectors<ComputePool>;
   readonly apiKeys: Reflectors<Secret>;
   readonly connectionSecrets: Reflectors<Secret>;
   readonly #handlers = new Set<ChangeHandlers>();
 
   constructor(options: InformersOptions) {
-    const { namespaces, metrics, ...shared } = options;
+    const { namespaces, metrics, clusterResourceNamespace, ...shared } = options;
+    const isClusterWide = namespaces.length === 0 && clusterResourceNamespace !== undefined;
     const isUninstalled = () => crdIsGoing(options.client);
     const observer = {
       watchRestarted: (kind: string, cause: string) => metrics.watchRestarts.add({ kind, cause }),
@@ -60,7 +85,8 @@ export class Informers {
       kind: ResourceKind<T>,
       onChange: (change: Change<T>) => void,
       more: Partial<ReflectorOptions<T>> = {},
-    ) => new Reflectors<T>(namespaces, { ...shared, isUninstalled, observer, kind, onChange, ...more });
+      within = namespaces,
+    ) => new Reflectors<T>(within, { ...shared, isUninstalled, observer, kind, onChange, ...more });
     const each = (call: (handlers: ChangeHandlers) => void) => this.#handlers.forEach(call);
     const computeChanged = (change: Change<Compute>) => {
       this.users.change(change);
@@ -70,26 +96,95 @@ export class Informers {
       parse: (raw) => readable(parseCompute(raw)),
       onRelist: () => each((handlers) => handlers.computesRelisted()),
     });
-    this.connections = reflect(serviceConnectionKind, (change) => each((handlers) => handlers.connection(change)), {
+    this.#connections = reflect(serviceConnectionKind, (change) => each((handlers) => handlers.connection(change)), {
       parse: (raw) => readable(parseServiceConnection(raw)),
     });
     this.pools = reflect(computePoolKind, (change) => each((handlers) => handlers.pool(change)), {
       parse: (raw) => readable(parseComputePool(raw)),
     });
-    this.apiKeys = reflect(secretKind, (change) => each((handlers) => handlers.apiKey(change)), {
+    const ofKeys: Partial<ReflectorOptions<Secret>> = {
       fieldSelector: `type=${API_KEY_SECRET_TYPE}`,
       selects: ({ type }) => type === API_KEY_SECRET_TYPE,
-    });
+      optional: isClusterWide,
+    };
+    this.apiKeys = reflect(secretKind, (change) => each((handlers) => handlers.apiKey(change)), ofKeys);
     this.connectionSecrets = reflect(secretKind, (change) => each((handlers) => handlers.connectionSecret(change)), {
       labelSelector: labels.compute,
       selects: ({ metadata }) => metadata.labels?.[labels.compute] !== undefined,
+      optional: isClusterWide,
     });
+    if (!isClusterWide) return;
+    const connectionChanged = (change: Change<ClusterServiceConnection>) =>
+      each((handlers) => handlers.connection(change));
+    const keyChanged = (change: Change<Secret>) => each((handlers) => handlers.clusterApiKey(change));
+    this.#cluster = {
+      connections: reflect(clusterServiceConnectionKind, connectionChanged, {
+        parse: (raw) => readable(parseClusterServiceConnection(raw)),
+        optional: true,
+      }),
+      resourceNamespace: clusterResourceNamespace,
+      apiKeys: reflect(secretKind, keyChanged, ofKeys, [clusterResourceNamespace]),
+      namespaces: reflect(namespaceKind, (change) => each((handlers) => handlers.namespace(change)), {
+        parse: parseNamespace,
+        optional: true,
+      }),
+    };
   }
 
   /** Calls the handlers with each change from now on, until the function that it returns is called. */
   subscribe(handlers: ChangeHandlers): () => void {
     this.#handlers.add(handlers);
     return () => this.#handlers.delete(handlers);
+  }
+
+  /** Those of the cluster among them. */
+  get connections(): readonly Connection[] {
+    return [...this.#connections.list(), ...this.connectionsWithin("")];
+  }
+
+  /** Of a namespace; of an empty one: those of the cluster. */
+  connectionsWithin(namespace: string): readonly Connection[] {
+    return namespace === "" ? (this.#cluster?.connections.list() ?? []) : this.#connections.within(namespace);
+  }
+
+  connection(namespace: string, name: string): Connection | undefined {
+    if (namespace === "") return this.#cluster?.connections.get(undefined, name);
+    return this.#connections.get(namespace, name);
+  }
+
+  connectionByUID(uid: string): Connection | undefined {
+    return this.#connections.byUid(uid) ?? this.#cluster?.connections.byUid(uid);
+  }
+
+  /** The Secret that a connection in this namespace names; of an empty one: a connection of the cluster. */
+  apiKey(namespace: string, name: string): Secret | undefined {
+    if (namespace !== "") return this.apiKeys.get(namespace, name);
+    return this.#cluster?.apiKeys.get(this.#cluster.resourceNamespace, name);
+  }
+
+  /** Whether the operator has no right to the connection Secrets that it would write. */
+  get lacksSecrets(): boolean {
+    return this.connectionSecrets.isReady() && !this.connectionSecrets.isServed();
+  }
+
+  /** Whether the operator has no right to the Secrets that connections of this namespace name. */
+  lacksApiKeys(namespace: string): boolean {
+    const keys = namespace === "" ? this.#cluster?.apiKeys : this.apiKeys;
+    return keys !== undefined && keys.isReady() && !keys.isServed();
+  }
+
+  /** The labels of a namespace; `unread` if none can be read. */
+  namespaceLabels(name: string): Readonly<Record<string, string>> | "unknown" | "unread" {
+    const namespaces = this.#cluster?.namespaces;
+    if (namespaces?.isServed() !== true) return "unread";
+    const found = namespaces.get(undefined, name);
+    return found === undefined ? "unknown" : (found.metadata.labels ?? {});
+  }
+
+  /** Whether ClusterServiceConnections can be used; `unserved` without their CRD, or the right to read them. */
+  get clusterConnections(): "served" | "unserved" | "notWatched" {
+    if (this.#cluster === undefined) return "notWatched";
+    return this.#cluster.connections.isServed() ? "served" : "unserved";
   }
 
   get #all() {
@@ -99,10 +194,17 @@ export class Informers {
   get #byKind() {
     return [
       [computeKind, this.computes],
-      [serviceConnectionKind, this.connections],
+      [serviceConnectionKind, this.#connections],
       [computePoolKind, this.pools],
       [secretKind, this.apiKeys],
       [secretKind, this.connectionSecrets],
+      ...(this.#cluster === undefined
+        ? []
+        : ([
+            [clusterServiceConnectionKind, this.#cluster.connections],
+            [secretKind, this.#cluster.apiKeys],
+            [namespaceKind, this.#cluster.namespaces],
+          ] as const)),
     ] as const;
   }
 
@@ -119,7 +221,7 @@ export class Informers {
 
   /** The kinds without a complete list yet. */
   unsynced(): string[] {
-    const unserved = this.#byKind.filter(([, reflectors]) => !reflectors.isServed());
+    const unserved = this.#byKind.filter(([, reflectors]) => !reflectors.isReady());
     return [...new Set(unserved.map(([{ kind }]) => kind))];
   }
 
@@ -128,12 +230,13 @@ export class Informers {
   }
 
   lastEventAgeMs(): Record<string, number> {
-    return {
-      Compute: this.computes.lastEventAgeMs(),
-      ServiceConnection: this.connections.lastEventAgeMs(),
-      ComputePool: this.pools.lastEventAgeMs(),
-      Secret: Math.max(this.apiKeys.lastEventAgeMs(), this.connectionSecrets.lastEventAgeMs()),
-    };
+    const ages = new Map<string, number>();
+    for (const [{ kind }, reflectors] of this.#byKind) {
+      // What cannot be listed says nothing: its silence is no news.
+      if (reflectors.isReady() && !reflectors.isServed()) continue;
+      ages.set(kind, Math.max(ages.get(kind) ?? 0, reflectors.lastEventAgeMs()));
+    }
+    return Object.fromEntries(ages);
   }
 }
 

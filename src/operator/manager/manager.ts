@@ -13,7 +13,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { OperatorOptions } from "../options.ts";
 import { awaitsTemplate } from "../pool/plan.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
-import { type Compute, computeKind } from "../resources/compute.ts";
+import { type Compute, computeKind, connectionKeyOf } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
 import type { Clock, Random } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
@@ -70,9 +70,13 @@ export class Manager {
     const usage = new UsageMeter(metrics);
     this.#connections = new SessionRegistry({
       cache: {
-        connection: (namespace, name) => informers.connections.get(namespace, name),
-        secret: (namespace, name) => informers.apiKeys.get(namespace, name),
+        connection: (namespace, name) => informers.connection(namespace, name),
+        secret: (namespace, name) => informers.apiKey(namespace, name),
+        lacksSecrets: (namespace) => informers.lacksApiKeys(namespace),
+        namespaceLabels: (namespace) => informers.namespaceLabels(namespace),
+        clusterConnections: () => informers.clusterConnections,
       },
+      clusterResourceNamespace: settings.clusterResourceNamespace,
       allowedBaseURLs: settings.allowedBaseURLs,
       budgetShare: settings.budgetShare,
       transport: options.serviceTransport,
@@ -93,21 +97,22 @@ export class Manager {
       onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
     });
     this.#claims = new ClaimIndex(
-      ({ metadata, spec }) => this.#connections.baseURLOf(metadata.namespace ?? "", spec.connectionRef.name),
-      ({ metadata, spec }) => this.#connections.isUnreachable(metadata.namespace ?? "", spec.connectionRef.name),
-      ({ metadata, spec }) =>
-        this.#connections.reachedThrough(metadata.namespace ?? "", spec.connectionRef.name, spec.projectID),
+      (compute) => this.#connections.baseURLOf(compute),
+      (compute) => this.#connections.isUnreachable(compute),
+      (compute) => this.#connections.reachedThrough(compute),
     );
     this.#connectionReconciler = new ConnectionReconciler({
       cluster,
       clock,
       connections: this.#connections,
       cache: {
-        connectionByUID: (uid) => informers.connections.byUid(uid),
-        connectionsOf: (namespace) => informers.connections.within(namespace),
-        secret: (namespace, name) => informers.apiKeys.get(namespace, name),
+        connectionByUID: (uid) => informers.connectionByUID(uid),
+        connectionsOf: (namespace) => informers.connectionsWithin(namespace),
+        secret: (namespace, name) => informers.apiKey(namespace, name),
         secretsOf: (namespace) => informers.apiKeys.within(namespace),
-        usersOf: (namespace, name) => informers.users.of(namespace, name),
+        isUser: (compute) => this.#connections.isUser(compute),
+        usersOf: (namespace, name) =>
+          informers.users.of(namespace, name).filter((compute) => this.#connections.isUser(compute)),
         deletedUsersOf: (namespace, name) =>
           this.#computes.departed.filter((compute) => names(compute, namespace, name)),
       },
@@ -123,7 +128,8 @@ export class Manager {
       claims: this.#claims,
       cache: {
         computeByUID: (uid) => informers.computes.byUid(uid),
-        connectionSecrets: (namespace) => informers.connectionSecrets.within(namespace),
+        connectionSecrets: (namespace) =>
+          informers.lacksSecrets ? undefined : informers.connectionSecrets.within(namespace),
       },
       selects: (compute) => settings.selects(compute.metadata.labels),
       awaitsPool: (compute) => {
@@ -192,10 +198,13 @@ export class Manager {
     const { clock, random, log, metrics, informers } = this.#options;
     const stopped = this.#stop.signal;
     const shared = { kind, clock, random, log, metrics, workers, reconcile, stopped };
-    const cache = { compute: informers.computes, connection: informers.connections, pool: informers.pools }[kind];
+    const objectOf = {
+      compute: (uid: string) => informers.computes.byUid(uid) ?? departed(uid),
+      connection: (uid: string) => informers.connectionByUID(uid),
+      pool: (uid: string) => informers.pools.byUid(uid),
+    }[kind];
     const departed = (compute: string) => this.#computes.departedCompute(compute);
-    const nameOf = (uid: string) =>
-      cache.byUid(uid)?.metadata ?? (kind === "compute" ? departed(uid)?.metadata : {}) ?? {};
+    const nameOf = (uid: string) => objectOf(uid)?.metadata ?? {};
     return new Controller({ ...shared, nameOf, flowOf: (uid) => flowOf(kind, uid, informers, departed) });
   }
 
@@ -215,6 +224,7 @@ export class Manager {
   }
 }
 
-function names({ metadata, spec }: Compute, namespace: string, connection: string): boolean {
-  return (metadata.namespace ?? "") === namespace && spec.connectionRef.name === connection;
+function names(compute: Compute, namespace: string, connection: string): boolean {
+  const key = connectionKeyOf(compute);
+  return key.namespace === namespace && key.name === connection;
 }

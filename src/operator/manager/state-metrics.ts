@@ -1,4 +1,5 @@
 import type { SessionRegistry } from "../connection/registry.ts";
+import { nameOf } from "../kube/objects.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { conditionOf } from "../resources/conditions-of.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -31,11 +32,10 @@ export function measureState(metrics: Metrics, { leading, informers, connections
   metrics.budgetAvailable.reset();
   metrics.endpointListAge.reset();
   metrics.refreshInterval.reset();
-  for (const connection of informers.connections.list()) {
+  for (const connection of informers.connections) {
     const session = connections?.sessionOf(connection);
-    const { namespace = "", name } = connection.metadata;
     if (session === undefined) continue;
-    metrics.refreshInterval.set({ connection: `${namespace}/${name}` }, session.refreshes.inForceMs / 1000);
+    metrics.refreshInterval.set({ connection: nameOf(connection.metadata) }, session.refreshes.inForceMs / 1000);
   }
   for (const session of connections?.sessions ?? []) {
     metrics.budgetAvailable.set({ account: session.fingerprint }, session.budget.available);

@@ -8,7 +8,13 @@ const WEEK_SECONDS = 7 * 24 * 3600;
 
 const connectionRef = z
   .object({
-    name: objectName.default("default").describe("Name of the ServiceConnection, in the same namespace."),
+    kind: z
+      .enum(["ServiceConnection", "ClusterServiceConnection"])
+      .default("ServiceConnection")
+      .describe(
+        "ServiceConnection: one in the same namespace. ClusterServiceConnection: one of the cluster that admits this namespace.",
+      ),
+    name: objectName.default("default").describe("Name of the connection."),
   })
   .prefault({});
 
@@ -85,7 +91,7 @@ const adopt = z
 /** What a Compute and the template of a ComputePool have in common. */
 export const commonFields = {
   connectionRef: connectionRef.describe(
-    "The ServiceConnection that says how to reach the service. May be changed to one that lists the same endpoint.",
+    "The connection that says how to reach the service. May be changed to one that lists the same endpoint.",
   ),
   projectID: withRules(id, immutable("projectID", "make another object for another project")).describe(
     "Id of the service's project that holds the branch, for example shiny-wind-028834. Immutable.",

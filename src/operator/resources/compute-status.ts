@@ -140,6 +140,10 @@ export const computeStatus = z.object({
     .string()
     .optional()
     .describe("A fingerprint of the base URL and key with which the endpoint was last seen; it reveals neither."),
+  clusterConnection: z
+    .string()
+    .optional()
+    .describe("Name of the ClusterServiceConnection with which the endpoint was last seen, if it was one."),
   lossDoubted: z
     .boolean()
     .optional()

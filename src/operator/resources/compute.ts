@@ -18,3 +18,9 @@ const compute = declared(computeSpec, computeStatus);
 export function parseCompute(raw: unknown): Parsed<Compute> {
   return parseWith(compute, raw);
 }
+
+/** Where the connection that a Compute names stands; the namespace of a ClusterServiceConnection is empty. */
+export function connectionKeyOf({ metadata, spec }: Pick<Compute, "metadata" | "spec">) {
+  const { kind, name } = spec.connectionRef;
+  return { namespace: kind === "ClusterServiceConnection" ? "" : (metadata.namespace ?? ""), name };
+}

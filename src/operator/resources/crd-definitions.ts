@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { clusterServiceConnectionKind, clusterServiceConnectionSpec } from "./cluster-service-connection.ts";
 import { computeKind } from "./compute.ts";
 import { computePoolKind, computePoolSpec, computePoolStatus } from "./compute-pool.ts";
 import { computeSpec } from "./compute-spec.ts";
@@ -49,6 +50,15 @@ const AGE: Column = {
   description: "Since when the object exists.",
 };
 
+const CONNECTION_COLUMNS: readonly Column[] = [
+  READY,
+  REASON,
+  { name: "Key-Type", type: "string", jsonPath: ".status.keyType", description: "What kind of key it is." },
+  { name: "Projects", type: "integer", jsonPath: ".status.projectCount", description: "Projects that it reaches." },
+  AGE,
+  { name: "Base-URL", type: "string", jsonPath: ".spec.baseURL", description: "Where the service is.", wide: true },
+];
+
 /** The operator's own kinds, as CRDs. */
 export const definitions: readonly Definition[] = [
   {
@@ -76,14 +86,16 @@ export const definitions: readonly Definition[] = [
     spec: serviceConnectionSpec,
     status: serviceConnectionStatus,
     shortNames: ["sconn"],
-    columns: [
-      READY,
-      REASON,
-      { name: "Key-Type", type: "string", jsonPath: ".status.keyType", description: "What kind of key it is." },
-      { name: "Projects", type: "integer", jsonPath: ".status.projectCount", description: "Projects that it reaches." },
-      AGE,
-      { name: "Base-URL", type: "string", jsonPath: ".spec.baseURL", description: "Where the service is.", wide: true },
-    ],
+    columns: CONNECTION_COLUMNS,
+  },
+  {
+    kind: clusterServiceConnectionKind,
+    description:
+      "A ClusterServiceConnection says how many namespaces reach a Postgres-hosting service with one API key: which namespaces, and which projects.",
+    spec: clusterServiceConnectionSpec,
+    status: serviceConnectionStatus,
+    shortNames: ["csconn"],
+    columns: CONNECTION_COLUMNS,
   },
   {
     kind: computePoolKind,

@@ -18,7 +18,7 @@ export interface CustomResourceDefinition {
   readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
   readonly spec: {
     readonly group: string;
-    readonly scope: "Namespaced";
+    readonly scope: "Namespaced" | "Cluster";
     readonly names: {
       readonly kind: string;
       readonly listKind: string;
@@ -31,7 +31,7 @@ export interface CustomResourceDefinition {
   };
 }
 
-/** The three CustomResourceDefinitions, worked out from the zod schemas. */
+/** The CustomResourceDefinitions of all kinds, worked out from the zod schemas. */
 export function customResourceDefinitions(): CustomResourceDefinition[] {
   return definitions.map(customResourceDefinition);
 }
@@ -54,7 +54,7 @@ function customResourceDefinition(definition: Definition): CustomResourceDefinit
     metadata: { name: `${plural}.${group}` },
     spec: {
       group,
-      scope: "Namespaced",
+      scope: definition.kind.namespaced ? "Namespaced" : "Cluster",
       names: {
         kind,
         listKind: `${kind}List`,

@@ -10,8 +10,8 @@ export interface Declared<Spec, Status> extends KubeObject {
 }
 
 /** Where the API server serves a kind of ours. */
-export function ownKind<T extends KubeObject>(kind: string, plural: string): ResourceKind<T> {
-  return { group: GROUP, version: VERSION, plural, kind, namespaced: true };
+export function ownKind<T extends KubeObject>(kind: string, plural: string, namespaced = true): ResourceKind<T> {
+  return { group: GROUP, version: VERSION, plural, kind, namespaced };
 }
 
 /** How an object of a kind of ours is read: strict about the spec, whatever the status holds. */

@@ -6,18 +6,20 @@ import { type Parsed, parseWith } from "./object.ts";
 import { type Declared, declared, ownKind } from "./own-kind.ts";
 import { withRules } from "./rule.ts";
 
-const apiKeySecretRef = z.object({
-  name: objectName.describe(
-    "Name of the Secret, in the same namespace. Its type must be compute-operator.dev/api-key.",
-  ),
-  key: z
-    .string()
-    .min(1)
-    .max(253)
-    .regex(/^[-._a-zA-Z0-9]+$/, "must be a key of a Secret: a-z, A-Z, 0-9, -, _ and .")
-    .default("api-key")
-    .describe("Key within the Secret's data that holds the API key."),
-});
+export const apiKeySecretRefIn = (place: string) =>
+  z.object({
+    name: objectName.describe(`Name of the Secret, ${place}. Its type must be compute-operator.dev/api-key.`),
+    key: z
+      .string()
+      .min(1)
+      .max(253)
+      .regex(/^[-._a-zA-Z0-9]+$/, "must be a key of a Secret: a-z, A-Z, 0-9, -, _ and .")
+      .default("api-key")
+      .describe("Key within the Secret's data that holds the API key."),
+  });
+
+/** The same for both kinds of connection, but for the place of the Secret. */
+export const theApiKeySecret = "The Secret that holds the API key. A changed key takes effect at once.";
 
 const requestBudget = z
   .object({
@@ -46,7 +48,7 @@ export const serviceConnectionSpec = z.object({
   ).describe(
     "Base URL of the service, ending in /api/v2. The operator reaches only what its --allowed-base-url permits.",
   ),
-  apiKeySecretRef: apiKeySecretRef.describe("The Secret that holds the API key. A changed key takes effect at once."),
+  apiKeySecretRef: apiKeySecretRefIn("in the same namespace").describe(theApiKeySecret),
   caBundle: withRules(z.string().max(65_536), {
     cel: "self.contains('-----BEGIN CERTIFICATE-----') && self.contains('-----END CERTIFICATE-----')",
     message: "caBundle must hold certificates in PEM form (-----BEGIN CERTIFICATE-----)",

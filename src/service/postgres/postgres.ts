@@ -173,7 +173,7 @@ async function certificateIn(root: string, now: number): Promise<Certificate> {
   const read = (file: string) => readFile(file, "utf8").catch(() => undefined);
   const [certificate, key] = [await read(files.certificate), await read(files.key)];
   if (certificate !== undefined && key !== undefined) return { certificate, key };
-  const made = selfSigned(["localhost"], now);
+  const made = selfSigned(["localhost", "*.localhost"], now);
   await writeFile(files.key, made.key, { mode: 0o600 });
   await writeFile(files.certificate, made.certificate, { mode: 0o644 });
   await chmod(files.key, 0o600);

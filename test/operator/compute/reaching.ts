@@ -7,7 +7,7 @@ import { type Compute, parseCompute } from "../../../src/operator/resources/comp
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";
-import { apiKeySecret, connection } from "../../support/connections.ts";
+import { apiKeySecret, connection, withoutCluster } from "../../support/connections.ts";
 import { json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 
@@ -49,6 +49,7 @@ export class Reaching {
       cache: {
         connection: (_, name) => this.connections.find(({ metadata }) => metadata.name === name),
         secret: (_, name) => this.#secrets.find(({ metadata }) => metadata.name === name),
+        ...withoutCluster,
       },
       allowedBaseURLs: ["https://service.example.com/api/v2"],
       budgetShare: 1,

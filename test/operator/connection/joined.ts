@@ -3,7 +3,8 @@ import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import type { ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";
-import { apiKeySecret, connection } from "../../support/connections.ts";
+import { compute } from "../../support/builders.ts";
+import { apiKeySecret, connection, withoutCluster } from "../../support/connections.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
@@ -23,6 +24,7 @@ export function setUp(options: { connections?: ServiceConnection[]; secrets?: Se
     cache: {
       connection: (_, name) => cached.find(({ metadata }) => metadata.name === name),
       secret: (_, name) => secrets.find(({ metadata }) => metadata.name === name),
+      ...withoutCluster,
     },
     allowedBaseURLs: ["https://service.example.com/api/v2"],
     budgetShare,
@@ -47,6 +49,7 @@ export function setUp(options: { connections?: ServiceConnection[]; secrets?: Se
     await clock.settle();
     return session;
   };
-  const view = (name = "default", project = "shop") => connections.view("team", name, project);
+  const view = (name = "default", project = "shop") =>
+    connections.view(compute({ spec: { projectID: project, connectionRef: { name } } }));
   return { clock, service, answers, connections, join, probed, view, woken, unused, cached, secrets };
 }

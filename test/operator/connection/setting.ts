@@ -8,6 +8,8 @@ import type { KubeObject } from "../../../src/operator/resources/object.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";
+import { compute } from "../../support/builders.ts";
+import { withoutCluster } from "../../support/connections.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 
@@ -52,6 +54,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     cache: {
       connection: (_, name) => connectionsNow().find(({ metadata }) => metadata.name === name),
       secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
+      ...withoutCluster,
     },
     allowedBaseURLs: ["https://service.example.com/api/v2"],
     budgetShare: 1,
@@ -89,9 +92,10 @@ export function setUp(more: Record<string, unknown> = {}) {
         secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
         secretsOf: () => old.secrets ?? stored(),
         deletedUsersOf: () => departed,
+        isUser: () => true,
         usersOf: (_, name) =>
           (old.connections === undefined ? computesNow() : []).filter(
-            (compute) => compute.spec.connectionRef.name === name,
+            ({ spec: wanted }) => wanted.connectionRef.name === name,
           ),
       },
       uninstalling: () => crdIsGoing(cluster.client()),
@@ -141,7 +145,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     status: () => connectionsNow()[0]?.status,
     stored,
     connectionsNow,
-    view: () => connections.view("default", "default", "shop"),
+    view: () => connections.view(compute({ namespace: "default", spec: { projectID: "shop" } })),
     unguard: () => {
       const body = [{ op: "remove", path: "/metadata/finalizers" }];
       const path = `${ours}/serviceconnections/default`;

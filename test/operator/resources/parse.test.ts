@@ -14,7 +14,7 @@ describe("reading a Compute", () => {
         metadata,
         spec: {
           ...spec,
-          connectionRef: { name: "default" },
+          connectionRef: { kind: "ServiceConnection", name: "default" },
           type: "read_write",
           deletionPolicy: "Delete",
           driftPolicy: "Correct",

@@ -40,6 +40,7 @@ describe("the CustomResourceDefinitions", () => {
     const defaults = fields.filter(({ schema }) => schema.default !== undefined).map(({ path }) => path);
     expect(defaults.filter((path) => path.startsWith("Compute.")).toSorted()).toEqual([
       "Compute.spec.connectionRef",
+      "Compute.spec.connectionRef.kind",
       "Compute.spec.connectionRef.name",
       "Compute.spec.deletionPolicy",
       "Compute.spec.driftPolicy",
@@ -67,9 +68,9 @@ describe("the CustomResourceDefinitions", () => {
     expect(unbounded.map(({ path }) => path)).toEqual([]);
   });
 
-  test("print as one YAML stream of three", () => {
-    expect(crdsYaml().match(/^kind: CustomResourceDefinition$/gm)).toHaveLength(3);
-    expect(crdsYaml().match(/^---$/gm)).toHaveLength(2);
+  test("print as one YAML stream of four", () => {
+    expect(crdsYaml().match(/^kind: CustomResourceDefinition$/gm)).toHaveLength(4);
+    expect(crdsYaml().match(/^---$/gm)).toHaveLength(3);
   });
 });
 

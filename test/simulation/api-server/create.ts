@@ -77,6 +77,9 @@ export function prepare(resource: Resource, body: JsonObject, name: string): voi
   } else if (resource.kind === "Secret") {
     prepareSecret(body);
   } else if (resource === namespaces) {
+    const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
+    const labels = isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
+    body["metadata"] = { ...metadata, labels: { ...labels, "kubernetes.io/metadata.name": name } };
     body["spec"] ??= { finalizers: ["kubernetes"] };
     body["status"] ??= { phase: "Active" };
   } else if (resource === customResourceDefinitions) {

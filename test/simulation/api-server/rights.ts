@@ -19,7 +19,7 @@ const role = z.object({
 /** Everything that the roles of deploy/ allow the operator, as `patch compute-operator.dev computes/status`. */
 const granted = new Set(
   readdirSync(shipped)
-    .filter((file) => /^(operator|secrets|definitions|leader-election)\.yaml$/.test(file))
+    .filter((file) => /^(operator|secrets|cluster-connections|definitions|leader-election)\.yaml$/.test(file))
     .flatMap((file) => parseAllDocuments(readFileSync(new URL(file, shipped), "utf8")))
     .map((document) => role.safeParse(document.toJS()))
     .flatMap(({ data }) => data?.rules ?? [])

@@ -65,7 +65,7 @@ export function builtInsConform(host: Host): void {
       expect(made.body["spec"]).toEqual({
         projectID: "shiny-wind-028834",
         branchID: "br-aged-salad-637688",
-        connectionRef: { name: "default" },
+        connectionRef: { kind: "ServiceConnection", name: "default" },
         type: "read_write",
         deletionPolicy: "Delete",
         driftPolicy: "Correct",

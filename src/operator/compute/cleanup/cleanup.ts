@@ -103,11 +103,11 @@ export class Cleanup {
   async #clearUp(departed: Departed, endpointID: string | undefined): Promise<number | undefined> {
     const { clock, connections, claims, brake } = this.#options;
     const { last, state, at } = departed;
-    const { uid, namespace = "" } = last.metadata;
+    const { uid } = last.metadata;
     if (clock.monotonic() - at > triedForMs) {
       return this.#settled(departed, cleanedUp.unreached(endpointID ?? markerOf(uid)));
     }
-    const connection = connections.view(namespace, last.spec.connectionRef.name, last.spec.projectID);
+    const connection = connections.view(last);
     if (connection.kind !== "open") return this.#later(departed);
     const lister = connection.session.project(last.spec.projectID);
     if (departed.access?.lister !== lister) departed.access?.lister.leave(uid);

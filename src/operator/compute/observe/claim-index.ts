@@ -1,5 +1,5 @@
 import type { Change } from "../../kube/store.ts";
-import type { Compute } from "../../resources/compute.ts";
+import { type Compute, connectionKeyOf } from "../../resources/compute.ts";
 import { branchOf, pendingCreateOf, recordedID } from "./annotations.ts";
 import { type Claimants, claimsByMark, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
 import { endpointNamedBy } from "./ownership.ts";
@@ -35,10 +35,12 @@ export class ClaimIndex {
 
   /** The Computes that could lay claim to endpoints of the same project of the same service. */
   claimantsOf(compute: Compute): Claimants {
-    const { metadata, spec } = compute;
+    const key = connectionKeyOf(compute);
     // Who goes through the same connection reaches what we reach, whatever its status still says.
-    const sameConnection = (other: Compute) =>
-      other.metadata.namespace === metadata.namespace && other.spec.connectionRef.name === spec.connectionRef.name;
+    const sameConnection = (other: Compute) => {
+      const { namespace, name } = connectionKeyOf(other);
+      return namespace === key.namespace && name === key.name;
+    };
     // With a certificate authority that fits nowhere a connection leads to any service, and reaches none.
     const isOutside = (other: Compute) =>
       this.#isOutsider(other) || (this.#unreached(other) && hadNothing(other, this.#reachedThrough(other)));

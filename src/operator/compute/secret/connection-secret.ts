@@ -32,8 +32,8 @@ export interface SecretTools {
   requested: boolean;
   /** Whether the status shows that the Secret was refused: that stands until the service gives details again. */
   refused: boolean;
-  /** Our connection Secrets as the watch has delivered them. */
-  ours: (namespace: string) => readonly Secret[];
+  /** Our connection Secrets as the watch has delivered them; `undefined`: no right to read them. */
+  ours: (namespace: string) => readonly Secret[] | undefined;
 }
 
 /** What became of the connection Secret. */
@@ -62,7 +62,11 @@ export async function keepConnectionSecret(compute: Compute, endpoint: Endpoint,
 async function keep(compute: Compute, endpoint: Endpoint, tools: SecretTools): Promise<Binding> {
   const { namespace = "", uid } = compute.metadata;
   const wanted = compute.spec.connectionSecret;
-  const mine = tools.ours(namespace).filter((secret) => isOwnedBy(secret, uid));
+  const ours = tools.ours(namespace);
+  if (ours === undefined) {
+    return wanted === undefined ? none : { kind: "failed", reason: "Forbidden", message: forbidden.noSecrets };
+  }
+  const mine = ours.filter((secret) => isOwnedBy(secret, uid));
   const binding = wanted === undefined ? none : await keepNamed(compute, wanted, endpoint, mine, tools);
   // Not before the one that takes their place is there.
   if (wanted !== undefined && binding.kind !== "bound") return binding;
@@ -185,7 +189,8 @@ async function repair(
 
 /** Whether the Secret that a Compute names stands, as it was last made. */
 export function stands({ metadata, spec }: Compute, ours: SecretTools["ours"]): boolean {
-  const named = ours(metadata.namespace ?? "").filter((secret) => secret.metadata.name === spec.connectionSecret?.name);
+  const all = ours(metadata.namespace ?? "") ?? [];
+  const named = all.filter((secret) => secret.metadata.name === spec.connectionSecret?.name);
   return named.some((secret) => isOwnedBy(secret, metadata.uid));
 }
 

@@ -124,7 +124,12 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     capacity: range === undefined ? undefined : capacityOf(range),
     operations: operationsAfter(before, outcome, seen, endpoint.id),
     observedThrough: seen.fingerprint,
+    clusterConnection: clusterConnectionOf(outcome.compute),
   };
+}
+
+function clusterConnectionOf({ spec: { connectionRef } }: Compute): string | undefined {
+  return connectionRef.kind === "ClusterServiceConnection" ? connectionRef.name : undefined;
 }
 
 /** What was concluded: conditions, generations, drift. */

@@ -46,7 +46,7 @@ export async function observing(
     return listedAfter(after, who, priority);
   };
   const access = accessTo(lister, self, new DeletionBrake(clock, 10), () => false);
-  const connection = () => registry.view("team", "default", projectID);
+  const connection = () => registry.view(self);
   const state = new ReconcileState(-1);
   const look = (one = self) => observe(subject(one), state.known, connection(), access);
   const subject = (one = self): Subject => ({ ...subjectOf(one, { others, now: clock.monotonic() }) });

@@ -32,6 +32,8 @@ export const unauthorized = {
 export const forbidden = {
   request: (doing: string, said: string) =>
     `The API key may not ${doing} (${said}). Give it the right, or use a connection with another key; retried automatically.`,
+  noSecrets:
+    "The operator has no right to Secrets in this namespace, so it cannot write the one that spec.connectionSecret names. Remove spec.connectionSecret, or have an administrator bind the operator's ClusterRole for Secrets.",
   secrets: (namespace: string) =>
     `The operator may not write the Secret that spec.connectionSecret names. Bind the operator's Role for Secrets in namespace "${namespace}".`,
 };

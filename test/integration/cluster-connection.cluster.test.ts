@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
+import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
+import { createOperator } from "../../src/operator/operator.ts";
+import { createLogger } from "../../src/operator/runtime/log.ts";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { type KubectlOptions, kubectl, runKubectl } from "../control-plane/kubectl.ts";
+import { eventually } from "../support/eventually.ts";
+import { realClock } from "../support/real-clock.ts";
+import { keySecret, manifest } from "./support/manifests.ts";
+import { Network } from "./support/network.ts";
+import { quickClock } from "./support/quick-clock.ts";
+import { goodKey, newService, preview } from "./support/seeded-service.ts";
+
+// One control plane with the operator as it is installed, an administrator, and a tenant who is admin of one namespace.
+
+const own = "compute-operator-system";
+const operatorUser = { name: `system:serviceaccount:${own}:compute-operator`, groups: ["system:serviceaccounts"] };
+const network = new Network();
+const host = network.connect("service.test", newService({}));
+const stop = new AbortController();
+const log: string[] = [];
+let controlPlane: ControlPlane;
+let admin: KubectlOptions;
+let tenant: KubectlOptions;
+let running: Promise<void> = Promise.resolve();
+let transport: HttpTransport;
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane();
+  await controlPlane.startControllerManager();
+  const { binaries } = controlPlane;
+  admin = { kubeconfig: controlPlane.kubeconfig, kubectl: binaries.kubectl };
+  tenant = { ...admin, kubeconfig: await controlPlane.kubeconfigFor({ name: "mallory" }) };
+  for (const directory of ["crds", "deploy/base/shared", "deploy/base/access-labels"]) {
+    await kubectl(["apply", "-k", directory], admin);
+  }
+  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"], admin);
+  await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop", labels: { fleet: "yes" } } });
+  await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "mallory" } });
+  const isTenant = ["--clusterrole=admin", "--user=mallory", "-n", "mallory"];
+  await kubectl(["create", "rolebinding", "tenant", ...isTenant], admin);
+  await apply(inNamespace(keySecret(goodKey, "fleet-key"), own), fleet({ matchLabels: { fleet: "yes" } }));
+  const file = await controlPlane.kubeconfigFor(operatorUser);
+  transport = new HttpTransport({ connection: loadKubeConfig({ file, env: {} }), clock: realClock, userAgent: "test" });
+  const clock = quickClock(5);
+  const destination = { write: (line: string) => void log.push(line) };
+  const operator = createOperator(
+    {
+      clusterTransport: transport,
+      serviceTransport: network,
+      clock,
+      random: Math.random,
+      log: createLogger({ level: "info", clock, destination }),
+    },
+    {
+      namespaces: [],
+      clusterResourceNamespace: own,
+      selects: () => true,
+      workers: 16,
+      allowedBaseURLs: ["http://*.test/api/v2"],
+      createSettleMs: 15_000,
+      maxDeletesPerMinute: 1000,
+      budgetShare: 1,
+      drainMs: 5000,
+    },
+  );
+  running = operator.run(stop.signal);
+});
+
+afterAll(async () => {
+  stop.abort();
+  await running;
+  await transport?.close();
+  await controlPlane?.stop();
+});
+
+function fleet(namespaceSelector: object, name = "fleet") {
+  return {
+    apiVersion: "compute-operator.dev/v1alpha1",
+    kind: "ClusterServiceConnection",
+    metadata: { name },
+    spec: {
+      baseURL: "http://service.test/api/v2",
+      apiKeySecretRef: { name: "fleet-key" },
+      refreshInterval: "5s",
+      namespaceSelector,
+      allowedProjects: ["shop"],
+    },
+  };
+}
+
+function inNamespace<T extends { metadata: object }>(object: T, namespace: string) {
+  return { ...object, metadata: { ...object.metadata, namespace } };
+}
+
+/** A Compute that names the ClusterServiceConnection. */
+function compute(name: string, namespace: string, spec: Record<string, unknown> = {}) {
+  const connectionRef = { kind: "ClusterServiceConnection", name: "fleet" };
+  return inNamespace(manifest(name, { connectionRef, ...spec }), namespace);
+}
+
+async function apply(...objects: object[]): Promise<void> {
+  await kubectl(["apply", "-f", "-"], { ...admin, input: list(objects) });
+}
+
+function list(items: readonly object[]): string {
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
+}
+
+async function ready(namespace: string, name: string): Promise<void> {
+  try {
+    await kubectl(["wait", `compute/${name}`, "-n", namespace, "--for=condition=Ready", "--timeout=60s"], admin);
+  } catch (error) {
+    throw new Error(`${namespace}/${name} is not ready; the operator wrote:\n${log.slice(-20).join("\n")}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The message of the condition Ready. */
+async function said(namespace: string, name: string): Promise<string> {
+  const path = 'jsonpath={.status.conditions[?(@.type=="Ready")].message}';
+  return kubectl(["get", "compute", name, "-n", namespace, "-o", path], admin);
+}
+
+/** What the API server answers the tenant. */
+function tried(args: readonly string[], input?: object) {
+  return runKubectl(args, { ...tenant, ...(input === undefined ? {} : { input: JSON.stringify(input) }) });
+}
+
+const writesOf = (...methods: string[]) => host.calls.filter(({ method }) => methods.includes(method));
+const countOfWrites = () => writesOf("POST", "PATCH", "DELETE").length;
+
+describe("a ClusterServiceConnection under the shipped rights", () => {
+  it("brings a Compute of a namespace that it selects to Ready", async () => {
+    await apply(compute("db", "shop", { connectionSecret: { name: "details" } }));
+    await ready("shop", "db");
+    const conditions = await kubectl(
+      ["get", "csconn", "fleet", "-o", "jsonpath={.status.conditions[0].reason}"],
+      admin,
+    );
+    expect(conditions).toBe("Authenticated");
+    expect(log.filter((line) => /forbidden|cannot list/i.test(line))).toEqual([]);
+  });
+
+  it("is refused with a message where the manifest is wrong", async () => {
+    const wrong = async (spec: object) => {
+      const object = fleet({}, "wrong");
+      const input = JSON.stringify({ ...object, spec: { ...object.spec, ...spec } });
+      return (await runKubectl(["create", "-f", "-"], { ...admin, input })).stderr;
+    };
+    expect(await wrong({ allowedProjects: undefined })).toContain("spec.allowedProjects: Required value");
+    expect(await wrong({ namespaceSelector: undefined })).toContain("spec.namespaceSelector: Required value");
+    expect(await wrong({ allowedProjects: ["a b"] })).toContain("spec.allowedProjects[0]");
+    const matchExpressions = [{ key: "fleet", operator: "In" }];
+    expect(await wrong({ namespaceSelector: { matchExpressions } })).toContain("In and NotIn need values");
+    const typo = [{ key: "fleet", operator: "Is", values: ["yes"] }];
+    expect(await wrong({ namespaceSelector: { matchExpressions: typo } })).toContain("Unsupported value");
+  });
+});
+
+describe("a tenant who may edit everything of ours in one namespace", () => {
+  it.each([
+    ["read the connection", ["get", "clusterserviceconnections"]],
+    ["read its key", ["get", "secret", "fleet-key", "-n", own]],
+    ["read another's Compute", ["get", "computes", "-n", "shop"]],
+    ["read another's connection Secret", ["get", "secret", "details", "-n", "shop"]],
+    ["delete the connection", ["delete", "csconn", "fleet"]],
+    ["delete its key", ["delete", "secret", "fleet-key", "-n", own]],
+    ["delete another's Compute", ["delete", "compute", "db", "-n", "shop"]],
+    ["label the own namespace", ["label", "namespace", "mallory", "fleet=yes"]],
+  ])("cannot %s", async (_, args) => {
+    const { status, stderr } = await tried(args);
+    expect(status).not.toBe(0);
+    expect(stderr).toMatch(/Forbidden|forbidden/);
+  });
+
+  it("cannot create a connection of the cluster", async () => {
+    const { stderr } = await tried(["create", "-f", "-"], fleet({}, "mine"));
+    expect(stderr).toContain("forbidden");
+  });
+
+  it("cannot use it from a namespace that it does not select, nor take another's branch or endpoint", async () => {
+    const before = countOfWrites();
+    const attempts = [
+      compute("branch", "mallory"),
+      compute("free-branch", "mallory", { branchID: preview }),
+      compute("take-over", "mallory", { adopt: { branchPrimary: true } }),
+    ];
+    for (const attempt of attempts) expect((await tried(["apply", "-f", "-"], attempt)).status).toBe(0);
+    await eventually("all to be refused", async () => {
+      const messages = await Promise.all(attempts.map(({ metadata }) => said("mallory", metadata.name)));
+      return messages.every((message) => message.includes('does not select namespace "mallory"')) || undefined;
+    });
+    expect(countOfWrites()).toBe(before);
+  });
+
+  it("cannot write a status that makes a user of the own Compute", async () => {
+    const patch = JSON.stringify({ status: { clusterConnection: "fleet", observedThrough: "x" } });
+    const args = ["patch", "compute", "branch", "-n", "mallory", "--subresource=status", "--type=merge", "-p", patch];
+    expect((await tried(args)).stderr).toContain("forbidden");
+    // Nor with the object itself, whose status the API server passes over.
+    await tried(["patch", "compute", "branch", "-n", "mallory", "--type=merge", "-p", patch]);
+    const path = "jsonpath={.status.clusterConnection}";
+    expect(await kubectl(["get", "compute", "branch", "-n", "mallory", "-o", path], admin)).toBe("");
+  });
+
+  it("cannot use the key by a ServiceConnection of the own namespace", async () => {
+    const { metadata: _, spec } = fleet({});
+    const { namespaceSelector: __, ...rest } = spec;
+    const mine = { apiVersion: "compute-operator.dev/v1alpha1", kind: "ServiceConnection", spec: rest };
+    const before = countOfWrites();
+    await tried(["apply", "-f", "-"], { ...mine, metadata: { name: "mine", namespace: "mallory" } });
+    const through = { connectionRef: { name: "mine" }, branchID: preview };
+    await tried(["apply", "-f", "-"], compute("by-own", "mallory", through));
+    await eventually("the refusal", async () =>
+      (await said("mallory", "by-own")).includes('There is no Secret "fleet-key"') ? true : undefined,
+    );
+    expect(countOfWrites()).toBe(before);
+  });
+
+  it("cannot keep another from a free branch, however old the own claim", async () => {
+    await apply(compute("second", "shop", { branchID: preview }));
+    await ready("shop", "second");
+    expect(writesOf("POST")).toHaveLength(2);
+  });
+
+  it("with a copied link deletes nothing of another's", async () => {
+    const id = await kubectl(["get", "compute", "db", "-n", "shop", "-o", "jsonpath={.status.endpointID}"], admin);
+    const copy = compute("copy", "mallory");
+    const annotations = { "compute-operator.dev/endpoint-id": id };
+    await tried(["apply", "-f", "-"], { ...copy, metadata: { ...copy.metadata, annotations } });
+    await eventually(
+      "the refusal",
+      async () => (await said("mallory", "copy")).includes("does not select") || undefined,
+    );
+    await tried(["delete", "compute", "copy", "-n", "mallory", "--wait=false"]);
+    await tried(["delete", "compute", "branch", "-n", "mallory", "--wait=false"]);
+    await ready("shop", "db");
+    expect(writesOf("DELETE")).toEqual([]);
+  });
+
+  it("with the right to change namespaces sets no label under access.compute-operator.dev/, by no subresource", async () => {
+    const rights = ["--verb=get,update,patch,create", "--resource=namespaces,namespaces/status,namespaces/finalize"];
+    await kubectl(["create", "clusterrole", "namespaces", ...rights], admin);
+    await kubectl(["create", "clusterrolebinding", "namespaces", "--clusterrole=namespaces", "--user=mallory"], admin);
+    const label = "access.compute-operator.dev/fleet";
+    const refused = /labels under access\.compute-operator\.dev\/ decide/;
+    await eventually("the policy to take effect", async () => {
+      const { stderr } = await tried(["label", "namespace", "mallory", `${label}=yes`, "--dry-run=server"]);
+      return refused.test(stderr) || undefined;
+    });
+    const patch = JSON.stringify({ metadata: { labels: { [label]: "yes" } } });
+    for (const subresource of [[], ["--subresource=status"], ["--subresource=finalize"]]) {
+      const args = ["patch", "namespace", "mallory", ...subresource, "--type=merge", "-p", patch];
+      const { status, stderr } = await tried(args);
+      expect([status === 0, subresource, stderr]).toEqual([false, subresource, expect.any(String)]);
+    }
+    const made = { apiVersion: "v1", kind: "Namespace", metadata: { name: "mallory-2", labels: { [label]: "yes" } } };
+    expect((await tried(["create", "-f", "-"], made)).stderr).toMatch(refused);
+    expect((await tried(["label", "namespace", "mallory", "team=mallory"])).status).toBe(0);
+    await kubectl(["label", "namespace", "shop", `${label}=yes`], admin);
+    expect((await tried(["label", "namespace", "shop", `${label}-`])).stderr).toMatch(refused);
+    const shown = ["get", "namespace", "mallory", "-o", "jsonpath={.metadata.labels}"];
+    expect(await kubectl(shown, admin)).not.toContain("access.compute-operator.dev");
+    await kubectl(["delete", "clusterrolebinding", "namespaces"], admin);
+  });
+
+  it("does not stop the deletion of another's Compute or of the connection", async () => {
+    // Of all that the tenant tried nothing came to the service: only the two of shop were made, and are deleted here.
+    expect(writesOf("DELETE")).toEqual([]);
+    await kubectl(["delete", "compute", "--all", "-n", "shop", "--timeout=60s"], admin);
+    expect([writesOf("POST").length, writesOf("DELETE").length]).toEqual([2, 2]);
+    expect(await kubectl(["get", "computes", "-n", "mallory", "-o", "name"], admin)).toContain("free-branch");
+    await kubectl(["delete", "csconn", "fleet", "--timeout=60s"], admin);
+  });
+});

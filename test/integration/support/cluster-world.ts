@@ -1,0 +1,244 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
+import { createOperator, type OperatorSettings } from "../../../src/operator/operator.ts";
+import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import { calm } from "../../simulation/api-server/faults.ts";
+import { Refusal } from "../../simulation/api-server/refusal.ts";
+import { underShippedRights } from "../../simulation/api-server/rights.ts";
+import { ApiServer } from "../../simulation/api-server/server.ts";
+import { type ApiFront, InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
+import { seededRandom } from "../../simulation/random.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+import { type Host, Network } from "./network.ts";
+import { isReady } from "./scenario.ts";
+import { goodKey, newService, project } from "./seeded-service.ts";
+
+const group = "/apis/compute-operator.dev/v1alpha1";
+const definitions = ["computes", "serviceconnections", "clusterserviceconnections", "computepools"];
+
+export interface ClusterWorldOptions {
+  branches?: readonly string[];
+  settings?: Partial<OperatorSettings>;
+  /** Kinds whose CRD is not installed. */
+  without?: readonly string[];
+  /** What the operator may do at the API server; what is shipped where left out. */
+  rights?: (server: ApiServer) => ApiFront;
+  /** Of the ClusterServiceConnection's spec. */
+  connection?: Record<string, unknown>;
+}
+
+/** Namespace of the operator, and of the Secrets of ClusterServiceConnections. */
+export const ownNamespace = "compute-operator-system";
+
+/** Several namespaces and one ClusterServiceConnection `fleet` to one service, on a driven clock. */
+export class ClusterWorld implements AsyncDisposable {
+  readonly clock = new VirtualClock();
+  readonly network = new Network();
+  readonly server: ApiServer;
+  readonly host: Host;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(options: ClusterWorldOptions = {}) {
+    const { clock } = this;
+    const random = seededRandom(7);
+    const { rights = underShippedRights, without = [], branches = [], settings } = options;
+    this.server = new ApiServer({ clock, random, controllerManager: true });
+    const service = newService({
+      branches,
+      // Whole milliseconds, as Date.now has them.
+      clock: { now: () => Math.floor(clock.now()), after: (ms, task) => clock.after(ms, task) },
+      service: { timeScale: 10_000 },
+    });
+    this.host = this.network.connect("service.test", service);
+    for (const name of definitions.filter((one) => !without.includes(one))) this.install(name);
+    this.namespace(ownNamespace);
+    this.key();
+    if (!without.includes("clusterserviceconnections")) this.connect(options.connection);
+    const operator = createOperator(
+      {
+        clusterTransport: new InMemoryClusterTransport(rights(this.server), clock, calm),
+        serviceTransport: this.network,
+        clock,
+        random,
+        log: silentLogger,
+      },
+      {
+        namespaces: [],
+        clusterResourceNamespace: ownNamespace,
+        selects: () => true,
+        workers: 16,
+        allowedBaseURLs: ["http://*.test/api/v2"],
+        createSettleMs: 60_000,
+        maxDeletesPerMinute: 60,
+        budgetShare: 1,
+        drainMs: 1000,
+        ...settings,
+      },
+    );
+    this.#running = operator.run(this.#stop.signal);
+  }
+
+  /** Installs a CRD. */
+  install(name: string): void {
+    const definition: unknown = parse(readFileSync(new URL(`../../../crds/${name}.yaml`, import.meta.url), "utf8"));
+    this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+  }
+
+  /** The Secret of the connection. */
+  key(key = goodKey): void {
+    this.send("POST", `/api/v1/namespaces/${ownNamespace}/secrets`, {
+      metadata: { name: "fleet-key" },
+      type: "compute-operator.dev/api-key",
+      data: { "api-key": Buffer.from(key).toString("base64") },
+    });
+  }
+
+  connect(spec: Record<string, unknown> = {}, name = "fleet"): void {
+    this.send("POST", `${group}/clusterserviceconnections`, {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ClusterServiceConnection",
+      metadata: { name },
+      spec: {
+        baseURL: "http://service.test/api/v2",
+        apiKeySecretRef: { name: "fleet-key" },
+        requestBudget: { perMinute: 100_000, burst: 1000 },
+        namespaceSelector: { matchLabels: { fleet: "yes" } },
+        allowedProjects: [project],
+        ...spec,
+      },
+    });
+  }
+
+  namespace(name: string, labels: Record<string, string> = {}): void {
+    this.send("POST", "/api/v1/namespaces", { metadata: { name, labels } });
+  }
+
+  /** Gives the namespace these labels and no others. */
+  label(name: string, labels: Record<string, string>): void {
+    const path = `/api/v1/namespaces/${name}`;
+    const found = this.send("GET", path);
+    this.send("PUT", path, { ...found, metadata: { ...found.metadata, labels } });
+  }
+
+  declare(namespace: string, name: string, spec: Record<string, unknown> = {}): void {
+    this.send("POST", `${group}/namespaces/${namespace}/computes`, {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Compute",
+      metadata: { name },
+      spec: {
+        projectID: project,
+        branchID: "br-main",
+        connectionRef: { kind: "ClusterServiceConnection", name: "fleet" },
+        ...spec,
+      },
+    });
+  }
+
+  edit(namespace: string, name: string, spec: Record<string, unknown>): void {
+    const path = `${group}/namespaces/${namespace}/computes/${name}`;
+    const found = this.send("GET", path);
+    this.send("PUT", path, { ...found, spec: { ...found.spec, ...spec } });
+  }
+
+  remove(namespace: string, name: string): void {
+    this.send("DELETE", `${group}/namespaces/${namespace}/computes/${name}`);
+  }
+
+  find(path: string) {
+    const answer = this.server.handle({ method: "GET", path });
+    return answer.status === 404 ? undefined : JSON.parse(JSON.stringify(answer.body));
+  }
+
+  compute(namespace: string, name: string): Compute {
+    const parsed = parseCompute(this.send("GET", `${group}/namespaces/${namespace}/computes/${name}`));
+    if (!parsed.ok) throw new Error(parsed.problem);
+    return parsed.value;
+  }
+
+  isGone(namespace: string, name: string): boolean {
+    return this.find(`${group}/namespaces/${namespace}/computes/${name}`) === undefined;
+  }
+
+  connection(name = "fleet") {
+    return this.find(`${group}/clusterserviceconnections/${name}`);
+  }
+
+  /** Reason and message of its condition Ready. */
+  said(namespace: string, name: string): string {
+    const { reason, message } = this.compute(namespace, name).status.conditions?.find(
+      ({ type }) => type === "Ready",
+    ) ?? {
+      reason: "none",
+      message: "",
+    };
+    return `${reason}: ${message}`;
+  }
+
+  /** Reason and message of the connection's condition Ready. */
+  connectionSaid(name = "fleet"): string {
+    const conditions: { reason: string; message: string }[] = this.connection(name)?.status?.conditions ?? [];
+    return conditions.map(({ reason, message }) => `${reason}: ${message}`).join();
+  }
+
+  async ready(namespace: string, name: string): Promise<void> {
+    await this.until(`${namespace}/${name} ready`, () => isReady(this.compute(namespace, name)));
+  }
+
+  /** Lets time pass until it is so, ten minutes at most. */
+  async until(what: string, isSo: () => boolean): Promise<void> {
+    for (let waited = 0; !isSo() && waited < 600; waited += 1) await this.clock.advance(1000);
+    if (!isSo()) throw new Error(`it never came to: ${what}`);
+  }
+
+  send(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: unknown) {
+    const sent: unknown = body === undefined ? undefined : JSON.parse(JSON.stringify(body));
+    const answer = this.server.handle({ method, path, body: sent });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
+    return JSON.parse(JSON.stringify(answer.body));
+  }
+
+  /** What the operator did at the service. */
+  get writes(): string[] {
+    return this.host.calls.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+  }
+
+  get endpoints(): Endpoint[] {
+    const headers = { authorization: `Bearer ${goodKey}` };
+    const reply = this.host.service.call({ method: "GET", path: `/api/v2/projects/${project}/endpoints`, headers });
+    return EndpointsAnswer.parse(JSON.parse(reply.body ?? "{}")).endpoints;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.clock.advance(10_000);
+    await this.#running;
+  }
+}
+
+/** What the connection `fleet` selects. */
+export const selected = { fleet: "yes" };
+
+/** The rights of the overlay cluster-connections-only: to Secrets of the operator's own namespace alone. */
+export function secretsOfOwnNamespace(server: ApiServer): ApiFront {
+  const refused = (path: string) =>
+    /\/secrets(\/|$)/.test(path) && !path.includes(`/namespaces/${ownNamespace}/`)
+      ? new Refusal(403, "Forbidden", "the operator has no right to this").toResponse()
+      : undefined;
+  return {
+    store: server.store,
+    handle: (request, asOf) => refused(request.path) ?? server.handle(request, asOf),
+    watch: (path, query, sink) => refused(path) ?? server.watch(path, query, sink),
+  };
+}
+
+/** A world with the namespace `shop`, which the connection selects, and a Compute `db` there that is ready. */
+export async function worldOfShop(options: ClusterWorldOptions = {}): Promise<ClusterWorld> {
+  const world = new ClusterWorld(options);
+  world.namespace("shop", selected);
+  world.declare("shop", "db");
+  await world.ready("shop", "db");
+  return world;
+}
