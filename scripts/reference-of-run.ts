@@ -164,6 +164,7 @@ const labels = {
   method: "x",
   outcome: "x",
   project: "x",
+  quantile: "max",
   ready: "x",
   result: "x",
   route: "x",

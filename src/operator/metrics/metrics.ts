@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { sampleEventLoop } from "./event-loop.ts";
 
 const prefix = "compute_operator_";
 /** Further values of a label count as `other`, so that no fleet or service can flood the monitoring. */
@@ -28,10 +29,17 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** Metrics in a new registry; `processMetrics` adds those of Node and the process. */
 export function createMetrics(options: { processMetrics?: boolean } = {}) {
   const registry = new Registry();
-  if (options.processMetrics === true) collectDefaultMetrics({ register: registry });
+  const metrics = metricsIn(makers(registry));
   const computed: (() => void)[] = [];
+  if (options.processMetrics === true) {
+    collectDefaultMetrics({ register: registry });
+    const delays = sampleEventLoop();
+    computed.push(() => {
+      for (const [quantile, seconds] of Object.entries(delays())) metrics.eventLoopDelay.set({ quantile }, seconds);
+    });
+  }
   return {
-    ...metricsIn(makers(registry)),
+    ...metrics,
     /** Runs before each scrape, for gauges that are computed. */
     beforeScrape(compute: () => void): void {
       computed.push(compute);
@@ -96,6 +104,11 @@ function metricsIn({ counter, gauge, histogram }: ReturnType<typeof makers>) {
     watchRestarts: counter("watch_restarts_total", "Watches opened again, by cause.", ["kind", "cause"]),
     relists: counter("relists_total", "Complete lists read from the API server, by cause.", ["kind", "cause"]),
     lastEventAge: gauge("watch_last_event_age_seconds", "Time since a watch last delivered anything.", ["kind"]),
+    eventLoopDelay: gauge(
+      "event_loop_delay_seconds",
+      "How late the event loop was since the scrape before: p50, p99 and max.",
+      ["quantile"],
+    ),
     leader: gauge("leader", "1 while this process holds the lease, else 0.", []),
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
 
@@ -17,6 +18,7 @@ const published = [
   "operations_total",
   "watch_restarts_total",
   "leader",
+  "event_loop_delay_seconds",
 ];
 
 test("every published metric is there, with its help, before anything has happened", async () => {
@@ -75,4 +77,18 @@ test("of the projects that are shown together as other, and of two lists of one,
   metrics.endpointListAge.reset();
   metrics.endpointListAge.set({ project: "shop-1" }, 2);
   expect(await metrics.text()).toContain('endpoint_list_age_seconds{project="shop-1"} 2');
+});
+
+test("the delay of the event loop shows the longest task since the scrape before", async () => {
+  const metrics = createMetrics({ processMetrics: true });
+  const longest = async () =>
+    Number(/event_loop_delay_seconds\{quantile="max"\} (\S+)/.exec(await metrics.text())?.[1]);
+  // Some samples, or the task would come before the first.
+  await sleep(50);
+  const end = performance.now() + 200;
+  while (performance.now() < end) {
+    // Nothing else runs.
+  }
+  await sleep(50);
+  expect(await longest()).toBeGreaterThan(0.15);
 });
