@@ -8,11 +8,13 @@ export type ListChanges = { kind: "structure" } | { kind: "states"; ids: readonl
 
 /** `before` is `undefined` for the first list. */
 export function changesBetween(before: readonly Endpoint[] | undefined, after: readonly Endpoint[]): ListChanges {
+  if (before === after) return { kind: "states", ids: [] };
   if (before?.length !== after.length) return { kind: "structure" };
   const known = new Map(before.map((endpoint) => [endpoint.id, endpoint]));
   const ids: string[] = [];
   for (const endpoint of after) {
     const old = known.get(endpoint.id);
+    if (old === endpoint) continue;
     if (old === undefined || place(old) !== place(endpoint)) return { kind: "structure" };
     if (JSON.stringify(old) !== JSON.stringify(endpoint)) ids.push(endpoint.id);
   }

@@ -174,6 +174,7 @@ export class Session {
   /** The last Compute left the project: the next one starts with a list of its own. */
   #remove(projectID: string, lister: EndpointLister): void {
     lister.stop();
+    this.#background.forgetList(projectID);
     if (this.#listers.get(projectID) === lister) this.#listers.delete(projectID);
     if (this.#listers.size === 0) this.refreshes.reset();
     this.#options.onUnused?.(projectID);

@@ -1,11 +1,12 @@
 import type { z } from "zod";
 import { AuthAnswer } from "../../api/auth.ts";
 import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
-import { type Endpoint, EndpointAnswer, EndpointsAnswer } from "../../api/endpoint.ts";
+import { type Endpoint, EndpointAnswer } from "../../api/endpoint.ts";
 import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
 import { type Account, accountFingerprint } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
+import { type AnswerReader, EndpointLists } from "./endpoint-lists.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
 import { RequestReservation } from "./request-reservation.ts";
 import { mostBytes } from "./transport.ts";
@@ -34,9 +35,11 @@ export const operationsListed = 100;
 /** The service's calls, typed. Sends each write exactly once; takes every request from the budget. */
 export class ServiceClient {
   readonly #options: ServiceClientOptions;
+  readonly #lists: EndpointLists;
 
-  constructor(options: ServiceClientOptions) {
+  constructor(options: ServiceClientOptions, lists = new EndpointLists()) {
     this.#options = options;
+    this.#lists = lists;
   }
 
   readonly #hiding = (text: string) => this.account.key.hiddenIn(text);
@@ -67,17 +70,22 @@ export class ServiceClient {
 
   /** A client that uses this reservation and sends no write that was withdrawn meanwhile. */
   within(reservation: RequestReservation, withdrawn = () => false): ServiceClient {
-    return new ServiceClient({ ...this.#options, reservation, withdrawn });
+    return new ServiceClient({ ...this.#options, reservation, withdrawn }, this.#lists);
   }
 
   async listEndpoints(projectID: string, signal: AbortSignal): Promise<Answer<Endpoint[]>> {
-    const answer = await this.#read("/projects/{p}/endpoints", [projectID], EndpointsAnswer, signal);
+    const answer = await this.#read("/projects/{p}/endpoints", [projectID], this.#lists.reader(projectID), signal);
     if (answer.kind !== "ok") return answer;
-    const { endpoints } = answer.value;
+    const endpoints = answer.value;
     const ids = new Set(endpoints.map(({ id }) => id));
     if (ids.size < endpoints.length) return this.#invalidResponse("GET /projects/{p}/endpoints", ": one id twice");
     this.#noteNames(endpoints);
-    return { ...answer, value: endpoints };
+    return answer;
+  }
+
+  /** The project is not listed any more. */
+  forgetList(projectID: string): void {
+    this.#lists.forget(projectID);
   }
 
   async getEndpoint(projectID: string, endpointID: string, signal: AbortSignal): Promise<Answer<Endpoint>> {
@@ -177,22 +185,24 @@ export class ServiceClient {
   async #read<T>(
     route: string,
     ids: readonly string[],
-    schema: z.ZodType<T>,
+    reader: AnswerReader<T>,
     signal: AbortSignal,
     query?: Readonly<Record<string, string>>,
   ): Promise<Answer<T>> {
     const sent = await exchange(this.#options, { method: "GET", route, ids, query }, signal);
     if (sent.kind === "failed") return this.#failed(sent.failure);
     const { response } = sent;
-    if (response.status >= 200 && response.status < 300 && response.json) {
-      this.#options.onAccepted?.();
-      const parsed = schema.safeParse(response.body);
-      if (parsed.success) {
-        return { kind: "ok", status: response.status, value: parsed.data, bytes: response.bytes ?? 0 };
-      }
-      return this.#invalidResponse(`GET ${route}`, placeOf(parsed.error));
+    const { status, bytes = 0 } = response;
+    const isOk = status >= 200 && status < 300;
+    const known = isOk ? reader.known?.(response) : undefined;
+    if (!isOk || (known === undefined && !response.json)) {
+      return this.#failed(failureOf(response, false, this.#hiding));
     }
-    return this.#failed(failureOf(response, false, this.#hiding));
+    this.#options.onAccepted?.();
+    if (known !== undefined) return { kind: "ok", status, value: known, bytes };
+    const parsed = reader.safeParse(response.body);
+    if (parsed.success) return { kind: "ok", status, value: parsed.data, bytes };
+    return this.#invalidResponse(`GET ${route}`, placeOf(parsed.error));
   }
 
   async #write(

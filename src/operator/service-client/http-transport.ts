@@ -57,12 +57,8 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
         signal,
       });
       const text = await bodies.text(answer.body, request.maxBytes ?? mostBytes.other);
-      return {
-        status: answer.statusCode,
-        bytes: text.length,
-        ...bodies.parsed(text),
-        retryAfterMs: retryAfterMs(answer.headers["retry-after"], options.now()),
-      };
+      const waitMs = retryAfterMs(answer.headers["retry-after"], options.now());
+      return parsedLater(answer.statusCode, text, waitMs, bodies);
     } catch (error) {
       throw new NoResponseError(
         reasonOf(error, request.caBundle),
@@ -128,6 +124,27 @@ class Agents {
   async close(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.close()));
   }
+}
+
+/** An answer that is parsed only when its body is read, and then once. */
+function parsedLater(status: number, text: string, waitMs: number | undefined, bodies: Bodies): ServiceResponse {
+  let known: ReturnType<Bodies["parsed"]> | undefined;
+  const parsed = () => {
+    known ??= bodies.parsed(text);
+    return known;
+  };
+  return {
+    status,
+    text,
+    bytes: text.length,
+    get body() {
+      return parsed().body;
+    },
+    get json() {
+      return parsed().json;
+    },
+    retryAfterMs: waitMs,
+  };
 }
 
 function addressOf({ baseURL, path, query = {} }: ServiceRequest): { origin: string; path: string } {

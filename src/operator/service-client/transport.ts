@@ -23,6 +23,8 @@ export const mostBytes = { endpoints: 16 * 1024 * 1024, other: 4 * 1024 * 1024 }
 /** Any complete answer of the service, refusals included. */
 export interface ServiceResponse {
   status: number;
+  /** The body as it came, if it came over a network: it is parsed only when `body` or `json` is read. */
+  text?: string;
   /** The parsed body; `undefined` if there was none or it was not JSON (see `json`). */
   body: unknown;
   /** Whether the body was complete and JSON. */

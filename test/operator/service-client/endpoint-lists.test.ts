@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { EndpointLists } from "../../../src/operator/service-client/endpoint-lists.ts";
+
+function endpoint(id: string, fields: object = {}) {
+  return { id, branch_id: "br-main", type: "read_write", host: `${id}.example.com`, ...fields };
+}
+
+function read(lists: EndpointLists, endpoints: readonly object[], project = "shop") {
+  const text = JSON.stringify({ endpoints });
+  const reader = lists.reader(project);
+  let parses = 0;
+  const response = {
+    status: 200,
+    text,
+    json: true,
+    get body() {
+      parses += 1;
+      return JSON.parse(text);
+    },
+  };
+  const known = reader.known?.(response);
+  const result = known === undefined ? reader.safeParse(response.body) : { success: true as const, data: known };
+  return { endpoints: result.success ? result.data : [], problem: result.success ? undefined : result.error, parses };
+}
+
+describe("a list of endpoints", () => {
+  test("that repeats the one before is the same array, and is not parsed", () => {
+    const lists = new EndpointLists();
+    const first = read(lists, [endpoint("ep-a"), endpoint("ep-b")]);
+    const second = read(lists, [endpoint("ep-a"), endpoint("ep-b")]);
+    expect([first.parses, second.parses]).toEqual([1, 0]);
+    expect(second.endpoints).toBe(first.endpoints);
+  });
+
+  test("shares the endpoints that did not change, and shows those that did", () => {
+    const lists = new EndpointLists();
+    const before = read(lists, [endpoint("ep-a"), endpoint("ep-b"), endpoint("ep-c")]).endpoints;
+    const after = read(lists, [
+      endpoint("ep-c"),
+      endpoint("ep-a"),
+      endpoint("ep-b", { current_state: "idle" }),
+    ]).endpoints;
+    expect(after).toEqual([endpoint("ep-c"), endpoint("ep-a"), endpoint("ep-b", { current_state: "idle" })]);
+    expect([after[0] === before[2], after[1] === before[0], after[2] === before[1]]).toEqual([true, true, false]);
+  });
+
+  test("names in each list anew what cannot be read of an endpoint", () => {
+    const lists = new EndpointLists();
+    for (const host of [7, 7, "a.example.com"]) {
+      const [shown] = read(lists, [endpoint("ep-a", { host })]).endpoints;
+      expect(shown?.unreadable).toEqual(typeof host === "number" ? ["host"] : undefined);
+    }
+  });
+
+  test("is told from that of another project, and from one of before the project was forgotten", () => {
+    const lists = new EndpointLists();
+    const first = read(lists, [endpoint("ep-a")]).endpoints;
+    expect(read(lists, [endpoint("ep-a")], "other").endpoints).not.toBe(first);
+    lists.forget("shop");
+    expect(read(lists, [endpoint("ep-a")])).toMatchObject({ parses: 1, endpoints: [endpoint("ep-a")] });
+  });
+
+  test("that cannot be read says where, and the one before stays what others are compared with", () => {
+    const lists = new EndpointLists();
+    const before = read(lists, [endpoint("ep-a")]).endpoints;
+    const broken = read(lists, [endpoint("ep-a"), { id: "ep-b" }]);
+    expect(broken.problem?.issues[0]?.path.join(".")).toMatch(/^endpoints\.1/);
+    expect(read(lists, [endpoint("ep-a")]).endpoints).toBe(before);
+  });
+});
