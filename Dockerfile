@@ -21,5 +21,5 @@ COPY LICENSE /app/LICENSE
 ENV NODE_ENV=production MALLOC_ARENA_MAX=1
 USER 65532:65532
 EXPOSE 8080
-ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=4", "--disallow-code-generation-from-strings", "/app/compute-operator.js"]
+ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=1", "--disallow-code-generation-from-strings", "/app/compute-operator.js"]
 CMD ["run"]

@@ -1,15 +1,19 @@
 // Builds what is shipped into dist/: one bundle, beside it its source map for scripts/stack.ts, what it is made of, and
 // the licences of that. The Dockerfile runs it, and so does a test: node scripts/bundle.ts [DIRECTORY]
 import { writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 import { billOfMaterials, bundledPackages, licences } from "./bill-of-materials.ts";
 
 const [directory = "dist"] = process.argv.slice(2);
 
+const builtin = "\0builtin:";
+
 /** Modules that load much more than is used, and what takes their place. */
 const parts: Readonly<Record<string, string>> = {
   undici: join(import.meta.dirname, "undici.mjs"),
+  "./client-h2.js": join(import.meta.dirname, "no-http2.cjs"),
   // Only client-node has a file of this name.
   "./gen/index.js": join(import.meta.dirname, "client-node.mjs"),
 };
@@ -19,6 +23,16 @@ const bundle = await rolldown({
   platform: "node",
   plugins: [
     { name: "parts", resolveId: (source) => parts[source] },
+    {
+      // An import of a builtin reads all that it exports at once: of node:http alone that loads Node's own undici.
+      name: "builtins",
+      // The bundler's own runtime imports node:module.
+      resolveId: (source) => (isBuiltin(source) && source !== "node:module" ? `${builtin}${source}` : undefined),
+      load: (id) => {
+        if (!id.startsWith(builtin)) return undefined;
+        return `module.exports = process.getBuiltinModule(${JSON.stringify(id.slice(builtin.length))});`;
+      },
+    },
     { name: "ascii", renderChunk: (code) => ({ code: asciiOf(code), map: null }) },
   ],
   // A warning is a mistake nobody looks at.
