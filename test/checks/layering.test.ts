@@ -1,8 +1,11 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cycles, forbiddenImports, impureReaches, ungivenEffects } from "./layers.ts";
 import { parseSource, productSources } from "./sources.ts";
 
 const sources = productSources();
+const root = join(import.meta.dirname, "..", "..");
 
 describe("the product", () => {
   it("is read, with its imports", () => {
@@ -16,6 +19,13 @@ describe("the product", () => {
 
   it("plans and reports without a way to act", () => {
     expect(impureReaches(sources)).toEqual([]);
+  });
+
+  it("parses annotations in one place, before it plans", () => {
+    const files = globSync("src/operator/compute/{plan,status,execute}/**/*.ts", { cwd: root });
+    const parses = /metadata\.annotations|JSON\.parse|\b(annotationsOf|pendingCreateOf|pendingRestartOf|recordedID)\(/;
+    expect(files.length).toBeGreaterThan(15);
+    expect(files.filter((file) => parses.test(readFileSync(join(root, file), "utf8")))).toEqual([]);
   });
 
   it("has no circles", () => {

@@ -4,6 +4,7 @@ import type { Secret } from "../connection/resolve.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Reconciled } from "../runtime/workqueue.ts";
 import { Cleanup, type CleanupOptions } from "./cleanup/cleanup.ts";
 import { accessTo, type CrdDeletion, type ListerAccess } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
@@ -56,16 +57,16 @@ export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
   readonly #states = new Map<string, ReconcileState>();
   readonly #listers = new Map<string, EndpointLister>();
-  readonly #departed: Cleanup;
+  readonly #cleanup: Cleanup;
   readonly #binding: BindTools;
 
   constructor(options: ComputeReconcilerOptions) {
     this.#options = options;
-    this.#departed = new Cleanup(options);
+    this.#cleanup = new Cleanup(options);
     this.#binding = { ...options, ours: (namespace) => options.cache.connectionSecrets(namespace) };
   }
 
-  /** The Compute came under the selector from outside. */
+  /** The Compute came under the selector. */
   entered(uid: string): void {
     this.#stateOf(uid).entered(this.#options.clock.monotonic());
   }
@@ -81,17 +82,17 @@ export class ComputeReconciler {
   /** A Compute is gone. */
   gone(last: Compute): void {
     const state = this.#states.get(last.metadata.uid);
-    if (state !== undefined) this.#departed.gone(last, state);
+    if (state !== undefined) this.#cleanup.gone(last, state);
   }
 
-  /** Computes that are gone and need their connection for what they left. */
-  get departed(): Compute[] {
-    return this.#departed.all;
+  /** Deleted Computes that need their connection for what they left. */
+  get awaitingCleanup(): Compute[] {
+    return this.#cleanup.all;
   }
 
-  /** The last that was known of one of them. */
-  departedCompute(uid: string): Compute | undefined {
-    return this.#departed.of(uid);
+  /** The last known version of one of them. */
+  deletedCompute(uid: string): Compute | undefined {
+    return this.#cleanup.of(uid);
   }
 
   /**
@@ -103,24 +104,25 @@ export class ComputeReconciler {
     for (const state of this.#states.values()) state.needListAfter(now);
   }
 
-  /** Answers with the milliseconds until the next look, where one is due without news. */
-  async reconcile(uid: string): Promise<number | undefined> {
+  async reconcile(uid: string): Promise<Reconciled> {
     const compute = this.#options.cache.computeByUID(uid);
     if (compute === undefined) {
       this.#forget(uid);
-      return this.#departed.reconcile(uid);
+      return this.#cleanup.reconcile(uid);
     }
-    this.#departed.back(uid);
+    this.#cleanup.back(uid);
     if (!this.#options.selects(compute)) {
       this.#forget(uid);
-      return undefined;
+      return {};
     }
     const state = this.#stateOf(uid);
     const now = this.#options.clock.monotonic();
     const annotations = annotationsOf(compute);
     state.saw(annotations, now);
     const { enteredAt } = state.known;
-    if (enteredAt !== undefined && now - enteredAt < handOverMs) return enteredAt + handOverMs - now;
+    if (enteredAt !== undefined && now - enteredAt < handOverMs) {
+      return { requeueAfterMs: enteredAt + handOverMs - now };
+    }
     const connection = this.#options.connections.view(compute);
     const lister = this.#join(compute, annotations, connection);
     const { brake, claims, createSettleMs } = this.#options;
@@ -138,7 +140,7 @@ export class ComputeReconciler {
     state: ReconcileState,
     connection: ConnectionView,
     access: ListerAccess | undefined,
-  ): Promise<number | undefined> {
+  ): Promise<Reconciled> {
     const { clock, cluster, signal, uninstalling } = this.#options;
     const { compute, annotations } = subject;
     const isFollowed = access?.lister.operations.isBusyWith(annotations.recordedID ?? "") === true;
@@ -154,7 +156,7 @@ export class ComputeReconciler {
     state.reported(reported.status);
     if (outcome.condition.kind === "released") state.released();
     this.#options.onStep?.(action, reported, outcome);
-    return state.requeueAfter(outcome, clock.monotonic());
+    return { requeueAfterMs: state.requeueAfter(outcome, clock.monotonic()) };
   }
 
   /** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */
@@ -202,7 +204,7 @@ export class ComputeReconciler {
   }
 
   #forget(uid: string): void {
-    if (this.#departed.of(uid) === undefined) this.#options.brake.leave(uid);
+    if (this.#cleanup.of(uid) === undefined) this.#options.brake.leave(uid);
     this.#leave(uid);
     this.#states.delete(uid);
   }

@@ -6,6 +6,7 @@ import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { sameJSON } from "../resources/equal.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
+import type { Reconciled } from "../runtime/workqueue.ts";
 import { Finalizers, type FinalizersOptions, hasFinalizer } from "./finalizers.ts";
 import { notAllowed } from "./messages.ts";
 import type { SessionRegistry } from "./registry.ts";
@@ -71,8 +72,7 @@ export class ConnectionReconciler {
     return true;
   }
 
-  /** Returns the milliseconds until the next reconcile, if one is due without a change. */
-  async reconcile(uid: string): Promise<number | undefined> {
+  async reconcile(uid: string): Promise<Reconciled> {
     const { cache, connections } = this.#options;
     const connection = cache.connectionByUID(uid);
     if (connection === undefined) {
@@ -87,14 +87,14 @@ export class ConnectionReconciler {
       this.#written.delete(uid);
       this.#known.delete(uid);
       this.#transitions.forget(uid);
-      return undefined;
+      return {};
     }
     this.#transitions.begin(connection);
     const finalizers = await this.#finalizers.protect(connection);
     if (finalizers.kind === "released") {
       const { name, namespace = "" } = connection.metadata;
       this.#observable.set(uid, { namespace, name, value: "" });
-      return undefined;
+      return {};
     }
     const refusal = finalizers.kind === "refused" ? finalizers.error : undefined;
     connections.setFinalizerRefusal(uid, refusal && notAllowed.finalizer(refusal.message));
@@ -108,7 +108,7 @@ export class ConnectionReconciler {
     }
     // The status reports it, and the reconcile is retried.
     if (refusal !== undefined) throw refusal;
-    return session?.probe.dueInMs;
+    return { requeueAfterMs: session?.probe.dueInMs };
   }
 
   #session(connection: Connection, resolved: Resolved): Session | undefined {

@@ -3,7 +3,7 @@ import { NotLeader } from "../kube/leadership.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock, Random } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { type QueueProgress, WorkQueue } from "../runtime/workqueue.ts";
+import { type QueueProgress, type Reconciled, WorkQueue } from "../runtime/workqueue.ts";
 
 /** The longest `Retry-After` of the API server that is waited out, in milliseconds: a proxy may ask for hours. */
 const longestRetryAfterMs = 30_000;
@@ -19,8 +19,7 @@ export interface ControllerOptions {
   flowOf: (uid: string) => string;
   /** Namespace and name of the object for the log, if known. */
   nameOf: (uid: string) => { namespace?: string | undefined; name?: string | undefined };
-  /** Reconciles an object; returns the milliseconds until the next reconcile, if one is due without a change. */
-  reconcile: (uid: string) => Promise<number | undefined>;
+  reconcile: (uid: string) => Promise<Reconciled>;
   /** Aborts what is in flight: a reconcile that fails after that is not retried. */
   stopped: AbortSignal;
 }
@@ -74,7 +73,7 @@ export class Controller {
     const startedAt = clock.monotonic();
     let result = "ok";
     try {
-      const requeueAfterMs = await reconcile(uid);
+      const { requeueAfterMs } = await reconcile(uid);
       this.#queue.forget(uid);
       // Timers have whole milliseconds: a sub-millisecond remainder would busy-loop.
       if (requeueAfterMs !== undefined) this.#queue.addAfter(uid, Math.ceil(requeueAfterMs));

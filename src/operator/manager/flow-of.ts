@@ -13,11 +13,11 @@ export function flowOf(
   kind: Kind,
   uid: string,
   informers: Informers,
-  departed: (uid: string) => Compute | undefined,
+  deleted: (uid: string) => Compute | undefined,
 ): string {
   const { computes, pools } = informers;
   if (kind === "compute") {
-    const compute = computes.byUid(uid) ?? departed(uid);
+    const compute = computes.byUid(uid) ?? deleted(uid);
     if (compute === undefined) return "";
     const { namespace, name } = connectionKeyOf(compute);
     return `${compute.metadata.namespace ?? ""}/${namespace}/${name}`;

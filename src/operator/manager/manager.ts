@@ -17,7 +17,7 @@ import { type Compute, computeKind, connectionKeyOf } from "../resources/compute
 import { owningPool } from "../resources/compute-pool.ts";
 import type { Clock, Random } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import type { QueueProgress } from "../runtime/workqueue.ts";
+import type { QueueProgress, Reconciled } from "../runtime/workqueue.ts";
 import type { Budgets } from "../service-client/budgets.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
 import { Controller } from "./controller.ts";
@@ -114,7 +114,7 @@ export class Manager {
         usersOf: (namespace, name) =>
           informers.users.of(namespace, name).filter((compute) => this.#connections.isUser(compute)),
         deletedUsersOf: (namespace, name) =>
-          this.#computes.departed.filter((compute) => names(compute, namespace, name)),
+          this.#computes.awaitingCleanup.filter((compute) => names(compute, namespace, name)),
       },
       uninstalling: () => crdIsGoing(cluster),
       enqueueUsers: (namespace, name) => this.#handlers.usersOf(namespace, name),
@@ -194,18 +194,18 @@ export class Manager {
     this.#options.brake.dismiss();
   }
 
-  #queue(kind: Kind, reconcile: (uid: string) => Promise<number | undefined>, workers: number): Controller {
+  #queue(kind: Kind, reconcile: (uid: string) => Promise<Reconciled>, workers: number): Controller {
     const { clock, random, log, metrics, informers } = this.#options;
     const stopped = this.#stop.signal;
     const shared = { kind, clock, random, log, metrics, workers, reconcile, stopped };
+    const deleted = (compute: string) => this.#computes.deletedCompute(compute);
     const objectOf = {
-      compute: (uid: string) => informers.computes.byUid(uid) ?? departed(uid),
+      compute: (uid: string) => informers.computes.byUid(uid) ?? deleted(uid),
       connection: (uid: string) => informers.connectionByUID(uid),
       pool: (uid: string) => informers.pools.byUid(uid),
     }[kind];
-    const departed = (compute: string) => this.#computes.departedCompute(compute);
     const nameOf = (uid: string) => objectOf(uid)?.metadata ?? {};
-    return new Controller({ ...shared, nameOf, flowOf: (uid) => flowOf(kind, uid, informers, departed) });
+    return new Controller({ ...shared, nameOf, flowOf: (uid) => flowOf(kind, uid, informers, deleted) });
   }
 
   #enqueue(kind: Kind, uids: Iterable<string>): void {

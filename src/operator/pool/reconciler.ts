@@ -8,6 +8,7 @@ import { besideReady, clippedMessage, conditionOf, datedConditions, timestamp } 
 import { sameJSON } from "../resources/equal.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Reconciled } from "../runtime/workqueue.ts";
 import { poolEvent } from "./event.ts";
 import * as messages from "./messages.ts";
 import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
@@ -50,14 +51,13 @@ export class PoolReconciler {
     this.#options = options;
   }
 
-  /** Returns the milliseconds until the next reconcile, if one is due without a change. */
-  async reconcile(uid: string): Promise<number | undefined> {
+  async reconcile(uid: string): Promise<Reconciled> {
     const { cache, clock } = this.#options;
     const pool = cache.poolByUID(uid);
     if (pool === undefined) this.#slowStart.forget(uid);
     // The garbage collector deletes the members of a deleted pool.
-    if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return undefined;
-    if (!this.#options.selects(pool)) return undefined;
+    if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return {};
+    if (!this.#options.selects(pool)) return {};
     const { namespace = "" } = pool.metadata;
     const members = membersOf(pool, cache.computesOf(namespace));
     const plan = planPool(pool, members, (name) => cache.compute(namespace, name));
@@ -65,7 +65,7 @@ export class PoolReconciler {
     const waitMs = this.#slowStart.waitMs(uid, generation, clock.monotonic());
     const due = waitMs > 0 ? [] : plan.create;
     const changes = due.length + plan.update.length + plan.remove.length;
-    if (changes > 0 && !(await this.#isUnchanged(pool))) return staleRetryMs;
+    if (changes > 0 && !(await this.#isUnchanged(pool))) return { requeueAfterMs: staleRetryMs };
     const changed = await this.#execute(pool, [
       ...plan.update.map((member) => () => this.#update(pool, member)),
       ...plan.remove.map((member) => () => this.#remove(member.compute)),
@@ -80,9 +80,8 @@ export class PoolReconciler {
     const refusal = changed ?? created.refusal;
     const conflict = plan.blocked === undefined ? undefined : ({ reason: "Conflict", message: plan.blocked } as const);
     await this.#updateStatus(pool, members, plan, refusal ?? conflict);
-    if (created.waitMs !== undefined) return created.waitMs;
-    if (refusal !== undefined) return refusedRetryMs;
-    return changes > 0 ? resyncMs : undefined;
+    const retryMs = refusal === undefined ? undefined : refusedRetryMs;
+    return { requeueAfterMs: created.waitMs ?? retryMs ?? (changes > 0 ? resyncMs : undefined) };
   }
 
   /**

@@ -24,6 +24,11 @@ export interface WorkQueueOptions {
   observer?: QueueObserver;
 }
 
+/** What a reconcile returns; without `requeueAfterMs` only a change brings the next one. */
+export interface Reconciled {
+  requeueAfterMs?: number | undefined;
+}
+
 /** For a health check that finds a stuck queue. */
 export interface QueueProgress {
   /** Number of keys that could be handled now. */

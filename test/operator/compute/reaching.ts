@@ -5,6 +5,7 @@ import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
 import type { Session } from "../../../src/operator/connection/session.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
+import type { Reconciled } from "../../../src/operator/runtime/workqueue.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { apiKeySecret, connection, withoutCluster } from "../../support/connections.ts";
@@ -33,7 +34,7 @@ export class Reaching {
   readonly told: string[] = [];
   /** When the reconciles ended, and what they asked for. */
   readonly delays: (number | undefined)[] = [];
-  reconcile: (uid: string) => Promise<number | undefined> = () => Promise.resolve(undefined);
+  reconcile: (uid: string) => Promise<Reconciled> = () => Promise.resolve({});
   /** How many reconciles wait for an answer of the service or of the API server. */
   inProgress = 0;
   readonly #running = new Set<string>();
@@ -141,7 +142,7 @@ export class Reaching {
 
   async #run(uid: string): Promise<void> {
     this.inProgress += 1;
-    const delay = await this.reconcile(uid);
+    const { requeueAfterMs: delay } = await this.reconcile(uid);
     this.inProgress -= 1;
     this.delays.push(delay);
     this.#running.delete(uid);

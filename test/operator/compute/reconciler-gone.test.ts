@@ -18,8 +18,8 @@ describe("a Compute that is gone although our finalizer was to hold it", () => {
     reach.removeStored();
     cache.seen = undefined;
     reconciler.gone(replaced(last));
-    expect(reconciler.departedCompute(uid)?.metadata.uid).toBe(uid);
-    expect(reconciler.departed).toHaveLength(1);
+    expect(reconciler.deletedCompute(uid)?.metadata.uid).toBe(uid);
+    expect(reconciler.awaitingCleanup).toHaveLength(1);
     left.length = 0;
     reach.answer = ({ method }) => (method === "DELETE" ? refusal(500) : undefined);
     await run(2000);
@@ -27,7 +27,7 @@ describe("a Compute that is gone although our finalizer was to hold it", () => {
     reach.answer = () => undefined;
     await run(60_000);
     expect(reach.endpoints.size).toBe(0);
-    expect(reconciler.departed).toEqual([]);
+    expect(reconciler.awaitingCleanup).toEqual([]);
     expect(settled).toContain(uid);
   });
 
@@ -61,14 +61,14 @@ describe("a Compute that is gone although our finalizer was to hold it", () => {
     if (last !== undefined) reconciler.gone(replaced(last));
     cache.seen = undefined;
     await run(1000);
-    expect(reconciler.departed).toHaveLength(1);
+    expect(reconciler.awaitingCleanup).toHaveLength(1);
   });
 
   test("is forgotten where it is seen again", async () => {
     const { reach, reconciler, last, run } = await gone();
     reconciler.gone(replaced(last));
     await run(5000);
-    expect(reconciler.departed).toEqual([]);
+    expect(reconciler.awaitingCleanup).toEqual([]);
     expect(reach.endpoints.size).toBe(1);
   });
 
@@ -84,14 +84,14 @@ describe("a Compute that is gone although our finalizer was to hold it", () => {
     reconciler.gone(replaced(last));
     await run(60_000);
     expect(reach.endpoints.size).toBe(1);
-    expect(reconciler.departed).toEqual([]);
+    expect(reconciler.awaitingCleanup).toEqual([]);
   });
 
   test("of which this process never knew anything leaves nothing to do", async () => {
     const { reconciler, self } = await setUp();
     const last = self();
     if (last !== undefined) reconciler.gone(replaced(last));
-    expect(reconciler.departed).toEqual([]);
+    expect(reconciler.awaitingCleanup).toEqual([]);
   });
 
   test.each([
@@ -113,6 +113,6 @@ describe("a Compute that is gone although our finalizer was to hold it", () => {
     const after = { ...last, metadata: { ...metadata, annotations: {}, finalizers } };
     reconciler.changed(after, known ? before : undefined);
     reconciler.gone(after);
-    expect(reconciler.departed).toHaveLength(expected);
+    expect(reconciler.awaitingCleanup).toHaveLength(expected);
   });
 });

@@ -32,7 +32,7 @@ describe("a Compute", () => {
     await run(1000);
     expect(left).toContain(uid);
     expect(session.listers.size).toBe(0);
-    expect(reconciler.departed).toEqual([]);
+    expect(reconciler.awaitingCleanup).toEqual([]);
     reach.sent();
     await clock.advance(120_000);
     expect(reach.sent()).toEqual([]);
@@ -100,7 +100,7 @@ describe("a Compute", () => {
     const { reach, run, clock, reconciler, uid } = await setUp();
     reconciler.entered(uid);
     await clock.advance(20_000);
-    expect(await reconciler.reconcile(uid)).toBe(40_000);
+    expect(await reconciler.reconcile(uid)).toEqual({ requeueAfterMs: 40_000 });
     expect(reach.sent()).toEqual([]);
     await clock.advance(40_000);
     await run(20_000);
@@ -195,7 +195,7 @@ describe("what the API server does not take", () => {
 
   test("is thrown where the reconcile is just to be repeated", async () => {
     const { reach, uid, reconciler, clock } = await setUp();
-    reach.reconcile = () => Promise.resolve(undefined);
+    reach.reconcile = () => Promise.resolve({});
     await reconciler.reconcile(uid);
     await clock.advance(2000);
     reach.cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "status", afterMs: 0, status: 409 } : undefined);

@@ -25,7 +25,7 @@ function running(fail: (pass: number) => Error | undefined, again?: number) {
       passes.push(clock.monotonic());
       const error = fail(passes.length);
       if (error !== undefined) throw error;
-      return again;
+      return { requeueAfterMs: again };
     },
     stopped: stop.signal,
   });

@@ -93,7 +93,8 @@ export function pooled(replicas: number) {
   });
   async function reconcile(): Promise<number | undefined> {
     all = await computes();
-    return reconciler.reconcile(pool().metadata.uid);
+    const { requeueAfterMs } = await reconciler.reconcile(pool().metadata.uid);
+    return requeueAfterMs;
   }
   return world;
 }

@@ -1,208 +1,245 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
+import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { SessionRegistry } from "../../connection/registry.ts";
 import type { ClusterClient } from "../../kube/client.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
 import { markerOf } from "../../resources/names.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import type { Reconciled } from "../../runtime/workqueue.ts";
 import { accessTo, type CrdDeletion, type ListerAccess } from "../execute/context.ts";
 import type { Brake } from "../execute/gate.ts";
+import { annotationsOf } from "../observe/annotations.ts";
 import type { ClaimIndex } from "../observe/claim-index.ts";
-import { ownerOf } from "../observe/claims.ts";
+import { type Claimants, ownerOf } from "../observe/claims.ts";
 import { indexOf } from "../observe/endpoint-snapshot.ts";
+import { hasFinalizer } from "../observe/observation.ts";
 import type { EndpointIndex } from "../observe/ownership.ts";
 import type { EventRecord } from "../outcome.ts";
 import { goneAfterMs } from "../plan/lost.ts";
-import type { ReconcileState } from "../state.ts";
+import type { ReadonlyState, ReconcileState } from "../state.ts";
 import { cleanedUp } from "../status/messages/events.ts";
 import { requeueDelay } from "../status/reasons.ts";
-import { leftoversOf, perhapsLeft } from "./leftovers.ts";
 
 export interface CleanupOptions {
   cluster: ClusterClient;
   clock: Clock;
   connections: SessionRegistry;
   claims: ClaimIndex;
-  event: (compute: Compute, note: EventRecord) => void;
+  event: (compute: Compute, record: EventRecord) => void;
   brake: Brake;
   uninstalling: CrdDeletion;
   createSettleMs: number;
   signal: AbortSignal;
-  /** Nothing more is to be done for it: its connection may go. */
+  /** Nothing more is to be done for the Compute: its connection may be deleted. */
   onSettled: (compute: Compute) => void;
 }
 
-/** A Compute that is gone, and what this process knew of it. Times on the monotonic clock, in milliseconds. */
-interface Departed {
+/** A deleted Compute, and what this process knew of it. Times on the monotonic clock, in milliseconds. */
+interface Gone {
   last: Compute;
   state: ReconcileState;
   at: number;
   access: ListerAccess | undefined;
   failures: number;
-  /** When the first list without an endpoint that is known began. */
+  /** When the first list without a known endpoint began. */
   missingSince?: number;
 }
 
-/** After this long what could not be cleared up is left, and told, in milliseconds. */
+/** What could not be cleaned up after this long is reported and left, in milliseconds. */
 const triedForMs = 3_600_000;
-/** The next list enqueues those who wait; this is for when none comes, in milliseconds. */
+/** The next list enqueues those that wait; this is for when none comes, in milliseconds. */
 const listAwaitedMs = 60_000;
-/** The same for what waits for its turn: nothing tells when its connection goes. */
-const wokenMs = 60_000;
+/** The same for what waits at the gate: no event says when its connection goes. */
+const gateAwaitedMs = 60_000;
 
 /**
- * Computes that vanished although our finalizer was to hold them: kubectl replace drops it, and a deletion before it
- * is put back is instant. What this very process made for such a one is deleted, for nobody else ever would.
+ * Computes that were deleted although our finalizer was to hold them: kubectl replace drops it, and a deletion before
+ * it is restored takes effect at once. What this very process created for one is deleted, because nothing else would.
  */
 export class Cleanup {
   readonly #options: CleanupOptions;
-  readonly #departed = new Map<string, Departed>();
+  readonly #gone = new Map<string, Gone>();
 
   constructor(options: CleanupOptions) {
     this.#options = options;
   }
 
-  /** The watch says that it is gone; a reconcile of it may still be under way, and learn more. */
+  /** The watch says that the Compute is deleted; a reconcile of it may still be running, and learn more. */
   gone(last: Compute, state: ReconcileState): void {
     const { clock } = this.#options;
-    const at = clock.monotonic();
     const metadata = { ...last.metadata, deletionTimestamp: timestamp(clock.now()) };
-    this.#departed.set(last.metadata.uid, { last: { ...last, metadata }, state, at, access: undefined, failures: 0 });
+    const at = clock.monotonic();
+    this.#gone.set(last.metadata.uid, { last: { ...last, metadata }, state, at, access: undefined, failures: 0 });
   }
 
-  /** It is there: the watch had lost sight of it. */
+  /** The Compute exists: the watch had missed it. */
   back(uid: string): void {
-    this.#departed.get(uid)?.access?.lister.leave(uid);
-    this.#departed.delete(uid);
+    this.#gone.get(uid)?.access?.lister.leave(uid);
+    this.#gone.delete(uid);
   }
 
   /** Those that still need their connection. */
   get all(): Compute[] {
-    return [...this.#departed.values()].map(({ last }) => last);
+    return [...this.#gone.values()].map(({ last }) => last);
   }
 
-  /** The last that was known of one of them. */
+  /** The last known version of one of them. */
   of(uid: string): Compute | undefined {
-    return this.#departed.get(uid)?.last;
+    return this.#gone.get(uid)?.last;
   }
 
-  /** Answers with the milliseconds until the next look, where one is due without news. */
-  async reconcile(uid: string): Promise<number | undefined> {
-    const departed = this.#departed.get(uid);
-    if (departed === undefined) return undefined;
-    const remains = leftoversOf(departed.last, departed.state.known);
-    if (remains.kind === "nothing") return this.#settled(departed);
-    if (remains.kind === "kept") return this.#settled(departed, remains.message);
+  async reconcile(uid: string): Promise<Reconciled> {
+    const gone = this.#gone.get(uid);
+    if (gone === undefined) return {};
+    const left = leftoversOf(gone.last, gone.state.known);
     try {
-      return await this.#clearUp(departed, remains.endpointID);
+      if (left.kind === "made") return { requeueAfterMs: await this.#cleanUp(gone, left.endpointID) };
+      return { requeueAfterMs: this.#settled(gone, left.kind === "kept" ? left.message : undefined) };
     } finally {
-      departed.access?.gate.end();
+      gone.access?.gate.end();
     }
   }
 
-  async #clearUp(departed: Departed, endpointID: string | undefined): Promise<number | undefined> {
+  async #cleanUp(gone: Gone, endpointID: string | undefined): Promise<number | undefined> {
     const { clock, connections, claims, brake } = this.#options;
-    const { last, state, at } = departed;
+    const { last, state, at } = gone;
     const { uid } = last.metadata;
     if (clock.monotonic() - at > triedForMs) {
-      return this.#settled(departed, cleanedUp.unreached(endpointID ?? markerOf(uid)));
+      return this.#settled(gone, cleanedUp.unreached(endpointID ?? markerOf(uid)));
     }
     const connection = connections.view(last);
-    if (connection.kind !== "open") return this.#later(departed);
+    if (connection.kind !== "open") return this.#later(gone);
     const lister = connection.session.project(last.spec.projectID);
-    if (departed.access?.lister !== lister) departed.access?.lister.leave(uid);
+    if (gone.access?.lister !== lister) gone.access?.lister.leave(uid);
     const access = accessTo(lister, last, brake, () => false);
-    departed.access = access;
+    gone.access = access;
     lister.use(uid, endpointID);
     const listing = lister.listedAfter(Math.max(at, state.known.listsCountAfter), uid, "resolve");
     if (listing === undefined) return listAwaitedMs;
     const index = indexOf(listing);
-    const [left] = ours(index, last, endpointID);
+    const [ours] = createdFor(last, index, endpointID);
     const claimants = claims.claimantsOf(last);
-    if (left === undefined) {
-      const unproved = {
-        index,
-        claimants,
-        namesShown: connection.session.showsNames || state.known.pendingCreate?.mark?.named === true,
-      };
-      return this.#absent(departed, endpointID, listing.startedAt, access, perhapsLeft(last, state.known, unproved));
+    if (ours === undefined) {
+      const namesShown = connection.session.showsNames || state.known.pendingCreate?.mark?.named === true;
+      const candidates = candidatesOf(last, state.known, { index, claimants, namesShown });
+      return this.#absent(gone, endpointID, listing.startedAt, access, candidates);
     }
-    const owner = ownerOf(left, claimants, index);
-    if (owner !== undefined) return this.#settled(departed);
-    return this.#delete(departed, left, access);
+    if (ownerOf(ours, claimants, index) !== undefined) return this.#settled(gone);
+    return this.#delete(gone, ours, access);
   }
 
-  async #delete(departed: Departed, { id }: Endpoint, access: ListerAccess): Promise<number | undefined> {
+  async #delete(gone: Gone, { id }: Endpoint, access: ListerAccess): Promise<number | undefined> {
     const { cluster, uninstalling, signal, event } = this.#options;
-    const { last, state } = departed;
-    const { uid } = last.metadata;
+    const { last, state } = gone;
     const { lister, client, gate } = access;
-    if (gate.pass("deletion") !== undefined) return wokenMs;
+    if (gate.pass("deletion") !== undefined) return gateAwaitedMs;
     const standing = await cluster.get(computeKind, last.metadata);
-    if (standing?.metadata.uid === uid) return this.#later(departed);
-    if (await uninstalling.now(last)) return this.#settled(departed);
+    if (standing?.metadata.uid === last.metadata.uid) return this.#later(gone);
+    if (await uninstalling.now(last)) return this.#settled(gone);
     const answer = await client.deleteEndpoint(last.spec.projectID, id, signal);
     state.needListAfter(lister.wrote(id));
     if (answer.kind === "ok") {
       lister.operations.follow(answer.value.operations);
       event(last, { type: "Warning", reason: "Deleted", message: cleanedUp.deleted(id) });
     }
-    // A list that shows it still may lag, or always will.
-    return this.#later(departed);
+    // A list that still shows it may lag, or always will.
+    return this.#later(gone);
   }
 
-  /** No list shows anything of it: a known endpoint must be proved gone, one that may yet arrive is waited for. */
+  /** No list shows anything of it: a known endpoint must be proved gone, one that may still arrive is waited for. */
   async #absent(
-    departed: Departed,
+    gone: Gone,
     endpointID: string | undefined,
     listedAt: number,
     { client, reservation }: ListerAccess,
-    unproved: readonly Endpoint[],
+    candidates: readonly Endpoint[],
   ): Promise<number | undefined> {
     const { clock, createSettleMs, signal } = this.#options;
-    const { last, state } = departed;
+    const { last, state } = gone;
     if (endpointID !== undefined) {
-      departed.missingSince ??= listedAt;
-      const stillToWait = departed.missingSince + goneAfterMs - listedAt;
+      gone.missingSince ??= listedAt;
+      const stillToWait = gone.missingSince + goneAfterMs - listedAt;
       if (stillToWait > 0) {
         state.needListAfter(listedAt);
         return stillToWait;
       }
-      if (!reservation.tryTake("write")) return wokenMs;
+      if (!reservation.tryTake("write")) return gateAwaitedMs;
       const answer = await client.getEndpoint(last.spec.projectID, endpointID, signal);
       if (answer.kind === "ok") {
         state.needListAfter(clock.monotonic());
-        delete departed.missingSince;
+        delete gone.missingSince;
       }
-      if (answer.kind !== "notFound") return this.#later(departed);
+      if (answer.kind !== "notFound") return this.#later(gone);
       state.provedGone(endpointID, "lost");
     }
-    const settlesAt = state.known.pendingCreate === undefined ? 0 : state.known.pendingCreate.seenAt + createSettleMs;
-    if (listedAt >= settlesAt) {
-      const ids = unproved.map(({ id }) => id).toSorted();
-      return this.#settled(departed, ids.length > 0 ? cleanedUp.perhaps(ids) : undefined);
+    const { pendingCreate } = state.known;
+    if (pendingCreate === undefined || listedAt >= pendingCreate.seenAt + createSettleMs) {
+      const ids = candidates.map(({ id }) => id).toSorted();
+      return this.#settled(gone, ids.length > 0 ? cleanedUp.perhaps(ids) : undefined);
     }
     state.needListAfter(listedAt);
-    return requeueDelay("progress", departed.failures++);
+    return requeueDelay("progress", gone.failures++);
   }
 
-  #later(departed: Departed): number {
-    return requeueDelay("backoff", departed.failures++);
+  #later(gone: Gone): number {
+    return requeueDelay("backoff", gone.failures++);
   }
 
-  #settled(departed: Departed, told?: string): undefined {
-    const { uid } = departed.last.metadata;
-    this.#options.brake.leave(uid);
-    this.#departed.delete(uid);
-    departed.access?.lister.leave(uid);
-    if (told !== undefined) this.#options.event(departed.last, { type: "Warning", reason: "Released", message: told });
-    this.#options.onSettled(departed.last);
+  #settled({ last, access }: Gone, message?: string): undefined {
+    const { brake, event, onSettled } = this.#options;
+    const { uid } = last.metadata;
+    brake.leave(uid);
+    this.#gone.delete(uid);
+    access?.lister.leave(uid);
+    if (message !== undefined) event(last, { type: "Warning", reason: "Released", message });
+    onSettled(last);
   }
 }
 
-/** What carries its marker, or is what a POST for it was answered with, under a name of nobody else's. */
-function ours(index: EndpointIndex, { metadata }: Compute, endpointID: string | undefined): Endpoint[] {
+/** The endpoints that carry the marker, or the known one if it carries no name: another's name would be its owner's. */
+function createdFor({ metadata }: Compute, index: EndpointIndex, endpointID: string | undefined): Endpoint[] {
   const known = endpointID === undefined ? undefined : index.byID(endpointID);
   const nameless = known !== undefined && known.name === undefined ? [known] : [];
   return [...index.named(markerOf(metadata.uid)), ...nameless];
+}
+
+/** What a deleted Compute may have left at the service. */
+export type Leftovers =
+  | { kind: "nothing" }
+  /** An endpoint that this process did not create: without its Compute nobody asks for its deletion. */
+  | { kind: "kept"; message: string }
+  /** What was created for it: by its id if that is known, else by its marker. */
+  | { kind: "made"; endpointID: string | undefined };
+
+/**
+ * Only a Compute as kubectl replace leaves it (without finalizer, link and mark) was deleted without being released: a
+ * person who removes the finalizer by hand leaves the rest, and means it.
+ */
+export function leftoversOf(last: Compute, { proved, pendingCreate, released }: ReadonlyState): Leftovers {
+  if (released === true || last.spec.deletionPolicy === "Retain") return { kind: "nothing" };
+  // Deleted with our finalizer, as when somebody removes it from a Compute whose deletion waits, by hand or with
+  // kubectl replace: the two cannot be told apart.
+  if (hasFinalizer(last) && proved !== undefined) {
+    return { kind: "kept", message: cleanedUp.unconfirmed(proved.endpointID) };
+  }
+  const { endpointID: linked, pendingCreate: mark, paused } = annotationsOf(last);
+  if (hasFinalizer(last) || linked !== undefined || mark !== undefined || paused) return { kind: "nothing" };
+  if (proved === undefined) return pendingCreate ? { kind: "made", endpointID: undefined } : { kind: "nothing" };
+  const { endpointID, proof } = proved;
+  return proof === "adopted" ? { kind: "kept", message: cleanedUp.adopted(endpointID) } : { kind: "made", endpointID };
+}
+
+/** Endpoints that a create of a deleted Compute may have made, by all but their names, and that are nobody's. */
+export function candidatesOf(
+  { spec }: Compute,
+  { pendingCreate }: ReadonlyState,
+  { index, claimants, namesShown }: { index: EndpointIndex; claimants: Claimants; namesShown: boolean },
+): readonly Endpoint[] {
+  if (pendingCreate === undefined) return [];
+  const branchID = pendingCreate.mark?.branchID ?? spec.branchID;
+  return index.all.filter((endpoint) => {
+    const isUnnamed = namesShown ? hasUnreadableName(endpoint) : endpoint.name === undefined;
+    const isPlaced = endpoint.branch_id === branchID && endpoint.type === spec.type;
+    return isUnnamed && isPlaced && ownerOf(endpoint, claimants, index) === undefined;
+  });
 }

@@ -27,7 +27,7 @@ describe("what a replaced and deleted Compute made", () => {
     expect(cleanup.of(uid)).toEqual(last);
     await clock.advance(14_000);
     expect(cleanup.of(uid)).toBeUndefined();
-    expect(await cleanup.reconcile(uid)).toBeUndefined();
+    expect(await cleanup.reconcile(uid)).toEqual({});
     expect(reach.told).toHaveLength(1);
   });
 
