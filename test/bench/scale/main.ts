@@ -13,7 +13,7 @@ const usage = `Usage: npm run bench -- scale [flags]
   --service locking|free     one kind of service only: whether an operation locks its project (default both)
   --subject NAME             operator or baseline only (default both)
   --timeout SECONDS          how long a fleet may take after kubectl has ended (default 120)
-  --json FILE                the figures as JSON, for the plots`;
+  --json FILE                the figures as JSON, for the plots; written after each round`;
 
 /** Runs the rounds that the flags name; answers the exit status. */
 export async function scale(args: readonly string[]): Promise<number> {
@@ -53,10 +53,10 @@ export async function scale(args: readonly string[]): Promise<number> {
       const { computes, projects, locks } = setting;
       console.error(`${subject.name}: ${computes} in ${projects}, ${locks ? "locking" : "not locking"}`);
       rounds.push(await measure(setting, subject, timeoutMs, (line) => console.error(`  ${line}`)));
+      if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(rounds.map(plain), null, 1));
     }
   }
   console.log(tables(rounds));
-  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(rounds.map(plain), null, 1));
   await endEverything();
   return 0;
 }

@@ -29,6 +29,9 @@ const rows: readonly (readonly [string, (round: Round) => number, number])[] = [
   ["one change in the settled fleet to its write, ms", ({ change }) => change * 1000, 0],
   ["cold start to the write of a change, s", ({ cold }) => cold.seconds, 2],
   ["calls by then", ({ cold }) => cold.calls, 0],
+  ["longest task while it came up, ms", ({ longestTask }) => longestTask.creating * 1000, 0],
+  ["longest task of the settled fleet, ms", ({ longestTask }) => longestTask.resting * 1000, 0],
+  ["longest task of the cold start, ms", ({ longestTask }) => longestTask.starting * 1000, 0],
   ["RSS peak of the cold start, MB", ({ cold }) => cold.peak, 0],
 ];
 

@@ -37,6 +37,8 @@ export interface Round {
   settled: { calls: number; apiRequests: number; cpu: number };
   /** From the change of one Compute to its write. */
   change: number;
+  /** What kept the event loop busy longest: while the fleet came up, while it rested, and after a start. */
+  longestTask: { creating: number; resting: number; starting: number };
   /** From the start of the process to the write of a change that was made while it was down, and the calls by then. */
   cold: { seconds: number; calls: number; peak: number };
 }
@@ -66,12 +68,13 @@ export async function measure(
   const fleet = new Fleet(setting, controlPlane);
   await fleet.prepare(proxy.baseURL);
   const place = { kubeconfig: controlPlane.kubeconfig, baseURL: proxy.baseURL, key: goodKey };
-  let child = await subject.start(place);
+  let { child, longestTask } = await subject.start(place);
   try {
     await sleep(3000);
     const idle = memoryOf(child.pid).rssMB;
     progress(`idle: ${idle.toFixed(0)} MB`);
     forgetPeak(child.pid);
+    await longestTask();
     proxy.clear();
     const before = { cpu: cpuSeconds(child.pid), api: await apiRequests(controlPlane) };
     const { began, ended } = await fleet.create();
@@ -81,6 +84,7 @@ export async function measure(
     const api = since(before.api, await apiRequests(controlPlane));
     await sleep(2000);
     const cpu = cpuSeconds(child.pid) - before.cpu;
+    const creating = await longestTask();
     const { rssMB: after, peakMB: peak } = memoryOf(child.pid);
     progress(
       `all Ready ${((lastAt - ended) / 1000).toFixed(1)} s later; CPU ${cpu.toFixed(1)} s, peak ${peak.toFixed(0)} MB`,
@@ -97,6 +101,7 @@ export async function measure(
         [...since(rest.api, await apiRequests(controlPlane)).values()].reduce((a, b) => a + b, 0) * perMinute,
       cpu: (cpuSeconds(child.pid) - rest.cpu) * perMinute,
     };
+    const resting = await longestTask();
     const settledMB = memoryOf(child.pid).rssMB;
 
     proxy.clear();
@@ -109,9 +114,11 @@ export async function measure(
     await fleet.resize("compute-0", 2);
     proxy.clear();
     const startedAt = performance.now();
-    child = await subject.start(place);
+    ({ child, longestTask } = await subject.start(place));
     const write = await firstWrite(proxy);
     const calls = proxy.requests.filter(({ arrivedAt }) => arrivedAt <= write.arrivedAt).length;
+    await sleep(3000);
+    const starting = await longestTask();
     const cold = { seconds: (write.arrivedAt - startedAt) / 1000, calls, peak: memoryOf(child.pid).peakMB };
     return {
       setting,
@@ -126,6 +133,7 @@ export async function measure(
       ...latencies(fleet, writes),
       settled,
       change: change / 1000,
+      longestTask: { creating, resting, starting },
       cold,
     };
   } finally {

@@ -18,7 +18,13 @@ export interface Place {
 export interface Subject {
   name: "operator" | "baseline";
   /** Starts it as a process of its own, and waits until it says that it works, where it says so. */
-  start(place: Place): Promise<Child>;
+  start(place: Place): Promise<Running>;
+}
+
+export interface Running {
+  child: Child;
+  /** The longest task since the last call, in seconds; not a number where the program does not say so. */
+  longestTask(): Promise<number>;
 }
 
 /** The bundle, with the flags and the environment of the image. */
@@ -62,17 +68,24 @@ export function operatorOfImage(): Subject {
         if (!child.running) throw new Error(`it ended: ${child.tail()}`);
         return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok || undefined;
       });
-      return child;
+      return { child, longestTask: () => longestTask(`http://127.0.0.1:${port}/metrics`) };
     },
   };
 }
 
+async function longestTask(url: string): Promise<number> {
+  const text = await (await fetch(url)).text();
+  return Number(/event_loop_delay_seconds\{quantile="max"\} (\S+)/.exec(text)?.[1]);
+}
+
 export const baseline: Subject = {
   name: "baseline",
-  start: ({ kubeconfig, baseURL, key }) =>
-    Child.start({
+  async start({ kubeconfig, baseURL, key }) {
+    const child = await Child.start({
       name: "baseline",
       command: process.execPath,
       args: ["test/bench/baseline/operator.ts", "--kubeconfig", kubeconfig, "--base-url", baseURL, "--key", key],
-    }),
+    });
+    return { child, longestTask: async () => Number.NaN };
+  },
 };
