@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { sameJSON } from "../resources/equal.ts";
 
 /**
  * What is new in a list. `structure`: endpoints were added, removed, moved or renamed, which may affect any Compute of
@@ -15,12 +16,12 @@ export function changesBetween(before: readonly Endpoint[] | undefined, after: r
   for (const endpoint of after) {
     const old = known.get(endpoint.id);
     if (old === endpoint) continue;
-    if (old === undefined || place(old) !== place(endpoint)) return { kind: "structure" };
-    if (JSON.stringify(old) !== JSON.stringify(endpoint)) ids.push(endpoint.id);
+    if (old === undefined || !isInPlace(old, endpoint)) return { kind: "structure" };
+    if (!sameJSON(old, endpoint)) ids.push(endpoint.id);
   }
   return { kind: "states", ids };
 }
 
-function place({ branch_id, type, name }: Endpoint): string {
-  return JSON.stringify([branch_id, type, name]);
+function isInPlace(before: Endpoint, after: Endpoint): boolean {
+  return before.branch_id === after.branch_id && before.type === after.type && before.name === after.name;
 }

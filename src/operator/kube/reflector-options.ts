@@ -36,6 +36,6 @@ export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
   /** The kind, or the right to list it, may be missing: then there is nothing of it until both are there. */
   optional?: boolean;
   observer?: ReflectorObserver;
-  /** Objects per page of a list. Default 500. */
+  /** Objects per page of a list. Default 200. */
   pageSize?: number;
 }

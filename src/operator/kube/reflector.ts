@@ -170,7 +170,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, kind, clock, pageSize = 500 } = this.#options;
+    const { client, kind, clock, pageSize = 200 } = this.#options;
     const startedAt = clock.monotonic();
     this.#store.beginList();
     const objects: T[] = [];

@@ -23,6 +23,9 @@ export interface EventHandlersOptions {
   enqueue: (kind: Kind, uids: Iterable<string>) => void;
 }
 
+/** How many Computes are indexed in one task: some ten milliseconds. */
+const computesPerTask = 500;
+
 /** Enqueues the objects that a change of the watches affects. */
 export class EventHandlers implements ChangeHandlers {
   readonly #options: EventHandlersOptions;
@@ -31,13 +34,21 @@ export class EventHandlers implements ChangeHandlers {
     this.#options = options;
   }
 
-  /** This process starts to lead: enqueues all objects. */
-  everything(): void {
+  /**
+   * This process starts to lead: indexes and enqueues all objects, some of them per task. Nothing may be reconciled
+   * before it has ended, because a claim that is not indexed yet would not count.
+   */
+  async everything(pause: () => Promise<void>): Promise<void> {
     const { informers, claims, connections, enqueue } = this.#options;
-    for (const compute of informers.computes.list()) claims.set(compute);
+    for (const [index, { metadata }] of informers.computes.list().entries()) {
+      if (index % computesPerTask === computesPerTask - 1) await pause();
+      // It may have changed in a pause.
+      const compute = informers.computes.byUid(metadata.uid);
+      if (compute !== undefined) claims.set(compute);
+      enqueue("compute", [metadata.uid]);
+    }
     const orphans = informers.apiKeys.list().filter((secret) => connections.secretSeen(secret));
     enqueue("connection", uidsOf([...informers.connections, ...orphans]));
-    enqueue("compute", uidsOf(informers.computes.list()));
     enqueue("pool", uidsOf(informers.pools.list()));
   }
 

@@ -15,7 +15,7 @@ import { awaitsTemplate } from "../pool/plan.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
 import { type Compute, computeKind, connectionKeyOf } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
-import type { Clock, Random } from "../runtime/clock.ts";
+import { type Clock, type Random, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { QueueProgress, Reconciled } from "../runtime/workqueue.ts";
 import type { Budgets } from "../service-client/budgets.ts";
@@ -178,12 +178,16 @@ export class Manager {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, options, informers } = this.#options;
     const unsubscribe = informers.subscribe(this.#handlers);
-    this.#handlers.everything();
     let drained = () => {};
     const hardStop = () => {
       drained = clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
     };
     signal.addEventListener("abort", hardStop, { once: true });
+    await this.#handlers
+      .everything(() => sleep(clock, 0, signal))
+      .catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
     await Promise.all(Object.values(this.#queues).map((queue) => queue.run(signal)));
     unsubscribe();
     drained();
