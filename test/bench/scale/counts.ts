@@ -3,7 +3,7 @@ import { kubectl } from "../../control-plane/kubectl.ts";
 import type { CountedRequest } from "../../support/counting-proxy.ts";
 
 /** How often something happened, by its name. */
-export type Counts = ReadonlyMap<string, number>;
+export type Counts = Readonly<Record<string, number>>;
 
 /** Calls of the service by method and route, refused writes apart, e.g. `POST /projects/{p}/endpoints 423`. */
 export function callsByRoute(requests: readonly CountedRequest[]): Counts {
@@ -18,7 +18,7 @@ export function callsByRoute(requests: readonly CountedRequest[]): Counts {
     const name = `${method} ${route}${refused}`;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  return counts;
+  return Object.fromEntries(counts);
 }
 
 const resources = "computes|serviceconnections|computepools|secrets|events|leases";
@@ -34,14 +34,14 @@ export async function apiRequests({ kubeconfig, binaries }: ControlPlane): Promi
     const name = `${verb} ${resource}${subresource === "" ? "" : `/${subresource}`}`;
     counts.set(name, (counts.get(name) ?? 0) + Number(value));
   }
-  return counts;
+  return Object.fromEntries(counts);
 }
 
 export function since(before: Counts, after: Counts): Counts {
-  const counts = [...after].map(([name, count]) => [name, count - (before.get(name) ?? 0)] as const);
-  return new Map(counts.filter(([, count]) => count > 0));
+  const counts = Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)] as const);
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
 export function sum(counts: Counts, which: (name: string) => boolean = () => true): number {
-  return [...counts].reduce((total, [name, count]) => total + (which(name) ? count : 0), 0);
+  return Object.entries(counts).reduce((total, [name, count]) => total + (which(name) ? count : 0), 0);
 }

@@ -1,9 +1,10 @@
 // `npm run bench -- scale`: fleets of several sizes, with the operator as the image runs it and with the baseline.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { wholeNumber } from "../../support/flags.ts";
 import { endEverything } from "../../support/guardian.ts";
-import { tables } from "./report.ts";
+import { svgOf } from "./plot.ts";
+import { plotsOf, tables } from "./report.ts";
 import { measure, type Round, type Setting } from "./round.ts";
 import { baseline, operatorOfImage, type Subject } from "./subject.ts";
 
@@ -13,7 +14,9 @@ const usage = `Usage: npm run bench -- scale [flags]
   --service locking|free     one kind of service only: whether an operation locks its project (default both)
   --subject NAME             operator or baseline only (default both)
   --timeout SECONDS          how long a fleet may take after kubectl has ended (default 120)
-  --json FILE                the figures as JSON, for the plots; written after each round`;
+  --json FILE                the figures as JSON, written after each round
+  --from FILE                show the rounds of such a file instead of measuring; repeatable
+  --svg FILE                 plots of how each figure grows with the fleet`;
 
 /** Runs the rounds that the flags name; answers the exit status. */
 export async function scale(args: readonly string[]): Promise<number> {
@@ -25,6 +28,8 @@ export async function scale(args: readonly string[]): Promise<number> {
       subject: { type: "string" },
       timeout: { type: "string", default: "120" },
       json: { type: "string" },
+      from: { type: "string", multiple: true, default: [] },
+      svg: { type: "string" },
       help: { type: "boolean" },
     },
   });
@@ -32,6 +37,7 @@ export async function scale(args: readonly string[]): Promise<number> {
     console.log(usage);
     return 0;
   }
+  if (values.from.length > 0) return show(values.from.flatMap(readRounds), values.svg);
   const timeoutMs = wholeNumber(usage, "--timeout", values.timeout, 1) * 1000;
   const settings = values.fleet.flatMap((fleet): Setting[] => {
     const [computes = "", projects = ""] = fleet.split("/");
@@ -53,14 +59,20 @@ export async function scale(args: readonly string[]): Promise<number> {
       const { computes, projects, locks } = setting;
       console.error(`${subject.name}: ${computes} in ${projects}, ${locks ? "locking" : "not locking"}`);
       rounds.push(await measure(setting, subject, timeoutMs, (line) => console.error(`  ${line}`)));
-      if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(rounds.map(plain), null, 1));
+      if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(rounds, null, 1));
     }
   }
-  console.log(tables(rounds));
   await endEverything();
+  return show(rounds, values.svg);
+}
+
+function show(rounds: readonly Round[], svg: string | undefined): number {
+  console.log(tables(rounds));
+  if (svg !== undefined) writeFileSync(svg, svgOf(plotsOf(rounds)));
   return 0;
 }
 
-function plain({ calls, apiRequests, ...round }: Round) {
-  return { ...round, calls: Object.fromEntries(calls), apiRequests: Object.fromEntries(apiRequests) };
+function readRounds(file: string): Round[] {
+  const rounds: Round[] = JSON.parse(readFileSync(file, "utf8"));
+  return rounds;
 }

@@ -1,4 +1,5 @@
 import { sum } from "./counts.ts";
+import type { Plot } from "./plot.ts";
 import type { Round } from "./round.ts";
 
 const writes = (name: string) => !name.startsWith("GET") && !/ \d{3}$/.test(name);
@@ -10,7 +11,7 @@ const rows: readonly (readonly [string, (round: Round) => number, number])[] = [
   ["Ready", ({ ready }) => ready, 0],
   ["writes accepted", ({ calls }) => sum(calls, writes), 0],
   ["writes refused", ({ calls }) => sum(calls, refusals), 0],
-  ["lists", ({ calls }) => calls.get("GET /projects/{p}/endpoints") ?? 0, 0],
+  ["lists", ({ calls }) => calls["GET /projects/{p}/endpoints"] ?? 0, 0],
   ["other reads", ({ calls }) => sum(calls, (name) => /^GET (?!\/projects\/\{p\}\/endpoints$)/.test(name)), 0],
   ["patches of Computes per Compute", (round) => perCompute(round, /^PATCH computes/), 1],
   ["events per Compute", (round) => perCompute(round, /^(POST|PATCH) events/), 1],
@@ -62,4 +63,26 @@ function shown(value: number, digits: number): string {
 
 function perCompute({ apiRequests, setting }: Round, which: RegExp): number {
   return sum(apiRequests, (name) => which.test(name)) / setting.computes;
+}
+
+const plotted: readonly (readonly [string, (round: Round) => number])[] = [
+  ["CPU until all are Ready, s", ({ cpu }) => cpu],
+  ["calls besides the writes", ({ calls }) => sum(calls, (name) => !writes(name))],
+  ["RSS settled, MB", ({ rss }) => rss.settled],
+  ["a settled minute: calls", ({ settled }) => settled.calls],
+];
+
+/** How each figure grows with the fleet, ten projects for each power of ten of Computes. */
+export function plotsOf(rounds: readonly Round[]): Plot[] {
+  return plotted.map(([title, figure]) => {
+    const lines = Map.groupBy(
+      rounds.filter(({ setting }) => setting.projects > 1),
+      ({ subject, setting }) => `${subject}${setting.locks ? ", locked" : ""}`,
+    );
+    const series = [...lines].map(([name, own]) => {
+      const points = own.map((round) => [round.setting.computes, figure(round)] as const);
+      return { name, points: points.toSorted(([a], [b]) => a - b) };
+    });
+    return { title, series };
+  });
 }

@@ -6,7 +6,7 @@ import { type CountedRequest, CountingProxy } from "../../support/counting-proxy
 import { eventually } from "../../support/eventually.ts";
 import { ServiceProcess } from "../../support/processes.ts";
 import { quantile } from "../figures.ts";
-import { apiRequests, type Counts, callsByRoute, since } from "./counts.ts";
+import { apiRequests, type Counts, callsByRoute, since, sum } from "./counts.ts";
 import { Fleet, type FleetSize } from "./fleet.ts";
 import { cpuSeconds, forgetPeak, memoryOf } from "./process-figures.ts";
 import type { Subject } from "./subject.ts";
@@ -68,13 +68,14 @@ export async function measure(
   const fleet = new Fleet(setting, controlPlane);
   await fleet.prepare(proxy.baseURL);
   const place = { kubeconfig: controlPlane.kubeconfig, baseURL: proxy.baseURL, key: goodKey };
-  let { child, longestTask } = await subject.start(place);
+  let running = await subject.start(place);
+  const { child } = running;
   try {
     await sleep(3000);
     const idle = memoryOf(child.pid).rssMB;
     progress(`idle: ${idle.toFixed(0)} MB`);
     forgetPeak(child.pid);
-    await longestTask();
+    await running.longestTask();
     proxy.clear();
     const before = { cpu: cpuSeconds(child.pid), api: await apiRequests(controlPlane) };
     const { began, ended } = await fleet.create();
@@ -84,7 +85,7 @@ export async function measure(
     const api = since(before.api, await apiRequests(controlPlane));
     await sleep(2000);
     const cpu = cpuSeconds(child.pid) - before.cpu;
-    const creating = await longestTask();
+    const creating = await running.longestTask();
     const { rssMB: after, peakMB: peak } = memoryOf(child.pid);
     progress(
       `all Ready ${((lastAt - ended) / 1000).toFixed(1)} s later; CPU ${cpu.toFixed(1)} s, peak ${peak.toFixed(0)} MB`,
@@ -97,11 +98,10 @@ export async function measure(
     const perMinute = 60_000 / settledMs;
     const settled = {
       calls: proxy.requests.length * perMinute,
-      apiRequests:
-        [...since(rest.api, await apiRequests(controlPlane)).values()].reduce((a, b) => a + b, 0) * perMinute,
+      apiRequests: sum(since(rest.api, await apiRequests(controlPlane))) * perMinute,
       cpu: (cpuSeconds(child.pid) - rest.cpu) * perMinute,
     };
-    const resting = await longestTask();
+    const resting = await running.longestTask();
     const settledMB = memoryOf(child.pid).rssMB;
 
     proxy.clear();
@@ -114,12 +114,12 @@ export async function measure(
     await fleet.resize("compute-0", 2);
     proxy.clear();
     const startedAt = performance.now();
-    ({ child, longestTask } = await subject.start(place));
+    running = await subject.start(place);
     const write = await firstWrite(proxy);
     const calls = proxy.requests.filter(({ arrivedAt }) => arrivedAt <= write.arrivedAt).length;
     await sleep(3000);
-    const starting = await longestTask();
-    const cold = { seconds: (write.arrivedAt - startedAt) / 1000, calls, peak: memoryOf(child.pid).peakMB };
+    const starting = await running.longestTask();
+    const cold = { seconds: (write.arrivedAt - startedAt) / 1000, calls, peak: memoryOf(running.child.pid).peakMB };
     return {
       setting,
       subject: subject.name,
@@ -138,7 +138,7 @@ export async function measure(
     };
   } finally {
     fleet.stop();
-    await child.kill();
+    await running.child.kill();
   }
 }
 
