@@ -137,9 +137,12 @@ const finalizerTexts: Record<keyof typeof finalizers, string> = {
 };
 
 const secretKeys = {
-  "type, host, port": "`postgresql`, the endpoint's host, `5432`",
+  "type, host, port":
+    "`postgresql`, the endpoint's host, `5432`; or those of the URI where its options name the endpoint",
   "pooled-host": "the host of the connection pooler",
   "endpoint-id": "the service's id of the endpoint",
+  "options, pooled-options":
+    "only where one address serves all endpoints: what names the endpoint, with `database` and `role` in the spec",
   "database, username, password": "with `database` and `role` in the spec: what to connect as",
   "uri, pooled-uri": "with `database` and `role` in the spec: the same as a URI, directly and through the pooler",
 };

@@ -7,7 +7,7 @@ import type { ReconcileState } from "../state.ts";
 import { serviceUnavailable } from "../status/messages/failures.ts";
 import { poolerHost } from "../status/status.ts";
 
-const port = "5432";
+const defaultPort = "5432";
 
 /** What the service answered: the data of a Secret, or that the URI which the Secret holds is still the right one. */
 export type Details =
@@ -28,7 +28,7 @@ export async function connectionDetails(
     type: "postgresql",
     host: endpoint.host ?? "",
     ...(pooledHost === undefined ? {} : { "pooled-host": pooledHost }),
-    port,
+    port: defaultPort,
     "endpoint-id": endpoint.id,
   };
   if (database === undefined || role === undefined) return { kind: "read", data };
@@ -43,9 +43,17 @@ export async function connectionDetails(
     const failure: Failure = { kind: "unavailable", message: serviceUnavailable.unreadableURI };
     return { kind: "failed", failure };
   }
-  const { username, password } = new URL(direct.value);
+  const { username, password, hostname, port, searchParams } = new URL(direct.value);
   const credentials = { username: decoded(username), password: decoded(password) };
-  return { kind: "read", data: { ...data, ...credentials, database, uri: direct.value, "pooled-uri": pooled.value } };
+  const uris = { database, uri: direct.value, "pooled-uri": pooled.value };
+  const options = searchParams.get("options");
+  if (options === null) return { kind: "read", data: { ...data, ...credentials, ...uris } };
+  // One address serves all endpoints of such a service: the options name the endpoint.
+  const pooledOptions = URL.canParse(pooled.value) ? new URL(pooled.value).searchParams.get("options") : null;
+  const host = hostname.replaceAll(/^\[|\]$/g, "");
+  const address = { host, "pooled-host": host, port: port || defaultPort };
+  const routing = { options, "pooled-options": pooledOptions ?? options };
+  return { kind: "read", data: { ...data, ...credentials, ...uris, ...address, ...routing } };
 }
 
 /** As a client would read it: what is no percent-encoding stands for itself. */

@@ -89,10 +89,27 @@ describe("a connection Secret", () => {
       /## The connection Secret\n(.*?)\n## /s.exec(readFileSync("docs/reference.md", "utf8")) ?? [];
     const rows = table.split("\n").flatMap((row) => /^\| (`.*?`) \|/.exec(row)?.[1] ?? []);
     const described = rows.flatMap((row) => [...row.matchAll(/`([\w-]+)`/g)].map(([, key]) => key));
-    expect(new Set(described)).toEqual(new Set(Object.keys(read() ?? {})));
+    const rare = ["options", "pooled-options"];
+    expect(new Set(described)).toEqual(new Set([...Object.keys(read() ?? {}), ...rare]));
     expect(stored()[0]).toMatchObject({
       type: "servicebinding.io/postgresql",
       metadata: { ownerReferences: [{ uid: self.metadata.uid, controller: true }] },
+    });
+  });
+
+  test("takes address and options from a URI whose options name the endpoint", async () => {
+    const { keep, read, service } = setUp();
+    service.script = ({ query }) => {
+      const name = query?.pooled === "true" ? "ep-one-pooler" : "ep-one";
+      return json(200, { uri: `postgresql://app:x@127.0.0.1:6543/shop?options=endpoint%3D${name}` });
+    };
+    await keep(self);
+    expect(read()).toMatchObject({
+      host: "127.0.0.1",
+      "pooled-host": "127.0.0.1",
+      port: "6543",
+      options: "endpoint=ep-one",
+      "pooled-options": "endpoint=ep-one-pooler",
     });
   });
 
