@@ -82,7 +82,16 @@ export class Templates {
     // The built-in locale sorts by code point on every system, and knows the letters of all languages.
     const locale =
       major >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"] : ["--locale=C"];
-    const args = ["-D", made, "-U", superuser, "--auth=scram-sha-256", `--pwfile=${passwordFile}`, "--wal-segsize=1"];
+    const args = [
+      "-D",
+      made,
+      "-U",
+      superuser,
+      "--auth=scram-sha-256",
+      `--pwfile=${passwordFile}`,
+      "--wal-segsize=1",
+      "--data-checksums",
+    ];
     const { status, output } = await this.#processes.run(
       join(programs, "initdb"),
       [...args, "--encoding=UTF8", ...locale, "--no-instructions"],
