@@ -131,6 +131,7 @@ export class Fleet {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#running.keys()].map((id) => this.stop(id)));
+    await this.#turns.idle();
   }
 
   async #startPrimary(endpoint: StoredEndpoint, edition: Edition): Promise<void> {
@@ -194,6 +195,10 @@ export class Fleet {
   ): Promise<void> {
     const logFile = this.#ports.home.log(endpoint.id);
     const server = await this.#launch({ postgres: edition.postgres, data, logFile }, config);
+    if (this.#closed) {
+      await server.stop();
+      throw new ServerFailed("the service ends");
+    }
     const running = { endpoint, generation, data, config, server };
     this.#running.set(endpoint.id, running);
     void this.#watch(running);

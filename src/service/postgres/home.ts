@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chown, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { ServiceClock } from "../clock.ts";
 import { copyTree } from "./copy-tree.ts";
 import { PostgresUnusable } from "./failure.ts";
@@ -9,6 +9,7 @@ import { stopLeftover } from "./leftover.ts";
 import type { Processes, ProcessUser } from "./processes.ts";
 
 const temporaryPrefix = "compute-operator-postgres-";
+const socketsPrefix = "cpg-";
 
 /** The longest path of a socket that every system takes, in bytes, less its name. */
 const longestSocketDirectory = 80;
@@ -48,7 +49,7 @@ export class Home {
     for (const name of ["", "branches", "replicas", "making", "logs"]) await ownDirectory(join(root, name), user);
     const inside = join(root, "s");
     const short = Buffer.byteLength(inside) <= longestSocketDirectory;
-    const sockets = short ? inside : await mkdtemp(join(tmpdir(), "cpg-"));
+    const sockets = short ? inside : await mkdtemp(join(tmpdir(), socketsPrefix));
     await ownDirectory(sockets, user);
     if (!short) await writeFile(join(root, "sockets"), sockets, { mode: 0o600 });
     const home = new Home(root, sockets, user, temporary);
@@ -83,8 +84,7 @@ export class Home {
     if (existsSync(copy)) return copy;
     const staging = this.making(name);
     await rm(staging, { recursive: true, force: true });
-    await copyTree(installation, staging, { owner: undefined, hardLinks: true, mode: 0o755 });
-    await ownDirectory(staging, this.user, 0o755);
+    await copyTree(installation, staging, { owner: this.user, hardLinks: true, mode: 0o755 });
     await rename(staging, copy);
     return copy;
   }
@@ -118,8 +118,13 @@ async function removeAbandoned(processes: Processes, clock: ServiceClock): Promi
     const owner = await readFile(join(root, "owner"), "utf8").catch(() => undefined);
     // Without the file it is being made, or belongs to somebody else.
     if (owner === undefined || (await isAlive(owner, processes))) continue;
-    await clear(root, processes, clock);
-    await rm(root, { recursive: true, force: true });
+    const { uid, gid } = await lstat(root);
+    if (processes.self.uid !== 0 && uid !== processes.self.uid) continue;
+    await stopServers(root, processes, clock);
+    // As the one whose directory it is: nobody can lead root elsewhere with links in it.
+    const user = processes.self.uid === uid ? undefined : { uid, gid };
+    await rm(join(root, "owner"), { force: true });
+    await processes.run("rm", ["-rf", root], { user, cwd: "/" });
   }
 }
 
@@ -131,11 +136,16 @@ async function isAlive(owner: string, processes: Processes): Promise<boolean> {
 
 /** Stops servers that are left over, and removes what was not finished. */
 async function clear(root: string, processes: Processes, clock: ServiceClock): Promise<void> {
+  await stopServers(root, processes, clock);
+  const sockets = (await readFile(join(root, "sockets"), "utf8").catch(() => "")).trim();
+  const ours = dirname(sockets) === tmpdir() && basename(sockets).startsWith(socketsPrefix);
+  if (ours) await rm(sockets, { recursive: true, force: true });
+  for (const name of ["making", "s", "sockets"]) await rm(join(root, name), { recursive: true, force: true });
+}
+
+async function stopServers(root: string, processes: Processes, clock: ServiceClock): Promise<void> {
   for (const kind of ["branches", "replicas", "making"]) {
     const names = await readdir(join(root, kind)).catch(() => []);
     await Promise.all(names.map((name) => stopLeftover(join(root, kind, name), processes, clock)));
   }
-  const sockets = await readFile(join(root, "sockets"), "utf8").catch(() => undefined);
-  if (sockets?.startsWith(join(tmpdir(), "cpg-"))) await rm(sockets, { recursive: true, force: true });
-  for (const name of ["making", "s", "sockets"]) await rm(join(root, name), { recursive: true, force: true });
 }

@@ -17,6 +17,9 @@ export interface Edition {
   template: string;
 }
 
+/** Older ones copy the data of a running server by other means. */
+const oldest = 15;
+
 /** Every major version that was asked for, each with its programs and template; made when first asked for. */
 export class Templates {
   readonly #home: Home;
@@ -63,6 +66,9 @@ export class Templates {
   }
 
   async #make(major: number): Promise<Edition> {
+    if (major < oldest) {
+      throw new PostgresUnusable(`Postgres ${major} cannot run behind computes: give the project ${oldest} or newer`);
+    }
     const home = this.#home;
     const directory = await findBinaries(major, this.#binaries, this.#processes);
     const installation = installationOf(directory);

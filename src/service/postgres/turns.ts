@@ -13,4 +13,9 @@ export class Turns {
     mine.then(forget, forget);
     return mine;
   }
+
+  /** Resolves when all that were given out have ended. */
+  async idle(): Promise<void> {
+    while (this.#last.size > 0) await Promise.allSettled(this.#last.values());
+  }
 }

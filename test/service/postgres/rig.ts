@@ -44,7 +44,7 @@ export interface Reply {
 }
 
 /** Servers must not run as root, and tests may. */
-const asRoot = process.getuid?.() === 0 ? ["--postgres-user", "nobody"] : [];
+export const asRoot: readonly string[] = process.getuid?.() === 0 ? ["--postgres-user", "nobody"] : [];
 
 /** The service with real servers as a process of its own, on one data file over its restarts. */
 export class PostgresRig implements AsyncDisposable {
@@ -144,6 +144,11 @@ export class PostgresRig implements AsyncDisposable {
     const query = new URLSearchParams({ database_name: database, role_name: role, endpoint_id: endpoint });
     const { body } = await this.call("GET", `/projects/${project}/connection_uri?${query.toString()}&pooled=${pooled}`);
     return z.string().parse(body["uri"]);
+  }
+
+  /** Goes back to the seed; answers the status. */
+  async reset(): Promise<number> {
+    return (await fetch(new URL("/_reset", this.#baseURL), { method: "POST" })).status;
   }
 
   /** A client of node-postgres, connected. */

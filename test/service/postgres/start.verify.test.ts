@@ -1,0 +1,86 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { stringify } from "yaml";
+import type { Child } from "../../support/child.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { commandLines } from "../../support/process-list.ts";
+import { startCommand } from "../../support/processes.ts";
+import { nodePostgres } from "./node-postgres.ts";
+import { asRoot, PostgresRig, seed } from "./rig.ts";
+
+const flags = ["service", "--port", "0", "--postgres", "--postgres-port", "0", ...asRoot];
+
+/** The temporary directory of a service without --data. */
+function rootOf({ pid }: Child): string | undefined {
+  const roots = readdirSync(tmpdir()).filter((name) => name.startsWith("compute-operator-postgres-"));
+  const owned = (name: string) => join(tmpdir(), name, "owner");
+  const own = roots.find((name) => existsSync(owned(name)) && readFileSync(owned(name), "utf8").startsWith(`${pid} `));
+  return own === undefined ? undefined : join(tmpdir(), own);
+}
+
+it("keeps everything in a temporary directory without --data, and removes it at its end", async () => {
+  const service = await startCommand("service", flags);
+  await service.waitForLine(/^Postgres: 127\.0\.0\.1:\d+$/, 60_000);
+  const root = rootOf(service) ?? "";
+  expect(readdirSync(root)).toContain("template-17");
+  await service.stop();
+  expect(existsSync(root)).toBe(false);
+});
+
+it("removes at the start what a service left that was killed, its server included", async () => {
+  const { Client } = nodePostgres();
+  const killed = await startCommand("killed", flags);
+  const [, key = ""] = await killed.waitForLine(/^API key \(shown once\): (\S+)$/, 60_000);
+  const [, baseURL = ""] = await killed.waitForLine(/^Listening on (\S+)$/, 60_000);
+  await killed.waitForLine(/^Postgres: /, 60_000);
+  const get = async (path: string): Promise<string> =>
+    (await fetch(`${baseURL}${path}`, { headers: { authorization: `Bearer ${key}` } })).text();
+  const [, id = ""] = /"id":"([^"]+)"/.exec(await get("/projects")) ?? [];
+  const query = "database_name=neondb&role_name=neondb_owner";
+  const [, connectionString = ""] = /"uri":"([^"]+)"/.exec(await get(`/projects/${id}/connection_uri?${query}`)) ?? [];
+  const client = new Client({ connectionString });
+  client.on("error", () => {});
+  await client.connect();
+  const root = rootOf(killed) ?? "none";
+  await killed.kill();
+  expect(existsSync(root)).toBe(true);
+  const next = await startCommand("next", flags);
+  await next.waitForLine(/^Postgres: /, 60_000);
+  expect(existsSync(root)).toBe(false);
+  expect(commandLines().filter((line) => line.includes(root))).toEqual([]);
+  await next.stop();
+});
+
+it("says what to do where no server of a project's version is found", async () => {
+  const home = temporaryDirectory("no-binaries");
+  const older = { ...seed, projects: seed.projects.map((one) => ({ ...one, pgVersion: 16 })) };
+  const file = join(home.path, "seed.yaml");
+  writeFileSync(file, stringify(older));
+  const service = await startCommand("service", [...flags, "--seed", file, "--postgres-bin", home.path]);
+  expect((await service.end).status).toBe(1);
+  const [, tried] = /no server of Postgres 16 was found: (.*)/.exec(service.tail()) ?? [];
+  expect(tried).toMatch(
+    /--postgres-bin \S+ has no postgres; no package has Postgres 16 for \S+; pg_config .*--postgres-bin/,
+  );
+  home.remove();
+});
+
+it("refuses to run servers as root without another user", async () => {
+  if (asRoot.length === 0) return;
+  const service = await startCommand("service", ["service", "--port", "0", "--postgres", "--postgres-port", "0"]);
+  expect((await service.end).status).toBe(1);
+  expect(service.tail()).toMatch(
+    /Postgres does not run as root: name another user of this system with --postgres-user/,
+  );
+});
+
+it("runs the major version of each project, and begins anew at a reset", async () => {
+  const newest = { ...seed, projects: seed.projects.map((one) => ({ ...one, pgVersion: 18 })) };
+  await using rig = await PostgresRig.start(["--test-controls"], newest);
+  const uri = await rig.uri();
+  expect(await rig.query(uri, "CREATE TABLE t (x int)", "SHOW server_version")).toEqual([{ server_version: "18.4" }]);
+  expect(await rig.reset()).toBe(204);
+  expect(await rig.query(await rig.uri(), "SELECT to_regclass('t') AS t")).toEqual([{ t: null }]);
+});
