@@ -30,6 +30,9 @@ export default defineConfig({
           exclude: ["test/**/*.cluster.test.ts", "test/**/*.verify.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          // No file leaves anything in a module or in the environment, and loading all again for each took a minute.
+          isolate: false,
+          unstubEnvs: true,
         },
       },
       { test: { ...onControlPlane, name: "cluster", include: ["test/**/*.cluster.test.ts"] } },

@@ -11,13 +11,14 @@ export interface Mutant {
   as: string;
 }
 
-/** The mutants that seeds must catch, and the promise that each breaks. */
-export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp }>> = {
+/** The mutants that seeds must catch, the promise that each breaks, and a seed from which on it soon does. */
+export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: number }>> = {
   "a create sent again on a list from before it had to be settled": {
     file: "compute/plan/pending.ts",
     line: "before < list.startedAt && list.startedAt >= settlesAt",
     as: "before < list.startedAt && now >= settlesAt",
     breaks: /never twice|finalizers|all is well/,
+    from: 100,
   },
   "a lease that counts from the answer to its renewal": {
     file: "kube/lease-claim.ts",
