@@ -8,7 +8,7 @@ export class BadFlag extends Error {
   override name = "BadFlag";
 }
 
-/** `compute-operator NAME`. Flags are added to it; `more` follows them in the help. */
+/** The command `compute-operator NAME`. Flags are added to it; `more` follows them in the help. */
 export function newCommand(name: string, about: string, { usage = "[flags]", more = "" } = {}): Command {
   return new Command(`compute-operator ${name}`)
     .usage(usage)
@@ -28,7 +28,7 @@ export function newCommand(name: string, about: string, { usage = "[flags]", mor
     });
 }
 
-/** Takes a value and the name of its flag. Throws `BadFlag`. */
+/** Parses a value; `flag` is for the message. Throws `BadFlag`. */
 export type Parse<T> = (value: string, flag: string) => T;
 
 /** A flag with a value. */
@@ -37,7 +37,7 @@ export function flag<T>(flags: string, description: string, parse: Parse<T>): Op
   return option.argParser((value) => parse(value, option.long ?? flags));
 }
 
-/** A flag that may be given several times. Its default is what it holds where it is not given at all. */
+/** A flag that can be repeated. The default counts only if the flag is not given at all. */
 export function repeatable(flags: string, description: string, parse: Parse<string> = (value) => value): Option {
   const option = new Option(flags, `${description}; repeatable`);
   return option.argParser((value, before: readonly string[] | undefined) => [
@@ -68,7 +68,7 @@ export function parsed<Shape extends z.ZodRawShape>(
   return z.strictObject(shape).parse(command.opts());
 }
 
-/** commander would take the next flag for the value that somebody forgot. */
+/** commander would take the next flag as the missing value. */
 function refuseFlagsAsValues({ options }: Command, args: readonly string[]): void {
   for (const [index, word] of args.entries()) {
     const option = options.find(({ long, short, required }) => required && (word === long || word === short));
@@ -78,7 +78,7 @@ function refuseFlagsAsValues({ options }: Command, args: readonly string[]): voi
   }
 }
 
-/** Reads the flags and runs the command. Answers the exit status: of help 0, of wrong flags 1. */
+/** Reads the flags and runs the command. Returns the exit status: 0 for help, 1 for wrong flags. */
 export async function withFlags<Flags>(
   command: Command,
   read: (args: readonly string[]) => Flags,
@@ -115,7 +115,7 @@ export function duration(value: string, name: string): number {
   }
   const parts = [...value.matchAll(/([0-9]+)(ms|s|m|h)/g)];
   const ms = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (units[unit] ?? 0), 0);
-  // Without any wait a second endpoint would be made after each lost reply; and no timer runs for longer than 24 days.
+  // Without any wait, each lost reply would lead to a second endpoint; and no timer runs for longer than 24 days.
   if (ms >= 1000 && ms <= 24 * 3_600_000) return ms;
   throw new BadFlag(`${name} must be from 1s to 24h, not ${JSON.stringify(value)}`);
 }

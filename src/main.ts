@@ -7,10 +7,10 @@ import type { CommandPorts } from "./operator/command.ts";
 import type { Clock } from "./operator/runtime/clock.ts";
 import type { ServiceCommandPorts } from "./service/command.ts";
 
-// To read on: operator/compute/plan/plan.ts decides, operator/compute/reconciler.ts has one reconcile, and
-// service/service.ts the service. CONTRIBUTING.md has the reading order.
+// Start reading at operator/compute/plan/plan.ts, which decides, operator/compute/reconciler.ts, one reconcile, and
+// service/service.ts, the service. CONTRIBUTING.md has the reading order.
 
-/** A command: takes its arguments, answers the exit status. */
+/** Loaded on demand, so that each command starts fast. */
 type Ports = CommandPorts & CliPorts & ServiceCommandPorts;
 type Command = (args: readonly string[], ports: Ports) => Promise<number>;
 

@@ -200,7 +200,7 @@ describe("before anything is sent", () => {
       stage.terminal = true;
       // Each answer on a stage of its own.
       const run = await stage.run("apply", ["-f", stage.file("a.yaml", change)], answer);
-      expect(run.out).toContain('Carry this out? Type "yes": ');
+      expect(run.out).toContain('Apply this plan? Type "yes": ');
       expect(run.status).toBe(writes === 1 ? 0 : 1);
       expect(stage.writes).toHaveLength(writes);
     }
@@ -211,7 +211,7 @@ describe("before anything is sent", () => {
     const run = await stage.run("apply", ["-f", stage.file("a.yaml", change)], "yes\n");
     expect(run).toMatchObject({
       status: 1,
-      err: "compute-operator apply: standard input is no terminal, so nobody can be asked: pass --yes to carry this out",
+      err: "compute-operator apply: standard input is not a terminal, so apply cannot ask: pass --yes to apply the plan",
     });
     expect(stage.writes).toEqual([]);
   });

@@ -142,7 +142,7 @@ describe("the connection", () => {
     const refused = await stage.run("plan", args);
     expect(refused).toMatchObject({
       status: 1,
-      err: expect.stringContaining(`is sent to https://console.neon.tech/api/v2 alone, not to ${baseURL}`),
+      err: expect.stringContaining(`is sent only to https://console.neon.tech/api/v2, not to ${baseURL}`),
     });
     expect(asked).toEqual([]);
     expect((await stage.run("plan", [...args, "--base-url", baseURL])).status).toBe(2);

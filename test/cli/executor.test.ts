@@ -28,7 +28,7 @@ async function afterRounds(stage: Stage, text: string, rounds: number): Promise<
   if (one === undefined) throw new Error("no Compute in the text");
   for (let round = 0; round < rounds; round++) {
     // Each round needs the outcome of the one before.
-    await inventory.look();
+    await inventory.refresh();
     const { action, observed } = await dryRun(inventory, one, ports.clock);
     await carryOut(action, observed, { inventory, tracked: one, clock: ports.clock });
   }

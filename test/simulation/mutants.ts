@@ -15,8 +15,8 @@ export interface Mutant {
 export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: number }>> = {
   "a create sent again on a list from before it had to be settled": {
     file: "compute/plan/pending.ts",
-    line: "before < list.startedAt && list.startedAt >= settlesAt",
-    as: "before < list.startedAt && now >= settlesAt",
+    line: "before < startedAt && startedAt >= settlesAt",
+    as: "before < startedAt && now >= settlesAt",
     breaks: /never twice|finalizers|all is well/,
     from: 100,
   },

@@ -15,30 +15,33 @@ export interface ApplyOptions {
   clock: Clock;
   signal: AbortSignal;
   timeoutMs: number;
-  /** Receives each step forward, as a line for a person. */
+  /** Called with each step, as a line for a person. */
   say: (line: string) => void;
 }
 
-/** How many Computes came to be as declared, and how many did not. */
+/** The number of Computes that are as declared in the end, and of the others. */
 export interface Applied {
   done: number;
   failed: number;
 }
 
-/** Pauses between looks, in milliseconds: short after a write, ever longer while nothing is news. */
+/** Pauses between refreshes, in milliseconds: short after a write, growing while nothing changes. */
 const pauses = { shortest: 250, longest: 5000, factor: 1.5 } as const;
 
 type End = { ok: boolean; said: string };
 
 /**
- * Brings every Compute to where nothing is left to do: one write at a time in each project, each followed until the
- * service is done with it. Every write is planned from a list that was asked for after the one before had ended.
+ * Applies the plan of every Compute until nothing is left to do.
+ *
+ * Expected flow: refresh the lists, plan each Compute, send at most one write per project, wait until the service has
+ * finished, repeat. Guarantees: every write is planned from a list that was requested after the previous write had
+ * ended.
  */
 export class Application {
   readonly #options: ApplyOptions;
   readonly #open: Set<Tracked>;
   readonly #applied: Applied = { done: 0, failed: 0 };
-  /** What was last said of each, so that nothing is said twice. */
+  /** The last line about each Compute, so that nothing is repeated. */
   readonly #said = new Map<Tracked, string>();
 
   constructor(options: ApplyOptions) {
@@ -62,7 +65,7 @@ export class Application {
     const endsAt = clock.monotonic() + timeoutMs;
     let pause: number = pauses.shortest;
     while (!signal.aborted) {
-      // Each round needs the outcome of the one before.
+      // Each round needs the outcome of the previous one.
       const wrote = await this.#round();
       if (this.#open.size === 0) break;
       if (clock.monotonic() >= endsAt) {
@@ -74,12 +77,12 @@ export class Application {
     }
   }
 
-  /** Looks once and sends what may be sent. Answers whether anything was. */
+  /** Refreshes once and sends the writes that are possible. Returns whether any was sent. */
   async #round(): Promise<boolean> {
     const { inventory, signal } = this.#options;
     const projects = [...new Set([...this.#open].map(({ project }) => project))];
     await Promise.all(projects.map((project) => followOperations(project, signal)));
-    await inventory.look(projects);
+    await inventory.refresh(projects);
     const taken = new Set(projects.filter(isBusy));
     let wrote = false;
     for (const tracked of this.#open) {
@@ -109,10 +112,10 @@ export class Application {
   }
 
   async #send(write: WriteAction, { observed }: DryRun, tracked: Tracked): Promise<void> {
-    const strangers = write.kind === "create" ? unownedReplicasLike(observed) : [];
-    if (strangers.length > 0 && observed.annotations.pendingCreate === undefined) {
-      const which = strangers.join(", ");
-      const said = `not created: this service has shown no names yet, so an earlier apply may have made one of ${which}, which no manifest claims. Declare them too (export writes the manifests), or set spec.adopt`;
+    const unowned = write.kind === "create" ? unownedReplicasLike(observed) : [];
+    if (unowned.length > 0 && observed.annotations.pendingCreate === undefined) {
+      const which = unowned.join(", ");
+      const said = `not created: this service has shown no names yet, so an earlier apply may have created one of ${which}, which no manifest claims. Declare them too (export writes the manifests), or set spec.adopt`;
       this.#end(tracked, { ok: false, said });
       return;
     }
@@ -133,7 +136,7 @@ export class Application {
     return carryOut(action, observed, { inventory, tracked, clock });
   }
 
-  /** What is no write is carried out too: the status says what the next plan goes by. */
+  /** Actions other than writes are executed too, because the next plan depends on the status. */
   async #wait(action: Exclude<DryRun["action"], WriteAction>, { observed }: DryRun, tracked: Tracked): Promise<void> {
     await this.#carryOut(action, observed, tracked);
     switch (action.kind) {
@@ -179,7 +182,7 @@ export class Application {
   }
 }
 
-/** How often in a row the same write may fail before it is given up. */
+/** The same write is given up after this many failures in a row. */
 const mostFailures = 8;
 
 /** A write that was sent, as a line for a person. */
@@ -199,10 +202,10 @@ function saidOf(write: WriteAction, { effect, condition }: Outcome): string {
 }
 
 function nameless(endpointID: string): string {
-  return `; this service shows no names, so set spec.adopt to {endpointID: ${endpointID}}, or it cannot be known again`;
+  return `; this service shows no names, so set spec.adopt to {endpointID: ${endpointID}}; otherwise the next apply cannot recognise it`;
 }
 
-/** Asks after the operations that our writes set off. A service without them is judged by the states alone. */
+/** Reads the operations that our writes started. If the service has none, only the states count. */
 async function followOperations({ client, id, operations }: Project, signal: AbortSignal): Promise<void> {
   const running = [...operations.values()].filter(isInProgress);
   await Promise.all(
@@ -214,7 +217,7 @@ async function followOperations({ client, id, operations }: Project, signal: Abo
   );
 }
 
-/** Whether an operation of ours still runs: the service refuses another in the same project. */
+/** Whether an operation of ours is still running: the service would refuse another one in the same project. */
 function isBusy({ operations }: Project): boolean {
   return [...operations.values()].some(isInProgress);
 }

@@ -23,20 +23,20 @@ import type { CliPorts } from "./ports.ts";
 import { CommandProblem } from "./problem.ts";
 import { readLine } from "./prompt.ts";
 
-/** `compute-operator plan`: answers the exit status, 0 for nothing to do, 2 for changes, 1 for an error. */
+/** `compute-operator plan`: returns the exit status, 0 for nothing to do, 2 for changes, 1 for an error. */
 export function planCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(planLine, parsePlanFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
       const prepared = await prepare({ ...flags, createSettleMs: defaultCreateSettleMs }, ports, transport);
-      const forecasts = await forecast(prepared, ports.clock);
-      ports.stdout(renderPlan(forecasts, flags.output, inColour(ports)));
-      if (hasProblems(forecasts)) return 1;
-      return hasChanges(forecasts) ? 2 : 0;
+      const entries = await planAll(prepared, ports.clock);
+      ports.stdout(renderPlan(entries, flags.output, inColour(ports)));
+      if (hasProblems(entries)) return 1;
+      return hasChanges(entries) ? 2 : 0;
     }),
   );
 }
 
-/** `compute-operator apply`: answers the exit status, 0 where everything is as declared. */
+/** `compute-operator apply`: returns the exit status, 0 if everything is as declared. */
 export function applyCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(applyLine, parseApplyFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => apply(flags, await prepare(flags, ports, transport), ports)),
@@ -46,15 +46,15 @@ export function applyCommand(args: readonly string[], ports: CliPorts): Promise<
 async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Promise<number> {
   const leaving = prepared.tracked.filter(({ compute }) => compute.metadata.deletionTimestamp !== undefined);
   if (leaving.length > 0) {
-    const why = "is being deleted in its cluster, which is the operator's to carry out: leave it out";
+    const why = "is being deleted in its cluster, where the operator deletes it: remove it from the manifests";
     throw new CommandProblem(leaving.map(({ compute }) => `Compute ${nameOf(compute)} ${why}`));
   }
-  const shown = await forecast(prepared, ports.clock);
+  const shown = await planAll(prepared, ports.clock);
   ports.stdout(renderPlan(shown, "text", inColour(ports)));
   if (!hasChanges(shown)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {
     await confirm(ports);
-    const now = await forecast(prepared, ports.clock);
+    const now = await planAll(prepared, ports.clock);
     if (renderPlan(now, "json", false) !== renderPlan(shown, "json", false)) {
       throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
     }
@@ -69,17 +69,17 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
 
 async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
   if (stdin.isTTY !== true) {
-    throw new CommandProblem(["standard input is no terminal, so nobody can be asked: pass --yes to carry this out"]);
+    throw new CommandProblem(["standard input is not a terminal, so apply cannot ask: pass --yes to apply the plan"]);
   }
-  stdout('\nCarry this out? Type "yes": ');
+  stdout('\nApply this plan? Type "yes": ');
   if ((await readLine(stdin, signal)) !== "yes") throw new CommandProblem(["nothing was sent"]);
 }
 
-/** Looks at the service and plans each Compute. */
-async function forecast({ inventory, tracked }: Prepared, clock: Clock): Promise<PlanEntry[]> {
-  await inventory.look();
+/** Lists the service and plans each Compute. */
+async function planAll({ inventory, tracked }: Prepared, clock: Clock): Promise<PlanEntry[]> {
+  await inventory.refresh();
   const entries: PlanEntry[] = [];
-  // In order: what one of them takes over is no longer there for the next.
+  // In order: an endpoint that one Compute adopts is not available to the next.
   for (const each of tracked) entries.push(planEntryOf(await dryRun(inventory, each, clock), each));
   return entries;
 }
@@ -88,7 +88,7 @@ function inColour({ stdoutTerminal, env }: CliPorts): boolean {
   return stdoutTerminal && (env.NO_COLOR ?? "") === "";
 }
 
-/** `compute-operator export`: answers the exit status. */
+/** `compute-operator export`: returns the exit status. */
 export function exportCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(exportLine, parseExportFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
@@ -102,7 +102,7 @@ export function exportCommand(args: readonly string[], ports: CliPorts): Promise
   );
 }
 
-/** Runs a command with its flags. What keeps it from its work becomes lines on standard error and exit status 1. */
+/** Runs a command with its flags. Problems become lines on standard error and exit status 1. */
 function reporting<Flags>(
   line: Command,
   read: (args: readonly string[]) => Flags,

@@ -10,8 +10,8 @@ import type { ExportFlags } from "./flags.ts";
 import { CommandProblem } from "./problem.ts";
 
 /**
- * The manifests of a project's computes as one YAML stream, and what is to be said besides: which of them cannot be
- * declared, or that there is none.
+ * The manifests of a project's computes as one YAML stream, and notes: which computes cannot be declared, or that there
+ * are none.
  */
 export async function exportProject(
   { project, namespace, connection }: ExportFlags,
@@ -37,12 +37,12 @@ export async function exportProject(
 
 function written(endpoint: Endpoint, { manifest, leftOut }: Exported): string {
   const kind = endpoint.type === "read_only" ? "Read replica" : "Primary";
-  const notes = leftOut.map((problem) => ` Left out, for a manifest cannot say it: ${oneLine(problem)}`);
+  const notes = leftOut.map((problem) => ` Left out, because a manifest cannot declare it: ${oneLine(problem)}`);
   const comments = [` ${kind} of branch ${endpoint.branch_id}.`, ...notes].map((line) => `#${line}\n`);
   return comments.join("") + stringify(manifest, { lineWidth: 0 });
 }
 
-/** By branch, its primary first, then by id. */
+/** By branch, primaries first, then by id. */
 function inOrder(a: Endpoint, b: Endpoint): number {
   return compare(a.branch_id, b.branch_id) || compare(b.type, a.type) || compare(a.id, b.id);
 }

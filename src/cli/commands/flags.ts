@@ -20,7 +20,7 @@ function manifestsCommand(name: string, about: string): Command {
 
 export const planLine = manifestsCommand(
   "plan",
-  `Shows what the operator would do to the service for these manifests. Sends nothing but reads; needs no cluster.
+  `Shows what the operator would do to the service for these manifests. Sends only read requests; needs no cluster.
 Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a person can put right.`,
 ).addOption(flag("--output <FORMAT>", "text, json or markdown", format).default("text"));
 
@@ -31,7 +31,7 @@ Exit status: 0 everything is as declared, 1 anything else.`,
 )
   .option("--yes", "do not ask; required if standard input is not a terminal", false)
   .addOption(
-    flag("--timeout <DURATION>", "how long to wait for the service altogether", duration).default(600_000, "10m"),
+    flag("--timeout <DURATION>", "how long to wait for the service in total", duration).default(600_000, "10m"),
   )
   .addOption(createSettle);
 

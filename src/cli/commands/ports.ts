@@ -2,12 +2,12 @@ import type { Readable } from "node:stream";
 import type { CommandPorts } from "../../operator/command.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 
-/** What plan, apply and export are given of the process. */
+/** What plan, apply and export receive from the process. */
 export interface CliPorts extends Omit<CommandPorts, "random" | "newID" | "log" | "hostname"> {
-  /** Where `-f -` reads manifests from, and `apply` an answer. */
+  /** The input of `-f -` and of the question of `apply`. */
   stdin: Readable & { isTTY?: boolean };
-  /** Whether standard output goes to a person's terminal. */
+  /** Whether standard output is a terminal. */
   stdoutTerminal: boolean;
-  /** In place of HTTP, for tests. */
+  /** Replaces HTTP in tests. */
   serviceTransport?: ServiceTransport;
 }

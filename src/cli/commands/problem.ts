@@ -1,4 +1,4 @@
-/** The command cannot go on: each line says what is wrong, where, what is allowed and what to do. Exit status 1. */
+/** The command cannot continue. Each line says what is wrong, where, what is allowed and what to do. Exit status 1. */
 export class CommandProblem extends Error {
   override name = "CommandProblem";
   readonly lines: readonly string[];

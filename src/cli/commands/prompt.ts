@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** The first line that a person types; empty when standard input ends or the command is called off. */
+/** The first line that a person types; empty if standard input ends or the command is aborted. */
 export async function readLine(stdin: Readable, signal: AbortSignal): Promise<string> {
   const onAbort = () => stdin.destroy();
   signal.addEventListener("abort", onAbort, { once: true });

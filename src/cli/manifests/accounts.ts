@@ -9,23 +9,23 @@ import type { Declared, Manifests } from "./manifests.ts";
 
 export const keyVariable = "COMPUTE_OPERATOR_API_KEY";
 
-/** What flags and environment say of the service. */
+/** The flags and environment variables for the service. */
 export interface Given {
   baseURL: string | undefined;
   env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Who a Compute is looked after for, or why nobody is. */
+/** The account of a Compute, or why it has none. */
 export type Reached = { account: Account; connection: ServiceConnection | undefined } | { problem: string };
 
-/** The account that flags and environment give. Throws `CommandProblem` where they do not. */
+/** The account of flags and environment. Throws `CommandProblem` if they name none. */
 export function givenAccount(given: Given): Account {
   const key = givenKey(given);
   if (key === undefined) throw new CommandProblem([`no API key: set the environment variable ${keyVariable}`]);
   return { baseURL: givenBaseURL(given), key };
 }
 
-/** Base URL and key for a Compute: from the manifests, and what those lack from flags and environment. */
+/** Base URL and key of a Compute: from the manifests, then from flags and environment. */
 export function accountFor(
   { object: { metadata, spec }, where }: Declared<Compute>,
   { connections, secrets }: Manifests,
@@ -36,7 +36,7 @@ export function accountFor(
   const connection = find(connections, metadata.namespace, spec.connectionRef.name);
   if (connection === undefined) {
     const missing = `${label}: spec.connectionRef.name: there is no ServiceConnection "${spec.connectionRef.name}" in these manifests`;
-    // The manifest is for a service that nobody has named: a default would be another one.
+    // The manifest is for a service that is not named; a default might be another service.
     if (key === undefined || given.baseURL === undefined) {
       const instead = `set --base-url (the public service is ${publicServicePattern}) and ${keyVariable}`;
       return { problem: `${missing}. Add it and its Secret, or ${instead}` };
@@ -50,9 +50,9 @@ export function accountFor(
     const allowed = givenBaseURL(given);
     const ca = object.spec.caBundle === undefined ? {} : { caBundle: object.spec.caBundle };
     if (named === allowed) return { account: { baseURL: allowed, key, ...ca }, connection: object };
-    // Anyone who may edit a manifest could have the key sent to an address of their own.
+    // Otherwise anyone who may edit a manifest could have the key sent to an address of their own.
     return {
-      problem: `${connection.where}: ServiceConnection ${object.metadata.namespace ?? ""}/${object.metadata.name}: spec.baseURL: the key in ${keyVariable} is sent to ${allowed} alone, not to ${named}. Set --base-url ${named} if that is meant`,
+      problem: `${connection.where}: ServiceConnection ${object.metadata.namespace ?? ""}/${object.metadata.name}: spec.baseURL: the key in ${keyVariable} is sent only to ${allowed}, not to ${named}. If you mean that service, set --base-url ${named}`,
     };
   }
   const resolved = resolve(object, secret?.object, [named]);

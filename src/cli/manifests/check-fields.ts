@@ -11,7 +11,7 @@ export type OurKind = keyof typeof specs;
 
 export const ourKinds: readonly OurKind[] = ["Compute", "ComputePool", "ServiceConnection"];
 
-/** Fields that the kind does not have: `kubectl apply` refuses them too. */
+/** Fields that the kind does not have; `kubectl apply` refuses them too. */
 export function unknownFields(kind: OurKind, raw: Record<string, unknown>): ValidationIssue[] {
   const top = ["apiVersion", "kind", "metadata", "spec", "status"];
   const misplaced = Object.keys(raw)
@@ -20,7 +20,7 @@ export function unknownFields(kind: OurKind, raw: Record<string, unknown>): Vali
   return [...misplaced, ...unknownIn(structuralSchema(specs[kind], "spec"), raw.spec, ["spec"])];
 }
 
-/** What `adopt` and its like allow, where zod says no more than that the value does not fit. */
+/** What `adopt` and similar fields allow, if zod only says that the value does not match. */
 export function allowedAt(kind: OurKind, path: readonly (string | number)[]): string | undefined {
   let schema: StructuralSchema | undefined = structuralSchema(specs[kind], "spec");
   for (const step of path.slice(1)) schema = schema?.properties?.[String(step)];

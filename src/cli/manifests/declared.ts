@@ -6,10 +6,10 @@ import { API_VERSION } from "../../operator/resources/names.ts";
 import { derivedUID } from "./identity.ts";
 import type { Declared, Manifests } from "./manifests.ts";
 
-/** Replicas of one pool beyond which a manifest is taken for a slip. */
+/** A pool with more replicas is assumed to be a mistake. */
 const mostReplicas = 1000;
 
-/** Every Compute that the manifests amount to, pools unfolded, each with a uid, sorted by namespace and name. */
+/** All Computes of the manifests, those of pools included, each with a uid, sorted by namespace and name. */
 export function declaredComputes({ computes, pools }: Manifests): {
   computes: Declared<Compute>[];
   problems: string[];

@@ -1,14 +1,14 @@
 import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
 import { isRecord } from "../../operator/resources/record.ts";
 
-/** One object of a manifest file, as it was written. */
+/** One object of a manifest file, as written. */
 export interface ManifestObject {
-  /** The file as it was named, `standard input` for `-`. */
+  /** The file as it was named; `standard input` for `-`. */
   file: string;
-  /** Whether the file was found in a directory rather than named. */
+  /** Whether the file was found in a directory instead of named. */
   found: boolean;
   raw: unknown;
-  /** `file:line` of a field, or of the nearest that is written around it. */
+  /** `file:line` of a field, or of the closest field around it that exists. */
   where: (path?: readonly (string | number)[]) => string;
 }
 
@@ -18,11 +18,11 @@ export interface ManifestText {
   text: string;
 }
 
-/** The objects of a file, the items of Lists among them, or what keeps it from being read. */
+/** The objects of a file, items of Lists included, or the problems of reading it. */
 export function objectsIn({ file, found, text }: ManifestText): { objects: ManifestObject[]; problems: string[] } {
   const lines = new LineCounter();
   const documents = [...parseAllDocuments(text, { lineCounter: lines })];
-  // What follows a document's first mistake of syntax is its echo; a key that stands twice is a mistake of its own.
+  // Of a document's syntax errors the first causes the others; a duplicate key is an error of its own.
   const problems = documents
     .flatMap(({ errors }) => errors.filter(({ code }, index) => index === 0 || code === "DUPLICATE_KEY"))
     .map((error) => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${firstLine(error.message)}`);
@@ -41,7 +41,7 @@ export function objectsIn({ file, found, text }: ManifestText): { objects: Manif
 
 type Path = readonly (string | number)[];
 
-/** An empty document is nothing; a List is its items. */
+/** An empty document has no object; a List is replaced by its items. */
 function unpacked(raw: unknown, file: string, found: boolean, locate: (path: Path) => string): ManifestObject[] {
   if (raw === null || raw === undefined) return [];
   if (isRecord(raw) && typeof raw.kind === "string" && raw.kind.endsWith("List") && Array.isArray(raw.items)) {

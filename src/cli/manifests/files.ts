@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { CommandProblem } from "../commands/problem.ts";
 import type { ManifestText } from "./documents.ts";
 
-/** Reads all that `-f` names, in a stable order. Throws `CommandProblem` for what cannot be read. */
+/** Reads everything that `-f` names, in a stable order. Throws `CommandProblem` if something cannot be read. */
 export async function readManifests(paths: readonly string[], stdin: Readable): Promise<ManifestText[]> {
   const texts: ManifestText[] = [];
   for (const path of new Set(paths)) {
@@ -26,7 +26,7 @@ function readPath(path: string): ManifestText[] {
   }
 }
 
-/** YAML and JSON files of a directory and all below it; hidden ones are left out. */
+/** The YAML and JSON files of a directory and its subdirectories; hidden ones are skipped. */
 function manifestsBelow(directory: string): string[] {
   const entries = readdirSync(directory, { withFileTypes: true }).filter(({ name }) => !name.startsWith("."));
   return entries

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * The uid that stands for an object without a cluster: a UUID (version 8, RFC 9562) that follows from kind, namespace
- * and name alone, so that the endpoint made for a manifest is known again by its name, `k8s-<uid>`, whoever applies it
- * next and from where.
+ * The uid of an object without a cluster: a UUID (version 8, RFC 9562) derived from kind, namespace and name alone. So
+ * the next apply, by anybody and from anywhere, recognises the endpoint by its name, `k8s-<uid>`.
  */
 export function derivedUID(namespace: string, name: string): string {
   const hex = createHash("sha256").update(`compute-operator.dev/Compute/${namespace}/${name}`).digest("hex");
@@ -17,7 +16,7 @@ export function derivedUID(namespace: string, name: string): string {
   ].join("-");
 }
 
-/** Whether a uid is of the derived form: an API server gives version 4. */
+/** Whether a uid is derived: an API server creates version 4. */
 export function isDerivedUID(uid: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(uid);
 }

@@ -9,7 +9,7 @@ export interface ExportNames {
   connection: string;
 }
 
-/** A manifest as it is written, and what of the endpoint it cannot say. */
+/** A manifest, and the fields of the endpoint that it cannot declare. */
 export interface Exported {
   manifest: { apiVersion: string; kind: string; metadata: object; spec: object };
   leftOut: readonly string[];
@@ -21,8 +21,8 @@ export interface Undeclarable {
 }
 
 /**
- * The Compute that adopts an endpoint as it stands. Fields whose values the CRD does not take (a service may know more
- * than we do) are left out, and so left to the service.
+ * The Compute that adopts an endpoint as it is. Fields with values that the CRD does not allow (a service may know more
+ * than we do) are omitted, so the service keeps them.
  */
 export function manifestOf(endpoint: Endpoint, names: ExportNames): Exported | Undeclarable {
   const kept: Record<string, unknown> = {};
@@ -56,7 +56,7 @@ function manifest(endpoint: Endpoint, { namespace, connection }: ExportNames, fi
   };
 }
 
-/** The fields that the service shows, in the order of the documentation; what it does not show is left to it. */
+/** The fields that the service shows, in the order of the documentation; others are omitted. */
 function fieldsOf(endpoint: Endpoint): Record<string, unknown> {
   const { autoscaling_limit_min_cu: min, autoscaling_limit_max_cu: max, suspend_timeout_seconds: suspend } = endpoint;
   const { pooler_enabled: enabled, pooler_mode: mode, disabled, passwordless_access: passwordlessAccess } = endpoint;
@@ -79,7 +79,7 @@ function scaleToZero(seconds: number): { enabled: boolean; after?: string } {
   return after === undefined ? { enabled: false } : { enabled: true, after: durationOf(after) };
 }
 
-/** The id of an endpoint is a name of a Kubernetes object, but for hyphens at its end. */
+/** An endpoint's id is a valid name of a Kubernetes object, except for hyphens at its end. */
 function nameOf(id: string): string {
   return id.endsWith("-") ? `${id}0` : id;
 }

@@ -10,24 +10,24 @@ import { allowedAt, type OurKind, ourKinds, unknownFields } from "./check-fields
 import type { ManifestObject } from "./documents.ts";
 import { secretOf } from "./secret.ts";
 
-/** An object of a manifest and the place where it stands. */
+/** An object of a manifest and its place. */
 export interface Declared<T> {
   object: T;
   /** `file:line`. */
   where: string;
 }
 
-/** All that the manifests declare, as far as it concerns the service. */
+/** The content of all manifests that concerns the service. */
 export interface Manifests {
   computes: Declared<Compute>[];
   pools: Declared<ComputePool>[];
   connections: Declared<ServiceConnection>[];
   secrets: Declared<Secret>[];
-  /** One line for each thing that is wrong. */
+  /** One line for each problem. */
   problems: string[];
 }
 
-/** Sorts objects by kind and reads ours with the rules of the CRDs; what concerns others is passed over. */
+/** Sorts objects by kind and parses ours with the rules of the CRDs; other objects are ignored. */
 export function sortManifests(objects: readonly ManifestObject[], namespace: string): Manifests {
   const all: Manifests = { computes: [], pools: [], connections: [], secrets: [], problems: [] };
   for (const object of objects) sort(object, namespace, all);
@@ -40,7 +40,7 @@ export function sortManifests(objects: readonly ManifestObject[], namespace: str
 function sort(object: ManifestObject, namespace: string, all: Manifests): void {
   const { raw, found } = object;
   if (!isRecord(raw) || typeof raw.kind !== "string" || typeof raw.apiVersion !== "string") {
-    // A directory may hold other files as well; one that was named is meant.
+    // A directory may contain other files too; a file that was named is meant.
     if (!found) all.problems.push(`${object.where()}: not a Kubernetes object: it needs apiVersion, kind and metadata`);
     return;
   }
@@ -93,7 +93,7 @@ function read<T extends Compute | ComputePool | ServiceConnection>(
   return parsed.ok && validationIssues.length === 0 ? { object: parsed.value, where: where() } : undefined;
 }
 
-/** A field that is missing is said to be so. */
+/** A missing field is reported as such. */
 function inPlainWords(message: string): string {
   const missing = /^Invalid input: expected (\w+), received undefined$/.exec(message);
   return missing?.[1] === undefined ? message : `is needed: ${missing[1]}`;
@@ -110,14 +110,14 @@ function inNamespace(raw: Record<string, unknown>, namespace: string): Record<st
   return { ...raw, metadata: { ...raw.metadata, namespace: raw.metadata.namespace ?? namespace } };
 }
 
-/** To the API server a field of null, as of a key with all below it commented out, is a field left out. */
+/** The API server treats a null field, as from a key with everything below it commented out, as omitted. */
 function withoutNulls(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const given = Object.entries(value).filter(([, inner]) => inner !== null);
   return Object.fromEntries(given.map(([key, inner]) => [key, withoutNulls(inner)]));
 }
 
-/** What the API server would say of the names. */
+/** The API server's rules for names. */
 function namesIn({ metadata }: Record<string, unknown>): { path: string[]; message: string }[] {
   const { name, namespace } = isRecord(metadata) ? metadata : {};
   const bad = (field: string, value: unknown) =>

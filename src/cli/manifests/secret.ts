@@ -12,7 +12,7 @@ const manifest = z.object({
   stringData: text.optional(),
 });
 
-/** A Secret as the API server would store it: `stringData` laid over `data`. */
+/** A Secret as the API server would store it: `stringData` replaces values of `data`. */
 export function secretOf(raw: unknown): Parsed<Secret> {
   const parsed = parseWith(manifest, raw);
   if (!parsed.ok) return parsed;

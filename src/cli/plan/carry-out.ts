@@ -9,15 +9,15 @@ import type { Clock } from "../../operator/runtime/clock.ts";
 import { InMemoryPatcher } from "./in-memory-patcher.ts";
 import type { Inventory, Project, Tracked } from "./inventory.ts";
 
-/** A write is never called off half-way: it has its own deadline, and what became of it is to be known. */
+/** A write is never aborted: it has a deadline of its own, and its outcome must be known. */
 const uninterrupted = new AbortController().signal;
 
-/** Without a cluster no CRD goes. */
+/** Without a cluster no CRD is deleted. */
 const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
 
 /**
- * Carries one action out as the operator does, with its executor and its status. What the operator would write into the
- * Compute is written in memory.
+ * Executes one action with the operator's executor and status. What the operator would write into the Compute is
+ * written in memory.
  */
 export async function carryOut(
   action: Action,
@@ -37,7 +37,7 @@ export async function carryOut(
   return outcome;
 }
 
-/** One command has the service to itself: nothing waits for a turn, and the client keeps to the service's limits. */
+/** One command uses the service alone: nothing waits for a turn, and the client respects the service's limits. */
 function accessTo(project: Project, clock: Clock): ServiceAccess {
   const { client, listing } = project;
   const lister: ServiceAccess["lister"] = {

@@ -7,18 +7,18 @@ import { carryOut } from "./carry-out.ts";
 import type { Inventory, Tracked } from "./inventory.ts";
 import { leftToOperator } from "./running-operator.ts";
 
-/** Actions that change only the Compute: in memory they can be carried out to see what follows. */
+/** Actions that change only the Compute; they are executed in memory to find the next one. */
 type InMemory = Extract<Action, { kind: "link" | "restorePending" | "clearPending" | "restarted" }>;
 
-/** What is to be done at the service next, and whether an endpoint was taken over on the way there. */
+/** The next action at the service, and whether an endpoint was adopted before. */
 export interface DryRun {
   action: Exclude<Action, InMemory>;
-  /** What the action was planned from. */
+  /** The input of the plan. */
   observed: Observed;
   adopted: boolean;
 }
 
-/** Plans as the operator would, until an action concerns the service or nothing more is to be done. */
+/** Plans as the operator would, until an action concerns the service or nothing is left to do. */
 export async function dryRun(
   inventory: Inventory,
   tracked: Tracked,
@@ -31,7 +31,7 @@ export async function dryRun(
     const action = plan(observed, tracked.state.known);
     if (!isInMemory(action)) return { action: leftToOperator(action, observed), observed, adopted };
     adopted ||= action.kind === "link" && action.news === "adopted";
-    // Each action is planned from what the one before left.
+    // Each action is planned from the result of the previous one.
     await carryOut(action, observed, { inventory, tracked, clock });
   }
 }

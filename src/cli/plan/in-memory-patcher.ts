@@ -3,7 +3,7 @@ import type { JsonPatchOperation } from "../../operator/kube/json-patch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { sameJSON } from "../../operator/resources/equal.ts";
 
-/** Takes the patches of one Compute where there is no cluster: what they leave lasts as long as the command. */
+/** Applies the patches of one Compute without a cluster; the result lasts as long as the command. */
 export class InMemoryPatcher implements ComputePatcher {
   #compute: Compute;
 
@@ -11,7 +11,7 @@ export class InMemoryPatcher implements ComputePatcher {
     this.#compute = compute;
   }
 
-  /** Throws where a `test` fails: the patch was made for another object. */
+  /** Throws if a `test` fails: the patch was made for another object. */
   patch(_: unknown, __: unknown, ops: readonly JsonPatchOperation[]): Promise<Compute> {
     const copy = structuredClone(this.#compute);
     for (const op of ops) apply(op, copy);

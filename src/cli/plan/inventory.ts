@@ -18,20 +18,20 @@ import { ServiceClient } from "../../operator/service-client/client.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import { saidOnce } from "./messages.ts";
 
-/** A Compute on its way: as it would stand in a cluster by now, and what is remembered of it. */
+/** A Compute and the state of its reconciles: the Compute as it would be stored in a cluster by now. */
 export interface Tracked {
   compute: Compute;
   state: ReconcileState;
   project: Project;
 }
 
-/** A project of the service, looked at once for all its Computes. */
+/** A project of the service, listed once for all its Computes. */
 export interface Project {
   id: string;
   client: ServiceClient;
   connection: ServiceConnection | undefined;
   listing: Listing | undefined;
-  /** Of our own writes, by id, newest first. */
+  /** The operations of our own writes, by id, newest first. */
   operations: Map<string, Operation>;
 }
 
@@ -45,7 +45,7 @@ export interface InventoryOptions {
   createSettleMs: number;
 }
 
-/** Looks at the service for a set of Computes: one list of endpoints per project, and a view for each Compute. */
+/** Lists the service for a set of Computes: one list of endpoints per project. */
 export class Inventory {
   readonly #options: InventoryOptions;
   readonly #claims = new ClaimIndex(
@@ -70,7 +70,7 @@ export class Inventory {
 
   track(declared: Compute, account: Account, connection: ServiceConnection | undefined): Tracked {
     const { clock } = this.#options;
-    // Where no status tells what was sent before, what differs is what the manifest is to change.
+    // If no status shows what was applied before, every difference is a change by the manifest.
     const { status } = declared;
     const compute =
       status.appliedGeneration === undefined ? { ...declared, status: { ...status, appliedGeneration: -1 } } : declared;
@@ -82,14 +82,14 @@ export class Inventory {
     return { compute, state: new ReconcileState(clock.monotonic()), project };
   }
 
-  /** Takes note of a Compute that has changed: what it claims counts for the others. */
+  /** Stores a changed Compute; its claims count for the other Computes. */
   update(tracked: Tracked, compute: Compute): void {
     tracked.compute = compute;
     this.#claims.set(compute);
   }
 
   /** Lists the endpoints of each project again. */
-  async look(projects: readonly Project[] = this.projects): Promise<void> {
+  async refresh(projects: readonly Project[] = this.projects): Promise<void> {
     const { clock, signal } = this.#options;
     await Promise.all(
       projects.map(async (project) => {
@@ -155,7 +155,7 @@ export class Inventory {
   }
 }
 
-/** A client that speaks for an account, within the limits that the service sets. */
+/** A client for an account, within the limits of the service. */
 export function clientFor(
   account: Account,
   { transport, clock }: Pick<InventoryOptions, "transport" | "clock">,
@@ -164,7 +164,7 @@ export function clientFor(
   return new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {} });
 }
 
-/** The base URL and key through which a project was listed. */
+/** The base URL and key with which a project was listed. */
 function reached(project: Project | undefined): string | undefined {
   return project?.listing?.kind === "listed" ? project.client.through : undefined;
 }

@@ -17,8 +17,8 @@ const inFlags: readonly (readonly [from: string, to: string])[] = [
 ];
 
 /**
- * What the operator would say of a failed list, for a command that lists once and has no cluster. `named`: where base
- * URL and key come from.
+ * The operator's message about a failed list, for a command that lists once and has no cluster. `named`: the source of
+ * base URL and key.
  */
 export function saidOnce({ reason, message }: Said, baseURL: string, named: "manifests" | "flags"): string {
   const words = named === "manifests" ? inManifests : inFlags;

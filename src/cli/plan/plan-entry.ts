@@ -7,27 +7,27 @@ import type { Compute } from "../../operator/resources/compute.ts";
 import type { DryRun } from "./dry-run.ts";
 import type { Tracked } from "./inventory.ts";
 
-/** A field in which service and manifest differ; `theirs` is missing where the service shows none. */
+/** A field in which service and manifest differ; `theirs` is absent if the service shows none. */
 export interface FieldChange {
   field: string;
   theirs?: string;
   ours: string;
 }
 
-export type ForecastStep = "create" | "patch" | "restart" | "delete" | "none" | "wait" | "refuse" | "error";
+export type PlanStep = "create" | "patch" | "restart" | "delete" | "none" | "wait" | "refuse" | "error";
 
-/** What a plan says of one Compute: a line of the text, a row of the table, an item of the JSON. */
+/** The plan of one Compute: a line of the text, a row of the table, an item of the JSON. */
 export interface PlanEntry {
   compute: string;
   project: string;
   branch: string;
   type: string;
-  step: ForecastStep;
+  step: PlanStep;
   endpoint?: string;
-  /** An existing endpoint is taken over. */
+  /** An existing endpoint is adopted. */
   adopts?: true;
   fields: readonly FieldChange[];
-  /** One of the condition reasons of the Compute. */
+  /** A condition reason of the Compute. */
   reason?: string;
   message?: string;
 }
@@ -114,7 +114,7 @@ function compared(compute: Compute, endpoint: Endpoint): FieldChange[] {
   }));
 }
 
-/** Each field that the user set and that the service does not have so; all of them for a new endpoint. */
+/** Each field that the user set and that differs at the service; all of them for a new endpoint. */
 function changes(compute: Compute, endpoint: Endpoint | undefined): FieldChange[] {
   const { projectID, branchID, type } = compute.spec;
   const none = { id: "new", project_id: projectID, branch_id: branchID, type, current_state: "init" };
@@ -123,22 +123,22 @@ function changes(compute: Compute, endpoint: Endpoint | undefined): FieldChange[
   return endpoint === undefined ? unseenFields : [...compared(compute, endpoint), ...unseenFields];
 }
 
-export function summaryOf(forecasts: readonly PlanEntry[]): Summary {
+export function summaryOf(entries: readonly PlanEntry[]): Summary {
   const summary: Summary = { create: 0, patch: 0, restart: 0, delete: 0, none: 0, wait: 0, refuse: 0, error: 0 };
-  for (const { step } of forecasts) summary[step] += 1;
+  for (const { step } of entries) summary[step] += 1;
   return summary;
 }
 
-/** Whether `run` would change something at the service, now or when what it waits for is over. */
-export function hasChanges(forecasts: readonly PlanEntry[]): boolean {
-  return forecasts.some(
+/** Whether `run` would change something at the service, now or after its wait. */
+export function hasChanges(entries: readonly PlanEntry[]): boolean {
+  return entries.some(
     ({ step, reason, fields }) =>
       ["create", "patch", "restart", "delete"].includes(step) ||
       (step === "wait" && reason !== "Paused" && (fields.length > 0 || reason === "EndpointLost")),
   );
 }
 
-/** Whether a person has to help before all can be as declared. */
-export function hasProblems(forecasts: readonly PlanEntry[]): boolean {
-  return forecasts.some(({ step }) => step === "refuse" || step === "error");
+/** Whether a person has to act before everything can be as declared. */
+export function hasProblems(entries: readonly PlanEntry[]): boolean {
+  return entries.some(({ step }) => step === "refuse" || step === "error");
 }

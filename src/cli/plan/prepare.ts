@@ -10,13 +10,13 @@ import { readManifests } from "../manifests/files.ts";
 import { sortManifests } from "../manifests/manifests.ts";
 import { Inventory, type Tracked } from "./inventory.ts";
 
-/** The Computes that manifests declare, and the eyes on the service. */
+/** The Computes of the manifests, and the inventory of the service. */
 export interface Prepared {
   inventory: Inventory;
   tracked: Tracked[];
 }
 
-/** Reads manifests and finds out how the service is reached for each Compute. Throws `CommandProblem`. */
+/** Reads manifests and finds the account of each Compute. Throws `CommandProblem`. */
 export async function prepare(
   flags: ManifestFlags & { createSettleMs: number },
   ports: CliPorts,
@@ -51,7 +51,7 @@ export async function prepare(
   return { inventory, tracked };
 }
 
-/** Runs `task` with the service's transport, and closes what was opened for it. */
+/** Runs `task` with the service's transport, and closes the transport afterwards. */
 export async function withTransport<T>(ports: CliPorts, task: (transport: ServiceTransport) => Promise<T>): Promise<T> {
   if (ports.serviceTransport !== undefined) return task(ports.serviceTransport);
   const { env, clock } = ports;

@@ -1,27 +1,27 @@
 import type { Format } from "../commands/flags.ts";
 import {
   type FieldChange,
-  type ForecastStep,
   hasChanges,
   hasProblems,
   type PlanEntry,
+  type PlanStep,
   type Summary,
   summaryOf,
 } from "./plan-entry.ts";
 
-/** A plan in the format that was asked for. Colour for a terminal only. */
-export function renderPlan(forecasts: readonly PlanEntry[], format: Format, colour: boolean): string {
+/** A plan in the requested format. Colour is for terminals only. */
+export function renderPlan(entries: readonly PlanEntry[], format: Format, colour: boolean): string {
   switch (format) {
     case "text":
-      return asText(forecasts, colour);
+      return asText(entries, colour);
     case "json":
-      return asJSON(forecasts);
+      return asJSON(entries);
     case "markdown":
-      return asMarkdown(forecasts);
+      return asMarkdown(entries);
   }
 }
 
-const signs: Readonly<Record<ForecastStep, string>> = {
+const signs: Readonly<Record<PlanStep, string>> = {
   create: "+",
   patch: "~",
   restart: "~",
@@ -34,33 +34,31 @@ const signs: Readonly<Record<ForecastStep, string>> = {
 
 const colours: Readonly<Record<string, string>> = { "+": "32", "~": "33", "-": "31", "!": "31", "=": "2", "…": "2" };
 
-function asText(forecasts: readonly PlanEntry[], colour: boolean): string {
-  const width = Math.max(0, ...forecasts.map(({ compute }) => compute.length));
-  const lines = forecasts.map((forecast) => {
-    const sign = signs[forecast.step];
-    const line = `${sign} ${forecast.compute.padEnd(width)}  ${forecast.step.padEnd(7)}  ${detailOf(forecast)}`;
+function asText(entries: readonly PlanEntry[], colour: boolean): string {
+  const width = Math.max(0, ...entries.map(({ compute }) => compute.length));
+  const lines = entries.map((entry) => {
+    const sign = signs[entry.step];
+    const line = `${sign} ${entry.compute.padEnd(width)}  ${entry.step.padEnd(7)}  ${detailOf(entry)}`;
     return colour ? `\u001B[${colours[sign] ?? "0"}m${line}\u001B[0m` : line;
   });
-  return [...lines, "", `Plan: ${inWords(summaryOf(forecasts))}.`].join("\n");
+  return [...lines, "", `Plan: ${inWords(summaryOf(entries))}.`].join("\n");
 }
 
-function asJSON(forecasts: readonly PlanEntry[]): string {
-  const summary = { ...summaryOf(forecasts), changes: hasChanges(forecasts), problems: hasProblems(forecasts) };
-  return JSON.stringify({ computes: forecasts, summary }, null, 2);
+function asJSON(entries: readonly PlanEntry[]): string {
+  const summary = { ...summaryOf(entries), changes: hasChanges(entries), problems: hasProblems(entries) };
+  return JSON.stringify({ computes: entries, summary }, null, 2);
 }
 
-function asMarkdown(forecasts: readonly PlanEntry[]): string {
-  const title = `### Compute plan: ${inWords(summaryOf(forecasts))}`;
-  const shown = forecasts.filter(({ step }) => step !== "none");
+function asMarkdown(entries: readonly PlanEntry[]): string {
+  const title = `### Compute plan: ${inWords(summaryOf(entries))}`;
+  const shown = entries.filter(({ step }) => step !== "none");
   if (shown.length === 0) return title;
-  const rows = shown.map(
-    (forecast) => `| ${code(forecast.compute)} | ${forecast.step} | ${cell(detailOf(forecast, code))} |`,
-  );
+  const rows = shown.map((entry) => `| ${code(entry.compute)} | ${entry.step} | ${cell(detailOf(entry, code))} |`);
   return [title, "", "| Compute | Step | What |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
-function detailOf(forecast: PlanEntry, quote: (text: string) => string = (text) => text): string {
-  const { step, endpoint, adopts, fields, branch, type, reason, message, project } = forecast;
+function detailOf(entry: PlanEntry, quote: (text: string) => string = (text) => text): string {
+  const { step, endpoint, adopts, fields, branch, type, reason, message, project } = entry;
   const listed = fields.map((change) => changeOf(change, quote)).join(", ");
   const on = endpoint === undefined ? "" : `${adopts ? "adopts " : ""}${quote(endpoint)}`;
   switch (step) {
@@ -89,7 +87,7 @@ function changeOf({ field, theirs, ours }: FieldChange, quote: (text: string) =>
   return theirs === undefined ? `${field} ${quote(ours)}` : `${field} ${quote(theirs)} → ${quote(ours)}`;
 }
 
-/** The summary in a few words, zeros left out. */
+/** The summary in a few words, without zeros. */
 function inWords(summary: Summary): string {
   const parts = [
     [summary.create, "to create"],
@@ -105,7 +103,7 @@ function inWords(summary: Summary): string {
   return said.length === 0 ? "nothing" : said.join(", ");
 }
 
-/** Text from the service or a manifest as Markdown code, whatever characters it holds. */
+/** Text from the service or a manifest as Markdown code, whatever characters it has. */
 function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
@@ -113,7 +111,7 @@ function code(text: string): string {
   return `${fence}${pad}${text}${pad}${fence}`;
 }
 
-/** Fit for a cell: on one line, and no pipe that would end it. */
+/** Text for a table cell: one line, with pipes escaped. */
 function cell(text: string): string {
   return text
     .replaceAll("|", String.raw`\|`)

@@ -4,16 +4,16 @@ import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
 import { uidOfMarker } from "../../operator/resources/names.ts";
 import { isDerivedUID } from "../manifests/identity.ts";
 
-// An operator in a cluster names its endpoints after uids that a manifest from Git does not hold. Without the cluster's
-// objects nobody can tell which Compute such an endpoint belongs to, so a create could make a second one.
+// An operator in a cluster names its endpoints after uids that a manifest from Git does not have. Without the cluster's
+// objects nobody knows which Compute such an endpoint belongs to, so a create could make a second one.
 
 /** The most endpoint ids in a message. */
 const mostNamed = 5;
 
 const cure =
-  "Give the command the cluster's own objects (kubectl get computes,computepools,serviceconnections,secrets -A -o yaml | compute-operator plan -f -); where that operator is gone, adopt the endpoint by id (export writes the manifests)";
+  "Give the command the cluster's own objects (kubectl get computes,computepools,serviceconnections,secrets -A -o yaml | compute-operator plan -f -); if that operator is gone, adopt the endpoint by id (export writes the manifests)";
 
-/** Refuses a step that would double, or change, what an operator made for a Compute that no manifest holds. */
+/** Refuses an action that would duplicate or change the endpoint of a Compute that no manifest has. */
 export function leftToOperator<T extends Action>(action: T, o: Observed): T | Extract<Action, { kind: "blocked" }> {
   const unknown = endpointsOfUnknownUID(o);
   if (unknown.length === 0) return action;
@@ -22,8 +22,8 @@ export function leftToOperator<T extends Action>(action: T, o: Observed): T | Ex
     const primary = unknown.find((endpoint) => endpoint.branch_id === branchID && endpoint.type === "read_write");
     if (primary === undefined) return action;
     const by = isKeptByOperator(primary)
-      ? `A running operator keeps the primary of branch ${branchID} for a Compute that these manifests do not hold. ${cure}`
-      : `The primary of branch ${branchID} was created by apply for a Compute that these manifests do not hold, as after a change of its name. Add that manifest, or set spec.adopt to {branchPrimary: true} to take it over`;
+      ? `A running operator keeps the primary of branch ${branchID} for a Compute that these manifests do not contain. ${cure}`
+      : `The primary of branch ${branchID} was created by apply for a Compute that these manifests do not contain, perhaps under its former name. Add that manifest, or set spec.adopt to {branchPrimary: true} to take it over`;
     return refused("PrimaryExists", `${by}: ${primary.id}.`);
   }
   const kept = unknown.filter(isKeptByOperator);
@@ -32,13 +32,13 @@ export function leftToOperator<T extends Action>(action: T, o: Observed): T | Ex
     if (unplaced.length === 0) return action;
     return refused(
       "Conflict",
-      `A running operator keeps computes of project ${projectID} for Computes that these manifests do not hold, and one may be this one, so nothing is created. ${cure}: ${namesOf(unplaced)}.`,
+      `A running operator keeps computes of project ${projectID} for Computes that these manifests do not contain, and one may be this one, so nothing is created. ${cure}: ${namesOf(unplaced)}.`,
     );
   }
   if (isWrite(action) && kept.some(({ id }) => id === action.endpointID)) {
     return refused(
       "Conflict",
-      `A running operator keeps this endpoint for a Compute that these manifests do not hold, so nothing is written to it. Change that Compute in its cluster; where the operator is gone, give the endpoint another name at the service first: ${action.endpointID}.`,
+      `A running operator keeps this endpoint for a Compute that these manifests do not contain, so nothing is written to it. Change that Compute in its cluster; if the operator is gone, give the endpoint another name at the service first: ${action.endpointID}.`,
     );
   }
   return action;
@@ -48,7 +48,7 @@ function refused(reason: "Conflict" | "PrimaryExists", message: string): Extract
   return { kind: "blocked", reason, message };
 }
 
-/** The endpoints that bear the marker of a uid which no manifest has. */
+/** The endpoints with the marker of a uid that no manifest has. */
 function endpointsOfUnknownUID(o: Observed): Endpoint[] {
   if (o.kind !== "observed") return [];
   return o.endpoints.all.filter(({ name = "" }) => {
@@ -57,7 +57,7 @@ function endpointsOfUnknownUID(o: Observed): Endpoint[] {
   });
 }
 
-/** Of endpoints with a marker: `apply` derives its uids, an API server gives random ones. */
+/** For endpoints with a marker: `apply` derives its uids, an API server creates random ones. */
 function isKeptByOperator({ name = "" }: Endpoint): boolean {
   return !isDerivedUID(uidOfMarker(name) ?? "");
 }

@@ -2,8 +2,9 @@ import { ownerOf } from "../../operator/compute/observe/claims.ts";
 import type { Observed } from "../../operator/compute/observe/observation.ts";
 
 /**
- * Read replicas that an earlier apply may have made for this Compute, where the service has not shown yet that it
- * keeps names: nameless, on the same branch, and no manifest's. (A second primary the service itself refuses.)
+ * Read replicas that an earlier apply may have created for this Compute, if the service has not shown yet that it keeps
+ * names: without a name, on the same branch, and not claimed by a manifest. (The service itself refuses a second
+ * primary.)
  */
 export function unownedReplicasLike(o: Observed): string[] {
   if (o.kind !== "observed" || o.compute.spec.type !== "read_only") return [];
