@@ -66,8 +66,8 @@ describe("answers are read loosely", () => {
   ])("of one endpoint in a list is left out what cannot be read: %s", (_, odd, unreadable, left) => {
     const [first, second] = EndpointsAnswer.parse({ endpoints: [bare, { ...bare, id: "ep-b", ...odd }] }).endpoints;
     expect(first).toEqual(bare);
-    const told = unreadable.length === 0 ? {} : { unreadable };
-    expect(second).toEqual({ ...bare, id: "ep-b", ...left, ...told });
+    const reported = unreadable.length === 0 ? {} : { unreadable };
+    expect(second).toEqual({ ...bare, id: "ep-b", ...left, ...reported });
   });
 
   it("of one operation or project in a list is left out what cannot be read", () => {

@@ -10,19 +10,19 @@ export function historyOf(
   { endpointHistory, requests, workloadHistory }: Evidence,
   logs: readonly string[],
 ): string[] {
-  const told = new Set(complaint.match(/ep-[a-z0-9-]+|k8s-[0-9a-f-]+|[a-z]+-(primary|replica|readers)-\d+/g) ?? []);
+  const reported = new Set(complaint.match(/ep-[a-z0-9-]+|k8s-[0-9a-f-]+|[a-z]+-(primary|replica|readers)-\d+/g) ?? []);
   // A Compute leads to its markers, an endpoint to its marker, and that to the endpoint's twins and to the Compute.
-  for (const [uid, name] of workloadHistory.made) if (told.has(name)) told.add(markerOf(uid));
-  for (const { endpoint, name } of endpointHistory) if (name !== null && told.has(endpoint)) told.add(name);
-  for (const { endpoint, name } of endpointHistory) if (name !== null && told.has(name)) told.add(endpoint);
-  for (const name of told) {
+  for (const [uid, name] of workloadHistory.made) if (reported.has(name)) reported.add(markerOf(uid));
+  for (const { endpoint, name } of endpointHistory) if (name !== null && reported.has(endpoint)) reported.add(name);
+  for (const { endpoint, name } of endpointHistory) if (name !== null && reported.has(name)) reported.add(endpoint);
+  for (const name of reported) {
     const compute = workloadHistory.made.get(uidOfMarker(name) ?? "");
-    if (compute !== undefined) told.add(compute);
+    if (compute !== undefined) reported.add(compute);
   }
-  const about = (text: string) => (text.match(/[a-z0-9-]+/g) ?? []).some((word) => told.has(word));
+  const about = (text: string) => (text.match(/[a-z0-9-]+/g) ?? []).some((word) => reported.has(word));
   const events = [
     ...endpointHistory
-      .filter(({ endpoint }) => told.has(endpoint))
+      .filter(({ endpoint }) => reported.has(endpoint))
       .map(({ at, what, endpoint, name }) => ({ at, line: `service  ${what} ${endpoint} (${name})` })),
     ...requests
       .filter(({ method, path, body }) => method !== "GET" && about(`${path} ${body}`))
@@ -31,7 +31,7 @@ export function historyOf(
         line: `operator ${method} ${path} ${body} -> ${answeredAt === undefined ? "no answer" : status}`,
       })),
     ...workloadHistory.history
-      .filter(({ name }) => told.has(name))
+      .filter(({ name }) => reported.has(name))
       .map(({ at, what, name }) => ({ at, line: `people   ${what} ${name}` })),
   ];
   return [

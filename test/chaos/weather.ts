@@ -115,10 +115,10 @@ export class Weather {
     this.#steady = true;
     // Who has no watch yet does not stand on any history.
     await Promise.all(stage.operators.map((operator) => operator.ready()));
-    const told = () => stage.operators.flatMap((operator) => operator.linesWith([historyGone])).length;
-    const before = told();
+    const reported = () => stage.operators.flatMap((operator) => operator.linesWith([historyGone])).length;
+    const before = reported();
     await this.#restartApiServer(() => stage.controlPlane.compactEtcd());
-    await eventually("an operator to hear that history is gone", () => told() > before || undefined, {
+    await eventually("an operator to hear that history is gone", () => reported() > before || undefined, {
       timeoutMs: 120_000,
     });
     this.#steady = false;

@@ -153,7 +153,7 @@ describe("a tenant whose key does not reach a project", () => {
     ["is not asked through it, since it is paused", "Paused", refusal(401, "supplied credentials do not pass")],
   ])(
     "keeps nobody from its branches and endpoints, though it is older, where the service %s",
-    async (_, told, answer) => {
+    async (_, reported, answer) => {
       await using world = new SmallWorld([branch.branchID], 1);
       const data = { "api-key": Buffer.from("mallory").toString("base64") };
       const secret = world.send("GET", `${secrets}/service-api-key`);
@@ -163,13 +163,13 @@ describe("a tenant whose key does not reach a project", () => {
       world.send("POST", connections, { apiVersion, kind, metadata: { name: "mallory" }, spec: own });
       world.host.instead = ({ authorization, path }) => {
         if (authorization !== "Bearer mallory") return undefined;
-        if (told === "ProjectNotFound" && path === "/auth") return person;
-        return told === "ProjectNotFound" && path === "/projects" ? reply(200, { projects: [] }) : answer;
+        if (reported === "ProjectNotFound" && path === "/auth") return person;
+        return reported === "ProjectNotFound" && path === "/projects" ? reply(200, { projects: [] }) : answer;
       };
       world.declare(0, { ...branch, connectionRef: { name: "mallory" } });
-      if (told === "Paused") world.annotate(0, "paused", "true");
+      if (reported === "Paused") world.annotate(0, "paused", "true");
       await world.clock.advance(60_000);
-      expect(reason(world, 0)).toBe(told);
+      expect(reason(world, 0)).toBe(reported);
       world.declare(1, branch);
       await world.clock.advance(60_000);
       expect(world.compute(1).status.state).toMatch(/Active|Idle/);

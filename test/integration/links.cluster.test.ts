@@ -69,8 +69,8 @@ describe.concurrent("the link to an endpoint", () => {
     const shop = await stage().scenario();
     const full = { "example.com/notes": "x".repeat(262_000) };
     await shop.computeIn(shop.namespace, "db", {}, { annotations: full });
-    const told = await shop.until("db", "Rejected", ({ status }) => status.conditions?.[0]?.reason === "Rejected");
-    expect(said(told)).toMatch(/refused the operator's patch of this Compute: .*annotations.*Too long/);
+    const reported = await shop.until("db", "Rejected", ({ status }) => status.conditions?.[0]?.reason === "Rejected");
+    expect(said(reported)).toMatch(/refused the operator's patch of this Compute: .*annotations.*Too long/);
     expect(shop.writes).toEqual([]);
     await shop.cluster.modify("Compute", shop.namespace, "db", ({ metadata }) => {
       metadata.annotations = {};

@@ -34,7 +34,7 @@ export interface Total {
 /** Plays seeds on several threads; `told` hears of each as it ends. */
 export async function playMany(
   { from, seeds, workers, mutant }: { from: number; seeds: number; workers: number; mutant?: Mutant },
-  told: (played: Played, total: Total) => void = () => {},
+  reported: (played: Played, total: Total) => void = () => {},
 ): Promise<Total> {
   const total: Total = { seeds: 0, steps: 0, faults: new Map(), failed: [] };
   const take = (played: Played) => {
@@ -42,7 +42,7 @@ export async function playMany(
     total.steps += played.steps;
     for (const [kind, count] of played.faults) total.faults.set(kind, (total.faults.get(kind) ?? 0) + count);
     if (played.broken !== undefined) total.failed.push(played);
-    told(played, total);
+    reported(played, total);
   };
   const shares = Array.from({ length: workers }, (_, index) => ({
     from: from + index,

@@ -31,7 +31,7 @@ export class Reaching {
   connections = [connection()];
   readonly registry: SessionRegistry;
   /** Events, as `Warning Deleted: message`. */
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   /** When the reconciles ended, and what they asked for. */
   readonly delays: (number | undefined)[] = [];
   reconcile: (uid: string) => Promise<Reconciled> = () => Promise.resolve({});
@@ -128,7 +128,7 @@ export class Reaching {
   }
 
   readonly event = (_: Compute, { type, reason, message }: EventRecord): void => {
-    this.told.push(`${type} ${reason}: ${message}`);
+    this.reported.push(`${type} ${reason}: ${message}`);
   };
 
   /** The requests about the project since the last call, without its path; lists as `list`. */

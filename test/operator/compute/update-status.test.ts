@@ -30,17 +30,18 @@ function setUp(reason?: string, fields: Parameters<Acting["stored"]>[0] = {}) {
     ...fields,
     status: { endpointID: "ep-one", appliedGeneration: 1, ...conditions, ...fields.status },
   });
-  const told: string[] = [];
+  const reported: string[] = [];
   const tools = {
     cluster: acting.tools.cluster,
     clock: acting.tools.clock,
-    event: (_: unknown, { type, reason: why }: { type: string; reason: string }) => void told.push(`${type} ${why}`),
+    event: (_: unknown, { type, reason: why }: { type: string; reason: string }) =>
+      void reported.push(`${type} ${why}`),
   };
   const listed = (endpoints = [madeBy(self)]): Observed => observedBy(self, endpoints);
   const report = (outcome: Outcome, observed = listed(), secret = unbound) =>
     updateStatus(outcome, observed, secret, tools);
   const synced = () => acting.compute().status.conditions?.find(({ type }) => type === "Synced")?.status;
-  return { acting, self, told, tools, listed, report, synced };
+  return { acting, self, reported, tools, listed, report, synced };
 }
 
 describe("an event", () => {
@@ -60,17 +61,17 @@ describe("an event", () => {
     [undefined, "Active", ["Normal Active"]],
     ["Active", "Paused", ["Normal Paused"]],
   ] as const)("from %s to %s", async (before, after, events) => {
-    const { self, told, report } = setUp(before);
+    const { self, reported, report } = setUp(before);
     await report(shown(self, after, "now"));
-    expect(told).toEqual(events);
+    expect(reported).toEqual(events);
   });
 
   test("is raised for each note, and not twice for one reason", async () => {
     const note = (reason: string) => ({ type: "Normal", reason, message: "" }) as const;
     for (const events of [[note("Patched")], [note("Patched"), note("Updating")], [note("Updating")]]) {
-      const { self, told, report } = setUp("Active");
+      const { self, reported, report } = setUp("Active");
       await report(shown(self, "Updating", "now", { events }));
-      expect(told).toEqual(
+      expect(reported).toEqual(
         events.length === 1 && events[0]?.reason === "Updating"
           ? ["Normal Updating"]
           : ["Normal Patched", "Normal Updating"],
@@ -79,10 +80,10 @@ describe("an event", () => {
   });
 
   test("is all that is left of a Compute that was let go", async () => {
-    const { acting, self, told, report } = setUp("Active");
+    const { acting, self, reported, report } = setUp("Active");
     const events = [{ type: "Normal", reason: "Released", message: "" }] as const;
     expect(await report({ ...unchanged(self, { events }), condition: { kind: "released" } })).toBe(self);
-    expect(told).toEqual(["Normal Released"]);
+    expect(reported).toEqual(["Normal Released"]);
     expect(acting.effects).toEqual([]);
   });
 });

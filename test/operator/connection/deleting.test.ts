@@ -27,11 +27,11 @@ describe("a deletion that waits", () => {
       reason: "Deleting",
       message: said,
     });
-    expect(world.told).toEqual([`ServiceConnection default Deleting: ${said}`]);
+    expect(world.reported).toEqual([`ServiceConnection default Deleting: ${said}`]);
     world.remove(`${ours}/computes/cache`);
     await world.reconcile();
     expect(ready(world)).toMatch(/uses this connection\. .*: db\.$/);
-    expect(world.told).toHaveLength(1);
+    expect(world.reported).toHaveLength(1);
   });
 
   test("of the Secret is reported too, on the Secret", async () => {
@@ -43,7 +43,7 @@ describe("a deletion that waits", () => {
     const said =
       'Deletion of Secret "service" waits until no Compute uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users, or name another connection in their spec.connectionRef: db.';
     expect(ready(world)).toBe(`${said} The service accepts the API key.`);
-    expect(world.told).toEqual([`Secret service Deleting: ${said}`]);
+    expect(world.reported).toEqual([`Secret service Deleting: ${said}`]);
   });
 
   test("ends automatically if the Computes are being deleted too, without an event", async () => {
@@ -55,7 +55,7 @@ describe("a deletion that waits", () => {
     expect(ready(world)).toMatch(
       /^Deletion waits for the Computes .*: they are being deleted, and need it for that\.$/,
     );
-    expect(world.told).toEqual([]);
+    expect(world.reported).toEqual([]);
   });
 
   test("names a pool in place of its members, for only there another connection can be named", async () => {

@@ -198,8 +198,8 @@ test("where the newest operations of a project are all of other endpoints, it is
 test("ended operations that reconciles report again do not postpone the next poll", async () => {
   const { clock, operations, polls } = following([operation({ id: "running" })]);
   operations.follow([operation({ id: "running" })]);
-  for (let told = 0; told < 20; told += 1) {
-    operations.follow([operation({ id: `over-${told}`, status: "finished" })]);
+  for (let reported = 0; reported < 20; reported += 1) {
+    operations.follow([operation({ id: `over-${reported}`, status: "finished" })]);
     await clock.advance(100);
   }
   expect(polls()).toBeGreaterThan(2);

@@ -146,9 +146,9 @@ describe("the finalizers of connection and Secret", () => {
       method === "PATCH" && path.includes("secrets");
     cluster.fate = (request) => (guarding(request) ? { kind: "status", afterMs: 0, status: 403 } : undefined);
     await expect(reconcile()).rejects.toThrow("hands off");
-    const told = expect.stringMatching(/refused the operator's finalizer .* hands off.* retried automatically/);
-    expect(status()?.conditions).toMatchObject([{ status: "False", reason: "NotAllowed", message: told }]);
-    expect(view()).toMatchObject({ kind: "closed", reason: "ConnectionNotReady", message: told });
+    const reported = expect.stringMatching(/refused the operator's finalizer .* hands off.* retried automatically/);
+    expect(status()?.conditions).toMatchObject([{ status: "False", reason: "NotAllowed", message: reported }]);
+    expect(view()).toMatchObject({ kind: "closed", reason: "ConnectionNotReady", message: reported });
     expect(woken).toContain("default/default");
     cluster.fate = () => undefined;
     await reconcile();

@@ -78,7 +78,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     old = { ...old, connections: [...others, parsed.value] };
   };
   const woken: string[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const lines: string[] = [];
   const log = createLogger({ level: "info", destination: { write: (line) => void lines.push(line) }, clock });
   const started = () =>
@@ -101,7 +101,7 @@ export function setUp(more: Record<string, unknown> = {}) {
       uninstalling: () => crdIsGoing(cluster.client()),
       enqueueUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
       event: ({ kind }, { metadata }, { reason, message }) =>
-        told.push(`${kind} ${metadata.name} ${reason}: ${message}`),
+        reported.push(`${kind} ${metadata.name} ${reason}: ${message}`),
       log,
     });
   let reconciler = started();
@@ -134,7 +134,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     restart,
     remove,
     woken,
-    told,
+    reported,
     lines,
     finalizersOf,
     departed,

@@ -6,7 +6,7 @@ import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { type Logger, silentLogger } from "../../../src/operator/runtime/log.ts";
 import { configMaps } from "./config-maps.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
-import { failing, forever, minute, noLines, setUp, told } from "./reflector-world.ts";
+import { failing, forever, minute, noLines, reported, setUp } from "./reflector-world.ts";
 
 describe("a watch that breaks off", () => {
   test("goes on where it was, without another list", async () => {
@@ -128,7 +128,7 @@ describe("what others do wrong", () => {
     const seen: string[] = [];
     const { clock, outside, reflector, run } = setUp({
       onChange: (change) => {
-        seen.push(told(change));
+        seen.push(reported(change));
         throw new Error("a handler's mistake");
       },
     });

@@ -17,7 +17,7 @@ export function setUp(options: Partial<ReflectorOptions<ConfigMap>> = {}) {
     clock: cluster.clock,
     random: () => 0.5,
     log: silentLogger,
-    onChange: (change) => changes.push(told(change)),
+    onChange: (change) => changes.push(reported(change)),
     onRelist: (cause) => relists.push(cause),
     ...options,
   });
@@ -57,6 +57,6 @@ export function failing(error: Error): AsyncIterable<WatchLine> {
   return { [Symbol.asyncIterator]: () => ({ next }) };
 }
 
-export function told({ type, object }: Change<ConfigMap>): string {
+export function reported({ type, object }: Change<ConfigMap>): string {
   return `${type} ${object.metadata.name}`;
 }

@@ -35,7 +35,7 @@ test("over restarts of the API server and a forgotten history a reflector ends u
     client.create(configMaps, configMap("default", name, { labels: { test: "reflector" } }));
   const remove = (name: string) => client.delete(configMaps, { namespace: "default", name });
   const names = () => reflector.list().map((object) => object.metadata.name);
-  const told = (...wanted: string[]) =>
+  const reported = (...wanted: string[]) =>
     eventually(`to be told ${wanted.join()}`, () => wanted.every((change) => changes.includes(change)) || undefined);
 
   for (const name of ["a", "b", "c"]) await create(name);
@@ -44,7 +44,7 @@ test("over restarts of the API server and a forgotten history a reflector ends u
   await reflector.whenSynced(stop.signal);
   expect(names()).toEqual(["a", "b", "c"]);
   await create("d");
-  await told("added d");
+  await reported("added d");
 
   // What others write moves the cluster's version past what this watch has seen of it.
   const others = () => client.create(configMaps, configMap("default", `another-${relists.length}`));
@@ -55,7 +55,7 @@ test("over restarts of the API server and a forgotten history a reflector ends u
   await own.restartApiServer();
   await create("e");
   await remove("a");
-  await told("added e", "deleted a");
+  await reported("added e", "deleted a");
   expect(relists).toEqual(["start", "expired"]);
 
   // Nor does etcd, once it is compacted.
@@ -65,7 +65,7 @@ test("over restarts of the API server and a forgotten history a reflector ends u
   await own.restartApiServer();
   await create("f");
   await remove("b");
-  await told("added f", "deleted b");
+  await reported("added f", "deleted b");
   expect(relists).toEqual(["start", "expired", "expired"]);
   await eventually("the same objects", async () => {
     const page = await client.listPage(configMaps, { namespace: "default", labelSelector: "test=reflector" });

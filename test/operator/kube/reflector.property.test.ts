@@ -61,7 +61,7 @@ test("whatever the network does, what was told adds up to what is kept, and that
       const random = seededRandom(seed);
       let stormy = true;
       const gone = new Set<string>();
-      const told = new Map<string, ConfigMap>();
+      const reported = new Map<string, ConfigMap>();
       const wrong: string[] = [];
       const weather = storm(random, () => stormy);
       const reflector = new Reflector<ConfigMap>({
@@ -73,7 +73,7 @@ test("whatever the network does, what was told adds up to what is kept, and that
         pageSize: 2,
         onChange: ({ type, object, previous }) => {
           const { name, uid } = object.metadata;
-          if (told.get(name) !== previous) wrong.push(`${type} ${name} does not follow on what was told before`);
+          if (reported.get(name) !== previous) wrong.push(`${type} ${name} does not follow on what was told before`);
           if (type === "updated" && uid !== previous.metadata.uid) wrong.push(`${name} changed its uid`);
           if (
             type === "updated" &&
@@ -81,8 +81,8 @@ test("whatever the network does, what was told adds up to what is kept, and that
           )
             wrong.push(`${name} went back`);
           if (type !== "deleted" && gone.has(uid)) wrong.push(`${name} came back though it was deleted`);
-          if (type === "deleted") told.delete(name);
-          else told.set(name, object);
+          if (type === "deleted") reported.delete(name);
+          else reported.set(name, object);
           if (type === "deleted") gone.add(uid);
         },
       });
@@ -104,7 +104,7 @@ test("whatever the network does, what was told adds up to what is kept, and that
 
       const kept = reflector.list().map((object) => object.metadata.name);
       expect(kept).toEqual(cluster.outside.names());
-      expect([...told.values()].toSorted(byName)).toEqual(reflector.list());
+      expect([...reported.values()].toSorted(byName)).toEqual(reflector.list());
       expect(wrong).toEqual([]);
       stop.abort();
       await ended;

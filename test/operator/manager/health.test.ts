@@ -137,10 +137,10 @@ describe("/readyz", () => {
     probed.install("computes");
     probed.install("serviceconnections");
     await probed.start();
-    const [status, told] = await probed.probe("/readyz");
-    expect([status, told]).toEqual([503, expect.stringContaining("no complete list yet of ComputePool:")]);
+    const [status, reported] = await probed.probe("/readyz");
+    expect([status, reported]).toEqual([503, expect.stringContaining("no complete list yet of ComputePool:")]);
     await probed.clock.advance(10 * minute);
-    expect(await probed.probe("/readyz")).toEqual([503, told]);
+    expect(await probed.probe("/readyz")).toEqual([503, reported]);
     expect(await probed.probe("/healthz")).toEqual([200, "ok"]);
 
     probed.install("computepools");

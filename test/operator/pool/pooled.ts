@@ -58,10 +58,10 @@ export function pooled(replicas: number) {
   const ready = () => report("True");
   const unready = () => report("False");
   /** `seen`: the pool as the cache has it, where that lags behind. */
-  const told: string[] = [];
+  const reported: string[] = [];
   const world: { refuses: typeof calm; seen?: ComputePool; selected: boolean } & Record<"pool", typeof pool> & {
       cluster: typeof cluster;
-      told: typeof told;
+      reported: typeof reported;
       edit: (index: number) => void;
       computes: typeof computes;
       reconcile: typeof reconcile;
@@ -69,7 +69,20 @@ export function pooled(replicas: number) {
       move: typeof move;
       ready: typeof ready;
       unready: typeof unready;
-    } = { refuses: calm, selected: true, cluster, told, pool, computes, reconcile, scale, move, ready, unready, edit };
+    } = {
+    refuses: calm,
+    selected: true,
+    cluster,
+    reported,
+    pool,
+    computes,
+    reconcile,
+    scale,
+    move,
+    ready,
+    unready,
+    edit,
+  };
   const inner = cluster.transport();
   const transport: ClusterTransport = {
     request: async (request, options) =>
@@ -84,7 +97,7 @@ export function pooled(replicas: number) {
     clock: cluster.clock,
     selects: () => world.selected,
     event: ({ kind }, { metadata }, { type, reason, message }) =>
-      told.push(`${type} ${kind} ${metadata.name} ${reason}: ${message}`),
+      reported.push(`${type} ${kind} ${metadata.name} ${reason}: ${message}`),
     cache: {
       poolByUID: () => world.seen ?? pool(),
       computesOf: () => all,

@@ -4,53 +4,53 @@ import { budgetOf, forever } from "../../support/request-budget.ts";
 describe("a pause", () => {
   function listening(perMinute = 60, burst = 1) {
     const { clock, budget } = budgetOf(perMinute, burst);
-    const told: number[] = [];
-    const stop = budget.onPause(() => told.push(clock.monotonic()));
-    return { clock, budget, told, stop };
+    const reported: number[] = [];
+    const stop = budget.onPause(() => reported.push(clock.monotonic()));
+    return { clock, budget, reported, stop };
   }
 
   test("is told when it begins, grows by a second or more, and ends, also where nobody waits for a request", async () => {
-    const { clock, budget, told } = listening();
+    const { clock, budget, reported } = listening();
     budget.closeFor(500);
     await clock.advance(400);
     budget.closeFor(1000);
     await clock.advance(100);
     budget.closeFor(3000);
     await clock.advance(10_000);
-    expect(told).toEqual([0, 500, 3500]);
+    expect(reported).toEqual([0, 500, 3500]);
     expect(clock.pending).toBe(0);
   });
 
   test("is told when it ends also where a caller comes before the timer, as after the process has slept", async () => {
-    const { clock, budget, told } = listening();
+    const { clock, budget, reported } = listening();
     clock.after(1000, () => budget.tryTake("write", "caller", () => {}));
     budget.closeFor(1000);
     await clock.advance(10_000);
-    expect(told).toEqual([0, 1000]);
+    expect(reported).toEqual([0, 1000]);
   });
 
   test("of no length is none", () => {
-    const { budget, told } = listening();
+    const { budget, reported } = listening();
     const called: string[] = [];
     for (const who of ["first", "a"]) budget.tryTake("write", who, () => called.push(who));
     budget.closeFor(0);
-    expect([told, called]).toEqual([[], []]);
+    expect([reported, called]).toEqual([[], []]);
   });
 
   test("that is not there is never told, however long others wait", async () => {
-    const { clock, budget, told } = listening();
+    const { clock, budget, reported } = listening();
     for (let n = 0; n < 5; n += 1) void budget.take("write", forever, 0);
     await clock.advance(10_000);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test("is told no more to who listens no more", async () => {
-    const { clock, budget, told, stop } = listening();
+    const { clock, budget, reported, stop } = listening();
     budget.closeFor(1000);
     stop();
     await clock.advance(1000);
     budget.closeFor(1000);
-    expect(told).toEqual([0]);
+    expect(reported).toEqual([0]);
     await clock.advance(1000);
   });
 

@@ -7,12 +7,12 @@ import { VirtualClock } from "../../support/virtual-clock.ts";
 
 function setUp(answer: (requests: number) => ServiceResponse) {
   const service = new ScriptedService(() => answer(service.requests.length));
-  const told: string[] = [];
+  const reported: string[] = [];
   const client = clientOf(service, new VirtualClock(), {
-    onAccepted: () => told.push("accepted"),
-    onNameShown: () => told.push("name shown"),
+    onAccepted: () => reported.push("accepted"),
+    onNameShown: () => reported.push("name shown"),
   });
-  return { service, told, client };
+  return { service, reported, client };
 }
 
 const html = (status: number) => ({ status, body: undefined, json: false });
@@ -42,34 +42,34 @@ describe("HTTP 300 is no acceptance", () => {
     ["get", "unavailable"],
     ["patch", "ambiguous"],
   ] as const)("of a %s, whatever its body", async (name, kind) => {
-    const { client, told } = setUp(() => json(300, { endpoint: endpoint() }));
+    const { client, reported } = setUp(() => json(300, { endpoint: endpoint() }));
     expect((await both[name](client)).kind).toBe(kind);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });
 
 describe("that the service takes the key", () => {
   test.each(["list", "get", "patch"] as const)("is reported with each 2xx: %s", async (name) => {
-    const { client, told } = setUp(() => json(200, { endpoint: endpoint(), endpoints: [endpoint()] }));
+    const { client, reported } = setUp(() => json(200, { endpoint: endpoint(), endpoints: [endpoint()] }));
     await both[name](client);
-    expect(told).toEqual(["accepted"]);
+    expect(reported).toEqual(["accepted"]);
   });
 
   test.each(["list", "get", "patch"] as const)("is not reported with a refusal: %s", async (name) => {
-    const { client, told } = setUp(() => refusal(404));
+    const { client, reported } = setUp(() => refusal(404));
     await both[name](client);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });
 
 describe("that the service shows names", () => {
   test.each(["list", "get", "patch"] as const)("is reported where one endpoint has one: %s", async (name) => {
     const named = endpoint({ name: "k8s-one" });
-    const { client, told } = setUp(() =>
+    const { client, reported } = setUp(() =>
       json(200, { endpoint: named, endpoints: [endpoint({ id: "ep-two" }), named] }),
     );
     await both[name](client);
-    expect(told).toEqual(["accepted", "name shown"]);
+    expect(reported).toEqual(["accepted", "name shown"]);
   });
 });
 

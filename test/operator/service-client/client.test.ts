@@ -237,11 +237,11 @@ describe("what was sent", () => {
 
   test("is told by route and code, failures too, and never with an id or the key", async () => {
     const clock = new VirtualClock();
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const failures: Failure[] = [];
     const service = new ScriptedService(() => refusal(403, "no"));
     const client = clientOf(service, clock, {
-      observe: (sent) => told.push(sent),
+      observe: (sent) => reported.push(sent),
       onFailure: (one) => {
         failures.push(one);
         return one;
@@ -251,11 +251,11 @@ describe("what was sent", () => {
     service.script = () => Promise.reject(new NoResponseError("ECONNREFUSED"));
     await client.getEndpoint("shop", "ep-one", forever);
     const route = "/projects/{p}/endpoints/{e}";
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { method: "GET", route, code: "403", seconds: 0 },
       { method: "GET", route, code: "none", seconds: 0 },
     ]);
     expect(failures.map(({ kind }) => kind)).toEqual(["forbidden", "unavailable"]);
-    expect(JSON.stringify([told, failures])).not.toMatch(/ep-one|a-key-of-a-test/);
+    expect(JSON.stringify([reported, failures])).not.toMatch(/ep-one|a-key-of-a-test/);
   });
 });

@@ -172,8 +172,8 @@ describe("the environment's proxy", () => {
   test("is told its name and password, and no error tells them", async () => {
     const env = { HTTPS_PROXY: proxy.url.replace("//", "//ana:open-sesame@") };
     await send(trusted(), env);
-    const told = `Basic ${Buffer.from("ana:open-sesame").toString("base64")}`;
-    expect(proxy.headers[0]?.["proxy-authorization"]).toBe(told);
+    const reported = `Basic ${Buffer.from("ana:open-sesame").toString("base64")}`;
+    expect(proxy.headers[0]?.["proxy-authorization"]).toBe(reported);
     proxy.status = 407;
     const error: unknown = await send(trusted(), env).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: "NoResponseError", message: "the proxy answered HTTP 407" });

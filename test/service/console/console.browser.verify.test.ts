@@ -31,8 +31,8 @@ it("a person with nothing but a keyboard signs in, resizes a compute, and create
   await site.tabTo(form.getByLabel("Scale to zero"));
   await keyboard.press("End");
   await site.enter(form.getByRole("button"));
-  const told = await page.getByRole("status").textContent();
-  expect(told).toBe(`${primary} has 1–2 vCPU. Scale to zero: off.`);
+  const reported = await page.getByRole("status").textContent();
+  expect(reported).toBe(`${primary} has 1–2 vCPU. Scale to zero: off.`);
   expect(shop.get(primary)).toMatchObject({ autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
 
   await site.enter(page.getByRole("link", { name: "API keys" }));

@@ -71,12 +71,12 @@ export class Watching {
   }
 
   /** The first `count` lines besides bookmarks, as `TYPE name`. */
-  async told(count: number): Promise<string[]> {
-    const told = () => this.lines.filter((line) => line.type !== "BOOKMARK");
+  async reported(count: number): Promise<string[]> {
+    const reported = () => this.lines.filter((line) => line.type !== "BOOKMARK");
     await this.#cluster.eventually(`${count} lines of a watch`, async () =>
-      told().length >= count ? true : undefined,
+      reported().length >= count ? true : undefined,
     );
-    return told().map(({ type, object }) => `${type} ${String(at(object, "metadata.name"))}`);
+    return reported().map(({ type, object }) => `${type} ${String(at(object, "metadata.name"))}`);
   }
 
   async end(): Promise<"in order" | Error> {

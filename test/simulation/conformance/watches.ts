@@ -18,7 +18,7 @@ export function watchesConform(host: Host): void {
       await patch(cluster, path, [{ op: "replace", path: "/spec/size", value: 2 }]);
       await remove(cluster, path);
       await patch(cluster, path, [{ op: "remove", path: "/metadata/finalizers" }]);
-      expect(await watching.told(4)).toEqual(["ADDED one", "MODIFIED one", "MODIFIED one", "DELETED one"]);
+      expect(await watching.reported(4)).toEqual(["ADDED one", "MODIFIED one", "MODIFIED one", "DELETED one"]);
       const [added, resized, marked, deleted] = watching.lines.map((line) => line.object);
       expect([at(added, "spec.size"), at(resized, "spec.size")]).toEqual([1, 2]);
       expect(at(marked, "metadata.deletionTimestamp")).toEqual(expect.any(String));
@@ -39,7 +39,7 @@ export function watchesConform(host: Host): void {
       const path = widgets.at(cluster, "one");
       const resized = await patch(cluster, path, [{ op: "replace", path: "/spec/size", value: 2 }]);
       const answered = [made, resized].map(({ body }) => textAt(body, "metadata.resourceVersion"));
-      await watching.told(2);
+      await watching.reported(2);
       expect(watching.lines.map(({ object }) => at(object, "metadata.resourceVersion"))).toEqual(answered);
       const [first = "", second = ""] = answered;
       expect([isNewer(first, resourceVersion), isNewer(second, first)]).toEqual([true, true]);
@@ -55,7 +55,7 @@ export function watchesConform(host: Host): void {
       const watching = watch(cluster, widgets.in(cluster), { resourceVersion });
       await resize(2);
       await resize(3);
-      expect(await watching.told(1)).toEqual(["MODIFIED one"]);
+      expect(await watching.reported(1)).toEqual(["MODIFIED one"]);
       expect(at(watching.lines[0]?.object, "spec.size")).toBe(3);
     });
 
@@ -64,7 +64,7 @@ export function watchesConform(host: Host): void {
       await post(cluster, widgets.in(cluster), widgets.body("one"));
       await post(cluster, widgets.in(cluster), widgets.body("two"));
       const watching = watch(cluster, widgets.in(cluster), {});
-      expect((await watching.told(2)).toSorted()).toEqual(["ADDED one", "ADDED two"]);
+      expect((await watching.reported(2)).toSorted()).toEqual(["ADDED one", "ADDED two"]);
     });
 
     it("tells an object that comes to match a selector as ADDED and one that ceases to as DELETED", async () => {
@@ -76,7 +76,7 @@ export function watchesConform(host: Host): void {
       await patch(cluster, path, [{ op: "add", path: "/metadata/labels", value: { in: "yes" } }]);
       await patch(cluster, path, [{ op: "replace", path: "/spec/size", value: 2 }]);
       await patch(cluster, path, [{ op: "remove", path: "/metadata/labels" }]);
-      expect(await watching.told(3)).toEqual(["ADDED one", "MODIFIED one", "DELETED one"]);
+      expect(await watching.reported(3)).toEqual(["ADDED one", "MODIFIED one", "DELETED one"]);
     });
 
     it("ends in order after timeoutSeconds, as a rule with a bookmark before", async () => {
@@ -89,12 +89,12 @@ export function watchesConform(host: Host): void {
         await post(cluster, widgets.in(cluster), { ...widgets.body("x"), metadata: { generateName: "more-" } });
         expect(await watching.end()).toBe("in order");
         const found = watching.lines.findIndex(({ type }) => type === "BOOKMARK");
-        return found === -1 ? undefined : { told: watching.lines.slice(0, found), ...watching.lines[found] };
+        return found === -1 ? undefined : { reported: watching.lines.slice(0, found), ...watching.lines[found] };
       });
       expect(at(bookmark.object, "kind")).toBe("Widget");
       // What is told last may be a moment behind what was made last, and a bookmark is never behind what was told.
-      const told = [made.body, ...bookmark.told.map(({ object }) => object)].map((object) => versionOf(object));
-      expect(versionOf(bookmark.object)).toBeGreaterThanOrEqual(Math.max(...told));
+      const reported = [made.body, ...bookmark.reported.map(({ object }) => object)].map((object) => versionOf(object));
+      expect(versionOf(bookmark.object)).toBeGreaterThanOrEqual(Math.max(...reported));
     });
 
     it("of a kind that is not served is refused with a ClusterError", async () => {

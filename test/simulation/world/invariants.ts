@@ -130,8 +130,8 @@ export class Invariants {
     const { method, path, baseURL } = request;
     this.#options.promises.names.heard(process, baseURL, body, this.#now());
     // A proxy's Retry-After is about the proxy.
-    const told = own && retryAfterMs !== undefined && (status === 429 || status === 503);
-    if (told) this.#budgets.toldToWait(process, accountOf(request), retryAfterMs);
+    const reported = own && retryAfterMs !== undefined && (status === 429 || status === 503);
+    if (reported) this.#budgets.toldToWait(process, accountOf(request), retryAfterMs);
     if (status === 401) this.#options.promises.refused(process);
     const [, project] = /^\/projects\/([^/]+)\/endpoints$/.exec(path) ?? [];
     if (own && method === "GET" && status === 200 && project !== undefined)

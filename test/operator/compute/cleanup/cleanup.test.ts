@@ -11,13 +11,13 @@ describe("what a replaced and deleted Compute made", () => {
     const { reach, clock, expectSettled } = await departed();
     await clock.advance(2000);
     expect(reach.sent()).toEqual(["list", "DELETE ep-one", "list"]);
-    expect(reach.told).toEqual([deletedEvent]);
+    expect(reach.reported).toEqual([deletedEvent]);
     await clock.advance(8500);
     expect(reach.sent()).toEqual([]);
     await clock.advance(3000);
     expect(reach.sent()).toEqual(["list", "GET ep-one"]);
     await expectSettled();
-    expect(reach.told).toEqual([deletedEvent]);
+    expect(reach.reported).toEqual([deletedEvent]);
   });
 
   test("keeps its connection until then, and is known as one that is being deleted", async () => {
@@ -28,7 +28,7 @@ describe("what a replaced and deleted Compute made", () => {
     await clock.advance(14_000);
     expect(cleanup.of(uid)).toBeUndefined();
     expect(await cleanup.reconcile(uid)).toEqual({});
-    expect(reach.told).toHaveLength(1);
+    expect(reach.reported).toHaveLength(1);
   });
 
   test("leaves its project's turn to write to others between its own writes", async () => {
@@ -58,9 +58,9 @@ describe("what a replaced and deleted Compute made", () => {
     reach.answer = ({ method }) => (method === "DELETE" ? answers.shift() : undefined);
     await clock.advance(4000);
     expect(answers).toEqual([]);
-    expect(reach.told).toEqual([]);
+    expect(reach.reported).toEqual([]);
     await clock.advance(60_000);
-    expect(reach.told).toEqual([deletedEvent]);
+    expect(reach.reported).toEqual([deletedEvent]);
   });
 
   test("is not deleted on a list from before its last DELETE", async () => {
@@ -93,7 +93,7 @@ describe("what a replaced and deleted Compute made", () => {
     expect(brake.held).toBe(1);
     await time.advance(3_700_000);
     expect(settled).toEqual([uid]);
-    expect(reach.told).toEqual([mayExist]);
+    expect(reach.reported).toEqual([mayExist]);
     expect(brake.held).toBe(0);
   });
 
@@ -121,7 +121,7 @@ describe("what a replaced and deleted Compute made", () => {
     const { reach, clock, expectSettled } = await departed({ uninstalling: true });
     await clock.advance(2000);
     expect(reach.sent()).toEqual(["list"]);
-    expect(reach.told).toEqual([]);
+    expect(reach.reported).toEqual([]);
     await expectSettled();
   });
 
@@ -148,7 +148,7 @@ describe("what a replaced and deleted Compute made", () => {
     await clock.advance(3_599_000);
     expect(settled).toEqual([]);
     await clock.advance(120_000);
-    expect(reach.told).toEqual([mayExist]);
+    expect(reach.reported).toEqual([mayExist]);
     expect(reach.endpoints.size).toBe(1);
     expect(settled).toEqual([uid]);
     expect(reach.sent().filter((one) => one.startsWith("DELETE"))).toEqual([]);

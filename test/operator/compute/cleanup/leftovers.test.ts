@@ -21,7 +21,7 @@ describe("nothing is asked of the service, and nobody is told, for a Compute", (
     await clock.advance(10);
     expect(reach.sent()).toEqual([]);
     await expectSettled();
-    expect(reach.told).toEqual([]);
+    expect(reach.reported).toEqual([]);
     expect(reach.endpoints.size).toBe(1);
   });
 
@@ -32,7 +32,7 @@ describe("nothing is asked of the service, and nobody is told, for a Compute", (
     const { reach, clock, expectSettled } = await departed({ last, state });
     await clock.advance(10);
     expect(reach.sent()).toEqual([]);
-    expect(reach.told).toEqual([mayExist]);
+    expect(reach.reported).toEqual([mayExist]);
     await expectSettled();
   });
 });
@@ -45,7 +45,7 @@ describe("a create whose outcome is not known", () => {
     reach.endpoints.set("ep-one", madeBy(replaced));
     await clock.advance(12_000);
     expect(reach.endpoints.size).toBe(0);
-    expect(reach.told).toEqual([deletedEvent]);
+    expect(reach.reported).toEqual([deletedEvent]);
     await clock.advance(30_000);
     await expectSettled();
   });
@@ -55,7 +55,7 @@ describe("a create whose outcome is not known", () => {
     await clock.advance(59_000);
     expect(settled).toEqual([]);
     await clock.advance(12_000);
-    expect(reach.told).toEqual([]);
+    expect(reach.reported).toEqual([]);
     await expectSettled();
   });
 
@@ -83,7 +83,7 @@ describe("a create whose outcome is not known", () => {
       others: [compute({ uid: uidOf("b"), name: "other", linked: "ep-linked" })],
     });
     await clock.advance(71_000);
-    expect(reach.told).toEqual([expect.stringMatching(/^Warning Released: .*: ep-a, ep-b\.$/)]);
+    expect(reach.reported).toEqual([expect.stringMatching(/^Warning Released: .*: ep-a, ep-b\.$/)]);
     expect(reach.endpoints.size).toBe(5);
     await expectSettled();
   });
@@ -94,7 +94,7 @@ describe("a create whose outcome is not known", () => {
   ])("at a service that %s made none without a name", async (_, state, more) => {
     const { reach, clock, expectSettled } = await departed({ state, endpoints: [endpoint({ id: "ep-b" }), ...more] });
     await clock.advance(71_000);
-    expect(reach.told).toEqual([]);
+    expect(reach.reported).toEqual([]);
     await expectSettled();
   });
 
@@ -103,6 +103,6 @@ describe("a create whose outcome is not known", () => {
     const { reach, clock } = await departed({ state: pending({ named: true }), endpoints: [] });
     reach.answer = ({ path }) => (path.endsWith("/endpoints") ? json(200, { endpoints: [unread] }) : undefined);
     await clock.advance(71_000);
-    expect(reach.told).toEqual([expect.stringContaining("ep-b")]);
+    expect(reach.reported).toEqual([expect.stringContaining("ep-b")]);
   });
 });

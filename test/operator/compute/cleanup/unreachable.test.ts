@@ -7,13 +7,13 @@ describe("a service that cannot be reached", () => {
   test.each([
     ["an endpoint whose id is known", made, mayExist],
     ["one that a create without a reply may have made", pending(), expect.stringContaining(`k8s-${uid}`)],
-  ])("is tried for an hour; then an event asks a person about %s", async (_, state, told) => {
+  ])("is tried for an hour; then an event asks a person about %s", async (_, state, reported) => {
     const { reach, clock, settled, expectSettled } = await departed({ joined: false, state });
     await clock.advance(3_599_000);
-    expect(reach.told).toEqual([]);
+    expect(reach.reported).toEqual([]);
     expect(settled).toEqual([]);
     await clock.advance(120_000);
-    expect(reach.told).toEqual([told]);
+    expect(reach.reported).toEqual([reported]);
     await expectSettled();
   });
 
@@ -22,7 +22,7 @@ describe("a service that cannot be reached", () => {
     await clock.advance(30_000);
     await reach.join();
     await clock.advance(60_000);
-    expect(reach.told).toEqual([deletedEvent]);
+    expect(reach.reported).toEqual([deletedEvent]);
   });
 
   test("is asked again when its lists fail", async () => {
@@ -31,7 +31,7 @@ describe("a service that cannot be reached", () => {
     await clock.advance(150_000);
     reach.answer = () => undefined;
     await clock.advance(120_000);
-    expect(reach.told).toEqual([deletedEvent]);
+    expect(reach.reported).toEqual([deletedEvent]);
   });
 
   test("is asked through the key that the connection has by now, and not listed with the former one", async () => {

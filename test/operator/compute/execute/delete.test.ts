@@ -25,9 +25,9 @@ describe("a deletion", () => {
     const { acting, self, seen } = leaving();
     acting.answer = (what) =>
       what.startsWith("GET") ? refusal(404) : json(200, { endpoint: endpoint(), operations: [] });
-    await acting.pass(self, seen);
-    await acting.pass(self);
-    const outcome = await acting.pass(self);
+    await acting.reconcile(self, seen);
+    await acting.reconcile(self);
+    const outcome = await acting.reconcile(self);
     expect(acting.effects).toEqual([
       "DELETE service/endpoints/ep-one",
       "GET service/endpoints/ep-one",
@@ -39,7 +39,7 @@ describe("a deletion", () => {
 
   test("while the CRD itself is being deleted lets go, and deletes nothing", async () => {
     const { acting, self, seen } = leaving({ uninstalling: crd(() => Promise.resolve(true)) });
-    expect(await acting.pass(self, seen)).toMatchObject({
+    expect(await acting.reconcile(self, seen)).toMatchObject({
       condition: { kind: "released" },
       events: [{ reason: "Released" }],
     });
@@ -48,7 +48,7 @@ describe("a deletion", () => {
 
   test("deletes nothing while it is not known whether the CRD is being deleted", async () => {
     const { acting, self, seen } = leaving({ uninstalling: crd(() => Promise.reject(new Error("no answer"))) });
-    await expect(acting.pass(self, seen)).rejects.toThrow("no answer");
+    await expect(acting.reconcile(self, seen)).rejects.toThrow("no answer");
     expect(acting.effects).toEqual([]);
   });
 
@@ -56,13 +56,13 @@ describe("a deletion", () => {
     const asked: string[] = [];
     const going = { now: async () => asked.push("now") > 0, lately: async () => asked.push("lately") > 0 };
     const { acting, self, seen } = leaving({ uninstalling: going }, holding);
-    expect(await acting.pass(self, seen)).toMatchObject({ condition: { kind: "released" } });
+    expect(await acting.reconcile(self, seen)).toMatchObject({ condition: { kind: "released" } });
     expect(asked).toEqual(["lately"]);
   });
 
   test("beyond what the brake lets out waits, and tells it once", async () => {
     const { acting, self, seen } = leaving({}, holding);
-    const first = await acting.pass(self, seen);
+    const first = await acting.reconcile(self, seen);
     expect(first).toMatchObject({
       condition: { reason: "Deleting" },
       events: [{ type: "Warning" }],
@@ -72,8 +72,8 @@ describe("a deletion", () => {
     const conditions = [
       { type: "Ready", status: "False", reason: "Deleting", message, lastTransitionTime: "2026-01-01T00:00:00Z" },
     ];
-    const told = { ...self, status: { ...self.status, conditions } };
-    expect(await acting.pass(told, seen)).toMatchObject({ condition: { kind: "unchanged" }, events: [] });
+    const reported = { ...self, status: { ...self.status, conditions } };
+    expect(await acting.reconcile(reported, seen)).toMatchObject({ condition: { kind: "unchanged" }, events: [] });
     expect(acting.effects).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe("a deletion", () => {
     async (status) => {
       const { acting, self, seen } = leaving();
       acting.answer = () => refusal(status);
-      expect((await acting.pass(self, seen)).condition.kind).not.toBe("released");
+      expect((await acting.reconcile(self, seen)).condition.kind).not.toBe("released");
       expect(acting.compute().metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
     },
   );
@@ -90,8 +90,8 @@ describe("a deletion", () => {
   test.each([401, 403, 500, 503])("is not proved by a GET that is answered with %i", async (status) => {
     const { acting, self, seen } = leaving();
     acting.answer = (what) => (what.startsWith("GET") ? refusal(status) : json(200, { endpoint: endpoint() }));
-    await acting.pass(self, seen);
-    await acting.pass(self);
+    await acting.reconcile(self, seen);
+    await acting.reconcile(self);
     expect(acting.tools.state.known.deleted?.proved).toBe(false);
   });
 });

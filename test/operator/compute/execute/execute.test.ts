@@ -23,7 +23,7 @@ describe("a create", () => {
       marked = pendingCreateOf(acting.compute()) !== undefined && acting.compute().metadata.finalizers?.length === 1;
       return created(acting)();
     };
-    const outcome = await acting.pass(self);
+    const outcome = await acting.reconcile(self);
     expect(marked).toBe(true);
     expect(acting.effects).toEqual(["PATCH computes/shop", "POST service/endpoints", "PATCH computes/shop"]);
     expect(acting.service.requests[0]?.body).toEqual({
@@ -44,8 +44,8 @@ describe("a create", () => {
       acting.write([{ op: "remove", path: "/metadata/annotations" }]);
       return created(acting, { name: undefined, type: "read_only" })();
     };
-    await expect(acting.pass(self)).rejects.toMatchObject({ status: 422 });
-    await acting.pass(acting.compute());
+    await expect(acting.reconcile(self)).rejects.toMatchObject({ status: 422 });
+    await acting.reconcile(acting.compute());
     expect(acting.annotation("endpoint-id")).toBe("ep-new");
     expect(acting.annotation("created-endpoint")).toBe(`${self.metadata.uid}/ep-new`);
     expect(acting.service.count("POST")).toBe(1);
@@ -59,7 +59,7 @@ describe("a create", () => {
     const acting = new Acting();
     const stale = acting.stored({ metadata });
     acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
-    await expect(acting.pass(stale)).rejects.toMatchObject({ status: 422 });
+    await expect(acting.reconcile(stale)).rejects.toMatchObject({ status: 422 });
     expect(acting.service.requests).toEqual([]);
     expect(acting.annotation("pending-create")).toBeUndefined();
   });
@@ -68,7 +68,7 @@ describe("a create", () => {
     const acting = new Acting();
     const self = acting.stored();
     acting.answer = created(acting, { name: undefined });
-    await acting.pass(self);
+    await acting.reconcile(self);
     expect(acting.annotation("created-endpoint")).toBe(`${self.metadata.uid}/ep-new`);
   });
 
@@ -87,7 +87,7 @@ describe("a create", () => {
       acting.access.lister.use(self.metadata.uid, undefined);
       await acting.cluster.clock.advance(10);
       acting.answer = created(acting, { type: "read_only", ...fields });
-      const { condition } = await acting.pass(self, { endpoints });
+      const { condition } = await acting.reconcile(self, { endpoints });
       expect(condition).toMatchObject({ reason: "CreateUnknown" });
       expect([acting.annotation("endpoint-id"), acting.annotation("created-endpoint")]).toEqual([undefined, undefined]);
       expect(acting.annotation("pending-create")).toBeDefined();
@@ -100,11 +100,11 @@ describe("a create", () => {
       const acting = new Acting();
       const self = acting.stored();
       acting.answer = () => refusal(status);
-      const outcome = await acting.pass(self);
+      const outcome = await acting.reconcile(self);
       expect(acting.effects).toEqual(["PATCH computes/shop", "POST service/endpoints", "PATCH computes/shop"]);
       expect(acting.annotation("pending-create")).toBeUndefined();
       expect(msOf(outcome)).toBeGreaterThanOrEqual(1000);
-      await expect(acting.pass(acting.compute())).rejects.toThrow(/"requeueAfterMs":/);
+      await expect(acting.reconcile(acting.compute())).rejects.toThrow(/"requeueAfterMs":/);
     },
   );
 
@@ -120,24 +120,24 @@ describe("a create", () => {
     const acting = new Acting();
     const self = acting.stored({ spec: { type: "read_only" } });
     acting.answer = answer;
-    expect((await acting.pass(self)).condition).toMatchObject({ reason: "CreateUnknown" });
+    expect((await acting.reconcile(self)).condition).toMatchObject({ reason: "CreateUnknown" });
     expect(acting.effects).toEqual(["PATCH computes/shop", "POST service/endpoints"]);
     expect(pendingCreateOf(acting.compute())).toMatchObject({
       uid: self.metadata.uid,
       branchID: "br-main",
       through: acting.access.lister.client.through,
     });
-    await expect(acting.pass(acting.compute())).rejects.toThrow("CreateUnknown");
+    await expect(acting.reconcile(acting.compute())).rejects.toThrow("CreateUnknown");
   });
 
   test("events with its mark that the service shows names, also where that came to be known later", async () => {
     const acting = new Acting();
     const self = acting.stored();
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
-    await acting.pass(self, { list: { markers: "unknown" } });
+    await acting.reconcile(self, { list: { markers: "unknown" } });
     const first = pendingCreateOf(acting.compute());
     expect(first).not.toHaveProperty("named");
-    await acting.pass(acting.compute());
+    await acting.reconcile(acting.compute());
     expect(pendingCreateOf(acting.compute())).toEqual({ ...first, named: true, resent: true });
   });
 
@@ -145,12 +145,12 @@ describe("a create", () => {
     const acting = new Acting();
     const self = acting.stored();
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
-    await acting.pass(self);
+    await acting.reconcile(self);
     acting.answer = () => refusal(409, "read_write endpoint already exists", "ENDPOINTS_LIMIT_EXCEEDED");
-    expect((await acting.pass(acting.compute())).condition).toMatchObject({ reason: "PrimaryExists" });
+    expect((await acting.reconcile(acting.compute())).condition).toMatchObject({ reason: "PrimaryExists" });
     expect(pendingCreateOf(acting.compute())).toBeDefined();
     const landed = madeBy(acting.compute(), { id: "ep-late" });
-    await acting.pass(acting.compute(), { endpoints: [landed] });
+    await acting.reconcile(acting.compute(), { endpoints: [landed] });
     expect([acting.annotation("endpoint-id"), acting.annotation("pending-create")]).toEqual(["ep-late", undefined]);
     expect(acting.service.count("POST")).toBe(2);
   });
@@ -163,9 +163,9 @@ describe("a create", () => {
       acting.cluster.fate = () => ({ kind: "status", afterMs: 0, status: 500 });
       return created(acting)();
     };
-    await expect(acting.pass(self)).rejects.toMatchObject({ status: 500 });
+    await expect(acting.reconcile(self)).rejects.toMatchObject({ status: 500 });
     acting.cluster.fate = pass;
-    await acting.pass(acting.compute(), { endpoints: [madeBy(acting.compute(), { id: "ep-new" })] });
+    await acting.reconcile(acting.compute(), { endpoints: [madeBy(acting.compute(), { id: "ep-new" })] });
     expect(acting.annotation("endpoint-id")).toBe("ep-new");
     expect(acting.service.count("POST")).toBe(1);
   });
@@ -183,7 +183,7 @@ describe("a create", () => {
       acting.stored();
       return answer;
     };
-    await expect(acting.pass(self)).rejects.toMatchObject({ status: 422 });
+    await expect(acting.reconcile(self)).rejects.toMatchObject({ status: 422 });
     expect(acting.compute().metadata.uid).not.toBe(self.metadata.uid);
     expect(acting.annotation("endpoint-id")).toBeUndefined();
   });
@@ -194,7 +194,7 @@ describe("a change", () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.answer = () =>
       json(200, { endpoint: madeBy(self, { passwordless_access: true }), operations: [operation()] });
-    const outcome = await acting.pass(self, seen({ passwordless_access: false }));
+    const outcome = await acting.reconcile(self, seen({ passwordless_access: false }));
     expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
     expect(acting.service.requests[0]?.body).toEqual({ endpoint: { passwordless_access: true } });
     expect(outcome).toMatchObject({
@@ -208,7 +208,7 @@ describe("a change", () => {
   test("of another Compute waits for its turn meanwhile, and sends nothing", async () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.access.lister.writeLimiter.take("another");
-    expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
+    expect(await acting.reconcile(self, seen({ passwordless_access: false }))).toMatchObject({
       condition: { reason: "Updating" },
     });
     expect(acting.effects).toEqual([]);
@@ -217,11 +217,11 @@ describe("a change", () => {
   test("that is refused is not applied, says why, and is not sent again too soon", async () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.answer = () => refusal(400, "not on this plan");
-    expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
+    expect(await acting.reconcile(self, seen({ passwordless_access: false }))).toMatchObject({
       condition: { reason: "Rejected", message: expect.stringContaining("not on this plan") },
       requeue: { ms: 60_000 },
     });
-    await expect(acting.pass(self, seen({ passwordless_access: false }))).rejects.toThrow("Rejected");
+    await expect(acting.reconcile(self, seen({ passwordless_access: false }))).rejects.toThrow("Rejected");
   });
 
   test.each([
@@ -230,14 +230,14 @@ describe("a change", () => {
   ])("that is refused with Retry-After waits %s", async (_, retryAfterMs, waitMs) => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.answer = () => ({ ...refusal(423, "locked"), retryAfterMs });
-    expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
+    expect(await acting.reconcile(self, seen({ passwordless_access: false }))).toMatchObject({
       condition: { reason: "ProjectBusy" },
       requeue: { ms: waitMs },
     });
     await acting.cluster.clock.advance(waitMs - 1);
-    await expect(acting.pass(self, seen({ passwordless_access: false }))).rejects.toThrow("ProjectBusy");
+    await expect(acting.reconcile(self, seen({ passwordless_access: false }))).rejects.toThrow("ProjectBusy");
     await acting.cluster.clock.advance(1);
-    await acting.pass(self, seen({ passwordless_access: false }));
+    await acting.reconcile(self, seen({ passwordless_access: false }));
     expect(acting.service.count("PATCH")).toBe(2);
   });
 
@@ -245,7 +245,7 @@ describe("a change", () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     await acting.cluster.clock.advance(500);
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
-    expect(await acting.pass(self, seen({ passwordless_access: false }))).toMatchObject({
+    expect(await acting.reconcile(self, seen({ passwordless_access: false }))).toMatchObject({
       condition: { reason: "ServiceUnavailable" },
     });
     expect(acting.tools.state.known.listsCountAfter).toBe(500);
@@ -254,7 +254,7 @@ describe("a change", () => {
   test("that disables the compute is noted before it is sent, so that it can be undone whatever becomes of the reply", async () => {
     const { acting, self, seen } = standing({ disabled: true });
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
-    const outcome = await acting.pass(self, seen({ disabled: false }));
+    const outcome = await acting.reconcile(self, seen({ disabled: false }));
     expect(acting.effects).toEqual(["PATCH computes/shop/status", "PATCH service/endpoints/ep-one"]);
     expect([outcome.compute.status.disabledByUs, outcome.disabling]).toEqual([true, {}]);
   });
@@ -262,6 +262,6 @@ describe("a change", () => {
   test("that disables the compute and is refused is not noted any more", async () => {
     const { acting, self, seen } = standing({ disabled: true });
     acting.answer = () => refusal(400, "not on this plan");
-    expect(await acting.pass(self, seen({ disabled: false }))).toMatchObject({ disabling: { byUs: false } });
+    expect(await acting.reconcile(self, seen({ disabled: false }))).toMatchObject({ disabling: { byUs: false } });
   });
 });

@@ -4,7 +4,7 @@ import { updateStatus } from "../../../../src/operator/compute/update-status.ts"
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { markerOf } from "../../../../src/operator/resources/names.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
-import { endpoint, madeBy, view } from "../../../support/builders.ts";
+import { endpoint, madeBy, planInput } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { Acting } from "./executing.ts";
 
@@ -16,7 +16,7 @@ describe("a create", () => {
       acting.write([{ op: "add", path: "/spec/disabled", value: true }]);
       return json(201, { endpoint: endpoint({ name: markerOf(self.metadata.uid) }), operations: [] });
     };
-    const outcome = await acting.pass(self);
+    const outcome = await acting.reconcile(self);
     expect(outcome.compute.metadata.generation).toBe(2);
     expect(outcome.effect).toMatchObject({ kind: "accepted", generation: 1 });
   });
@@ -28,7 +28,7 @@ describe("a create", () => {
       const acting = new Acting();
       const self = acting.stored({ spec: { type } });
       acting.answer = () => Promise.reject(new NoResponseError("reset"));
-      await acting.pass(self);
+      await acting.reconcile(self);
       const old = acting.compute();
       acting.write([{ op: "replace", path: "/metadata/finalizers", value: [] }]);
       acting.cluster.server.handle({
@@ -40,7 +40,9 @@ describe("a create", () => {
       if (pendingCreate === undefined) throw new Error("no create is pending");
       acting.remember({ pendingCreate: { ...pendingCreate, firstListWithout: clock.monotonic() } });
       await acting.cluster.clock.advance(600_000);
-      await expect(acting.pass(old, { list: { startedAt: clock.monotonic() } })).rejects.toMatchObject({ status: 404 });
+      await expect(acting.reconcile(old, { list: { startedAt: clock.monotonic() } })).rejects.toMatchObject({
+        status: 404,
+      });
       expect(acting.service.count("POST")).toBe(1);
     },
   );
@@ -56,10 +58,10 @@ describe("a fresh look", () => {
       ]);
       return json(201, { endpoint: endpoint({ name: markerOf(self.metadata.uid) }), operations: [] });
     };
-    const outcome = await acting.pass(self);
+    const outcome = await acting.reconcile(self);
     const tools = { ...acting.tools, event: () => {} };
     const handled = async (before: Compute) => {
-      const [observed] = view({ compute: before });
+      const [observed] = planInput({ compute: before });
       const { status } = await updateStatus(outcome, observed, { binding: undefined, unchecked: false }, tools);
       return status.lastHandledReconcileAt;
     };
@@ -79,7 +81,7 @@ describe("a deletion", () => {
     });
     const self = acting.compute();
     const twice = [madeBy(self), madeBy(self, { id: "ep-two" })];
-    expect(await acting.pass(self, { endpoints: twice })).toMatchObject({ condition: { kind: "released" } });
+    expect(await acting.reconcile(self, { endpoints: twice })).toMatchObject({ condition: { kind: "released" } });
     expect(acting.service.requests).toEqual([]);
   });
 });
@@ -98,7 +100,7 @@ describe("a restart", () => {
       status: { observedGeneration: 1, appliedGeneration: 1, observedThrough: "here", endpointID: "ep-one" },
     });
     acting.answer = (what) => (what.startsWith("GET") ? refusal(status) : Promise.reject(new NoResponseError("reset")));
-    await acting.pass(self, { endpoints: [madeBy(self)] });
+    await acting.reconcile(self, { endpoints: [madeBy(self)] });
     expect(pendingRestartOf(acting.compute())?.value).toBe(marked ? "now" : undefined);
     expect(pendingRestartOf(acting.compute())?.newestOperation).toBeUndefined();
     expect(acting.effects.some((effect) => effect.startsWith("POST"))).toBe(marked);
@@ -108,7 +110,11 @@ describe("a restart", () => {
 test("a create that was not sent, since key or address had just changed, leaves no mark and holds nothing back", async () => {
   const acting = new Acting({}, { retired: AbortSignal.abort() });
   const self = acting.stored();
-  expect(await acting.pass(self)).toMatchObject({ condition: { kind: "unchanged" }, requeue: { ms: 1 }, events: [] });
+  expect(await acting.reconcile(self)).toMatchObject({
+    condition: { kind: "unchanged" },
+    requeue: { ms: 1 },
+    events: [],
+  });
   expect(acting.effects).toEqual(["PATCH computes/shop", "PATCH computes/shop"]);
   expect(acting.annotation("pending-create")).toBeUndefined();
   expect(acting.tools.state.known.failedWrite).toBeUndefined();

@@ -175,9 +175,9 @@ describe("of a change is remembered", () => {
   });
 
   test("the drift that was told, from the status or, where that was wiped, from before", async () => {
-    const told = changing({ drift: [drift] });
-    await told.send();
-    expect(told.known.applied?.drift).toEqual([drift]);
+    const reported = changing({ drift: [drift] });
+    await reported.send();
+    expect(reported.known.applied?.drift).toEqual([drift]);
     const wiped = changing({}, { applied: { generation: 1, drift: [drift] } });
     await wiped.send();
     expect(wiped.known.applied?.drift).toEqual([drift]);

@@ -14,7 +14,7 @@ describe("a restart", () => {
       what.startsWith("GET")
         ? json(200, { operations: [operation({ created_at: "2026-01-01T09:00:00Z" })] })
         : json(200, { endpoint: endpoint(), operations: [] });
-    const outcome = await acting.pass(self, seen());
+    const outcome = await acting.reconcile(self, seen());
     expect(acting.effects).toEqual([
       "GET service/operations",
       "PATCH computes/shop",
@@ -35,7 +35,7 @@ describe("a restart", () => {
     const { acting, self, seen } = standing({}, asked);
     acting.answer = (what) =>
       what.startsWith("GET") ? json(200, { operations: operations.map(operation) }) : refusal(502);
-    await acting.pass(self, seen());
+    await acting.reconcile(self, seen());
     expect(pendingRestartOf(acting.compute())?.restedSince).toBe(restedSince);
   });
 
@@ -45,7 +45,7 @@ describe("a restart", () => {
       if (what.startsWith("POST")) return refusal(409);
       return what.includes("operations") ? json(200, { operations: [] }) : refusal(503);
     };
-    expect(await acting.pass(self, seen())).toMatchObject({
+    expect(await acting.reconcile(self, seen())).toMatchObject({
       condition: { reason: "ServiceUnavailable" },
       requeue: { ms: 1000 },
     });
@@ -65,7 +65,7 @@ describe("a restart", () => {
       operation({ ...later, action, created_at: "2026-01-01T09:00:00Z" }),
     );
     acting.answer = () => json(200, { operations: pair });
-    expect(await acting.pass(self, seen())).toMatchObject({
+    expect(await acting.reconcile(self, seen())).toMatchObject({
       effect: { kind: "restarted", value: "now" },
       events: [{ reason: "Restarted" }],
     });
@@ -76,7 +76,7 @@ describe("a restart", () => {
     const { acting, seen } = standing({}, asked);
     const self = markedBefore(acting);
     acting.answer = (what) => (what.startsWith("GET") ? json(200, { operations: [] }) : refusal(423));
-    await acting.pass(self, seen());
+    await acting.reconcile(self, seen());
     expect(pendingRestartOf(acting.compute())).toEqual(pendingRestartOf(self));
   });
 
@@ -87,7 +87,7 @@ describe("a restart", () => {
     ] as const) {
       const { acting, self, seen } = standing({}, asked);
       acting.answer = (what) => (what.startsWith("GET") ? json(200, { operations: [] }) : answer());
-      const outcome = await acting.pass(self, seen());
+      const outcome = await acting.reconcile(self, seen());
       expect(outcome.effect.kind).toBe("none");
       expect(pendingRestartOf(acting.compute()) !== undefined).toBe(kept);
     }
@@ -126,7 +126,7 @@ describe("a restart", () => {
   test.each([403, 423])("that is answered %i does not ask whether the compute rests", async (status) => {
     const { acting, self, seen } = standing({}, asked);
     acting.answer = (what) => (what.startsWith("POST") ? refusal(status) : json(200, { operations: [] }));
-    await acting.pass(self, seen());
+    await acting.reconcile(self, seen());
     expect(acting.effects.filter((effect) => effect.startsWith("GET"))).toEqual(["GET service/operations"]);
   });
 
@@ -163,7 +163,7 @@ describe("a restart", () => {
     );
     acting.answer = (what) =>
       what.startsWith("GET") ? json(200, { operations: pair }) : json(200, { endpoint: endpoint() });
-    await acting.pass(acting.compute(), seen());
+    await acting.reconcile(acting.compute(), seen());
     expect(acting.service.count("POST")).toBe(1);
   });
 
@@ -171,7 +171,7 @@ describe("a restart", () => {
     const { acting, self, seen } = standing({}, asked);
     acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
     acting.answer = () => json(200, { operations: [] });
-    await expect(acting.pass(self, seen())).rejects.toMatchObject({ status: 422 });
+    await expect(acting.reconcile(self, seen())).rejects.toMatchObject({ status: 422 });
     expect(acting.service.count("POST")).toBe(0);
   });
 });

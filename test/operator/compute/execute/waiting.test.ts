@@ -59,8 +59,11 @@ describe("a write that waits", () => {
 
   test("changes nothing where the status speaks of it already", async () => {
     const { send } = waiting("project");
-    const told = compute({ linked: "ep-one", shows: "Updating" });
-    expect(await send(patch, told)).toMatchObject({ condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } });
+    const reported = compute({ linked: "ep-one", shows: "Updating" });
+    expect(await send(patch, reported)).toMatchObject({
+      condition: { kind: "unchanged" },
+      requeue: { kind: "enqueued" },
+    });
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ClaimIndex } from "../../../../src/operator/compute/observe/claim-index.ts";
 import { type ComputeFields, compute, uidOf } from "../../../support/builders.ts";
-import { told } from "./observing.ts";
+import { reported } from "./observing.ts";
 
 const self = compute();
 const { uid } = self.metadata;
@@ -53,7 +53,7 @@ describe("a change of a Compute wakes", () => {
     [
       "those on its branch where it turns out to reach nothing",
       { status: { observedThrough: undefined } },
-      { status: { observedThrough: undefined, ...told("Forbidden") } },
+      { status: { observedThrough: undefined, ...reported("Forbidden") } },
       [branch],
     ],
   ])("%s", (_, before, after, woken) => {

@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { pendingCreateOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { markersIn } from "../../../../src/operator/compute/observe/endpoint-snapshot.ts";
 import { EndpointIndex } from "../../../../src/operator/compute/observe/ownership.ts";
-import { compute, createdNote, createMark, endpoint, rivalsAmong, uidOf } from "../../../support/builders.ts";
+import { claimantsAmong, compute, createdNote, createMark, endpoint, uidOf } from "../../../support/builders.ts";
 import { connection } from "../../../support/connections.ts";
 import { observing } from "./observing.ts";
 
 const markers = (self = compute(), listed = [endpoint()]) =>
-  markersIn(pendingCreateOf(self), new EndpointIndex(listed), rivalsAmong(self, []), "here");
+  markersIn(pendingCreateOf(self), new EndpointIndex(listed), claimantsAmong(self, []), "here");
 
 test("whether names are shown is not known until a list shows one, or what a Compute made without one", () => {
   expect(markers()).toBe("unknown");
@@ -15,7 +15,7 @@ test("whether names are shown is not known until a list shows one, or what a Com
   const maker = compute({ linked: "ep-one", annotations: { createdEndpoint: createdNote("ep-one") } });
   expect(markers(maker)).toBe("hidden");
   const self = compute({ uid: uidOf("b"), name: "another" });
-  expect(markersIn(undefined, new EndpointIndex([endpoint()]), rivalsAmong(self, [maker]), "here")).toBe("hidden");
+  expect(markersIn(undefined, new EndpointIndex([endpoint()]), claimantsAmong(self, [maker]), "here")).toBe("hidden");
 });
 
 test("names that were shown when a create was sent are shown, as long as it is the same base URL and key", () => {

@@ -4,7 +4,7 @@ import { RequestBudget } from "../../../../src/operator/service-client/budget.ts
 import { RequestReservation } from "../../../../src/operator/service-client/request-reservation.ts";
 import { compute, createMark, madeBy, operation } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
-import { observing, told } from "./observing.ts";
+import { observing, reported } from "./observing.ts";
 
 const pause = { kind: "unavailable", reason: "RateLimited", message: expect.stringContaining("it asked for a pause") };
 
@@ -45,8 +45,8 @@ describe("lists that fail", () => {
   });
 
   test.each([
-    ["the conditions speak of it", told()],
-    ["it is paused", told("Paused", 0)],
+    ["the conditions speak of it", reported()],
+    ["it is paused", reported("Paused", 0)],
   ])("are told only when nothing is seen any more where %s", async (_, status) => {
     const { reach, seen, look, clock } = await observing({ status });
     reach.answer = () => refusal(500);
@@ -68,7 +68,7 @@ describe("lists that fail", () => {
   });
 
   test("are no reason to wait in silence during a long pause, but for one whose conditions say it", async () => {
-    const [news, quiet] = [await observing(), await observing({ status: told() })];
+    const [news, quiet] = [await observing(), await observing({ status: reported() })];
     for (const { session } of [news, quiet]) session.budget.closeFor(60_000);
     expect(await news.look()).toMatchObject({ ...pause, projectGone: false, fingerprint: news.through });
     expect(await quiet.look()).toMatchObject({ kind: "pending" });

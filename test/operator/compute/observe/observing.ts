@@ -10,7 +10,7 @@ import { Reaching } from "../reaching.ts";
 const projectID = "shiny-wind-028834";
 
 /** The conditions speak of the present spec already: a single failed list is no news for it. */
-export const told = (reason = "Active", observedGeneration = 1) => ({
+export const reported = (reason = "Active", observedGeneration = 1) => ({
   conditions: [
     {
       type: "Ready",

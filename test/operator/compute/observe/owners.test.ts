@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { claimOnBranch, claimOnEndpoint, ownerOf } from "../../../../src/operator/compute/observe/claims.ts";
 import { EndpointIndex } from "../../../../src/operator/compute/observe/ownership.ts";
-import { compute, endpoint, madeBy, rivalsAmong } from "../../../support/builders.ts";
+import { claimantsAmong, compute, endpoint, madeBy } from "../../../support/builders.ts";
 import { older, other, younger } from "../claimants.ts";
 
 const adopt = { branchPrimary: true };
@@ -13,8 +13,8 @@ describe("the owner of an endpoint is", () => {
     const self = compute({ linked: "ep-one" });
     const made = madeBy(maker, { branch_id: "br-main" });
     const index = listed(made, endpoint({ id: "ep-two", branch_id: "br-next" }));
-    expect(ownerOf(made, rivalsAmong(self, [maker]), index)).toBe(maker);
-    expect(claimOnEndpoint(self, made, rivalsAmong(self, [maker]), index)).toEqual({
+    expect(ownerOf(made, claimantsAmong(self, [maker]), index)).toBe(maker);
+    expect(claimOnEndpoint(self, made, claimantsAmong(self, [maker]), index)).toEqual({
       kind: "taken",
       by: maker,
       marked: true,
@@ -25,7 +25,7 @@ describe("the owner of an endpoint is", () => {
     const adopter = other({ created: older, linked: "ep-two", spec: { adopt } });
     const index = listed(endpoint(), endpoint({ id: "ep-two" }));
     const self = compute({ created: younger });
-    const claimants = rivalsAmong(self, [adopter]);
+    const claimants = claimantsAmong(self, [adopter]);
     expect(ownerOf(endpoint(), claimants, index)).toBeUndefined();
     expect(claimOnEndpoint(self, endpoint(), claimants, index)).toEqual({ kind: "free" });
   });
@@ -36,7 +36,7 @@ describe("the owner of an endpoint is", () => {
   ])("%s", (_, created, claim) => {
     const self = compute({ created });
     const adopter = other({ created: "2026-01-01T00:00:00Z", spec: { adopt } });
-    expect(claimOnEndpoint(self, endpoint(), rivalsAmong(self, [adopter]), listed(endpoint()))).toMatchObject(claim);
+    expect(claimOnEndpoint(self, endpoint(), claimantsAmong(self, [adopter]), listed(endpoint()))).toMatchObject(claim);
   });
 });
 
@@ -44,7 +44,7 @@ describe("a branch", () => {
   test("is free for one whose own primary stands there, though it is not linked", () => {
     const self = compute();
     const made = madeBy(self, { id: "ep-new" });
-    expect(claimOnBranch(self, rivalsAmong(self, []), listed(made))).toEqual({ kind: "free" });
+    expect(claimOnBranch(self, claimantsAmong(self, []), listed(made))).toEqual({ kind: "free" });
   });
 
   test.each([
@@ -53,7 +53,7 @@ describe("a branch", () => {
   ])("is taken %s", (_, primary, marked) => {
     const holder = other({ linked: "ep-one" });
     const self = compute();
-    expect(claimOnBranch(self, rivalsAmong(self, [holder]), listed(primary))).toEqual({
+    expect(claimOnBranch(self, claimantsAmong(self, [holder]), listed(primary))).toEqual({
       kind: "taken",
       by: holder,
       marked,
@@ -62,11 +62,13 @@ describe("a branch", () => {
 
   test("without a primary is taken by one that wants it and is older, by no marker", () => {
     const [self, rival] = [compute(), other({ created: older })];
-    expect(claimOnBranch(self, rivalsAmong(self, [rival]), listed())).toEqual({
+    expect(claimOnBranch(self, claimantsAmong(self, [rival]), listed())).toEqual({
       kind: "taken",
       by: rival,
       marked: false,
     });
-    expect(claimOnBranch(self, rivalsAmong(self, [other({ created: younger })]), listed())).toEqual({ kind: "free" });
+    expect(claimOnBranch(self, claimantsAmong(self, [other({ created: younger })]), listed())).toEqual({
+      kind: "free",
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { compute, createMark, endpoint, madeBy, now, operation, uidOf, view } from "../../../support/builders.ts";
+import { compute, createMark, endpoint, madeBy, now, operation, planInput, uidOf } from "../../../support/builders.ts";
 
 const ours = compute({ linked: "ep-one" });
 const sized = compute({ linked: "ep-one", spec: { computeUnits: { min: 1, max: 2 } } });
@@ -8,22 +8,25 @@ const small = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 };
 
 describe("the plan of a Compute that is to be", () => {
   test("waits where nothing is seen yet", () => {
-    expect(plan(...view({ observation: { kind: "pending" } }))).toEqual({ kind: "noop" });
+    expect(plan(...planInput({ observation: { kind: "pending" } }))).toEqual({ kind: "noop" });
     const pending = { kind: "pending", requeueAfterMs: 10_000 } as const;
-    expect(plan(...view({ observation: pending }))).toEqual({ kind: "noop", requeueAfterMs: 10_000 });
+    expect(plan(...planInput({ observation: pending }))).toEqual({ kind: "noop", requeueAfterMs: 10_000 });
   });
 
   test("says why nothing can be seen", () => {
     const observation = { kind: "unavailable", reason: "Unauthorized", message: "why", projectGone: true } as const;
-    expect(plan(...view({ observation }))).toEqual({ kind: "wait", reason: "Unauthorized", message: "why" });
+    expect(plan(...planInput({ observation }))).toEqual({ kind: "wait", reason: "Unauthorized", message: "why" });
   });
 
   test("is to send nothing while paused, whatever differs", () => {
     const paused = compute({ linked: "ep-one", annotations: { paused: "true" }, spec: { disabled: true } });
     const seen = madeBy(paused, { disabled: false });
-    expect(plan(...view({ compute: paused, endpoints: [seen] }))).toMatchObject({ kind: "wait", reason: "Paused" });
+    expect(plan(...planInput({ compute: paused, endpoints: [seen] }))).toMatchObject({
+      kind: "wait",
+      reason: "Paused",
+    });
     // Until a list is there the status stays as it is: the endpoint is not unknown.
-    expect(plan(...view({ compute: paused, observation: { kind: "pending" } }))).toEqual({ kind: "noop" });
+    expect(plan(...planInput({ compute: paused, observation: { kind: "pending" } }))).toEqual({ kind: "noop" });
   });
 
   test("creates what is not there, with all that was set, and the marker", () => {
@@ -35,7 +38,7 @@ describe("the plan of a Compute that is to be", () => {
       endpoint({ id: "ep-1", type: "read_only" }),
       endpoint(),
     ];
-    expect(plan(...view({ compute: wanted, endpoints: stood }))).toEqual({
+    expect(plan(...planInput({ compute: wanted, endpoints: stood }))).toEqual({
       kind: "create",
       attributes: {
         branch_id: "br-main",
@@ -51,20 +54,20 @@ describe("the plan of a Compute that is to be", () => {
   });
 
   test.each(["hidden", "unknown"] as const)("notes with a create that names were %s", (markers) => {
-    const action = plan(...view({ list: { markers } }));
+    const action = plan(...planInput({ list: { markers } }));
     expect(action).toMatchObject({ kind: "create" });
     expect(action).not.toHaveProperty("mark.named");
   });
 
   test("creates nothing new through a connection that is being deleted", () => {
-    expect(plan(...view({ list: { terminating: true } }))).toMatchObject({
+    expect(plan(...planInput({ list: { terminating: true } }))).toMatchObject({
       kind: "wait",
       reason: "ConnectionNotReady",
     });
   });
 
   test("patches only what differs", () => {
-    expect(plan(...view({ compute: sized, endpoints: [madeBy(sized, small)] }))).toMatchObject({
+    expect(plan(...planInput({ compute: sized, endpoints: [madeBy(sized, small)] }))).toMatchObject({
       kind: "patch",
       endpointID: "ep-one",
       attributes: { autoscaling_limit_min_cu: 1 },
@@ -76,7 +79,7 @@ describe("the plan of a Compute that is to be", () => {
   test("moves with a patch, and in the same one sends what else differs", () => {
     const moved = compute({ linked: "ep-one", spec: { branchID: "br-next", disabled: true } });
     const seen = madeBy(moved, { branch_id: "br-main", disabled: false });
-    expect(plan(...view({ compute: moved, endpoints: [seen] }))).toMatchObject({
+    expect(plan(...planInput({ compute: moved, endpoints: [seen] }))).toMatchObject({
       kind: "patch",
       attributes: { branch_id: "br-next", disabled: true },
       progress: "Moving",
@@ -89,7 +92,7 @@ describe("the plan of a Compute that is to be", () => {
     ["Idle", { current_state: "idle" }],
     ["Disabled", { current_state: "idle", disabled: true }],
   ])("is settled as %s where the service shows %j", (reason, shown) => {
-    expect(plan(...view({ compute: ours, endpoints: [madeBy(ours, shown)] }))).toMatchObject({
+    expect(plan(...planInput({ compute: ours, endpoints: [madeBy(ours, shown)] }))).toMatchObject({
       kind: "settled",
       reason,
     });
@@ -97,7 +100,10 @@ describe("the plan of a Compute that is to be", () => {
 
   test("is not settled while a compute is still coming into being", () => {
     const seen = madeBy(ours, { current_state: "init" });
-    expect(plan(...view({ compute: ours, endpoints: [seen] }))).toMatchObject({ kind: "wait", reason: "Creating" });
+    expect(plan(...planInput({ compute: ours, endpoints: [seen] }))).toMatchObject({
+      kind: "wait",
+      reason: "Creating",
+    });
   });
 });
 
@@ -110,13 +116,16 @@ describe("what we began", () => {
     ["Active", "Creating", { current_state: "init", pending_state: "active" }],
   ])("is waited for: after %s comes %s", (shows, reason, seen) => {
     const self = compute({ linked: "ep-one", shows });
-    expect(plan(...view({ compute: self, endpoints: [madeBy(self, seen)] }))).toMatchObject({ kind: "wait", reason });
+    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, seen)] }))).toMatchObject({
+      kind: "wait",
+      reason,
+    });
   });
 
   test("is waited for as long as its operations run, though the state says nothing", () => {
     const self = compute({ linked: "ep-one", shows: "Updating", spec: { disabled: true } });
     const list = { operations: [operation({ status: "scheduling" })] };
-    expect(plan(...view({ compute: self, endpoints: [madeBy(self, { disabled: false })], list }))).toMatchObject({
+    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, { disabled: false })], list }))).toMatchObject({
       kind: "wait",
       reason: "Updating",
     });
@@ -128,7 +137,7 @@ describe("what we began", () => {
       { current_state: "active", pending_state: "idle" },
     ]) {
       const self = compute({ linked: "ep-one", shows: "Idle" });
-      expect(plan(...view({ compute: self, endpoints: [madeBy(self, seen)] }))).toMatchObject({ kind: "settled" });
+      expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, seen)] }))).toMatchObject({ kind: "settled" });
     }
   });
 
@@ -136,20 +145,20 @@ describe("what we began", () => {
     "and that ended as %s is told, with action, id and failures",
     (status) => {
       const failed = operation({ status, failures_count: 3, error: "no room" });
-      expect(plan(...view({ compute: ours, endpoints: [madeBy(ours)], list: { operations: [failed] } }))).toMatchObject(
-        {
-          kind: "wait",
-          reason: "OperationFailed",
-          message: expect.stringMatching(/apply_config of endpoint ep-one .*failed attempts: 3\): no room\. .*op-1\.$/),
-        },
-      );
+      expect(
+        plan(...planInput({ compute: ours, endpoints: [madeBy(ours)], list: { operations: [failed] } })),
+      ).toMatchObject({
+        kind: "wait",
+        reason: "OperationFailed",
+        message: expect.stringMatching(/apply_config of endpoint ep-one .*failed attempts: 3\): no room\. .*op-1\.$/),
+      });
     },
   );
 
   test("and that failed is history once a later one was done", () => {
     const later = operation({ id: "op-2", status: "finished", created_at: "2026-01-01T01:00:00Z" });
     const operations = [later, operation({ status: "failed" })];
-    expect(plan(...view({ compute: ours, endpoints: [madeBy(ours)], list: { operations } }))).toMatchObject({
+    expect(plan(...planInput({ compute: ours, endpoints: [madeBy(ours)], list: { operations } }))).toMatchObject({
       kind: "settled",
     });
   });
@@ -157,7 +166,7 @@ describe("what we began", () => {
   test("and that failed is history once the compute has started since", () => {
     const seen = madeBy(ours, { started_at: "2026-01-01T02:00:00Z" });
     const operations = [operation({ status: "failed" })];
-    expect(plan(...view({ compute: ours, endpoints: [seen], list: { operations } }))).toMatchObject({
+    expect(plan(...planInput({ compute: ours, endpoints: [seen], list: { operations } }))).toMatchObject({
       kind: "settled",
     });
   });
@@ -169,7 +178,7 @@ describe("the order of the rules", () => {
   test("a surplus endpoint goes before anything else is done", () => {
     const self = compute({ linked: "ep-one", guarded: false, spec: { disabled: true } });
     expect(
-      plan(...view({ compute: self, endpoints: [madeBy(self, late), madeBy(self, { disabled: false })] })),
+      plan(...planInput({ compute: self, endpoints: [madeBy(self, late), madeBy(self, { disabled: false })] })),
     ).toEqual({
       kind: "delete",
       endpointID: "ep-two",
@@ -179,7 +188,7 @@ describe("the order of the rules", () => {
 
   test("the link is put in order before anything is sent", () => {
     const self = compute({ linked: "ep-one", guarded: false, spec: { disabled: true } });
-    expect(plan(...view({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toEqual({
+    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toEqual({
       kind: "link",
       endpointID: "ep-one",
       proof: "marker",
@@ -190,15 +199,18 @@ describe("the order of the rules", () => {
   test("what runs is waited for before the next change", () => {
     const self = compute({ linked: "ep-one", shows: "Updating", spec: { disabled: true } });
     const seen = madeBy(self, { pending_state: "active", disabled: false });
-    expect(plan(...view({ compute: self, endpoints: [seen] }))).toMatchObject({ kind: "wait", reason: "Updating" });
+    expect(plan(...planInput({ compute: self, endpoints: [seen] }))).toMatchObject({
+      kind: "wait",
+      reason: "Updating",
+    });
   });
 
   test("a change goes before a restart that was asked for in the same apply", () => {
     const self = compute({ linked: "ep-one", annotations: { restartedAt: "now" }, spec: { disabled: true } });
-    expect(plan(...view({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toMatchObject({
+    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toMatchObject({
       kind: "patch",
     });
-    expect(plan(...view({ compute: self, endpoints: [madeBy(self, { disabled: true })] }))).toMatchObject({
+    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, { disabled: true })] }))).toMatchObject({
       kind: "restart",
     });
   });
@@ -212,7 +224,7 @@ describe("a write that failed", () => {
   const same = JSON.stringify(["patch", 1, { autoscaling_limit_min_cu: 1 }]);
 
   test("waits its time", () => {
-    expect(plan(...view({ compute: sized, endpoints: [seen], state: failedWrite(same) }))).toEqual({
+    expect(plan(...planInput({ compute: sized, endpoints: [seen], state: failedWrite(same) }))).toEqual({
       kind: "wait",
       reason: "Rejected",
       message: "no",
@@ -222,19 +234,19 @@ describe("a write that failed", () => {
 
   test("is tried again when that is over", () => {
     const state = failedWrite(same, now);
-    expect(plan(...view({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
+    expect(plan(...planInput({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
   });
 
   test("is tried again at once with another key", () => {
     const state = { failedWrite: { ...failedWrite(same).failedWrite, through: "another key" } };
-    expect(plan(...view({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
+    expect(plan(...planInput({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
     const sameKey = { failedWrite: { ...failedWrite(same).failedWrite, through: "here" } };
-    expect(plan(...view({ compute: sized, endpoints: [seen], state: sameKey }))).toMatchObject({ kind: "wait" });
+    expect(plan(...planInput({ compute: sized, endpoints: [seen], state: sameKey }))).toMatchObject({ kind: "wait" });
   });
 
   test("holds no other write back", () => {
     const edited = compute({ linked: "ep-one", generation: 2, spec: { computeUnits: { min: 1, max: 2 } } });
-    expect(plan(...view({ compute: edited, endpoints: [seen], state: failedWrite(same) }))).toMatchObject({
+    expect(plan(...planInput({ compute: edited, endpoints: [seen], state: failedWrite(same) }))).toMatchObject({
       kind: "patch",
     });
   });
@@ -242,21 +254,21 @@ describe("a write that failed", () => {
   test("is tried again at once when the spec was edited, even where the edit changes nothing of what is sent", () => {
     const create = { branch_id: "br-main", type: "read_write", name: `k8s-${uidOf("a")}` };
     const state = failedWrite(JSON.stringify(["create", 1, create]));
-    expect(plan(...view({ state }))).toMatchObject({ kind: "wait", reason: "Rejected" });
-    expect(plan(...view({ state, compute: compute({ generation: 2 }) }))).toMatchObject({ kind: "create" });
+    expect(plan(...planInput({ state }))).toMatchObject({ kind: "wait", reason: "Rejected" });
+    expect(plan(...planInput({ state, compute: compute({ generation: 2 }) }))).toMatchObject({ kind: "create" });
   });
 
   test("is not sent again and again because a fresh look was asked for that no endpoint answers yet", () => {
     const asked = compute({ annotations: { reconcileRequestedAt: "now" } });
     const create = { branch_id: "br-main", type: "read_write", name: `k8s-${uidOf("a")}` };
     const state = failedWrite(JSON.stringify(["create", 1, create]));
-    expect(plan(...view({ compute: asked, state }))).toMatchObject({ kind: "wait", reason: "Rejected" });
+    expect(plan(...planInput({ compute: asked, state }))).toMatchObject({ kind: "wait", reason: "Rejected" });
   });
 });
 
 test("a mark of a pending create is taken away with the link it led to", () => {
   const self = compute({ annotations: { pendingCreate: createMark() } });
-  expect(plan(...view({ compute: self, endpoints: [madeBy(self)] }))).toEqual({
+  expect(plan(...planInput({ compute: self, endpoints: [madeBy(self)] }))).toEqual({
     kind: "link",
     endpointID: "ep-one",
     proof: "marker",

@@ -131,11 +131,11 @@ describe("a loss that is confirmed", () => {
   });
 
   test("stays so until another endpoint is there, and that value then confirms no other loss", () => {
-    const told = compute({ linked: "ep-one", annotations, shows: "MassLoss", status: { lossDoubted: true } });
-    const underway = statusAfter(shown(told, "EndpointLost", ""), gone);
+    const reported = compute({ linked: "ep-one", annotations, shows: "MassLoss", status: { lossDoubted: true } });
+    const underway = statusAfter(shown(reported, "EndpointLost", ""), gone);
     expect(underway).toMatchObject({ lossDoubted: true });
     expect(underway).not.toHaveProperty("lastHandledConfirmLoss");
-    const over = statusAfter(shown(told, "Creating", ""), { lossOver: true });
+    const over = statusAfter(shown(reported, "Creating", ""), { lossOver: true });
     expect(over).toMatchObject({ lastHandledConfirmLoss: "now" });
     expect(over).not.toHaveProperty("lossDoubted");
   });

@@ -56,8 +56,8 @@ test("each is brought about on the real control plane by a test that begins with
 
 test("no reason has a Compute both going on and stuck, and none that is ready is either", () => {
   for (const { ready, reconciling, stalled } of Object.values(reasons)) {
-    const told = [reconciling, stalled].filter(Boolean).length;
-    expect(told).toBe(ready === "False" ? 1 : 0);
+    const reported = [reconciling, stalled].filter(Boolean).length;
+    expect(reported).toBe(ready === "False" ? 1 : 0);
   }
 });
 
