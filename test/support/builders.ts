@@ -133,7 +133,7 @@ export function createdNote(endpointID: string, uid = uidOf("a")): string {
 /** Monotonic time at which tests look, in milliseconds. */
 export const now = 1_000_000;
 
-export interface PlanInputFields {
+export interface InputFields {
   compute?: Compute;
   endpoints?: readonly Endpoint[];
   /** Other Computes of the cluster. */
@@ -147,7 +147,7 @@ export interface PlanInputFields {
 }
 
 /** All that a plan is made from; by default a list just begun, in which everything is in order. */
-export function planInput(fields: PlanInputFields = {}): [observed: Observed, state: ReadonlyState] {
+export function input(fields: InputFields = {}): [observed: Observed, state: ReadonlyState] {
   const self = fields.compute ?? compute();
   const state = new ReconcileState(0, fields.state).known;
   if (fields.observation !== undefined) return [{ ...subjectOf(self, fields), ...fields.observation }, state];
@@ -158,13 +158,13 @@ export function planInput(fields: PlanInputFields = {}): [observed: Observed, st
 export function observedBy(
   self: Compute,
   endpoints: readonly Endpoint[],
-  list: PlanInputFields["list"] = {},
-  fields: Pick<PlanInputFields, "others" | "elsewhere" | "now"> = {},
+  list: InputFields["list"] = {},
+  fields: Pick<InputFields, "others" | "elsewhere" | "now"> = {},
 ): Observation {
   return { ...subjectOf(self, fields), ...listOf(self, endpoints, list), kind: "observed" };
 }
 
-export function subjectOf(self: Compute, fields: Pick<PlanInputFields, "others" | "elsewhere" | "now"> = {}): Subject {
+export function subjectOf(self: Compute, fields: Pick<InputFields, "others" | "elsewhere" | "now"> = {}): Subject {
   const claimants = claimantsAmong(self, fields.others ?? [], fields.elsewhere);
   const parsed = annotationsOf(self);
   return { compute: self, annotations: parsed, claimants, now: fields.now ?? now, createSettleMs: 60_000 };
@@ -173,7 +173,7 @@ export function subjectOf(self: Compute, fields: Pick<PlanInputFields, "others" 
 export function listOf(
   self: Compute,
   endpoints: readonly Endpoint[],
-  fields: PlanInputFields["list"] = {},
+  fields: InputFields["list"] = {},
 ): EndpointSnapshot {
   const index = new EndpointIndex(endpoints);
   return {

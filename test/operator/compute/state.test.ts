@@ -7,11 +7,11 @@ import {
   compute,
   createMark,
   endpoint,
+  type InputFields,
   madeBy,
   now,
   observedBy,
   operation,
-  type PlanInputFields,
 } from "../../support/builders.ts";
 
 /** What is remembered after a list that shows these endpoints. */
@@ -19,7 +19,7 @@ function after(
   fields: ComputeFields,
   before: Partial<ReadonlyState>,
   endpoints: readonly Endpoint[] = [],
-  list: PlanInputFields["list"] = {},
+  list: InputFields["list"] = {},
 ) {
   const self = compute(fields);
   const state = new ReconcileState(0, before);
@@ -123,7 +123,7 @@ describe("an accepted PATCH", () => {
   const left = (
     before: Partial<typeof patched>,
     endpoints = shows(false),
-    list: PlanInputFields["list"] = {},
+    list: InputFields["list"] = {},
     fields: ComputeFields = wish,
   ) => after(fields, { patched: { ...patched, ...before } }, endpoints, list).patched;
 

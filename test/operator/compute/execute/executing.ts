@@ -12,7 +12,7 @@ import { type Compute, parseCompute } from "../../../../src/operator/resources/c
 import { customResourceDefinitions } from "../../../../src/operator/resources/crd.ts";
 import type { ServiceClientOptions } from "../../../../src/operator/service-client/client.ts";
 import type { ServiceResponse } from "../../../../src/operator/service-client/transport.ts";
-import { madeBy, type PlanInputFields, planInput } from "../../../support/builders.ts";
+import { type InputFields, input, madeBy } from "../../../support/builders.ts";
 import { clientOf, refusal, ScriptedService } from "../../../support/scripted-service.ts";
 import { MemoryCluster } from "../../kube/memory-cluster.ts";
 
@@ -129,10 +129,10 @@ export class Acting {
   }
 
   /** Plans for what is seen and carries the step out. */
-  async reconcile(self: Compute, fields: PlanInputFields = {}) {
+  async reconcile(self: Compute, fields: InputFields = {}) {
     const { state, clock } = this.tools;
     const { through: fingerprint } = this.access.client;
-    const [observed] = planInput({
+    const [observed] = input({
       ...fields,
       list: { fingerprint, ...fields.list },
       compute: self,

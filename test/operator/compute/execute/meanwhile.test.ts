@@ -4,7 +4,7 @@ import { updateStatus } from "../../../../src/operator/compute/update-status.ts"
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { markerOf } from "../../../../src/operator/resources/names.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
-import { endpoint, madeBy, planInput } from "../../../support/builders.ts";
+import { endpoint, input, madeBy } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { Acting } from "./executing.ts";
 
@@ -61,7 +61,7 @@ describe("a fresh look", () => {
     const outcome = await acting.reconcile(self);
     const tools = { ...acting.tools, event: () => {} };
     const handled = async (before: Compute) => {
-      const [observed] = planInput({ compute: before });
+      const [observed] = input({ compute: before });
       const { status } = await updateStatus(outcome, observed, { binding: undefined, unchecked: false }, tools);
       return status.lastHandledReconcileAt;
     };

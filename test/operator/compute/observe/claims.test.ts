@@ -1,21 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { compute, createMark, endpoint, madeBy, planInput, uidOf } from "../../../support/builders.ts";
+import { compute, createMark, endpoint, input, madeBy, uidOf } from "../../../support/builders.ts";
 import { conflict, older, other, younger } from "../claimants.ts";
 
 describe("of those that want to be the primary of one free branch", () => {
   const self = compute();
 
   test("the older makes it, in whatever namespace the other is", () => {
-    expect(plan(...planInput({ compute: self, others: [other({ created: younger })] }))).toMatchObject({
-      kind: "create",
-    });
-    expect(plan(...planInput({ compute: self, others: [other({ created: older })] }))).toMatchObject(conflict());
+    expect(plan(...input({ compute: self, others: [other({ created: younger })] }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: self, others: [other({ created: older })] }))).toMatchObject(conflict());
   });
 
   test("of the same age the lesser uid makes it", () => {
-    expect(plan(...planInput({ compute: self, others: [other()] }))).toMatchObject({ kind: "create" });
-    expect(plan(...planInput({ compute: self, others: [other({ uid: uidOf("A") })] }))).toMatchObject(conflict());
+    expect(plan(...input({ compute: self, others: [other()] }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: self, others: [other({ uid: uidOf("A") })] }))).toMatchObject(conflict());
   });
 
   const untrusted = ["ProjectNotFound", "Forbidden", "Unauthorized", "ConnectionNotReady", "Paused"];
@@ -23,9 +21,9 @@ describe("of those that want to be the primary of one free branch", () => {
     "one that was told %s does not count, through a key of its own: it has no business there",
     (shows) => {
       const squatter = other({ created: older, shows, status: { observedThrough: undefined } });
-      expect(plan(...planInput({ compute: self, others: [squatter] }))).toMatchObject({ kind: "create" });
+      expect(plan(...input({ compute: self, others: [squatter] }))).toMatchObject({ kind: "create" });
       const knownThere = other({ created: older, shows });
-      expect(plan(...planInput({ compute: self, others: [knownThere] }))).toMatchObject(conflict());
+      expect(plan(...input({ compute: self, others: [knownThere] }))).toMatchObject(conflict());
       const sameKey = compute({
         uid: uidOf("b"),
         name: "other",
@@ -33,7 +31,7 @@ describe("of those that want to be the primary of one free branch", () => {
         shows,
         status: { observedThrough: undefined },
       });
-      expect(plan(...planInput({ compute: self, others: [sameKey] }))).toMatchObject(conflict("team/other"));
+      expect(plan(...input({ compute: self, others: [sameKey] }))).toMatchObject(conflict("team/other"));
     },
   );
 
@@ -45,12 +43,12 @@ describe("of those that want to be the primary of one free branch", () => {
     const annotations = { pendingCreate: createMark({ uid: uidOf("b"), through }) };
     const status = { observedThrough: undefined };
     const pending = other({ created: older, shows: "Unauthorized", status, annotations });
-    expect(plan(...planInput({ compute: self, others: [pending] }))).toMatchObject(action);
+    expect(plan(...input({ compute: self, others: [pending] }))).toMatchObject(action);
   });
 
   test("one that is being deleted does not count", () => {
     const gone = other({ created: older, deleting: true });
-    expect(plan(...planInput({ compute: self, others: [gone] }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: self, others: [gone] }))).toMatchObject({ kind: "create" });
   });
 
   test.each([
@@ -59,13 +57,13 @@ describe("of those that want to be the primary of one free branch", () => {
     ["another service", other({ created: older }), { "others/default": "https://another/api/v2" }],
     ["read replicas", other({ created: older, spec: { type: "read_only" } }), {}],
   ])("one of %s does not count", (_, rival, elsewhere) => {
-    expect(plan(...planInput({ compute: self, others: [rival], elsewhere }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: self, others: [rival], elsewhere }))).toMatchObject({ kind: "create" });
   });
 
   test("read replicas never stand in each other's way", () => {
     const replica = compute({ spec: { type: "read_only" } });
     const others = [other({ created: older, spec: { type: "read_only" } })];
-    expect(plan(...planInput({ compute: replica, others }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: replica, others }))).toMatchObject({ kind: "create" });
   });
 });
 
@@ -83,7 +81,7 @@ describe("a branch that has a primary", () => {
     });
 
   test("which no Compute owns is told, with how to adopt it", () => {
-    expect(plan(...planInput({ endpoints: [endpoint()] }))).toMatchObject({
+    expect(plan(...input({ endpoints: [endpoint()] }))).toMatchObject({
       kind: "blocked",
       reason: "PrimaryExists",
       message: expect.stringContaining("spec.adopt to {branchPrimary: true} or {endpointID: ep-one}"),
@@ -91,11 +89,11 @@ describe("a branch that has a primary", () => {
   });
 
   test("is its holder's, though that is younger: a proved link beats a claim", () => {
-    expect(plan(...planInput({ endpoints: [failedWrite], others: [holder] }))).toMatchObject(conflict());
+    expect(plan(...input({ endpoints: [failedWrite], others: [holder] }))).toMatchObject(conflict());
   });
 
   test("is its holder's also where only an annotation links it", () => {
-    expect(plan(...planInput({ endpoints: [endpoint()], others: [holder] }))).toMatchObject(conflict());
+    expect(plan(...input({ endpoints: [endpoint()], others: [holder] }))).toMatchObject(conflict());
   });
 
   test.each([
@@ -104,7 +102,7 @@ describe("a branch that has a primary", () => {
     ["is to move away since an edit that is newer than the drift it reports", reportingDrift({ generation: 2 })],
   ])("is waited for while its holder %s", (_, leaving) => {
     const seen = madeBy(leaving, { branch_id: "br-main" });
-    expect(plan(...planInput({ endpoints: [seen], others: [leaving] }))).toMatchObject({
+    expect(plan(...input({ endpoints: [seen], others: [leaving] }))).toMatchObject({
       kind: "wait",
       reason: "Creating",
     });
@@ -113,7 +111,7 @@ describe("a branch that has a primary", () => {
   test("is not waited for while its holder is elsewhere and only reports that as drift", () => {
     const stays = reportingDrift({ generation: 1 });
     const seen = madeBy(stays, { branch_id: "br-main" });
-    expect(plan(...planInput({ endpoints: [seen], others: [stays] }))).toMatchObject(conflict());
+    expect(plan(...input({ endpoints: [seen], others: [stays] }))).toMatchObject(conflict());
   });
 
   test("is waited for by one that moves there, until its holder is gone", () => {
@@ -121,13 +119,11 @@ describe("a branch that has a primary", () => {
     const mine = madeBy(mover, { id: "ep-two", branch_id: "br-main" });
     const leaving = other({ linked: "ep-one", deleting: true, spec: { branchID: "br-next" } });
     const endpoints = [mine, madeBy(leaving)];
-    expect(plan(...planInput({ compute: mover, endpoints, others: [leaving] }))).toMatchObject({
+    expect(plan(...input({ compute: mover, endpoints, others: [leaving] }))).toMatchObject({
       kind: "wait",
       reason: "Moving",
     });
-    expect(plan(...planInput({ compute: mover, endpoints: [mine], others: [leaving] }))).toMatchObject({
-      kind: "patch",
-    });
+    expect(plan(...input({ compute: mover, endpoints: [mine], others: [leaving] }))).toMatchObject({ kind: "patch" });
   });
 
   test("is not moved onto while nobody's primary stands there, nor a holder's that stays", () => {
@@ -135,10 +131,10 @@ describe("a branch that has a primary", () => {
     const mine = madeBy(mover, { id: "ep-two", branch_id: "br-main" });
     const stays = other({ linked: "ep-one", spec: { branchID: "br-next" } });
     const ownedByOther = endpoint({ branch_id: "br-next" });
-    expect(plan(...planInput({ compute: mover, endpoints: [mine, ownedByOther] }))).toMatchObject({
+    expect(plan(...input({ compute: mover, endpoints: [mine, ownedByOther] }))).toMatchObject({
       reason: "PrimaryExists",
     });
-    expect(plan(...planInput({ compute: mover, endpoints: [mine, madeBy(stays)], others: [stays] }))).toMatchObject(
+    expect(plan(...input({ compute: mover, endpoints: [mine, madeBy(stays)], others: [stays] }))).toMatchObject(
       conflict(),
     );
   });
@@ -153,8 +149,8 @@ describe("a move in a ring", () => {
   test("of two is a Conflict on both sides, which names the other: no order of moves is legal", () => {
     const [a, b] = [ring("a", "br-1", "br-2"), ring("b", "br-2", "br-1")];
     const endpoints = [a.seen, b.seen];
-    expect(plan(...planInput({ compute: a.one, endpoints, others: [b.one] }))).toMatchObject(conflict("team/b"));
-    expect(plan(...planInput({ compute: b.one, endpoints, others: [a.one] }))).toMatchObject(conflict("team/a"));
+    expect(plan(...input({ compute: a.one, endpoints, others: [b.one] }))).toMatchObject(conflict("team/b"));
+    expect(plan(...input({ compute: b.one, endpoints, others: [a.one] }))).toMatchObject(conflict("team/a"));
   });
 
   test("of three is a Conflict for each", () => {
@@ -162,7 +158,7 @@ describe("a move in a ring", () => {
     const endpoints = all.map(({ seen }) => seen);
     for (const { one } of all) {
       const others = all.filter((entry) => entry.one !== one).map((entry) => entry.one);
-      expect(plan(...planInput({ compute: one, endpoints, others }))).toMatchObject(conflict("team/"));
+      expect(plan(...input({ compute: one, endpoints, others }))).toMatchObject(conflict("team/"));
     }
   });
 
@@ -170,7 +166,7 @@ describe("a move in a ring", () => {
     const a = ring("a", "br-1", "br-2");
     const b = compute({ uid: uidOf("b"), linked: "ep-b", deleting: true, spec: { branchID: "br-1" } });
     const endpoints = [a.seen, madeBy(b, { id: "ep-b", branch_id: "br-2" })];
-    expect(plan(...planInput({ compute: a.one, endpoints, others: [b] }))).toMatchObject({
+    expect(plan(...input({ compute: a.one, endpoints, others: [b] }))).toMatchObject({
       kind: "wait",
       reason: "Moving",
     });
@@ -180,7 +176,7 @@ describe("a move in a ring", () => {
     const self = ring("a", "br-1", "br-2");
     const [b, c] = [ring("b", "br-2", "br-3"), ring("c", "br-3", "br-2")];
     const endpoints = [self.seen, b.seen, c.seen];
-    expect(plan(...planInput({ compute: self.one, endpoints, others: [b.one, c.one] }))).toMatchObject({
+    expect(plan(...input({ compute: self.one, endpoints, others: [b.one, c.one] }))).toMatchObject({
       reason: "Moving",
     });
   });
@@ -191,28 +187,22 @@ describe("an endpoint that two Computes hold", () => {
     const maker = other({ created: younger, linked: "ep-one" });
     const copy = compute({ linked: "ep-one" });
     const seen = madeBy(maker);
-    expect(plan(...planInput({ compute: copy, endpoints: [seen], others: [maker] }))).toMatchObject(conflict());
-    expect(plan(...planInput({ compute: maker, endpoints: [seen], others: [copy] }))).toMatchObject({
-      kind: "settled",
-    });
+    expect(plan(...input({ compute: copy, endpoints: [seen], others: [maker] }))).toMatchObject(conflict());
+    expect(plan(...input({ compute: maker, endpoints: [seen], others: [copy] }))).toMatchObject({ kind: "settled" });
   });
 
   test("belongs to the older where neither has proof, whichever was restored or copied", () => {
     const [a, b] = [compute({ linked: "ep-one" }), other({ created: younger, linked: "ep-one" })];
-    expect(plan(...planInput({ compute: a, endpoints: [endpoint()], others: [b] }))).toMatchObject({ kind: "settled" });
-    expect(plan(...planInput({ compute: b, endpoints: [endpoint()], others: [a] }))).toMatchObject(
-      conflict("team/shop"),
-    );
+    expect(plan(...input({ compute: a, endpoints: [endpoint()], others: [b] }))).toMatchObject({ kind: "settled" });
+    expect(plan(...input({ compute: b, endpoints: [endpoint()], others: [a] }))).toMatchObject(conflict("team/shop"));
   });
 
   test("belongs to the older where its name cannot be read: it may be the maker's, so adopting takes it from nobody", () => {
     const seen = endpoint({ unreadable: ["name"] });
     const maker = compute({ linked: "ep-one" });
     const adopter = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
-    expect(plan(...planInput({ compute: maker, endpoints: [seen], others: [adopter] }))).toMatchObject({
-      kind: "settled",
-    });
-    expect(plan(...planInput({ compute: adopter, endpoints: [seen], others: [maker] }))).toMatchObject(
+    expect(plan(...input({ compute: maker, endpoints: [seen], others: [adopter] }))).toMatchObject({ kind: "settled" });
+    expect(plan(...input({ compute: adopter, endpoints: [seen], others: [maker] }))).toMatchObject(
       conflict("team/shop"),
     );
   });
@@ -220,24 +210,20 @@ describe("an endpoint that two Computes hold", () => {
   test("belongs to the adopter where it is linked, not to the one with the annotation alone", () => {
     const adopter = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
     const copy = compute({ linked: "ep-one" });
-    expect(plan(...planInput({ compute: copy, endpoints: [endpoint()], others: [adopter] }))).toMatchObject(conflict());
+    expect(plan(...input({ compute: copy, endpoints: [endpoint()], others: [adopter] }))).toMatchObject(conflict());
   });
 
   test("carries the marker of a deleted Compute: the linked Compute keeps it", () => {
     const restored = compute({ uid: uidOf("z"), linked: "ep-one" });
-    expect(plan(...planInput({ compute: restored, endpoints: [madeBy(compute())] }))).toMatchObject({
-      kind: "settled",
-    });
+    expect(plan(...input({ compute: restored, endpoints: [madeBy(compute())] }))).toMatchObject({ kind: "settled" });
   });
 
   test("is written to by no loser, neither its finalizer nor its link, and the loser deletes nothing", () => {
     const maker = other({ linked: "ep-one" });
     const loser = compute({ status: { endpointID: "ep-one" }, guarded: false });
-    expect(plan(...planInput({ compute: loser, endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
-      conflict(),
-    );
+    expect(plan(...input({ compute: loser, endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(conflict());
     const leaving = compute({ linked: "ep-one", deleting: true });
-    expect(plan(...planInput({ compute: leaving, endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject({
+    expect(plan(...input({ compute: leaving, endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject({
       kind: "release",
       message: expect.stringContaining("it belongs to Compute others/other"),
     });

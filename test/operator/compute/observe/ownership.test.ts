@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { recordedID } from "../../../../src/operator/compute/observe/annotations.ts";
 import { EndpointIndex, ownershipOf, proofOf } from "../../../../src/operator/compute/observe/ownership.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { compute, createdNote, createMark, endpoint, madeBy, planInput, uidOf } from "../../../support/builders.ts";
+import { compute, createdNote, createMark, endpoint, input, madeBy, uidOf } from "../../../support/builders.ts";
 
 function links(self: ReturnType<typeof compute>, ...endpoints: ReturnType<typeof endpoint>[]) {
   const { link, missing, duplicates } = ownershipOf(self, new EndpointIndex(endpoints));
@@ -123,12 +123,12 @@ describe("finalizer and link", () => {
     ["the annotation names another", { annotations: { endpointID: "ep-other" }, status: { endpointID: "ep-one" } }],
   ])("are put back where %s", (_, fields) => {
     const self = compute(fields);
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
   });
 
   test("are put back while paused too, or the deletion that pausing is to hold up would be instant", () => {
     const self = compute({ status: { endpointID: "ep-one" }, guarded: false, annotations: { paused: "true" } });
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
   });
 
   describe("are put back with the proof that was known before", () => {
@@ -140,36 +140,34 @@ describe("finalizer and link", () => {
     test("where the service shows no names, or what was adopted has another branch now", () => {
       const self = compute(dropped);
       const made = { compute: self, endpoints: [endpoint()], state: known("created") };
-      expect(plan(...planInput(made))).toEqual({ ...put, proof: "created" });
+      expect(plan(...input(made))).toEqual({ ...put, proof: "created" });
       const taken = { compute: compute({ ...dropped, ...adopt }), endpoints: moved, state: known("adopted") };
-      expect(plan(...planInput(taken))).toEqual({ ...put, proof: "adopted" });
+      expect(plan(...input(taken))).toEqual({ ...put, proof: "adopted" });
     });
 
     test("but not where a person took the proof alone, or spec.adopt away", () => {
       const alone = compute({ status: { endpointID: "ep-one" } });
       const seen = { endpoints: [endpoint()], state: known("created") };
-      expect(plan(...planInput({ compute: alone, ...seen }))).toEqual({ ...put, proof: "none" });
+      expect(plan(...input({ compute: alone, ...seen }))).toEqual({ ...put, proof: "none" });
       const gone = { compute: compute(dropped), endpoints: moved, state: known("adopted") };
-      expect(plan(...planInput(gone))).toEqual({ ...put, proof: "none" });
+      expect(plan(...input(gone))).toEqual({ ...put, proof: "none" });
     });
 
     test("also while the service cannot be seen, with the mark of a create", () => {
       const observation = { kind: "unavailable", reason: "Unauthorized", message: "", projectGone: false } as const;
       const mark = { uid: uidOf("a"), since: "", branchID: "br-main", through: "here", before: [] };
       const pendingCreate = { since: "", seenAt: 0, mark };
-      expect(plan(...planInput({ compute: compute(dropped), observation, state: known("marker") }))).toEqual(put);
+      expect(plan(...input({ compute: compute(dropped), observation, state: known("marker") }))).toEqual(put);
       const pending = { ...known("marker"), pendingCreate };
-      expect(plan(...planInput({ compute: compute(dropped), observation, state: pending }))).toEqual({
+      expect(plan(...input({ compute: compute(dropped), observation, state: pending }))).toEqual({
         ...put,
         keepsMark: mark,
       });
-      expect(
-        plan(...planInput({ compute: compute({ guarded: false }), observation, state: { pendingCreate } })),
-      ).toEqual({
+      expect(plan(...input({ compute: compute({ guarded: false }), observation, state: { pendingCreate } }))).toEqual({
         kind: "restorePending",
         mark,
       });
-      expect(plan(...planInput({ compute: compute({ guarded: false }), observation }))).toMatchObject({
+      expect(plan(...input({ compute: compute({ guarded: false }), observation }))).toMatchObject({
         reason: "Unauthorized",
       });
     });
@@ -177,7 +175,7 @@ describe("finalizer and link", () => {
 
   test("stand: then nothing is written", () => {
     const self = compute({ linked: "ep-one" });
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "settled" });
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "settled" });
   });
 });
 

@@ -6,8 +6,8 @@ import {
   createdNote,
   createMark,
   endpoint,
+  input,
   madeBy,
-  planInput,
   uidOf,
 } from "../../../support/builders.ts";
 import { conflict, older, other, younger } from "../claimants.ts";
@@ -19,14 +19,14 @@ describe("adoption", () => {
 
   test("links what it names, and writes nothing to the service", () => {
     const adopted = { kind: "link", endpointID: "ep-one", proof: "adopted", news: "adopted" };
-    expect(plan(...planInput({ compute: byID(), endpoints: [endpoint()] }))).toEqual(adopted);
+    expect(plan(...input({ compute: byID(), endpoints: [endpoint()] }))).toEqual(adopted);
     const primary = compute({ spec: { adopt: { branchPrimary: true } } });
-    expect(plan(...planInput({ compute: primary, endpoints: [endpoint()] }))).toEqual(adopted);
+    expect(plan(...input({ compute: primary, endpoints: [endpoint()] }))).toEqual(adopted);
   });
 
   test("of a branch's primary creates one where there is none", () => {
     const self = compute({ spec: { adopt: { branchPrimary: true } } });
-    expect(plan(...planInput({ compute: self }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: self }))).toMatchObject({ kind: "create" });
   });
 
   test.each([
@@ -39,43 +39,39 @@ describe("adoption", () => {
       "is on branch br-next, and spec.branchID is br-main",
     ],
   ])("is refused where the target %s", (_, endpoints, spec, text) => {
-    expect(plan(...planInput({ compute: byID({ spec }), endpoints }))).toMatchObject(refused(text));
+    expect(plan(...input({ compute: byID({ spec }), endpoints }))).toMatchObject(refused(text));
   });
 
   test("by a copied link to an endpoint of another type is refused, is none of ours, and keeps nobody from it", () => {
     const replica = compute({ spec: { type: "read_only", adopt: { endpointID: "ep-one" } }, linked: "ep-one" });
     const ownedByOther = { ...refused("of type read_write, and spec.type is read_only"), ownedByOther: true };
-    expect(plan(...planInput({ compute: replica, endpoints: [endpoint()] }))).toMatchObject(ownedByOther);
+    expect(plan(...input({ compute: replica, endpoints: [endpoint()] }))).toMatchObject(ownedByOther);
     const gone = { ...replica, metadata: { ...replica.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
-    expect(plan(...planInput({ compute: gone, endpoints: [endpoint()] }))).toMatchObject({ kind: "release" });
+    expect(plan(...input({ compute: gone, endpoints: [endpoint()] }))).toMatchObject({ kind: "release" });
     const rival = other({ spec: { adopt: { endpointID: "ep-one" } } });
     const seen = { compute: rival, endpoints: [endpoint()], others: [replica] };
-    expect(plan(...planInput(seen))).toMatchObject({ kind: "link", proof: "adopted" });
+    expect(plan(...input(seen))).toMatchObject({ kind: "link", proof: "adopted" });
   });
 
   test("is refused where the target is another Compute's by its marker", () => {
     const maker = other({ linked: "ep-one" });
-    expect(plan(...planInput({ compute: byID(), endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
+    expect(plan(...input({ compute: byID(), endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
       refused("Compute others/other created the endpoint that spec.adopt names"),
     );
   });
 
   test("by two is won by the older one, or by the one that holds it already", () => {
     const rival = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
-    expect(plan(...planInput({ compute: byID(), endpoints: [endpoint()], others: [rival] }))).toMatchObject(conflict());
+    expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [rival] }))).toMatchObject(conflict());
     const holder = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
-    expect(plan(...planInput({ compute: byID(), endpoints: [endpoint()], others: [holder] }))).toMatchObject(
-      conflict(),
-    );
+    expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [holder] }))).toMatchObject(conflict());
   });
 
   test("by two of the same branch's primary is won by the older, before either has linked it", () => {
     const spec = { adopt: { branchPrimary: true } };
     const [self, rival] = [compute({ spec }), other({ created: younger, spec })];
-    expect(plan(...planInput({ compute: self, endpoints: [endpoint()], others: [rival] }))).toMatchObject({
-      kind: "link",
-    });
-    expect(plan(...planInput({ compute: rival, endpoints: [endpoint()], others: [self] }))).toMatchObject(
+    expect(plan(...input({ compute: self, endpoints: [endpoint()], others: [rival] }))).toMatchObject({ kind: "link" });
+    expect(plan(...input({ compute: rival, endpoints: [endpoint()], others: [self] }))).toMatchObject(
       conflict("team/shop"),
     );
   });
@@ -85,7 +81,7 @@ describe("adoption", () => {
     const see = (mark: Parameters<typeof createMark>[0], markers: "hidden" | "shown", fields: ComputeFields = {}) => {
       const annotations = { pendingCreate: createMark({ uid: uidOf("b"), ...mark }) };
       const others = [other({ created: younger, annotations, ...fields })];
-      return plan(...planInput({ compute: compute({ spec }), endpoints: [endpoint()], others, list: { markers } }));
+      return plan(...input({ compute: compute({ spec }), endpoints: [endpoint()], others, list: { markers } }));
     };
     const waits = {
       kind: "wait",
@@ -105,8 +101,8 @@ describe("adoption", () => {
     const self = compute({ linked: "ep-one", spec: { adopt: { branchPrimary: true } } });
     const annotations = { createdEndpoint: createdNote("ep-one", uidOf("b")) };
     const maker = other({ created: younger, linked: "ep-one", annotations });
-    expect(plan(...planInput({ compute: self, endpoints: [endpoint()], others: [maker] }))).toMatchObject(conflict());
-    expect(plan(...planInput({ compute: maker, endpoints: [endpoint()], others: [self] }))).toMatchObject({
+    expect(plan(...input({ compute: self, endpoints: [endpoint()], others: [maker] }))).toMatchObject(conflict());
+    expect(plan(...input({ compute: maker, endpoints: [endpoint()], others: [self] }))).toMatchObject({
       kind: "settled",
     });
   });
@@ -114,7 +110,7 @@ describe("adoption", () => {
   test("is read only while nothing is linked", () => {
     const self = compute({ linked: "ep-mine", spec: { adopt: { endpointID: "ep-one" } } });
     const mine = madeBy(self, { id: "ep-mine" });
-    expect(plan(...planInput({ compute: self, endpoints: [mine, endpoint({ branch_id: "br-2" })] }))).toMatchObject({
+    expect(plan(...input({ compute: self, endpoints: [mine, endpoint({ branch_id: "br-2" })] }))).toMatchObject({
       kind: "settled",
     });
   });
@@ -122,7 +118,7 @@ describe("adoption", () => {
   test("of one that is named by a claimant on another service is no matter", () => {
     const rival = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
     const elsewhere = { "others/default": "https://another/api/v2" };
-    expect(plan(...planInput({ compute: byID(), endpoints: [endpoint()], others: [rival], elsewhere }))).toMatchObject({
+    expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [rival], elsewhere }))).toMatchObject({
       kind: "link",
     });
   });

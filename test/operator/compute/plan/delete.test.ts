@@ -6,9 +6,9 @@ import {
   createdNote,
   createMark,
   endpoint,
+  input,
   madeBy,
   now,
-  planInput,
   uidOf,
 } from "../../../support/builders.ts";
 
@@ -19,7 +19,7 @@ const released = (text: string) => ({ kind: "release", event: "Released", messag
 describe("a Compute that is being deleted", () => {
   test("without our finalizer is none of our business: it owned nothing", () => {
     const self = going({ linked: "ep-one", guarded: false });
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self)] }))).toEqual({ kind: "noop" });
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toEqual({ kind: "noop" });
   });
 
   test.each([
@@ -28,7 +28,7 @@ describe("a Compute that is being deleted", () => {
     ["spec.adopt by id", going({ linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } }), endpoint()],
     ["spec.adopt as primary", going({ linked: "ep-one", spec: { adopt: { branchPrimary: true } } }), endpoint()],
   ])("has the endpoint deleted that is its own by %s", (_, self, seen) => {
-    expect(plan(...planInput({ compute: self, endpoints: [seen] }))).toEqual({
+    expect(plan(...input({ compute: self, endpoints: [seen] }))).toEqual({
       kind: "delete",
       endpointID: "ep-one",
       why: "deleted",
@@ -38,26 +38,24 @@ describe("a Compute that is being deleted", () => {
   test("lets an endpoint go that only an annotation links: copied, restored, or typed by hand", () => {
     const self = going({ linked: "ep-victim" });
     const victim = endpoint({ id: "ep-victim", name: "somebody's" });
-    expect(plan(...planInput({ compute: self, endpoints: [victim] }))).toMatchObject(
-      released("To have it deleted, adopt it in a Compute with spec.adopt.endpointID"),
-    );
+    const how = released("To have it deleted, adopt it in a Compute with spec.adopt.endpointID");
+    expect(plan(...input({ compute: self, endpoints: [victim] }))).toMatchObject(how);
   });
 
   test("lets an endpoint go that is another living Compute's", () => {
     const maker = compute({ uid: uidOf("b"), name: "maker", linked: "ep-one" });
-    expect(plan(...planInput({ compute: mine, endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
-      released("belongs to Compute team/maker"),
-    );
+    const others = { endpoints: [madeBy(maker)], others: [maker] };
+    expect(plan(...input({ compute: mine, ...others }))).toMatchObject(released("belongs to Compute team/maker"));
   });
 
   test("lets an endpoint go that carries the marker of a Compute that is gone, until it is adopted", () => {
     const former = madeBy(compute({ uid: uidOf("z") }));
-    expect(plan(...planInput({ compute: mine, endpoints: [former] }))).toMatchObject(released("only an annotation"));
+    expect(plan(...input({ compute: mine, endpoints: [former] }))).toMatchObject(released("only an annotation"));
   });
 
   test("names its endpoint as the service writes it, in capitals too", () => {
     const self = going({ linked: "ep-One", annotations: { paused: "true" } });
-    expect(plan(...planInput({ compute: self, endpoints: [] }))).toMatchObject({
+    expect(plan(...input({ compute: self, endpoints: [] }))).toMatchObject({
       message: expect.stringContaining("Remove it to have endpoint ep-One deleted"),
     });
   });
@@ -74,13 +72,13 @@ describe("a Compute that is being deleted", () => {
       { observation: { kind: "pending" } as const },
       { observation: blocked },
     ]) {
-      expect(plan(...planInput({ compute: self, ...fields }))).toMatchObject(released("Endpoint ep-one is kept"));
+      expect(plan(...input({ compute: self, ...fields }))).toMatchObject(released("Endpoint ep-one is kept"));
     }
   });
 
   test("waits while paused, and says what would go on", () => {
     const self = going({ linked: "ep-one", annotations: { endpointID: "ep-one", paused: "true" } });
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({
       kind: "wait",
       reason: "Paused",
       message: expect.stringMatching(/ep-one.*deletionPolicy to Retain/),
@@ -93,7 +91,7 @@ describe("a Compute that is being deleted", () => {
       const observation = { kind: "unavailable", reason, message: "Why.", projectGone: false } as const;
       expect(
         plan(
-          ...planInput({
+          ...input({
             compute: mine,
             observation,
             state: { missing: { endpointID: "ep-one", firstListWithout: 0, proved: true } },
@@ -115,10 +113,9 @@ describe("a Compute that is being deleted", () => {
       projectGone: true,
       fingerprint: "here",
     } as const;
-    expect(plan(...planInput({ compute: mine, observation }))).toMatchObject(released("no longer exists"));
-    expect(
-      plan(...planInput({ compute: going(), observation: { ...observation, fingerprint: "there" } })),
-    ).toMatchObject(released("no longer exists"));
+    expect(plan(...input({ compute: mine, observation }))).toMatchObject(released("no longer exists"));
+    const elsewhere = { ...observation, fingerprint: "there" };
+    expect(plan(...input({ compute: going(), observation: elsewhere }))).toMatchObject(released("no longer exists"));
   });
 
   test.each([
@@ -135,30 +132,28 @@ describe("a Compute that is being deleted", () => {
         fingerprint: "there",
       } as const;
       const waits = { kind: "wait", reason: "MassLoss", message: expect.stringContaining("confirmLoss") };
-      expect(plan(...planInput({ compute: self, observation }))).toMatchObject(waits);
+      expect(plan(...input({ compute: self, observation }))).toMatchObject(waits);
       const { metadata } = self;
       const asked = { ...metadata.annotations, "compute-operator.dev/confirmLoss": "now" };
       const early = { ...self, metadata: { ...metadata, annotations: asked } };
-      expect(plan(...planInput({ compute: early, observation }))).toMatchObject(waits);
+      expect(plan(...input({ compute: early, observation }))).toMatchObject(waits);
       const conditions = [
         { type: "Ready", status: "False", reason: "MassLoss", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
       ];
       const confirmed = { ...early, status: { ...early.status, conditions } };
-      expect(plan(...planInput({ compute: confirmed, observation }))).toMatchObject(released("no longer exists"));
+      expect(plan(...input({ compute: confirmed, observation }))).toMatchObject(released("no longer exists"));
     },
   );
 
   test("that never had an endpoint is let go", () => {
-    expect(plan(...planInput({ compute: going() }))).toMatchObject(released("No endpoint was ever created"));
-    expect(plan(...planInput({ compute: going(), endpoints: [endpoint()] }))).toMatchObject(released("No endpoint"));
+    expect(plan(...input({ compute: going() }))).toMatchObject(released("No endpoint was ever created"));
+    expect(plan(...input({ compute: going(), endpoints: [endpoint()] }))).toMatchObject(released("No endpoint"));
   });
 
   test("has both endpoints of a doubled create deleted, one by one", () => {
     const endpoints = [madeBy(mine), madeBy(mine, { id: "ep-two" })];
-    expect(plan(...planInput({ compute: mine, endpoints }))).toMatchObject({ kind: "delete", endpointID: "ep-two" });
-    expect(plan(...planInput({ compute: mine, endpoints: endpoints.slice(0, 1) }))).toMatchObject({
-      endpointID: "ep-one",
-    });
+    expect(plan(...input({ compute: mine, endpoints }))).toMatchObject({ kind: "delete", endpointID: "ep-two" });
+    expect(plan(...input({ compute: mine, endpoints: endpoints.slice(0, 1) }))).toMatchObject({ endpointID: "ep-one" });
   });
 });
 
@@ -169,32 +164,28 @@ describe("a deletion while a create is pending", () => {
 
   test.each(["read_write", "read_only"])("waits for the outcome, of a %s alike, and only then lets go", (type) => {
     const self = pending({ spec: { type } });
-    expect(plan(...planInput({ compute: self }))).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
-    expect(plan(...planInput({ compute: self, state: longAgo }))).toMatchObject(
-      released("No endpoint was ever created"),
-    );
+    expect(plan(...input({ compute: self }))).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
+    expect(plan(...input({ compute: self, state: longAgo }))).toMatchObject(released("No endpoint was ever created"));
   });
 
   test("has the endpoint deleted that the create made", () => {
     const self = pending();
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "delete" });
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "delete" });
   });
 
   test("links the one primary that appeared first, where the service shows no names, and lets it go: nothing proves it", () => {
     const list = { markers: "hidden" } as const;
     const seen = { endpoints: [endpoint()], list, state: longAgo };
-    expect(plan(...planInput({ compute: pending(), ...seen }))).toMatchObject({ kind: "link", proof: "none" });
+    expect(plan(...input({ compute: pending(), ...seen }))).toMatchObject({ kind: "link", proof: "none" });
     const linked = pending({ annotations: { endpointID: "ep-one", pendingCreate: createMark() } });
-    expect(plan(...planInput({ compute: linked, ...seen }))).toMatchObject(released("Endpoint ep-one is kept"));
+    expect(plan(...input({ compute: linked, ...seen }))).toMatchObject(released("Endpoint ep-one is kept"));
   });
 
   test("that has led to a link waits no longer than for another to arrive, though the key was changed since", () => {
     const annotations = { endpointID: "ep-one", pendingCreate: createMark({ through: "an earlier key" }) };
     const owner = compute({ uid: uidOf("b"), linked: "ep-one", spec: { adopt: { branchPrimary: true } } });
     const see = (status: object, state: object) =>
-      plan(
-        ...planInput({ compute: pending({ annotations, status }), endpoints: [endpoint()], others: [owner], state }),
-      );
+      plan(...input({ compute: pending({ annotations, status }), endpoints: [endpoint()], others: [owner], state }));
     const seenHere = { endpointID: "ep-one", observedThrough: "here" };
     expect(see(seenHere, {})).toMatchObject({
       reason: "CreateUnknown",
@@ -207,9 +198,9 @@ describe("a deletion while a create is pending", () => {
 
   test("of a primary that has not appeared is let go as any other where names are not shown", () => {
     const list = { markers: "hidden" } as const;
-    expect(plan(...planInput({ compute: pending(), list }))).toMatchObject({ reason: "CreateUnknown" });
-    expect(plan(...planInput({ compute: pending(), list, state: longAgo }))).toMatchObject(
-      released("No endpoint was ever created"),
+    expect(plan(...input({ compute: pending(), list }))).toMatchObject({ reason: "CreateUnknown" });
+    expect(plan(...input({ compute: pending(), list, state: longAgo }))).toMatchObject(
+      released("No endpoint was ever"),
     );
   });
 
@@ -220,7 +211,7 @@ describe("a deletion while a create is pending", () => {
     );
     const replica = pending({ spec: { type: "read_only" } });
     for (const endpoints of [[], [endpoint({ type: "read_only" })]]) {
-      expect(plan(...planInput({ compute: replica, endpoints, list, state: longAgo }))).toMatchObject({
+      expect(plan(...input({ compute: replica, endpoints, list, state: longAgo }))).toMatchObject({
         reason: "CreateUnknown",
         message,
       });
@@ -237,21 +228,17 @@ describe("after the DELETE", () => {
 
   test("it is not sent again while lists lag behind, but once more where it was not carried out", () => {
     const endpoints = [madeBy(mine)];
-    expect(plan(...planInput({ compute: mine, endpoints, state: answered(1000) }))).toMatchObject({
-      reason: "Deleting",
-    });
-    expect(plan(...planInput({ compute: mine, endpoints, state: answered(30_000) }))).toMatchObject({ kind: "delete" });
+    expect(plan(...input({ compute: mine, endpoints, state: answered(1000) }))).toMatchObject({ reason: "Deleting" });
+    expect(plan(...input({ compute: mine, endpoints, state: answered(30_000) }))).toMatchObject({ kind: "delete" });
   });
 
   test("it is sent ever more rarely to a service that lists the endpoint still, and the Compute says so", () => {
     const endpoints = [madeBy(mine)];
     const reported = { reason: "Deleting", message: expect.stringMatching(/still lists the endpoint.*Retain/) };
-    expect(plan(...planInput({ compute: mine, endpoints, state: answered(59_000, 1) }))).toMatchObject(reported);
-    expect(plan(...planInput({ compute: mine, endpoints, state: answered(60_000, 1) }))).toMatchObject({
-      kind: "delete",
-    });
-    expect(plan(...planInput({ compute: mine, endpoints, state: answered(3_599_000, 60) }))).toMatchObject(reported);
-    expect(plan(...planInput({ compute: mine, endpoints, state: answered(3_600_000, 60) }))).toMatchObject({
+    expect(plan(...input({ compute: mine, endpoints, state: answered(59_000, 1) }))).toMatchObject(reported);
+    expect(plan(...input({ compute: mine, endpoints, state: answered(60_000, 1) }))).toMatchObject({ kind: "delete" });
+    expect(plan(...input({ compute: mine, endpoints, state: answered(3_599_000, 60) }))).toMatchObject(reported);
+    expect(plan(...input({ compute: mine, endpoints, state: answered(3_600_000, 60) }))).toMatchObject({
       kind: "delete",
     });
   });
@@ -259,24 +246,21 @@ describe("after the DELETE", () => {
   test("of a surplus endpoint that is listed still, the linked one goes first, and neither is forgotten", () => {
     const endpoints = [madeBy(mine), madeBy(mine, { id: "ep-two" })];
     const state = { answeredDeletes: new Map([["ep-two", { at: now - 1000, before: 0 }]]) };
-    expect(plan(...planInput({ compute: mine, endpoints, state }))).toMatchObject({
-      kind: "delete",
-      endpointID: "ep-one",
-    });
+    expect(plan(...input({ compute: mine, endpoints, state }))).toMatchObject({ kind: "delete", endpointID: "ep-one" });
     const left = endpoints.slice(1);
-    expect(plan(...planInput({ compute: mine, endpoints: left, state }))).toMatchObject({
+    expect(plan(...input({ compute: mine, endpoints: left, state }))).toMatchObject({
       kind: "wait",
       reason: "Deleting",
     });
   });
 
   test("its own GET proves it, and then the Compute goes", () => {
-    expect(plan(...planInput({ compute: mine, state: deleted(false) }))).toEqual({
+    expect(plan(...input({ compute: mine, state: deleted(false) }))).toEqual({
       kind: "confirmDeletion",
       endpointID: "ep-one",
       after: "deleted",
     });
-    expect(plan(...planInput({ compute: mine, state: deleted(true) }))).toMatchObject({
+    expect(plan(...input({ compute: mine, state: deleted(true) }))).toMatchObject({
       kind: "release",
       event: "Deleted",
     });
@@ -293,14 +277,12 @@ describe("an endpoint that was gone before it was deleted", () => {
     ["lists of ten seconds", missing(10_000), { kind: "confirmDeletion", after: "lost" }],
     ["its own GET too", missing(10_000, true), { kind: "release", event: "Deleted" }],
   ])("is let go only when proved gone: %s", (_, state, action) => {
-    expect(plan(...planInput({ compute: mine, state }))).toMatchObject(action);
+    expect(plan(...input({ compute: mine, state }))).toMatchObject(action);
   });
 
   test("is released also when all endpoints of the project are gone, because that creates nothing", () => {
     const list = { notListed: { missing: 9, known: 9 } };
-    expect(plan(...planInput({ compute: mine, list, state: missing(10_000, true) }))).toMatchObject({
-      kind: "release",
-    });
+    expect(plan(...input({ compute: mine, list, state: missing(10_000, true) }))).toMatchObject({ kind: "release" });
   });
 
   test.each([
@@ -308,7 +290,7 @@ describe("an endpoint that was gone before it was deleted", () => {
     ["by its own GET either", true],
   ])("is not believed gone through another base URL or key that does not show it %s", (_, proved) => {
     const elsewhere = going({ linked: "ep-one", status: { endpointID: "ep-one", observedThrough: "there" } });
-    expect(plan(...planInput({ compute: elsewhere, state: missing(10_000, proved) }))).toMatchObject({
+    expect(plan(...input({ compute: elsewhere, state: missing(10_000, proved) }))).toMatchObject({
       kind: "wait",
       reason: "MassLoss",
       message: expect.stringContaining("Retain"),

@@ -1,15 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import { type ReadonlyState, ReconcileState } from "../../../../src/operator/compute/state.ts";
-import {
-  type ComputeFields,
-  compute,
-  madeBy,
-  now,
-  observedBy,
-  operation,
-  planInput,
-} from "../../../support/builders.ts";
+import { type ComputeFields, compute, input, madeBy, now, observedBy, operation } from "../../../support/builders.ts";
 
 const minute = 60_000;
 const want = { computeUnits: { min: 1, max: 2 }, disabled: false };
@@ -17,7 +9,7 @@ const drifted = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 8, disa
 
 function planned(fields: ComputeFields, seen = {}, state: Partial<ReadonlyState> = {}, at = now) {
   const self = compute({ linked: "ep-one", shows: "Active", ...fields, spec: { ...want, ...fields.spec } });
-  return plan(...planInput({ compute: self, endpoints: [madeBy(self, { ...drifted, ...seen })], state, now: at }));
+  return plan(...input({ compute: self, endpoints: [madeBy(self, { ...drifted, ...seen })], state, now: at }));
 }
 
 describe("drift", () => {

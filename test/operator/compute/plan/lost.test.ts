@@ -1,14 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import {
-  type ComputeFields,
-  compute,
-  createMark,
-  endpoint,
-  madeBy,
-  now,
-  planInput,
-} from "../../../support/builders.ts";
+import { type ComputeFields, compute, createMark, endpoint, input, madeBy, now } from "../../../support/builders.ts";
 
 const linked = (fields: ComputeFields = {}) => compute({ linked: "ep-one", shows: "Active", ...fields });
 const startedAt = now - 100;
@@ -25,7 +17,7 @@ describe("an endpoint that a list lacks", () => {
     ["for less than ten seconds", missing(9_999), { kind: "noop", requeueAfterMs: 1 - 100 }],
     ["for ten seconds", missing(10_000), { kind: "confirmDeletion", endpointID: "ep-one", after: "lost" }],
   ])("%s", (_, state, action) => {
-    expect(plan(...planInput({ compute: linked(), state }))).toEqual(action);
+    expect(plan(...input({ compute: linked(), state }))).toEqual(action);
   });
 
   test.each([
@@ -34,31 +26,31 @@ describe("an endpoint that a list lacks", () => {
     ["that stood before another was made is", 59_999, "ep-two", "confirmDeletion"],
   ])("for ten seconds, %s", (_, ago, endpointID, kind) => {
     const created = { endpointID, at: now - ago };
-    expect(plan(...planInput({ compute: linked(), state: { ...missing(10_000), created } }))).toMatchObject({ kind });
+    expect(plan(...input({ compute: linked(), state: { ...missing(10_000), created } }))).toMatchObject({ kind });
   });
 
   test("and that its own GET does not show either is told as lost, before another is made", () => {
-    expect(plan(...planInput({ compute: linked(), state: proved }))).toMatchObject({
+    expect(plan(...input({ compute: linked(), state: proved }))).toMatchObject({
       kind: "wait",
       reason: "EndpointLost",
     });
     const reported = linked({ shows: "EndpointLost", status: { state: "Lost" } });
-    expect(plan(...planInput({ compute: reported, state: proved }))).toMatchObject({ kind: "create", lost: true });
+    expect(plan(...input({ compute: reported, state: proved }))).toMatchObject({ kind: "create", lost: true });
   });
 
   test("is not told as lost again and again while the create in its place is refused", () => {
     const refused = linked({ shows: "ProjectBusy", status: { state: "Lost" } });
-    expect(plan(...planInput({ compute: refused, state: proved }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: refused, state: proved }))).toMatchObject({ kind: "create" });
   });
 
   test("is not taken for lost while the create in its place is pending", () => {
     const pending = linked({ annotations: { endpointID: "ep-one", pendingCreate: createMark() } });
-    expect(plan(...planInput({ compute: pending }))).toMatchObject({ kind: "create", lost: true });
+    expect(plan(...input({ compute: pending }))).toMatchObject({ kind: "create", lost: true });
   });
 
   test("gives its place to another with our marker only when it is proved gone", () => {
     const endpoints = [madeBy(linked(), { id: "ep-other" })];
-    const stepFor = (state: object) => plan(...planInput({ compute: linked(), endpoints, state }));
+    const stepFor = (state: object) => plan(...input({ compute: linked(), endpoints, state }));
     expect(stepFor({})).toMatchObject({ kind: "noop" });
     expect(stepFor(missing(10_000))).toEqual({ kind: "confirmDeletion", endpointID: "ep-one", after: "lost" });
     expect(stepFor(proved)).toEqual({ kind: "link", endpointID: "ep-other", proof: "marker", news: "created" });
@@ -67,14 +59,14 @@ describe("an endpoint that a list lacks", () => {
   test("gives its place to none while it is paused, and takes the others along when it is deleted", () => {
     const endpoints = [madeBy(linked(), { id: "ep-other" })];
     const paused = linked({ annotations: { endpointID: "ep-one", paused: "true" } });
-    expect(plan(...planInput({ compute: paused, endpoints, state: proved }))).toMatchObject({ reason: "Paused" });
-    const action = plan(...planInput({ compute: linked({ deleting: true }), endpoints }));
+    expect(plan(...input({ compute: paused, endpoints, state: proved }))).toMatchObject({ reason: "Paused" });
+    const action = plan(...input({ compute: linked({ deleting: true }), endpoints }));
     expect(action).toMatchObject({ kind: "delete", endpointID: "ep-other", why: "duplicate" });
   });
 
   test("that was adopted by id is not created again", () => {
     const adopted = linked({ spec: { adopt: { endpointID: "ep-one" } } });
-    expect(plan(...planInput({ compute: adopted, state: proved }))).toMatchObject({
+    expect(plan(...input({ compute: adopted, state: proved }))).toMatchObject({
       kind: "blocked",
       reason: "AdoptionRefused",
       message: expect.stringContaining("was deleted at the service"),
@@ -87,14 +79,14 @@ describe("an endpoint that a list lacks", () => {
       spec: { adopt: { branchPrimary: true } },
       status: { state: "Lost" },
     });
-    expect(plan(...planInput({ compute: adopted, state: proved }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: adopted, state: proved }))).toMatchObject({ kind: "create" });
   });
 
   test("has another taken over in its place that a person names, also with driftPolicy Report", () => {
     const spec = { driftPolicy: "Report", adopt: { endpointID: "ep-two" } } as const;
     const self = linked({ shows: "AdoptionRefused", spec, status: { state: "Lost" } });
     const endpoints = [endpoint({ id: "ep-two" })];
-    expect(plan(...planInput({ compute: self, endpoints, state: proved }))).toMatchObject({
+    expect(plan(...input({ compute: self, endpoints, state: proved }))).toMatchObject({
       kind: "link",
       endpointID: "ep-two",
       proof: "adopted",
@@ -103,7 +95,7 @@ describe("an endpoint that a list lacks", () => {
 
   test("is not created again with driftPolicy Report, however long it is gone", () => {
     const reporting = linked({ shows: "EndpointLost", spec: { driftPolicy: "Report" }, status: { state: "Lost" } });
-    expect(plan(...planInput({ compute: reporting, state: proved }))).toMatchObject({
+    expect(plan(...input({ compute: reporting, state: proved }))).toMatchObject({
       kind: "wait",
       reason: "EndpointLost",
       message: expect.stringContaining("driftPolicy is Report"),
@@ -114,7 +106,7 @@ describe("an endpoint that a list lacks", () => {
   test("whose place another primary took is not fought over", () => {
     const reported = linked({ shows: "EndpointLost", status: { state: "Lost" } });
     const ownedByOther = endpoint({ id: "ep-by-hand" });
-    expect(plan(...planInput({ compute: reported, endpoints: [ownedByOther], state: proved }))).toMatchObject({
+    expect(plan(...input({ compute: reported, endpoints: [ownedByOther], state: proved }))).toMatchObject({
       reason: "PrimaryExists",
     });
   });
@@ -133,40 +125,36 @@ describe("too much gone at once", () => {
     [400, 1000, false],
   ])("%i of %i known endpoints of a project: believed only up to three, or up to half", (gone, known, refused) => {
     const list = { notListed: { missing: gone, known } };
-    const action = plan(...planInput({ compute: linked(), list, state: proved }));
+    const action = plan(...input({ compute: linked(), list, state: proved }));
     expect(action.kind === "blocked" && action.reason === "MassLoss").toBe(refused);
   });
 
   test("is not confirmed by a fresh look that a person asks for", () => {
     const annotations = { endpointID: "ep-one", reconcileRequestedAt: "now" };
     const asked = linked({ annotations, shows: "MassLoss" });
-    expect(plan(...planInput({ compute: asked, list: massive, state: proved }))).toMatchObject(massLoss);
+    expect(plan(...input({ compute: asked, list: massive, state: proved }))).toMatchObject(massLoss);
   });
 
   test("is not looked into further until a person confirms it", () => {
-    expect(plan(...planInput({ compute: linked(), list: massive, state: proved }))).toMatchObject(massLoss);
+    expect(plan(...input({ compute: linked(), list: massive, state: proved }))).toMatchObject(massLoss);
     const annotations = { endpointID: "ep-one", confirmLoss: "now" };
-    expect(plan(...planInput({ compute: linked({ annotations }), list: massive, state: proved }))).toMatchObject(
-      massLoss,
-    );
+    expect(plan(...input({ compute: linked({ annotations }), list: massive, state: proved }))).toMatchObject(massLoss);
     const asked = linked({ annotations, shows: "MassLoss" });
-    expect(plan(...planInput({ compute: asked, list: massive }))).toMatchObject({ kind: "noop" });
-    expect(plan(...planInput({ compute: asked, list: massive, state: proved }))).toMatchObject({
-      reason: "EndpointLost",
-    });
+    expect(plan(...input({ compute: asked, list: massive }))).toMatchObject({ kind: "noop" });
+    expect(plan(...input({ compute: asked, list: massive, state: proved }))).toMatchObject({ reason: "EndpointLost" });
   });
 
   test("is not approved by a value that confirmed another before", () => {
     const fields = { endpointID: "ep-one", confirmLoss: "before" };
     const status = { lastHandledConfirmLoss: "before" };
     const answered = linked({ annotations: fields, shows: "MassLoss", status });
-    expect(plan(...planInput({ compute: answered, list: massive, state: proved }))).toMatchObject(massLoss);
+    expect(plan(...input({ compute: answered, list: massive, state: proved }))).toMatchObject(massLoss);
   });
 
   test("stays unconfirmed for each Compute until a person confirms it there, even after others were created again", () => {
     const reported = linked({ shows: "MassLoss", status: { state: "Lost" } });
     const list = { notListed: { missing: 2, known: 7 } };
-    expect(plan(...planInput({ compute: reported, list, state: proved }))).toMatchObject(massLoss);
+    expect(plan(...input({ compute: reported, list, state: proved }))).toMatchObject(massLoss);
   });
 
   test.each(["ServiceUnavailable", "Paused"])(
@@ -174,13 +162,13 @@ describe("too much gone at once", () => {
     (shows) => {
       const reported = linked({ shows, status: { lossDoubted: true } });
       const list = { notListed: { missing: 2, known: 7 } };
-      expect(plan(...planInput({ compute: reported, list, state: proved }))).toMatchObject(massLoss);
+      expect(plan(...input({ compute: reported, list, state: proved }))).toMatchObject(massLoss);
     },
   );
 
   test("is over as soon as the endpoint is back", () => {
     const reported = linked({ shows: "MassLoss", status: { state: "Lost" } });
-    expect(plan(...planInput({ compute: reported, endpoints: [madeBy(reported)] }))).toMatchObject({ kind: "settled" });
+    expect(plan(...input({ compute: reported, endpoints: [madeBy(reported)] }))).toMatchObject({ kind: "settled" });
   });
 
   test.each([
@@ -193,7 +181,7 @@ describe("too much gone at once", () => {
   ])("or gone since it was last seen through %s is not believed, not even of one", (_, observedThrough, message) => {
     const self = linked({ status: { endpointID: "ep-one", ...(observedThrough && { observedThrough }) } });
     const before = { ...self, status: { ...self.status, observedThrough } };
-    expect(plan(...planInput({ compute: before, state: proved }))).toMatchObject({
+    expect(plan(...input({ compute: before, state: proved }))).toMatchObject({
       reason: "MassLoss",
       message: expect.stringContaining(message),
     });

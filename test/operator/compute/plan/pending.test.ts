@@ -7,9 +7,9 @@ import {
   createdNote,
   createMark,
   endpoint,
+  input,
   madeBy,
   now,
-  planInput,
   uidOf,
 } from "../../../support/builders.ts";
 
@@ -27,7 +27,7 @@ function seen(agoMs: number, firstListAgoMs: number | "never" = agoMs) {
 
 describe("a create whose outcome is not known", () => {
   test("is settled by the endpoint that carries the marker", () => {
-    expect(plan(...planInput({ compute: replica, endpoints: [madeBy(replica, { id: "ep-new" })] }))).toEqual({
+    expect(plan(...input({ compute: replica, endpoints: [madeBy(replica, { id: "ep-new" })] }))).toEqual({
       kind: "link",
       endpointID: "ep-new",
       proof: "marker",
@@ -42,11 +42,11 @@ describe("a create whose outcome is not known", () => {
     ["no list before this one", seen(settleMs + 100, "never"), "wait"],
     ["two lists, the second begun --create-settle after the mark was first seen", seen(settleMs + 100), "create"],
   ])("of a replica: %s without the endpoint", (_, state, action) => {
-    expect(plan(...planInput({ compute: replica, state }))).toMatchObject({ kind: action });
+    expect(plan(...input({ compute: replica, state }))).toMatchObject({ kind: action });
   });
 
   test("of a replica is waited for as CreateUnknown, which says how long", () => {
-    expect(plan(...planInput({ compute: replica, state: seen(1000) }))).toMatchObject({
+    expect(plan(...input({ compute: replica, state: seen(1000) }))).toMatchObject({
       reason: "CreateUnknown",
       message: expect.stringContaining("for 60 s (--create-settle)"),
       requeueAfterMs: settleMs - 1000,
@@ -54,13 +54,13 @@ describe("a create whose outcome is not known", () => {
   });
 
   test("of a primary is sent again at once: the service refuses a second", () => {
-    expect(plan(...planInput({ compute: primary }))).toMatchObject({ kind: "create", mark: { since } });
+    expect(plan(...input({ compute: primary }))).toMatchObject({ kind: "create", mark: { since } });
   });
 
   test("of a primary whose branch was edited meanwhile is waited for: on the new branch nothing would refuse a second", () => {
     const edited = compute({ annotations: { pendingCreate }, spec: { branchID: "br-next" } });
-    expect(plan(...planInput({ compute: edited, state: seen(1000) }))).toMatchObject({ reason: "CreateUnknown" });
-    expect(plan(...planInput({ compute: edited, state: seen(settleMs + 100) }))).toMatchObject({
+    expect(plan(...input({ compute: edited, state: seen(1000) }))).toMatchObject({ reason: "CreateUnknown" });
+    expect(plan(...input({ compute: edited, state: seen(settleMs + 100) }))).toMatchObject({
       kind: "create",
       attributes: { branch_id: "br-next" },
       mark: { branchID: "br-next" },
@@ -76,11 +76,11 @@ describe("a create whose outcome is not known", () => {
     for (const type of ["read_write", "read_only"]) {
       const self = compute({ annotations, spec: { type } });
       const neighbour = endpoint({ id: "ep-other", branch_id: "br-other", name: "by hand" });
-      expect(plan(...planInput({ compute: self, endpoints: [neighbour], state: seen(settleMs * 10) }))).toMatchObject({
+      expect(plan(...input({ compute: self, endpoints: [neighbour], state: seen(settleMs * 10) }))).toMatchObject({
         reason: "CreateUnknown",
         message: expect.stringContaining("another base URL or key"),
       });
-      expect(plan(...planInput({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({
+      expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({
         kind: "link",
         proof: "marker",
       });
@@ -92,12 +92,12 @@ describe("a create whose outcome is not known", () => {
       annotations: { pendingCreate: createMark({ uid: uidOf("b") }) },
       spec: { type: "read_only" },
     });
-    expect(plan(...planInput({ compute: copy }))).toMatchObject({ kind: "create", mark: { branchID: "br-main" } });
+    expect(plan(...input({ compute: copy }))).toMatchObject({ kind: "create", mark: { branchID: "br-main" } });
   });
 
   test.each(["", "{", "null", "[]", '"text"', '{"uid":7}'])("is nobody's business where the mark reads %j", (mark) => {
     const self = compute({ annotations: { pendingCreate: mark }, spec: { type: "read_only" } });
-    expect(plan(...planInput({ compute: self }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: self }))).toMatchObject({ kind: "create" });
   });
 });
 
@@ -110,7 +110,7 @@ describe("where the service shows no names, a create whose outcome is not known"
     compute({ uid: uidOf("b"), linked: id, annotations: { createdEndpoint: createdNote(id, uidOf("b")) }, ...fields });
 
   test("of a primary is settled by the one that has appeared on the branch, linked without proof", () => {
-    expect(plan(...planInput({ compute: primary, endpoints: [there("ep-new")], list, state: longAgo }))).toEqual({
+    expect(plan(...input({ compute: primary, endpoints: [there("ep-new")], list, state: longAgo }))).toEqual({
       kind: "link",
       endpointID: "ep-new",
       proof: "none",
@@ -120,13 +120,13 @@ describe("where the service shows no names, a create whose outcome is not known"
 
   test("of a primary whose endpoint was recorded and lost links no other primary that appears", () => {
     const self = compute({ linked: "ep-lost", annotations: { pendingCreate: createMark({ resent: true }) } });
-    const action = plan(...planInput({ compute: self, endpoints: [there("ep-strangers")], list, state: longAgo }));
+    const action = plan(...input({ compute: self, endpoints: [there("ep-strangers")], list, state: longAgo }));
     expect(action).not.toMatchObject({ kind: "link" });
   });
 
   test("of a primary keeps its mark while another may yet arrive: until then the endpoint is not moved away", () => {
     const mark = { uid: uidOf("a"), branchID: "br-main" };
-    const action = plan(...planInput({ compute: primary, endpoints: [there("ep-new")], list, state: seen(1000) }));
+    const action = plan(...input({ compute: primary, endpoints: [there("ep-new")], list, state: seen(1000) }));
     expect(action).toMatchObject({ kind: "link", proof: "none", keepsMark: mark });
   });
 
@@ -135,10 +135,8 @@ describe("where the service shows no names, a create whose outcome is not known"
     const adopter = compute({ uid: uidOf("b"), name: "other", created: "2025-01-01T00:00:00Z", spec });
     const listed = { endpoints: [there("ep-new")], list };
     const settled = { kind: "link", endpointID: "ep-new" };
-    expect(plan(...planInput({ compute: primary, others: [adopter], state: longAgo, ...listed }))).toMatchObject(
-      settled,
-    );
-    expect(plan(...planInput({ compute: adopter, others: [primary], ...listed }))).toMatchObject({ kind: "wait" });
+    expect(plan(...input({ compute: primary, others: [adopter], state: longAgo, ...listed }))).toMatchObject(settled);
+    expect(plan(...input({ compute: adopter, others: [primary], ...listed }))).toMatchObject({ kind: "wait" });
   });
 
   describe("of two primaries of one branch is settled for one of them", () => {
@@ -151,7 +149,7 @@ describe("where the service shows no names, a create whose outcome is not known"
         ...fields,
       });
     const stepOf = (self: Compute, other: Compute) =>
-      plan(...planInput({ compute: self, others: [other], endpoints: [there("ep-new")], list, state: longAgo }));
+      plan(...input({ compute: self, others: [other], endpoints: [there("ep-new")], list, state: longAgo }));
     const links = { kind: "link", endpointID: "ep-new" };
     const waits = {
       kind: "wait",
@@ -197,15 +195,13 @@ describe("where the service shows no names, a create whose outcome is not known"
   ])(
     "of a primary takes none %s: with no primary on the branch it is sent again, for the service refuses a second",
     (_, newcomer, others) => {
-      const action = plan(...planInput({ compute: primary, endpoints: [newcomer], others, list, state: seen(1000) }));
+      const action = plan(...input({ compute: primary, endpoints: [newcomer], others, list, state: seen(1000) }));
       expect(action).toMatchObject({ kind: "create" });
     },
   );
 
   test("of a primary takes none that another Compute has on the branch", () => {
-    const action = plan(
-      ...planInput({ compute: primary, endpoints: [there("ep-new")], others: [heldBy("ep-new")], list }),
-    );
+    const action = plan(...input({ compute: primary, endpoints: [there("ep-new")], others: [heldBy("ep-new")], list }));
     expect(action).toMatchObject({ kind: "blocked", reason: "Conflict" });
   });
 
@@ -214,7 +210,7 @@ describe("where the service shows no names, a create whose outcome is not known"
     ["one newcomer", [replicaThere("ep-new")]],
     ["several", [replicaThere("ep-new"), replicaThere("ep-newer")]],
   ])("of a replica stays unknown with %s, for ever: none is taken, and never is another sent", (_, endpoints) => {
-    const action = plan(...planInput({ compute: replica, endpoints, list, state: longAgo }));
+    const action = plan(...input({ compute: replica, endpoints, list, state: longAgo }));
     expect(action).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
     expect(action).toMatchObject({ message: expect.stringContaining(endpoints.map(({ id }) => id).join(", ")) });
   });
@@ -223,20 +219,20 @@ describe("where the service shows no names, a create whose outcome is not known"
     const spec = { type: "read_only", adopt: { endpointID: "ep-newer" } };
     const reported = compute({ annotations: { pendingCreate }, spec });
     const endpoints = [replicaThere("ep-new"), replicaThere("ep-newer")];
-    expect(plan(...planInput({ compute: reported, endpoints, list }))).toMatchObject({
+    expect(plan(...input({ compute: reported, endpoints, list }))).toMatchObject({
       kind: "link",
       endpointID: "ep-newer",
     });
     const unmarked = compute({ spec: { type: "read_only" } });
-    expect(plan(...planInput({ compute: unmarked, endpoints, list }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: unmarked, endpoints, list }))).toMatchObject({ kind: "create" });
   });
 
   test("of a replica is held back by a nameless one also while it is not known whether names are shown", () => {
     const unknown = { list: { markers: "unknown" }, state: longAgo } as const;
-    const failedWrite = plan(...planInput({ compute: replica, endpoints: [replicaThere("ep-new")], ...unknown }));
+    const failedWrite = plan(...input({ compute: replica, endpoints: [replicaThere("ep-new")], ...unknown }));
     expect(failedWrite).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
     // Where nothing stands that has no name, nothing depends on names.
-    const free = plan(...planInput({ compute: replica, endpoints: [there("ep-primary")], ...unknown }));
+    const free = plan(...input({ compute: replica, endpoints: [there("ep-primary")], ...unknown }));
     expect(free).toMatchObject({ kind: "create" });
   });
 });
@@ -247,26 +243,21 @@ describe("a name that cannot be read", () => {
   test.each(["read_write", "read_only"])("on the branch of a pending create of a %s settles nothing", (type) => {
     const self = compute({ annotations: { pendingCreate }, spec: { type } });
     const waits = { kind: "wait", reason: "CreateUnknown", message: expect.stringContaining("ep-odd") };
-    expect(
-      plan(...planInput({ compute: self, endpoints: [odd({ type })], state: seen(settleMs * 100) })),
-    ).toMatchObject(waits);
+    expect(plan(...input({ compute: self, endpoints: [odd({ type })], state: seen(settleMs * 100) }))).toMatchObject(
+      waits,
+    );
     const going = compute({ annotations: { pendingCreate }, spec: { type }, deleting: true });
-    expect(
-      plan(...planInput({ compute: going, endpoints: [odd({ type })], state: seen(settleMs * 100) })),
-    ).toMatchObject(waits);
+    expect(plan(...input({ compute: going, endpoints: [odd({ type })], state: seen(settleMs * 100) }))).toMatchObject(
+      waits,
+    );
   });
 
   test("is no matter elsewhere, nor where another Compute has the endpoint", () => {
     const state = seen(settleMs * 100);
     const elsewhere = odd({ type: "read_only", branch_id: "br-next" });
-    expect(plan(...planInput({ compute: replica, endpoints: [elsewhere], state }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ compute: replica, endpoints: [elsewhere], state }))).toMatchObject({ kind: "create" });
     const holder = compute({ uid: uidOf("b"), linked: "ep-odd", spec: { type: "read_only" } });
-    const failedWrite = planInput({
-      compute: replica,
-      endpoints: [odd({ type: "read_only" })],
-      others: [holder],
-      state,
-    });
+    const failedWrite = input({ compute: replica, endpoints: [odd({ type: "read_only" })], others: [holder], state });
     expect(plan(...failedWrite)).toMatchObject({ kind: "create" });
   });
 });
@@ -274,9 +265,9 @@ describe("a name that cannot be read", () => {
 test("a pending create whose finalizer a person took away gets it back at once, or a deletion would not wait", () => {
   const bare = compute({ annotations: { pendingCreate }, guarded: false });
   const action = { kind: "restorePending", mark: { uid: uidOf("a"), branchID: "br-main" } };
-  expect(plan(...planInput({ compute: bare }))).toMatchObject(action);
+  expect(plan(...input({ compute: bare }))).toMatchObject(action);
   const observation = { kind: "unavailable", reason: "Unauthorized", message: "no", projectGone: false } as const;
-  expect(plan(...planInput({ compute: bare, observation }))).toMatchObject(action);
+  expect(plan(...input({ compute: bare, observation }))).toMatchObject(action);
 });
 
 describe("a primary whose create was sent again", () => {
@@ -284,7 +275,7 @@ describe("a primary whose create was sent again", () => {
   const endpoints = [madeBy(self, { id: "ep-new" })];
 
   test("keeps its mark while the first may yet arrive, and is looked at as soon as it no longer may", () => {
-    expect(plan(...planInput({ compute: self, endpoints, state: seen(1000) }))).toMatchObject({
+    expect(plan(...input({ compute: self, endpoints, state: seen(1000) }))).toMatchObject({
       kind: "settled",
       requeueAfterMs: settleMs - 1000,
     });
@@ -294,7 +285,7 @@ describe("a primary whose create was sent again", () => {
     const mark = createMark({ resent: true });
     const unlinked = compute({ annotations: { pendingCreate: mark }, deleting: true });
     const state = { proved: { endpointID: "ep-new", proof: "marker" }, ...seen(1000) } as const;
-    expect(plan(...planInput({ compute: unlinked, state }))).toMatchObject({
+    expect(plan(...input({ compute: unlinked, state }))).toMatchObject({
       kind: "link",
       endpointID: "ep-new",
       keepsMark: { resent: true },
@@ -302,7 +293,7 @@ describe("a primary whose create was sent again", () => {
   });
 
   test("loses its mark as soon as the first can no longer arrive", () => {
-    const action = plan(...planInput({ compute: self, endpoints, state: seen(settleMs) }));
+    const action = plan(...input({ compute: self, endpoints, state: seen(settleMs) }));
     expect(action).toEqual({ kind: "link", endpointID: "ep-new", proof: "marker", news: "none" });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { compute, createMark, endpoint, madeBy, now, operation, planInput, uidOf } from "../../../support/builders.ts";
+import { compute, createMark, endpoint, input, madeBy, now, operation, uidOf } from "../../../support/builders.ts";
 
 const ours = compute({ linked: "ep-one" });
 const sized = compute({ linked: "ep-one", spec: { computeUnits: { min: 1, max: 2 } } });
@@ -8,25 +8,22 @@ const small = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 };
 
 describe("the plan of a Compute that is to be", () => {
   test("waits where nothing is seen yet", () => {
-    expect(plan(...planInput({ observation: { kind: "pending" } }))).toEqual({ kind: "noop" });
+    expect(plan(...input({ observation: { kind: "pending" } }))).toEqual({ kind: "noop" });
     const pending = { kind: "pending", requeueAfterMs: 10_000 } as const;
-    expect(plan(...planInput({ observation: pending }))).toEqual({ kind: "noop", requeueAfterMs: 10_000 });
+    expect(plan(...input({ observation: pending }))).toEqual({ kind: "noop", requeueAfterMs: 10_000 });
   });
 
   test("says why nothing can be seen", () => {
     const observation = { kind: "unavailable", reason: "Unauthorized", message: "why", projectGone: true } as const;
-    expect(plan(...planInput({ observation }))).toEqual({ kind: "wait", reason: "Unauthorized", message: "why" });
+    expect(plan(...input({ observation }))).toEqual({ kind: "wait", reason: "Unauthorized", message: "why" });
   });
 
   test("is to send nothing while paused, whatever differs", () => {
     const paused = compute({ linked: "ep-one", annotations: { paused: "true" }, spec: { disabled: true } });
     const seen = madeBy(paused, { disabled: false });
-    expect(plan(...planInput({ compute: paused, endpoints: [seen] }))).toMatchObject({
-      kind: "wait",
-      reason: "Paused",
-    });
+    expect(plan(...input({ compute: paused, endpoints: [seen] }))).toMatchObject({ kind: "wait", reason: "Paused" });
     // Until a list is there the status stays as it is: the endpoint is not unknown.
-    expect(plan(...planInput({ compute: paused, observation: { kind: "pending" } }))).toEqual({ kind: "noop" });
+    expect(plan(...input({ compute: paused, observation: { kind: "pending" } }))).toEqual({ kind: "noop" });
   });
 
   test("creates what is not there, with all that was set, and the marker", () => {
@@ -38,7 +35,7 @@ describe("the plan of a Compute that is to be", () => {
       endpoint({ id: "ep-1", type: "read_only" }),
       endpoint(),
     ];
-    expect(plan(...planInput({ compute: wanted, endpoints: stood }))).toEqual({
+    expect(plan(...input({ compute: wanted, endpoints: stood }))).toEqual({
       kind: "create",
       attributes: {
         branch_id: "br-main",
@@ -54,20 +51,20 @@ describe("the plan of a Compute that is to be", () => {
   });
 
   test.each(["hidden", "unknown"] as const)("notes with a create that names were %s", (markers) => {
-    const action = plan(...planInput({ list: { markers } }));
+    const action = plan(...input({ list: { markers } }));
     expect(action).toMatchObject({ kind: "create" });
     expect(action).not.toHaveProperty("mark.named");
   });
 
   test("creates nothing new through a connection that is being deleted", () => {
-    expect(plan(...planInput({ list: { terminating: true } }))).toMatchObject({
+    expect(plan(...input({ list: { terminating: true } }))).toMatchObject({
       kind: "wait",
       reason: "ConnectionNotReady",
     });
   });
 
   test("patches only what differs", () => {
-    expect(plan(...planInput({ compute: sized, endpoints: [madeBy(sized, small)] }))).toMatchObject({
+    expect(plan(...input({ compute: sized, endpoints: [madeBy(sized, small)] }))).toMatchObject({
       kind: "patch",
       endpointID: "ep-one",
       attributes: { autoscaling_limit_min_cu: 1 },
@@ -79,7 +76,7 @@ describe("the plan of a Compute that is to be", () => {
   test("moves with a patch, and in the same one sends what else differs", () => {
     const moved = compute({ linked: "ep-one", spec: { branchID: "br-next", disabled: true } });
     const seen = madeBy(moved, { branch_id: "br-main", disabled: false });
-    expect(plan(...planInput({ compute: moved, endpoints: [seen] }))).toMatchObject({
+    expect(plan(...input({ compute: moved, endpoints: [seen] }))).toMatchObject({
       kind: "patch",
       attributes: { branch_id: "br-next", disabled: true },
       progress: "Moving",
@@ -92,7 +89,7 @@ describe("the plan of a Compute that is to be", () => {
     ["Idle", { current_state: "idle" }],
     ["Disabled", { current_state: "idle", disabled: true }],
   ])("is settled as %s where the service shows %j", (reason, shown) => {
-    expect(plan(...planInput({ compute: ours, endpoints: [madeBy(ours, shown)] }))).toMatchObject({
+    expect(plan(...input({ compute: ours, endpoints: [madeBy(ours, shown)] }))).toMatchObject({
       kind: "settled",
       reason,
     });
@@ -100,10 +97,7 @@ describe("the plan of a Compute that is to be", () => {
 
   test("is not settled while a compute is still coming into being", () => {
     const seen = madeBy(ours, { current_state: "init" });
-    expect(plan(...planInput({ compute: ours, endpoints: [seen] }))).toMatchObject({
-      kind: "wait",
-      reason: "Creating",
-    });
+    expect(plan(...input({ compute: ours, endpoints: [seen] }))).toMatchObject({ kind: "wait", reason: "Creating" });
   });
 });
 
@@ -116,16 +110,13 @@ describe("what we began", () => {
     ["Active", "Creating", { current_state: "init", pending_state: "active" }],
   ])("is waited for: after %s comes %s", (shows, reason, seen) => {
     const self = compute({ linked: "ep-one", shows });
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, seen)] }))).toMatchObject({
-      kind: "wait",
-      reason,
-    });
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self, seen)] }))).toMatchObject({ kind: "wait", reason });
   });
 
   test("is waited for as long as its operations run, though the state says nothing", () => {
     const self = compute({ linked: "ep-one", shows: "Updating", spec: { disabled: true } });
     const list = { operations: [operation({ status: "scheduling" })] };
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, { disabled: false })], list }))).toMatchObject({
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self, { disabled: false })], list }))).toMatchObject({
       kind: "wait",
       reason: "Updating",
     });
@@ -137,7 +128,7 @@ describe("what we began", () => {
       { current_state: "active", pending_state: "idle" },
     ]) {
       const self = compute({ linked: "ep-one", shows: "Idle" });
-      expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, seen)] }))).toMatchObject({ kind: "settled" });
+      expect(plan(...input({ compute: self, endpoints: [madeBy(self, seen)] }))).toMatchObject({ kind: "settled" });
     }
   });
 
@@ -146,7 +137,7 @@ describe("what we began", () => {
     (status) => {
       const failed = operation({ status, failures_count: 3, error: "no room" });
       expect(
-        plan(...planInput({ compute: ours, endpoints: [madeBy(ours)], list: { operations: [failed] } })),
+        plan(...input({ compute: ours, endpoints: [madeBy(ours)], list: { operations: [failed] } })),
       ).toMatchObject({
         kind: "wait",
         reason: "OperationFailed",
@@ -158,7 +149,7 @@ describe("what we began", () => {
   test("and that failed is history once a later one was done", () => {
     const later = operation({ id: "op-2", status: "finished", created_at: "2026-01-01T01:00:00Z" });
     const operations = [later, operation({ status: "failed" })];
-    expect(plan(...planInput({ compute: ours, endpoints: [madeBy(ours)], list: { operations } }))).toMatchObject({
+    expect(plan(...input({ compute: ours, endpoints: [madeBy(ours)], list: { operations } }))).toMatchObject({
       kind: "settled",
     });
   });
@@ -166,7 +157,7 @@ describe("what we began", () => {
   test("and that failed is history once the compute has started since", () => {
     const seen = madeBy(ours, { started_at: "2026-01-01T02:00:00Z" });
     const operations = [operation({ status: "failed" })];
-    expect(plan(...planInput({ compute: ours, endpoints: [seen], list: { operations } }))).toMatchObject({
+    expect(plan(...input({ compute: ours, endpoints: [seen], list: { operations } }))).toMatchObject({
       kind: "settled",
     });
   });
@@ -178,7 +169,7 @@ describe("the order of the rules", () => {
   test("a surplus endpoint goes before anything else is done", () => {
     const self = compute({ linked: "ep-one", guarded: false, spec: { disabled: true } });
     expect(
-      plan(...planInput({ compute: self, endpoints: [madeBy(self, late), madeBy(self, { disabled: false })] })),
+      plan(...input({ compute: self, endpoints: [madeBy(self, late), madeBy(self, { disabled: false })] })),
     ).toEqual({
       kind: "delete",
       endpointID: "ep-two",
@@ -188,7 +179,7 @@ describe("the order of the rules", () => {
 
   test("the link is put in order before anything is sent", () => {
     const self = compute({ linked: "ep-one", guarded: false, spec: { disabled: true } });
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toEqual({
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toEqual({
       kind: "link",
       endpointID: "ep-one",
       proof: "marker",
@@ -199,18 +190,15 @@ describe("the order of the rules", () => {
   test("what runs is waited for before the next change", () => {
     const self = compute({ linked: "ep-one", shows: "Updating", spec: { disabled: true } });
     const seen = madeBy(self, { pending_state: "active", disabled: false });
-    expect(plan(...planInput({ compute: self, endpoints: [seen] }))).toMatchObject({
-      kind: "wait",
-      reason: "Updating",
-    });
+    expect(plan(...input({ compute: self, endpoints: [seen] }))).toMatchObject({ kind: "wait", reason: "Updating" });
   });
 
   test("a change goes before a restart that was asked for in the same apply", () => {
     const self = compute({ linked: "ep-one", annotations: { restartedAt: "now" }, spec: { disabled: true } });
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toMatchObject({
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toMatchObject({
       kind: "patch",
     });
-    expect(plan(...planInput({ compute: self, endpoints: [madeBy(self, { disabled: true })] }))).toMatchObject({
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self, { disabled: true })] }))).toMatchObject({
       kind: "restart",
     });
   });
@@ -224,7 +212,7 @@ describe("a write that failed", () => {
   const same = JSON.stringify(["patch", 1, { autoscaling_limit_min_cu: 1 }]);
 
   test("waits its time", () => {
-    expect(plan(...planInput({ compute: sized, endpoints: [seen], state: failedWrite(same) }))).toEqual({
+    expect(plan(...input({ compute: sized, endpoints: [seen], state: failedWrite(same) }))).toEqual({
       kind: "wait",
       reason: "Rejected",
       message: "no",
@@ -234,19 +222,19 @@ describe("a write that failed", () => {
 
   test("is tried again when that is over", () => {
     const state = failedWrite(same, now);
-    expect(plan(...planInput({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
+    expect(plan(...input({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
   });
 
   test("is tried again at once with another key", () => {
     const state = { failedWrite: { ...failedWrite(same).failedWrite, through: "another key" } };
-    expect(plan(...planInput({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
+    expect(plan(...input({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
     const sameKey = { failedWrite: { ...failedWrite(same).failedWrite, through: "here" } };
-    expect(plan(...planInput({ compute: sized, endpoints: [seen], state: sameKey }))).toMatchObject({ kind: "wait" });
+    expect(plan(...input({ compute: sized, endpoints: [seen], state: sameKey }))).toMatchObject({ kind: "wait" });
   });
 
   test("holds no other write back", () => {
     const edited = compute({ linked: "ep-one", generation: 2, spec: { computeUnits: { min: 1, max: 2 } } });
-    expect(plan(...planInput({ compute: edited, endpoints: [seen], state: failedWrite(same) }))).toMatchObject({
+    expect(plan(...input({ compute: edited, endpoints: [seen], state: failedWrite(same) }))).toMatchObject({
       kind: "patch",
     });
   });
@@ -254,21 +242,21 @@ describe("a write that failed", () => {
   test("is tried again at once when the spec was edited, even where the edit changes nothing of what is sent", () => {
     const create = { branch_id: "br-main", type: "read_write", name: `k8s-${uidOf("a")}` };
     const state = failedWrite(JSON.stringify(["create", 1, create]));
-    expect(plan(...planInput({ state }))).toMatchObject({ kind: "wait", reason: "Rejected" });
-    expect(plan(...planInput({ state, compute: compute({ generation: 2 }) }))).toMatchObject({ kind: "create" });
+    expect(plan(...input({ state }))).toMatchObject({ kind: "wait", reason: "Rejected" });
+    expect(plan(...input({ state, compute: compute({ generation: 2 }) }))).toMatchObject({ kind: "create" });
   });
 
   test("is not sent again and again because a fresh look was asked for that no endpoint answers yet", () => {
     const asked = compute({ annotations: { reconcileRequestedAt: "now" } });
     const create = { branch_id: "br-main", type: "read_write", name: `k8s-${uidOf("a")}` };
     const state = failedWrite(JSON.stringify(["create", 1, create]));
-    expect(plan(...planInput({ compute: asked, state }))).toMatchObject({ kind: "wait", reason: "Rejected" });
+    expect(plan(...input({ compute: asked, state }))).toMatchObject({ kind: "wait", reason: "Rejected" });
   });
 });
 
 test("a mark of a pending create is taken away with the link it led to", () => {
   const self = compute({ annotations: { pendingCreate: createMark() } });
-  expect(plan(...planInput({ compute: self, endpoints: [madeBy(self)] }))).toEqual({
+  expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toEqual({
     kind: "link",
     endpointID: "ep-one",
     proof: "marker",

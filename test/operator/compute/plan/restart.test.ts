@@ -4,7 +4,7 @@ import { annotationsOf } from "../../../../src/operator/compute/observe/annotati
 import { shown } from "../../../../src/operator/compute/outcome.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
-import { type ComputeFields, compute, madeBy, now, operation, planInput, uidOf } from "../../../support/builders.ts";
+import { type ComputeFields, compute, input, madeBy, now, operation, uidOf } from "../../../support/builders.ts";
 
 const before = "2026-01-01T10:00:00Z";
 const after = "2026-01-01T10:00:05Z";
@@ -35,7 +35,7 @@ function restarting(fields: ComputeFields = {}, mark?: object): ReturnType<typeo
 
 function planned(self: ReturnType<typeof compute>, seen = {}, lookedUp: readonly Operation[] = []) {
   return plan(
-    ...planInput({ compute: self, endpoints: [madeBy(self, { started_at: before, ...seen })], list: { lookedUp } }),
+    ...input({ compute: self, endpoints: [madeBy(self, { started_at: before, ...seen })], list: { lookedUp } }),
   );
 }
 
@@ -64,8 +64,8 @@ describe("the annotation restartedAt", () => {
   test("is not carried out again where the status that said so is lost, and the service shows nothing of restarts", () => {
     const self = restarting();
     const seen = { endpoints: [madeBy(self)], list: { lookedUp: [] } };
-    expect(plan(...planInput({ compute: self, state: { restarted: "second" }, ...seen }))).toEqual(done);
-    expect(plan(...planInput({ compute: self, state: { restarted: "first" }, ...seen }))).toEqual(send);
+    expect(plan(...input({ compute: self, state: { restarted: "second" }, ...seen }))).toEqual(done);
+    expect(plan(...input({ compute: self, state: { restarted: "first" }, ...seen }))).toEqual(send);
   });
 
   test("means nothing when it is removed", () => {
