@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { carryOut } from "../../src/cli/plan/carry-out.ts";
-import { dryRun } from "../../src/cli/plan/dry-run.ts";
+import { carryOut, dryRun } from "../../src/cli/plan/carry-out.ts";
 import { prepare } from "../../src/cli/plan/prepare.ts";
 import { pendingCreateOf, pendingRestartOf } from "../../src/operator/compute/observe/annotations.ts";
 import type { Compute } from "../../src/operator/resources/compute.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { derivedUID } from "../../src/cli/manifests/identity.ts";
+import { derivedUID } from "../../src/cli/manifests/declared.ts";
 import { markerOf } from "../../src/operator/resources/names.ts";
 import { main, preview, staging } from "../service/support/shop.ts";
 import { Stage } from "./stage.ts";

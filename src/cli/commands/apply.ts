@@ -4,10 +4,9 @@ import type { Outcome } from "../../operator/compute/outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
 import { reasons } from "../../operator/compute/status/reasons.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
-import { carryOut, latestOperations } from "../plan/carry-out.ts";
-import { type DryRun, dryRun } from "../plan/dry-run.ts";
+import { carryOut, type DryRun, dryRun, latestOperations } from "../plan/carry-out.ts";
 import type { Inventory, Project, Tracked } from "../plan/inventory.ts";
-import { unownedReplicasLike } from "../plan/unowned-replicas.ts";
+import { unownedReplicasLike } from "../plan/running-operator.ts";
 
 export interface ApplyOptions {
   inventory: Inventory;

@@ -3,7 +3,7 @@ import { nameOf } from "../../operator/compute/observe/observation.ts";
 import { defaultCreateSettleMs } from "../../operator/flags.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
-import { dryRun } from "../plan/dry-run.ts";
+import { dryRun } from "../plan/carry-out.ts";
 import { clientFor } from "../plan/inventory.ts";
 import { hasChanges, hasProblems, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
 import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
@@ -19,9 +19,7 @@ import {
   parsePlanFlags,
   planLine,
 } from "./flags.ts";
-import type { CliPorts } from "./ports.ts";
-import { CommandProblem } from "./problem.ts";
-import { readLine } from "./prompt.ts";
+import { type CliPorts, CommandProblem, readLine } from "./ports.ts";
 
 /** `compute-operator plan`: returns the exit status, 0 for nothing to do, 2 for changes, 1 for an error. */
 export function planCommand(args: readonly string[], ports: CliPorts): Promise<number> {

@@ -7,7 +7,7 @@ import type { ServiceClient } from "../../operator/service-client/client.ts";
 import { type Exported, manifestOf } from "../manifests/manifest-of.ts";
 import { saidOnce } from "../plan/messages.ts";
 import type { ExportFlags } from "./flags.ts";
-import { CommandProblem } from "./problem.ts";
+import { CommandProblem } from "./ports.ts";
 
 /**
  * The manifests of a project's computes as one YAML stream, and notes: which computes cannot be declared, or that there

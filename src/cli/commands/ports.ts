@@ -11,3 +11,32 @@ export interface CliPorts extends Omit<CommandPorts, "random" | "newID" | "log" 
   /** Replaces HTTP in tests. */
   serviceTransport?: ServiceTransport;
 }
+
+/** The command cannot continue. Each line says what is wrong, where, what is allowed and what to do. Exit status 1. */
+export class CommandProblem extends Error {
+  override name = "CommandProblem";
+  readonly lines: readonly string[];
+
+  constructor(lines: readonly string[], options: { cause?: unknown } = {}) {
+    super(lines.join("\n"), options);
+    this.lines = lines;
+  }
+}
+
+/** The first line that a person types; empty if standard input ends or the command is aborted. */
+export async function readLine(stdin: Readable, signal: AbortSignal): Promise<string> {
+  const onAbort = () => stdin.destroy();
+  signal.addEventListener("abort", onAbort, { once: true });
+  let text = "";
+  try {
+    for await (const part of stdin) {
+      text += Buffer.from(part).toString("utf8");
+      if (text.includes("\n")) break;
+    }
+  } catch {
+    return "";
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+  return (text.split("\n")[0] ?? "").trim();
+}

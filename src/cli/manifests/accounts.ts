@@ -1,10 +1,12 @@
+import { z } from "zod";
 import { normalisedBaseURL, publicServicePattern } from "../../operator/connection/base-url.ts";
-import { resolve } from "../../operator/connection/resolve.ts";
+import { resolve, type Secret } from "../../operator/connection/resolve.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
+import { objectMeta, type Parsed, parseWith } from "../../operator/resources/object.ts";
 import type { ServiceConnection } from "../../operator/resources/service-connection.ts";
 import type { Account } from "../../operator/service-client/account.ts";
 import { ApiKey } from "../../operator/service-client/api-key.ts";
-import { CommandProblem } from "../commands/problem.ts";
+import { CommandProblem } from "../commands/ports.ts";
 import type { Declared, Manifests } from "./manifests.ts";
 
 export const keyVariable = "COMPUTE_OPERATOR_API_KEY";
@@ -85,4 +87,27 @@ function find<T extends { metadata: { name: string; namespace?: string | undefin
   name: string,
 ): Declared<T> | undefined {
   return list.find(({ object: { metadata } }) => metadata.name === name && metadata.namespace === namespace);
+}
+
+const text = z.record(z.string(), z.string());
+
+const manifest = z.object({
+  kind: z.string().optional(),
+  metadata: objectMeta,
+  type: z.string().optional(),
+  data: text.optional(),
+  stringData: text.optional(),
+});
+
+/** A Secret as the API server would store it: `stringData` replaces values of `data`. */
+export function secretOf(raw: unknown): Parsed<Secret> {
+  const parsed = parseWith(manifest, raw);
+  if (!parsed.ok) return parsed;
+  const { metadata, type, data, stringData = {} } = parsed.value;
+  const written = Object.entries(stringData).map(([key, value]) => [
+    key,
+    Buffer.from(value, "utf8").toString("base64"),
+  ]);
+  const merged: Record<string, string> = { ...data, ...Object.fromEntries(written) };
+  return { ok: true, value: { kind: "Secret", metadata, ...(type === undefined ? {} : { type }), data: merged } };
 }

@@ -6,9 +6,9 @@ import { API_KEY_SECRET_TYPE, API_VERSION, GROUP } from "../../operator/resource
 import type { Parsed } from "../../operator/resources/object.ts";
 import { isRecord } from "../../operator/resources/record.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../operator/resources/service-connection.ts";
+import { secretOf } from "./accounts.ts";
 import { allowedAt, type OurKind, ourKinds, unknownFields } from "./check-fields.ts";
 import type { ManifestObject } from "./documents.ts";
-import { secretOf } from "./secret.ts";
 
 /** An object of a manifest and its place. */
 export interface Declared<T> {

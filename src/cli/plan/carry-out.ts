@@ -1,13 +1,16 @@
+import type { Operation } from "../../api/operation.ts";
 import type { ServiceAccess } from "../../operator/compute/execute/context.ts";
 import { execute } from "../../operator/compute/execute/execute.ts";
 import type { Observed } from "../../operator/compute/observe/observation.ts";
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
+import { plan } from "../../operator/compute/plan/plan.ts";
 import { updateStatus } from "../../operator/compute/update-status.ts";
 import { type Latest, latestIn } from "../../operator/connection/operations.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { InMemoryPatcher } from "./in-memory-patcher.ts";
 import type { Inventory, Project, Tracked } from "./inventory.ts";
+import { leftToOperator } from "./running-operator.ts";
 
 /** A write is never aborted: it has a deadline of its own, and its outcome must be known. */
 const uninterrupted = new AbortController().signal;
@@ -64,4 +67,42 @@ export async function latestOperations(
   if (answer.kind === "ok") return latestIn(answer.value, endpointID);
   const isNoCall = answer.kind === "notFound" || answer.kind === "refused" || answer.kind === "forbidden";
   return isNoCall ? { kind: "unsupported" } : { kind: "failed", failure: answer };
+}
+
+/** Actions that change only the Compute; they are executed in memory to find the next one. */
+type InMemory = Extract<Action, { kind: "link" | "restorePending" | "clearPending" | "restarted" }>;
+
+/** The next action at the service, and whether an endpoint was adopted before. */
+export interface DryRun {
+  action: Exclude<Action, InMemory>;
+  /** The input of the plan. */
+  observed: Observed;
+  adopted: boolean;
+}
+
+/** Plans as the operator would, until an action concerns the service or nothing is left to do. */
+export async function dryRun(
+  inventory: Inventory,
+  tracked: Tracked,
+  clock: Clock,
+  recent?: readonly Operation[],
+): Promise<DryRun> {
+  let adopted = false;
+  for (;;) {
+    const observed = inventory.observe(tracked, recent);
+    const action = plan(observed, tracked.state.known);
+    if (!isInMemory(action)) return { action: leftToOperator(action, observed), observed, adopted };
+    adopted ||= action.kind === "link" && action.news === "adopted";
+    // Each action is planned from the result of the previous one.
+    await carryOut(action, observed, { inventory, tracked, clock });
+  }
+}
+
+function isInMemory(action: Action): action is InMemory {
+  return (
+    action.kind === "link" ||
+    action.kind === "restorePending" ||
+    action.kind === "clearPending" ||
+    action.kind === "restarted"
+  );
 }

@@ -4,7 +4,7 @@ import type { Action } from "../../operator/compute/plan/action.ts";
 import { compare, desiredSpec } from "../../operator/compute/plan/fields.ts";
 import { reasons } from "../../operator/compute/status/reasons.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
-import type { DryRun } from "./dry-run.ts";
+import type { DryRun } from "./carry-out.ts";
 import type { Tracked } from "./inventory.ts";
 
 /** A field in which service and manifest differ; `theirs` is absent if the service shows none. */

@@ -1,12 +1,10 @@
 import { httpServiceTransport } from "../../operator/service-client/http-transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import type { ManifestFlags } from "../commands/flags.ts";
-import type { CliPorts } from "../commands/ports.ts";
-import { CommandProblem } from "../commands/problem.ts";
+import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 import { accountFor, type Given } from "../manifests/accounts.ts";
 import { declaredComputes } from "../manifests/declared.ts";
-import { objectsIn } from "../manifests/documents.ts";
-import { readManifests } from "../manifests/files.ts";
+import { objectsIn, readManifests } from "../manifests/documents.ts";
 import { sortManifests } from "../manifests/manifests.ts";
 import { Inventory, type Tracked } from "./inventory.ts";
 

@@ -1,8 +1,9 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { ownerOf } from "../../operator/compute/observe/claims.ts";
 import type { Observed } from "../../operator/compute/observe/observation.ts";
 import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
 import { uidOfMarker } from "../../operator/resources/names.ts";
-import { isDerivedUID } from "../manifests/identity.ts";
+import { isDerivedUID } from "../manifests/declared.ts";
 
 // An operator in a cluster names its endpoints after uids that a manifest from Git does not have. Without the cluster's
 // objects nobody knows which Compute such an endpoint belongs to, so a create could make a second one.
@@ -72,4 +73,20 @@ function namesOf(endpoints: readonly Endpoint[]): string {
   const ids = endpoints.map(({ id }) => id).toSorted();
   const more = ids.length - mostNamed;
   return ids.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/**
+ * Read replicas that an earlier apply may have created for this Compute, if the service has not shown yet that it keeps
+ * names: without a name, on the same branch, and not claimed by a manifest. (The service itself refuses a second
+ * primary.)
+ */
+export function unownedReplicasLike(o: Observed): string[] {
+  if (o.kind !== "observed" || o.compute.spec.type !== "read_only") return [];
+  const { compute, claimants, endpoints, markers } = o;
+  if (markers === "shown" || endpoints.all.some(({ name }) => name !== undefined)) return [];
+  return endpoints.all
+    .filter(({ branch_id, type }) => branch_id === compute.spec.branchID && type === "read_only")
+    .filter((endpoint) => ownerOf(endpoint, claimants, endpoints) === undefined)
+    .map(({ id }) => id)
+    .toSorted();
 }
