@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Child } from "./child.ts";
 import { eventually } from "./eventually.ts";
@@ -43,6 +43,8 @@ export class ServiceProcess implements AsyncDisposable {
     this.port = port;
     this.baseURL = `http://127.0.0.1:${port}/api/v2`;
     this.#directory = temporaryDirectory("service");
+    // Servers of Postgres run as another user where this one is root, and have to enter it.
+    if (args.includes("--postgres")) chmodSync(this.#directory.path, 0o755);
     this.dataFile = join(this.#directory.path, "service.sqlite");
     const flags = ["service", "--port", String(port), "--data", this.dataFile];
     if (seed !== undefined) {

@@ -44,8 +44,8 @@ export async function killUnderWriters(
       if (Number(own?.["rows"] ?? 0) < last) problems.push(`after kill ${kills}: writer ${writer} lost rows`);
       committed[writer] = Number(own?.["last"] ?? 0);
     }
-    const running = servers(rig.data);
-    if (running.length > 1) problems.push(`after kill ${kills}: ${running.length} servers`);
+    const running = await settledServers(rig.data);
+    if (running > 1) problems.push(`after kill ${kills}: ${running} servers`);
     progress(kills, sum(committed));
   }
   await rig.child.stop(30_000);
@@ -70,6 +70,12 @@ async function writeUntilItEnds(rig: PostgresRig, uri: string, writer: number, c
 /** The servers on this data, without their guardians and their own processes. */
 function servers(data: string): string[] {
   return commandLines().filter((line) => line.includes(`${data}.postgres/branches`) && /^\S*postgres -D /.test(line));
+}
+
+/** How many there are: a process that a server has just forked bears its command line for a moment. */
+async function settledServers(data: string): Promise<number> {
+  for (let tries = 0; tries < 50 && servers(data).length > 1; tries += 1) await sleep(100);
+  return servers(data).length;
 }
 
 /** What the servers say of damaged data. */
