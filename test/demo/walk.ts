@@ -1,6 +1,7 @@
 import { type KubectlOptions, kubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 import { costOf } from "./cost.ts";
+import { databaseClient } from "./database.ts";
 import type { Samples } from "./samples.ts";
 import type { Screen } from "./screen.ts";
 import type { Stage } from "./stage.ts";
@@ -56,6 +57,8 @@ export async function walk(screen: Screen, stage: Stage, samples: Samples): Prom
     await steps.run(["get", "compute", name, `-o=jsonpath=${operations}`, ...inShop]);
   });
 
+  if (stage.postgres) await useDatabase(steps);
+
   await steps.step(
     "A change outside the operator",
     "The next list shows it, and the operator puts the spec back.",
@@ -78,13 +81,57 @@ export async function walk(screen: Screen, stage: Stage, samples: Samples): Prom
   });
 }
 
+/** What an application sees of a compute: its database, also while the compute sleeps and restarts. */
+async function useDatabase(steps: Steps): Promise<void> {
+  const primary = "shop-preview";
+  const inShop = ["-n", namespace];
+  const client = await databaseClient(steps.screen);
+  let uri = "";
+
+  await steps.step("Connect", "A connection Secret has the URI of a real Postgres server.", async () => {
+    const secret = { name: "shop-preview-db", database: "neondb", role: "neondb_owner" };
+    const patch = JSON.stringify({ spec: { connectionSecret: secret } });
+    await steps.run(["patch", "compute", primary, "--type=merge", "-p", patch, ...inShop]);
+    await steps.wait([`compute/${primary}`, "--for=jsonpath={.status.binding.name}=shop-preview-db", ...inShop]);
+    uri = await steps.uriIn("shop-preview-db");
+    steps.screen.command(
+      `URI=$(kubectl get secret shop-preview-db -n ${namespace} -o jsonpath={.data.uri} | base64 -d)`,
+    );
+    await client.run(uri, "CREATE TABLE greeting (text text)");
+    await client.run(uri, "INSERT INTO greeting VALUES ('hello from a compute') RETURNING text");
+  });
+
+  await steps.step(
+    "Sleep and wake",
+    "A client that connects wakes an idle compute, and waits no longer for it.",
+    async () => {
+      const path = `/projects/${project}/endpoints/${await steps.endpointID(primary)}`;
+      steps.screen.note(
+        `Somebody: POST ${path}/suspend, answered ${await steps.callService("POST", `${path}/suspend`)}.`,
+      );
+      await steps.run(["annotate", "compute", primary, "compute-operator.dev/reconcileRequestedAt=now", ...inShop]);
+      await steps.wait([`compute/${primary}`, "--for=jsonpath={.status.state}=Idle", ...inShop]);
+      await client.run(uri, "TABLE greeting");
+    },
+  );
+
+  await steps.step("Restart drops connections", "As the server says it itself; the rows stay.", async () => {
+    const waiting = client.run(uri, "SELECT pg_sleep(60)");
+    await eventually("the query to run", () => client.runs(uri, "SELECT pg_sleep(60)"), { timeoutMs: 30_000 });
+    await steps.run(["annotate", "compute", primary, "compute-operator.dev/restartedAt=tuesday", ...inShop]);
+    await waiting;
+    await steps.wait([`compute/${primary}`, "--for=jsonpath={.status.restartedAt}=tuesday", ...inShop]);
+    await client.run(uri, "TABLE greeting");
+  });
+}
+
 class Steps {
-  readonly #screen: Screen;
+  readonly screen: Screen;
   readonly #stage: Stage;
   readonly #kubectl: KubectlOptions;
 
   constructor(screen: Screen, stage: Stage) {
-    this.#screen = screen;
+    this.screen = screen;
     this.#stage = stage;
     const { kubeconfig, binaries } = stage.controlPlane;
     this.#kubectl = { kubeconfig, kubectl: binaries.kubectl };
@@ -92,37 +139,43 @@ class Steps {
 
   /** One step, and what it cost the service. */
   async step(title: string, explanation: string, work: () => Promise<void>): Promise<void> {
-    this.#screen.heading(title, explanation);
+    this.screen.heading(title, explanation);
     this.#stage.counter.clear();
     await work();
-    this.#screen.note(`This cost the service ${costOf(this.#stage.counter.requests)}.`);
+    this.screen.note(`This cost the service ${costOf(this.#stage.counter.requests)}.`);
   }
 
   /** Shows a kubectl command, runs it, and shows what it wrote. */
   async run(args: readonly string[], input?: string): Promise<void> {
     const line = ["kubectl", ...args].map(quoted).join(" ");
-    this.#screen.command(input === undefined ? line : `${line} <<'EOF'\n${input}EOF`);
-    this.#screen.output(await kubectl(args, { ...this.#kubectl, ...(input !== undefined && { input }) }));
+    this.screen.command(input === undefined ? line : `${line} <<'EOF'\n${input}EOF`);
+    this.screen.output(await kubectl(args, { ...this.#kubectl, ...(input !== undefined && { input }) }));
   }
 
   /** Shows a `kubectl wait`, and how long it took. */
   async wait(args: readonly string[]): Promise<void> {
     const all = ["wait", ...args, "--timeout=120s"];
-    this.#screen.command(["kubectl", ...all].map(quoted).join(" "));
-    const output = await this.#screen.waiting("waited", kubectl(all, this.#kubectl));
-    this.#screen.output(output);
+    this.screen.command(["kubectl", ...all].map(quoted).join(" "));
+    const output = await this.screen.waiting("waited", kubectl(all, this.#kubectl));
+    this.screen.output(output);
   }
 
   endpointID(compute: string): Promise<string> {
     return kubectl(["get", "compute", compute, "-n", namespace, "-o=jsonpath={.status.endpointID}"], this.#kubectl);
   }
 
+  /** The URI in a connection Secret. */
+  async uriIn(secret: string): Promise<string> {
+    const data = await kubectl(["get", "secret", secret, "-n", namespace, "-o=jsonpath={.data.uri}"], this.#kubectl);
+    return Buffer.from(data, "base64").toString();
+  }
+
   /** A call of somebody else's, which the counter does not see; resolves with its status. */
-  async callService(method: string, path: string, body: unknown): Promise<number> {
+  async callService(method: string, path: string, body?: unknown): Promise<number> {
     const response = await fetch(`${this.#stage.service.baseURL}${path}`, {
       method,
       headers: { authorization: "Bearer org-key", "content-type": "application/json" },
-      body: JSON.stringify(body),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     return response.status;
   }

@@ -26,7 +26,7 @@ function expectNothingLeft(): void {
 
 describe("npm run demo", () => {
   it("--once shows the whole life of a Compute, says what each step cost, and leaves nothing behind", async () => {
-    const demo = await startDemo("--once");
+    const demo = await startDemo("--once", "--model");
     const end = await demo.end;
     if (end.status !== 0) throw new Error(`the demo ended with ${end.status}:\n${demo.tail(60)}`);
     const costs = demo.lines.map((line) => /This cost the service (.*), (\d+|no) reads?\.$/.exec(line)?.[1]);
@@ -45,7 +45,7 @@ describe("npm run demo", () => {
   });
 
   it("leaves nothing behind when it is interrupted in the middle", async () => {
-    const demo = await startDemo();
+    const demo = await startDemo("--model");
     await demo.waitForLine(/the operator: /, 90_000);
     demo.signal("SIGINT");
     expect(await demo.end).toEqual<ChildEnd>({ status: 130, signal: null });
