@@ -18,8 +18,8 @@ COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /src/dist/ /app/
 COPY LICENSE /app/LICENSE
 # Measured in docs/proof/bench.md: small young generations and one malloc arena take a third of the memory away.
-ENV NODE_ENV=production MALLOC_ARENA_MAX=1
+ENV NODE_ENV=production MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=65536
 USER 65532:65532
 EXPOSE 8080
-ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=1", "--disallow-code-generation-from-strings", "/app/compute-operator.js"]
+ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=2", "--disallow-code-generation-from-strings", "/app/compute-operator.js"]
 CMD ["run"]
