@@ -101,19 +101,15 @@ async function useDatabase(steps: Steps): Promise<void> {
     await client.run(uri, "INSERT INTO greeting VALUES ('hello from a compute') RETURNING text");
   });
 
-  await steps.step(
-    "Sleep and wake",
-    "A client that connects wakes an idle compute, and waits no longer for it.",
-    async () => {
-      const path = `/projects/${project}/endpoints/${await steps.endpointID(primary)}`;
-      steps.screen.note(
-        `Somebody: POST ${path}/suspend, answered ${await steps.callService("POST", `${path}/suspend`)}.`,
-      );
-      await steps.run(["annotate", "compute", primary, "compute-operator.dev/reconcileRequestedAt=now", ...inShop]);
-      await steps.wait([`compute/${primary}`, "--for=jsonpath={.status.state}=Idle", ...inShop]);
-      await client.run(uri, "TABLE greeting");
-    },
-  );
+  await steps.step("Sleep and wake", "A client that connects to an idle compute starts it.", async () => {
+    const path = `/projects/${project}/endpoints/${await steps.endpointID(primary)}`;
+    steps.screen.note(
+      `Somebody: POST ${path}/suspend, answered ${await steps.callService("POST", `${path}/suspend`)}.`,
+    );
+    await steps.run(["annotate", "compute", primary, "compute-operator.dev/reconcileRequestedAt=now", ...inShop]);
+    await steps.wait([`compute/${primary}`, "--for=jsonpath={.status.state}=Idle", ...inShop]);
+    await client.run(uri, "TABLE greeting");
+  });
 
   await steps.step("Restart drops connections", "As the server says it itself; the rows stay.", async () => {
     const waiting = client.run(uri, "SELECT pg_sleep(60)");

@@ -110,6 +110,8 @@ export function testOf({ page, text, place }: Documented): string | undefined {
         : "test/docs/pages.cluster.verify.test.ts";
     case "helm":
       return "test/docs/pages.cluster.verify.test.ts";
+    case "psql":
+      return "test/service/postgres/life.verify.test.ts";
     case "compute-operator":
     case "node_modules/.bin/node":
     case "curl":

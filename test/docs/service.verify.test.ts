@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { asRoot } from "../service/postgres/rig.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { freePort } from "../support/ports.ts";
 import { blocksOf, wordsOf } from "./blocks.ts";
@@ -17,7 +18,8 @@ async function serve<T>(line: string, use: (address: string) => Promise<T>): Pro
   writeFileSync(join(directory.path, "seed.yaml"), seed);
   using shell = new Shell({}, {}, line.includes("deploy/") ? process.cwd() : directory.path);
   const port = await freePort();
-  const service = await shell.start(`${line} --port ${port}`);
+  const postgres = line.includes("--postgres") ? ["--postgres-port", "0", ...asRoot] : [];
+  const service = await shell.start([line, "--port", String(port), ...postgres].join(" "));
   try {
     await service.waitForLine(/^Listening on http/);
     return await use(`127.0.0.1:${port}`);
