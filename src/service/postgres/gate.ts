@@ -20,9 +20,12 @@ export class Gate {
   readonly #service: DrivenService;
   readonly #fleet: Fleet;
   readonly #sessions: Sessions;
+  readonly #log: (line: string) => void;
   #closed = false;
+  #toldOfPooler = false;
 
-  constructor(service: DrivenService, fleet: Fleet, sessions: Sessions) {
+  constructor(service: DrivenService, fleet: Fleet, sessions: Sessions, log: (line: string) => void) {
+    this.#log = log;
     this.#service = service;
     this.#fleet = fleet;
     this.#sessions = sessions;
@@ -37,6 +40,10 @@ export class Gate {
   async admit(target: Target): Promise<Admission> {
     if (this.#closed) throw new Rejection("57P03", "the service is shutting down");
     const session: Session = { ...target };
+    if (target.pooled && !this.#toldOfPooler) {
+      this.#toldOfPooler = true;
+      this.#log("There is no connection pooler here: clients of pooled hosts reach their servers directly.");
+    }
     this.#enter(session);
     try {
       for (let tries = 0; tries < mostTries; tries += 1) {

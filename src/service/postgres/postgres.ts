@@ -114,7 +114,7 @@ export class Postgres {
 
   /** Makes what the service's projects need, and from then on carries its operations out. */
   async begin(service: DrivenService): Promise<void> {
-    const { store, processes, clock, ids, onError } = this.#ports;
+    const { store, processes, clock, ids, onError, stderr } = this.#ports;
     for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
     const change = (act: () => void) => service.change(act);
     const fleet = new Fleet({
@@ -132,7 +132,7 @@ export class Postgres {
     const copies = new BranchCopies({ store, storage: fleet.storage, change });
     this.#fleet = fleet;
     this.#runner = new OperationRunner(service, fleet, copies, onError);
-    this.#gate = new Gate(service, fleet, this.#sessions);
+    this.#gate = new Gate(service, fleet, this.#sessions, stderr);
     this.#runner.begin();
   }
 
@@ -173,7 +173,7 @@ async function certificateIn(root: string, now: number): Promise<Certificate> {
   const read = (file: string) => readFile(file, "utf8").catch(() => undefined);
   const [certificate, key] = [await read(files.certificate), await read(files.key)];
   if (certificate !== undefined && key !== undefined) return { certificate, key };
-  const made = selfSigned(["localhost", "*.localhost"], now);
+  const made = selfSigned(["localhost"], now);
   await writeFile(files.key, made.key, { mode: 0o600 });
   await writeFile(files.certificate, made.certificate, { mode: 0o644 });
   await chmod(files.key, 0o600);

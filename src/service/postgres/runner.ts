@@ -181,6 +181,10 @@ export class OperationRunner {
             endpoint?.currentState === "active" && store.branchData.get(branchId)?.generation === generation;
           if (!busy && !right) await this.#fleet.stop(endpointId);
         }
+        // A server may end while an operation runs that would have kept it.
+        for (const { id, pendingState } of store.endpoints.active()) {
+          if (pendingState === undefined && !this.#fleet.runs(id)) this.crashed(id);
+        }
         await this.#fleet.storage.removeUnrecorded(new Set(this.#fleet.running().map(({ data }) => data)));
       } catch (error) {
         if (!this.#closed) this.#onError(error);

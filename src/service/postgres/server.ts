@@ -110,15 +110,22 @@ async function logLength(file: string): Promise<number> {
   return 0;
 }
 
-/** The last line in which a server says why it ended. */
+const marked = /^.*?(?:FATAL|PANIC|ERROR|postgres): +/;
+
+/** The last that a server says of why it ended, in one line. */
 async function complaint(file: string, from: number): Promise<string | undefined> {
   const log = await open(file, "r");
   try {
     const length = Math.max(0, (await log.stat()).size - from);
     const { buffer, bytesRead } = await log.read(Buffer.alloc(Math.min(length, 64_000)), 0, null, from);
-    const lines = buffer.subarray(0, bytesRead).toString("utf8").split("\n");
-    const found = lines.findLast((line) => /(?:FATAL|PANIC|ERROR|postgres): /.test(line));
-    return found?.replace(/^.*?(?:FATAL|PANIC|ERROR|postgres): +/, "");
+    const lines = buffer.subarray(0, bytesRead).toString("utf8").trim().split("\n");
+    const last = lines.findLastIndex((line) => marked.test(line));
+    if (last < 0) return undefined;
+    const more = lines.slice(last + 1).filter((line) => !/^\d{4}-\d\d-\d\d /.test(line));
+    return [lines[last]?.replace(marked, "") ?? "", ...more]
+      .map((line) => line.trim())
+      .join(" ")
+      .slice(0, 500);
   } finally {
     await log.close();
   }

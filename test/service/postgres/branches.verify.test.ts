@@ -1,0 +1,138 @@
+import { readdirSync } from "node:fs";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { z } from "zod";
+import { nodePostgres } from "./node-postgres.ts";
+import { main, PostgresRig, primary, project } from "./rig.ts";
+
+let rig: PostgresRig;
+let uri: string;
+beforeAll(async () => {
+  nodePostgres();
+  rig = await PostgresRig.start();
+  uri = await rig.uri();
+  await rig.query(
+    uri,
+    "CREATE TABLE item (name text PRIMARY KEY, seen int DEFAULT 0)",
+    "INSERT INTO item VALUES ('bolt')",
+  );
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+const branches = `/projects/${project}/branches`;
+const endpoints = `/projects/${project}/endpoints`;
+const Created = z.looseObject({
+  branch: z.looseObject({ id: z.string() }),
+  endpoints: z.array(z.looseObject({ id: z.string() })),
+});
+
+/** Creates a branch with a primary; answers their ids when both are there. */
+async function branchOf(parent: string, fields: object = {}): Promise<{ branch: string; endpoint: string }> {
+  const body = { branch: { parent_id: parent, ...fields }, endpoints: [{ type: "read_write" }] };
+  const reply = await rig.call("POST", branches, body);
+  expect([reply.status, reply.body["message"]]).toEqual([201, undefined]);
+  const { branch, endpoints: computes } = Created.parse(reply.body);
+  await rig.settled();
+  return { branch: branch.id, endpoint: computes[0]?.id ?? "" };
+}
+
+async function names(endpoint: string): Promise<unknown[]> {
+  const rows = await rig.query(await rig.uri({ endpoint }), "SELECT name FROM item ORDER BY name");
+  return rows.map(({ name }) => name);
+}
+
+async function count(from: string): Promise<unknown> {
+  return (await rig.query(from, "SELECT count(*)::int AS n FROM item"))[0]?.["n"];
+}
+
+it("copies a parent whose server runs and is being written to, and neither sees the other's changes", async () => {
+  const writer = await rig.client(uri);
+  const writing = new AbortController();
+  const written = (async () => {
+    for (let n = 0; !writing.signal.aborted; n += 1) await writer.query(`INSERT INTO item VALUES ('n${n}')`);
+  })();
+  const { endpoint } = await branchOf(main);
+  writing.abort();
+  await written;
+  await writer.end();
+  const child = await rig.uri({ endpoint });
+  expect(await count(child)).toBeGreaterThan(1);
+  expect(await count(child)).toBeLessThan(Number(await count(uri)));
+  await rig.query(child, "DELETE FROM item");
+  expect(await count(uri)).toBeGreaterThan(1);
+  await rig.query(uri, "DELETE FROM item WHERE name <> 'bolt'");
+});
+
+it("copies a parent that is suspended", async () => {
+  await rig.change("POST", `${endpoints}/${primary}/suspend`);
+  const { endpoint } = await branchOf(main);
+  expect((await rig.endpoint()).current_state).toBe("idle");
+  expect(await names(endpoint)).toEqual(["bolt"]);
+});
+
+it("copies the schema alone where that is asked for", async () => {
+  const { endpoint } = await branchOf(main, { init_source: "schema-only" });
+  expect(await names(endpoint)).toEqual([]);
+});
+
+it("gives a branch its parent's data again, and keeps what it had under another name", async () => {
+  const { branch, endpoint } = await branchOf(main);
+  await rig.query(await rig.uri({ endpoint }), "INSERT INTO item VALUES ('nut')");
+  const restore = { source_branch_id: main, preserve_under_name: "before" };
+  await rig.change("POST", `${branches}/${branch}/restore`, restore);
+  expect(await names(endpoint)).toEqual(["bolt"]);
+  const { body } = await rig.call("GET", `${branches}?search=before`);
+  const [kept] = z.array(z.looseObject({ id: z.string() })).parse(body["branches"]);
+  const made = { endpoint: { branch_id: kept?.id, type: "read_write" } };
+  const [started] = await rig.change("POST", endpoints, made);
+  expect(await names(started?.endpoint_id ?? "")).toEqual(["bolt", "nut"]);
+});
+
+it("answers 501 where the history of a branch is asked for, which servers do not keep", async () => {
+  const { status, body } = await rig.call("POST", branches, { branch: { parent_lsn: "0/1" } });
+  expect([status, body["message"]]).toEqual([501, expect.stringContaining("parent_lsn needs the history")]);
+});
+
+it("moves a compute to the data of another branch", async () => {
+  const { branch, endpoint } = await branchOf(main);
+  await rig.query(await rig.uri({ endpoint }), "INSERT INTO item VALUES ('washer')");
+  await rig.change("DELETE", `${endpoints}/${endpoint}`);
+  const moved = await branchOf(main);
+  await rig.change("PATCH", `${endpoints}/${moved.endpoint}`, { endpoint: { branch_id: branch } });
+  expect(await names(moved.endpoint)).toEqual(["bolt", "washer"]);
+});
+
+it("serves a replica from the primary's stream, and also while the primary sleeps", async () => {
+  const [started] = await rig.change("POST", endpoints, { endpoint: { branch_id: main, type: "read_only" } });
+  expect(started).toMatchObject({ action: "start_compute", status: "finished" });
+  const replica = await rig.uri({ endpoint: started?.endpoint_id ?? "" });
+  await rig.query(uri, "INSERT INTO item VALUES ('rivet')");
+  await expect.poll(() => count(replica), { timeout: 10_000 }).toBe(2);
+  await expect(rig.query(replica, "DELETE FROM item")).rejects.toThrow(/read-only transaction/);
+  await rig.change("POST", `${endpoints}/${primary}/suspend`);
+  expect(await count(replica)).toBe(2);
+  await rig.change("POST", `${endpoints}/${started?.endpoint_id}/suspend`);
+  expect(await count(replica)).toBe(2);
+  expect((await rig.endpoint()).current_state).toBe("idle");
+  await rig.query(uri, "INSERT INTO item VALUES ('screw')");
+  await expect.poll(() => count(replica), { timeout: 10_000 }).toBe(3);
+});
+
+it("lets a primary grow while a replica follows it", async () => {
+  const larger = { endpoint: { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 } };
+  const { body } = await rig.call("GET", `${branches}/${main}/endpoints`);
+  const replica = z.array(z.looseObject({ id: z.string(), type: z.string() })).parse(body["endpoints"]);
+  const id = replica.find(({ type }) => type === "read_only")?.id ?? "";
+  await rig.query(await rig.uri({ endpoint: id }), "SELECT 1");
+  const [applied] = await rig.change("PATCH", `${endpoints}/${primary}`, larger);
+  expect(applied).toMatchObject({ status: "finished" });
+  await rig.query(uri, "INSERT INTO item VALUES ('clamp')");
+  await expect.poll(async () => count(await rig.uri({ endpoint: id })), { timeout: 10_000 }).toBe(4);
+});
+
+it("removes the data of a branch that is deleted", async () => {
+  const { branch } = await branchOf(main);
+  const kept = () => readdirSync(`${rig.data}.postgres/branches`).filter((name) => name.startsWith(branch));
+  expect(kept()).toHaveLength(1);
+  await rig.change("DELETE", `${branches}/${branch}`);
+  await expect.poll(kept).toEqual([]);
+});

@@ -1,0 +1,173 @@
+import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it, test } from "vitest";
+import { nodePostgres } from "./node-postgres.ts";
+import { PostgresRig, primary, seed } from "./rig.ts";
+
+/** The smallest size, whose 112 connections are soon used up. */
+const small = {
+  ...seed,
+  projects: seed.projects.map((one) => ({
+    ...one,
+    endpoints: one.endpoints.map((endpoint) => ({
+      ...endpoint,
+      autoscaling_limit_min_cu: 0.25,
+      autoscaling_limit_max_cu: 0.25,
+    })),
+  })),
+};
+
+let rig: PostgresRig;
+let uri: string;
+let bare: string;
+beforeAll(async () => {
+  nodePostgres();
+  rig = await PostgresRig.start(["--time-scale", "100"], small);
+  uri = await rig.uri();
+  bare = uri.replace(/\?.*$/, "");
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+it("takes a client by the server name of its TLS handshake", async () => {
+  const client = await rig.client(bare, { ssl: { rejectUnauthorized: false, servername: `${primary}.localhost` } });
+  expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+  await client.end();
+});
+
+it("leads the pooled name to the compute too", async () => {
+  expect(await rig.query(await rig.uri({ pooled: true }), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});
+
+it("hands the other options on to the server, and not the compute's", async () => {
+  const rows = await rig.query(`${uri}%20-c%20work_mem%3D5MB`, "SHOW work_mem");
+  expect(rows).toEqual([{ work_mem: "5MB" }]);
+});
+
+test.each([
+  ["", /names no compute: pass it as options=endpoint%3D<endpoint-id>/],
+  ["?options=endpoint%3Dep-none", /there is no compute ep-none/],
+  ["?options=endpoint%3Dep-a%20endpoint%3Dep-b", /names more than one compute, ep-a and ep-b/],
+])("refuses a client whose address ends in %j", async (end, message) => {
+  await expect(rig.query(`${bare}${end}`, "SELECT 1")).rejects.toThrow(message);
+});
+
+it("refuses a client whose options and server name differ", async () => {
+  const ssl = { rejectUnauthorized: false, servername: "ep-other.localhost" };
+  await expect(rig.client(uri, { ssl })).rejects.toThrow(/names more than one compute, ep-main and ep-other/);
+});
+
+it("cancels a query with a key of its own", async () => {
+  const client = await rig.client(uri);
+  const key = keyOf(client);
+  const running = client.query("SELECT pg_sleep(60)").then(
+    () => "it ran to its end",
+    (error: unknown) => String(error),
+  );
+  const [{ pid } = { pid: 0 }] = await rig.query(
+    uri,
+    "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()",
+  );
+  expect(pid).not.toBe(key.processID);
+  await sendCancel(key);
+  expect(await running).toContain("canceling statement due to user request");
+  await client.end();
+});
+
+it("does not stop a compute whose client only waits, and stops it some time after the client left", async () => {
+  const client = await rig.client(uri);
+  // Five minutes of inactivity are three seconds here.
+  await client.query("SELECT pg_sleep(4)");
+  expect((await rig.endpoint()).current_state).toBe("active");
+  await client.end();
+  await rig.until("idle");
+  expect((await rig.operations())[0]).toMatchObject({ action: "suspend_compute", status: "finished" });
+});
+
+it("does not stop a compute that still runs a query of a client who left", async () => {
+  const client = await rig.client(uri);
+  void client.query("SELECT pg_sleep(5)").catch(() => {});
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  drop(client);
+  await new Promise((resolve) => setTimeout(resolve, 4300));
+  expect((await rig.endpoint()).current_state).toBe("active");
+  await rig.until("idle");
+});
+
+it("refuses one connection too many as Postgres does", async () => {
+  const clients = await Promise.all(Array.from({ length: 109 }, () => rig.client(uri)));
+  const refused = await rig.client(uri).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(refused).toMatchObject({ code: "53300" });
+  await Promise.all(clients.map((client) => client.end()));
+  expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});
+
+it("tells a client whose compute does not start why", async () => {
+  await rig.until("idle");
+  const control = join(dataDirectory(), "global", "pg_control");
+  const { mode } = statSync(control);
+  chmodSync(control, 0o000);
+  await expect(rig.query(uri, "SELECT 1")).rejects.toThrow(/compute ep-main could not be started: .*pg_control/);
+  const [failed] = await rig.operations();
+  expect(failed).toMatchObject({
+    action: "start_compute",
+    status: "failed",
+    error: expect.stringContaining("pg_control"),
+  });
+  expect((await rig.endpoint()).current_state).toBe("idle");
+  chmodSync(control, mode);
+  expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});
+
+it("starts a server again that was killed, and shows it", async () => {
+  const client = await rig.client(uri);
+  const file = join(dataDirectory(), "postmaster.pid");
+  const before = await rig.operations();
+  process.kill(Number(readFileSync(file, "utf8").split("\n")[0]), "SIGKILL");
+  await expect.poll(async () => (await rig.operations()).length).toBeGreaterThan(before.length);
+  await rig.settled();
+  expect((await rig.operations())[0]).toMatchObject({ action: "start_compute", status: "finished" });
+  await expect(client.query("SELECT 1")).rejects.toThrow(/not queryable|terminated|ended/);
+  expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});
+
+it("starts a server again that was killed while another operation ran", async () => {
+  await rig.query(uri, "SELECT 1");
+  const file = join(dataDirectory(), "postmaster.pid");
+  const settings = { pg_settings: { work_mem: "6MB" } };
+  const patched = rig.call("PATCH", `/projects/shop/endpoints/${primary}`, { endpoint: { settings } });
+  process.kill(Number(readFileSync(file, "utf8").split("\n")[0]), "SIGKILL");
+  await patched;
+  await rig.settled();
+  expect(await rig.query(uri, "SHOW work_mem")).toEqual([{ work_mem: "6MB" }]);
+});
+
+function dataDirectory(): string {
+  const directory = `${rig.data}.postgres/branches`;
+  return join(directory, readdirSync(directory).find((name) => name.startsWith("br-main")) ?? "");
+}
+
+function keyOf(client: object): { processID: number; secretKey: number } {
+  const { processID, secretKey } = { processID: 0, secretKey: 0, ...client };
+  return { processID, secretKey };
+}
+
+function drop(client: object): void {
+  const { connection } = { connection: { stream: { destroy() {} } }, ...client };
+  connection.stream.destroy();
+}
+
+async function sendCancel({ processID, secretKey }: { processID: number; secretKey: number }): Promise<void> {
+  const [host = "", port = ""] = rig.address.split(":");
+  const packet = Buffer.alloc(16);
+  packet.writeInt32BE(16, 0);
+  packet.writeInt32BE(80877102, 4);
+  packet.writeInt32BE(processID, 8);
+  packet.writeInt32BE(secretKey, 12);
+  const socket = connect(Number(port), host);
+  socket.end(packet);
+  await new Promise((resolve) => socket.once("close", resolve));
+}

@@ -1,0 +1,67 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it, test } from "vitest";
+import { startCommand } from "../../support/processes.ts";
+import { nodePostgres } from "./node-postgres.ts";
+import { PostgresRig } from "./rig.ts";
+
+let rig: PostgresRig;
+let uri: string;
+beforeAll(async () => {
+  nodePostgres();
+  rig = await PostgresRig.start();
+  uri = await rig.uri();
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+test.each([
+  ["CREATE TABLE t (x text); COPY t FROM PROGRAM 'id'", /permission denied to COPY to or from an external program/],
+  ["CREATE TABLE u (x text); COPY u FROM '/etc/passwd'", /permission denied to COPY from a file/],
+  ["COPY (SELECT 1) TO '/tmp/out'", /permission denied to COPY to a file/],
+  ["SELECT pg_read_file('/etc/passwd')", /permission denied for function pg_read_file/],
+  ["SELECT lo_import('/etc/passwd')", /permission denied for function lo_import/],
+  ["SELECT pg_ls_dir('/')", /permission denied for function pg_ls_dir/],
+  ["ALTER SYSTEM SET archive_command = 'id'", /permission denied to set parameter/],
+  ["SET session_preload_libraries = 'x'", /permission denied to set parameter/],
+  ["LOAD '/lib/x86_64-linux-gnu/libc.so.6'", /access to library .* is not allowed/],
+  ["CREATE FUNCTION f() RETURNS int LANGUAGE c AS 'libc', 'system'", /permission denied for language c/],
+  ["CREATE EXTENSION dblink", /permission denied to create extension/],
+  ["CREATE EXTENSION file_fdw", /permission denied to create extension/],
+  ["ALTER ROLE app SUPERUSER", /permission denied to alter role/],
+  ["CREATE ROLE boss SUPERUSER", /permission denied to create role/],
+  ["CREATE ROLE boss; GRANT pg_execute_server_program TO boss", /permission denied to grant role/],
+  ["GRANT cloud_admin TO app", /permission denied to grant role/],
+  ["SET ROLE cloud_admin", /permission denied to set role/],
+  ["ALTER ROLE cloud_admin PASSWORD 'x'", /permission denied to alter role/],
+  ["SELECT rolpassword FROM pg_authid", /permission denied for table pg_authid/],
+  ["CREATE SUBSCRIPTION s CONNECTION 'host=/tmp' PUBLICATION p", /permission denied to create subscription/],
+  ["SELECT pg_reload_conf()", /permission denied for function pg_reload_conf/],
+])("refuses a client: %s", async (sql, message) => {
+  await expect(rig.query(uri, sql)).rejects.toThrow(message);
+});
+
+it("lets nobody log in as the servers' own role", async () => {
+  await expect(rig.query(uri.replace("//app:", "//cloud_admin:"), "SELECT 1")).rejects.toThrow(
+    /not permitted to log in/,
+  );
+});
+
+it("lets no client replicate", async () => {
+  const client = rig.client(uri, { replication: "database" });
+  await expect(client).rejects.toThrow(/permission denied to start WAL sender|must be superuser or replication role/);
+});
+
+it("keeps sockets and data in directories of the servers' user alone", () => {
+  for (const name of ["", "branches", "s"]) {
+    const path = join(`${rig.data}.postgres`, name);
+    expect([name, (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o700) & 0o077]).toEqual([name, 0]);
+  }
+});
+
+it("refuses a second service on the same data", async () => {
+  const flags = ["--port", "0", "--postgres", "--postgres-port", "0", "--data", rig.data];
+  const second = await startCommand("second", ["service", ...flags, "--postgres-user", "nobody"]);
+  expect((await second.end).status).toBe(1);
+  expect(second.tail()).toMatch(/cannot use .* as the service's store/);
+  expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});

@@ -1,0 +1,171 @@
+import * as fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { Greeting } from "../../../src/service/postgres/proxy/greeting.ts";
+import { errorResponse, Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
+import { route } from "../../../src/service/postgres/proxy/route.ts";
+import { cancelPacket, readOpening, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+
+const version = 0x30000;
+
+function packet(code: number, body: Buffer, length = body.length + 8): Buffer {
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(length, 0);
+  head.writeUInt32BE(code, 4);
+  return Buffer.concat([head, body]);
+}
+
+const text = fc.string({ minLength: 1, maxLength: 20 }).filter((one) => !one.includes("\0"));
+const parameters = fc
+  .uniqueArray(
+    fc.tuple(
+      text,
+      fc.string({ maxLength: 20 }).filter((one) => !one.includes("\0")),
+    ),
+    {
+      selector: ([name]) => name,
+      maxLength: 8,
+    },
+  )
+  .map((entries) => new Map([["user", "ana"], ...entries.filter(([name]) => name !== "user")]));
+
+describe("the first packet of a client", () => {
+  it("is read as it was written, however it is cut", () => {
+    fc.assert(
+      fc.property(parameters, fc.nat(), fc.uint8Array({ maxLength: 20 }), (given, cut, rest) => {
+        const whole = startupPacket(version, given);
+        expect(readOpening(whole.subarray(0, cut % whole.length))).toEqual({ kind: "incomplete" });
+        const read = readOpening(Buffer.concat([whole, rest]));
+        expect(read).toEqual({ kind: "startup", version, parameters: given, length: whole.length });
+      }),
+    );
+  });
+
+  it("never breaks the reader, whatever its bytes", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, asStartup) => {
+        const received = asStartup ? packet(version, Buffer.from(bytes)) : Buffer.from(bytes);
+        const kinds = ["incomplete", "tls", "ssl-request", "gss-request", "cancel", "startup", "invalid"];
+        expect(kinds).toContain(readOpening(received).kind);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test.each([
+    ["a length that no packet has", packet(version, Buffer.alloc(0), 7), "08P01"],
+    ["a length beyond Postgres's limit", packet(version, Buffer.alloc(0), 10_001), "08P01"],
+    ["a protocol of another kind", packet(0x20000, Buffer.from("user\0ana\0\0")), "0A000"],
+    ["no user", packet(version, Buffer.from("database\0a\0\0")), "28000"],
+    ["an empty user", packet(version, Buffer.from("user\0\0\0")), "28000"],
+    ["a value that does not end", packet(version, Buffer.from("user\0ana")), "28000"],
+    ["a cancel request without a key", packet(80877102, Buffer.alloc(4)), "08P01"],
+  ])("is refused with %s", (_what, bytes, sqlState) => {
+    expect(readOpening(bytes)).toMatchObject({ kind: "invalid", rejection: { sqlState } });
+  });
+
+  test.each([
+    [packet(80877103, Buffer.alloc(0)), { kind: "ssl-request", length: 8 }],
+    [packet(80877104, Buffer.alloc(0)), { kind: "gss-request", length: 8 }],
+    [Buffer.from([0x16, 3, 1]), { kind: "tls" }],
+    [cancelPacket(Buffer.alloc(8, 7)), { kind: "cancel", key: Buffer.alloc(8, 7) }],
+  ])("can ask for something else before: %j", (bytes, opening) => {
+    expect(readOpening(bytes)).toEqual(opening);
+  });
+});
+
+describe("the compute that a client means", () => {
+  const given = (options?: string) =>
+    new Map([["user", "ana"], ...(options === undefined ? [] : [["options", options] as const])]);
+
+  test.each<[options: string | undefined, serverName: string | undefined, id: string, pooled: boolean, rest?: string]>([
+    ["endpoint=ep-a", undefined, "ep-a", false],
+    ["endpoint=ep-a-pooler", undefined, "ep-a", true],
+    [undefined, "ep-a.localhost", "ep-a", false],
+    [undefined, "EP-A-pooler.example.com", "ep-a", true],
+    ["endpoint=ep-a", "ep-a.localhost", "ep-a", false],
+    ["endpoint=ep-a", "localhost", "ep-a", false],
+    ["-c geqo=off endpoint=ep-a  -c x=y", undefined, "ep-a", false, "-c geqo=off -c x=y"],
+    ["endpoint=ep-a -c search_path=a\\ b\\\\", undefined, "ep-a", false, "-c search_path=a\\ b\\\\"],
+  ])("is found in %j and %j", (options, serverName, endpointId, pooled, rest) => {
+    const routed = route(given(options), serverName);
+    expect(routed.target).toEqual({ endpointId, pooled });
+    expect(routed.parameters.get("options")).toBe(rest);
+    expect(routed.parameters.get("user")).toBe("ana");
+  });
+
+  test.each<[options: string | undefined, serverName: string | undefined, message: RegExp]>([
+    [undefined, undefined, /names no compute/],
+    ["-c geqo=off", "localhost", /names no compute/],
+    ["endpoint=ep-a endpoint=ep-b", undefined, /more than one compute, ep-a and ep-b/],
+    ["endpoint=ep-a", "ep-b.localhost", /more than one compute, ep-a and ep-b/],
+    ["endpoint=ep-a", "ep-a-pooler.localhost", /more than one compute/],
+  ])("is refused in %j and %j", (options, serverName, message) => {
+    expect(() => route(given(options), serverName)).toThrow(message);
+  });
+
+  it("leaves every other word of the options as the server would read it", () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          text.filter((one) => !one.startsWith("endpoint=")),
+          { maxLength: 5 },
+        ),
+        (words) => {
+          const escaped = words.map((word) => word.replaceAll(/[\s\\]/g, "\\$&"));
+          const options = [...escaped, "endpoint=ep-a"].join(" ");
+          const { parameters: told } = route(given(options), undefined);
+          expect(told.get("options")).toBe(escaped.length === 0 ? undefined : escaped.join(" "));
+        },
+      ),
+    );
+  });
+});
+
+describe("what a server says first", () => {
+  const message = (type: string, body: Uint8Array) => {
+    const head = Buffer.from(`${type}\0\0\0\0`, "latin1");
+    head.writeUInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body]);
+  };
+  const key = Buffer.from("ourownk!");
+
+  it("reaches the client with another key and otherwise as it was, however it is cut", () => {
+    const body = fc.uint8Array({ maxLength: 30 });
+    fc.assert(
+      fc.property(
+        fc.array(body),
+        body,
+        fc.uint8Array({ maxLength: 60 }),
+        fc.array(fc.nat(), { maxLength: 6 }),
+        (before, own, after, cuts) => {
+          const head = Buffer.concat(before.map((one) => message("S", one)));
+          const tail = Buffer.concat([message("Z", Buffer.from("I")), after]);
+          const sent = Buffer.concat([head, message("K", own), tail]);
+          const keys: Buffer[] = [];
+          const greeting = new Greeting(key, (found) => keys.push(found));
+          const edges = [0, ...cuts.map((cut) => cut % sent.length).toSorted((one, other) => one - other), sent.length];
+          const chunks = edges.slice(1).map((edge, index) => greeting.push(sent.subarray(edges[index], edge)));
+          expect(Buffer.concat(chunks)).toEqual(Buffer.concat([head, message("K", key), tail]));
+          expect(keys).toEqual([Buffer.from(own)]);
+        },
+      ),
+    );
+  });
+
+  it("is not touched after the first ReadyForQuery, not even what looks like a key", () => {
+    const greeting = new Greeting(key, () => expect.unreachable());
+    const sent = Buffer.concat([message("Z", Buffer.from("I")), message("K", Buffer.alloc(8))]);
+    expect(greeting.push(sent)).toEqual(sent);
+    expect(greeting.push(message("K", Buffer.alloc(8)))).toEqual(message("K", Buffer.alloc(8)));
+  });
+});
+
+it("refuses a client with an error as Postgres writes one", () => {
+  const fields = "SFATAL\0VFATAL\0C08004\0Mno\0\0";
+  const expected = Buffer.concat([
+    Buffer.from("E\0\0\0", "latin1"),
+    Buffer.from([fields.length + 4]),
+    Buffer.from(fields),
+  ]);
+  expect(errorResponse(new Rejection("08004", "n\0o"))).toEqual(expected);
+});
