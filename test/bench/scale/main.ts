@@ -73,6 +73,9 @@ function show(rounds: readonly Round[], svg: string | undefined): number {
 }
 
 function readRounds(file: string): Round[] {
-  const rounds: Round[] = JSON.parse(readFileSync(file, "utf8"));
+  const rounds: Round[] = JSON.parse(readFileSync(file, "utf8"), (_, value: unknown) =>
+    // JSON has no other word for what is not a number.
+    value === null ? Number.NaN : value,
+  );
   return rounds;
 }
