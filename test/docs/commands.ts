@@ -80,6 +80,7 @@ const scripts: Readonly<Record<string, string>> = {
   simulate: "test/simulation/seeds.test.ts",
   soak: "test/soak/figures.test.ts",
   bench: "test/bench/figures.test.ts",
+  bundle: "test/deploy/image.test.ts",
   pack: "test/service/package.verify.test.ts",
   clients: "test/service/vendor/every-call.verify.test.ts",
   dashboard: "test/deploy/dashboard.test.ts",
