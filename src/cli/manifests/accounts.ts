@@ -1,13 +1,24 @@
 import { z } from "zod";
 import { normalisedBaseURL, publicServicePattern } from "../../operator/connection/base-url.ts";
 import { resolve, type Secret } from "../../operator/connection/resolve.ts";
-import type { Compute } from "../../operator/resources/compute.ts";
+import { nameOf } from "../../operator/kube/objects.ts";
+import {
+  type ClusterServiceConnection,
+  type Connection,
+  isOfCluster,
+  kindOf,
+  labelOf,
+} from "../../operator/resources/cluster-service-connection.ts";
+import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
+import { selectsLabels } from "../../operator/resources/namespace-selector.ts";
 import { objectMeta, type Parsed, parseWith } from "../../operator/resources/object.ts";
-import type { ServiceConnection } from "../../operator/resources/service-connection.ts";
 import type { Account } from "../../operator/service-client/account.ts";
 import { ApiKey } from "../../operator/service-client/api-key.ts";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Declared, Manifests } from "./manifests.ts";
+
+/** Where the Secret of a ClusterServiceConnection is unless `run` says otherwise: for a message only. */
+const operatorNamespace = "compute-operator-system";
 
 export const keyVariable = "COMPUTE_OPERATOR_API_KEY";
 
@@ -18,7 +29,7 @@ export interface Given {
 }
 
 /** The account of a Compute, or why it has none. */
-export type Reached = { account: Account; connection: ServiceConnection | undefined } | { problem: string };
+export type Reached = { account: Account; connection: Connection | undefined } | { problem: string };
 
 /** The account of flags and environment. Throws `CommandProblem` if they name none. */
 export function givenAccount(given: Given): Account {
@@ -28,16 +39,15 @@ export function givenAccount(given: Given): Account {
 }
 
 /** Base URL and key of a Compute: from the manifests, then from flags and environment. */
-export function accountFor(
-  { object: { metadata, spec }, where }: Declared<Compute>,
-  { connections, secrets }: Manifests,
-  given: Given,
-): Reached {
+export function accountFor({ object: compute, where }: Declared<Compute>, manifests: Manifests, given: Given): Reached {
+  const { connections, secrets, namespaces } = manifests;
+  const { metadata, spec } = compute;
   const label = `${where}: Compute ${metadata.namespace ?? ""}/${metadata.name}`;
   const key = givenKey(given);
-  const connection = find(connections, metadata.namespace, spec.connectionRef.name);
+  const named = connectionKeyOf(compute);
+  const connection = find(connections, named.namespace, named.name);
   if (connection === undefined) {
-    const missing = `${label}: spec.connectionRef.name: there is no ServiceConnection "${spec.connectionRef.name}" in these manifests`;
+    const missing = `${label}: spec.connectionRef.name: there is no ${spec.connectionRef.kind} "${named.name}" in these manifests`;
     // The manifest is for a service that is not named; a default might be another service.
     if (key === undefined || given.baseURL === undefined) {
       const instead = `set --base-url (the public service is ${publicServicePattern}) and ${keyVariable}`;
@@ -46,24 +56,48 @@ export function accountFor(
     return { account: { baseURL: givenBaseURL(given), key }, connection: undefined };
   }
   const { object } = connection;
-  const named = normalisedBaseURL(object.spec.baseURL) ?? object.spec.baseURL;
-  const secret = find(secrets, metadata.namespace, object.spec.apiKeySecretRef.name);
+  if (isOfCluster(object) && !mayBeSelected(object, metadata.namespace ?? "", namespaces)) {
+    return {
+      problem: `${label}: spec.connectionRef: ${labelOf(object)} does not select namespace "${metadata.namespace}"`,
+    };
+  }
+  const baseURL = normalisedBaseURL(object.spec.baseURL) ?? object.spec.baseURL;
+  const { name } = object.spec.apiKeySecretRef;
+  // Which namespace the operator reads the Secrets of ClusterServiceConnections in, no manifest says.
+  const secret = isOfCluster(object)
+    ? secrets.find((one) => one.object.metadata.name === name)
+    : find(secrets, named.namespace, name);
+  const declared = `${connection.where}: ${kindOf(object).kind} ${nameOf(object.metadata)}`;
   if (secret === undefined && key !== undefined) {
     const allowed = givenBaseURL(given);
     const ca = object.spec.caBundle === undefined ? {} : { caBundle: object.spec.caBundle };
-    if (named === allowed) return { account: { baseURL: allowed, key, ...ca }, connection: object };
+    if (baseURL === allowed) return { account: { baseURL: allowed, key, ...ca }, connection: object };
     // Otherwise anyone who may edit a manifest could have the key sent to an address of their own.
     return {
-      problem: `${connection.where}: ServiceConnection ${object.metadata.namespace ?? ""}/${object.metadata.name}: spec.baseURL: the key in ${keyVariable} is sent only to ${allowed}, not to ${named}. If you mean that service, set --base-url ${named}`,
+      problem: `${declared}: spec.baseURL: the key in ${keyVariable} is sent only to ${allowed}, not to ${baseURL}. If you mean that service, set --base-url ${baseURL}`,
     };
   }
-  const resolved = resolve(object, secret?.object, [named]);
+  const resolved = resolve(object, secret?.object, [baseURL], operatorNamespace);
   if (resolved.kind === "account") return { account: resolved.account, connection: object };
   const instead = resolved.reason === "SecretNotFound" ? ` Or set ${keyVariable}.` : "";
   const place = (resolved.reason === "InvalidSecret" ? secret?.where : undefined) ?? connection.where;
   return {
-    problem: `${place}: ServiceConnection ${object.metadata.namespace ?? ""}/${object.metadata.name}: ${resolved.message}${instead}`,
+    problem: `${place}: ${kindOf(object).kind} ${nameOf(object.metadata)}: ${resolved.message}${instead}`,
   };
+}
+
+/** Whether the connection selects a namespace, as far as the manifests tell its labels; its name is one of them. */
+function mayBeSelected(
+  { spec: { namespaceSelector } }: ClusterServiceConnection,
+  namespace: string,
+  namespaces: Manifests["namespaces"],
+): boolean {
+  const name = { "kubernetes.io/metadata.name": namespace };
+  const { matchLabels = {}, matchExpressions = [] } = namespaceSelector;
+  const keys = [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)];
+  const labels = namespaces.get(namespace);
+  if (labels === undefined && keys.some((key) => !Object.hasOwn(name, key))) return true;
+  return selectsLabels(namespaceSelector, { ...labels, ...name });
 }
 
 function givenKey({ env }: Given): ApiKey | undefined {
@@ -83,10 +117,10 @@ function givenBaseURL({ baseURL = publicServicePattern }: Given): string {
 
 function find<T extends { metadata: { name: string; namespace?: string | undefined } }>(
   list: readonly Declared<T>[],
-  namespace: string | undefined,
+  namespace: string,
   name: string,
 ): Declared<T> | undefined {
-  return list.find(({ object: { metadata } }) => metadata.name === name && metadata.namespace === namespace);
+  return list.find(({ object: { metadata } }) => metadata.name === name && (metadata.namespace ?? "") === namespace);
 }
 
 const text = z.record(z.string(), z.string());

@@ -1,3 +1,4 @@
+import { clusterServiceConnectionSpec } from "../../operator/resources/cluster-service-connection.ts";
 import { computePoolSpec } from "../../operator/resources/compute-pool.ts";
 import { computeSpec } from "../../operator/resources/compute-spec.ts";
 import type { ValidationIssue } from "../../operator/resources/object.ts";
@@ -5,11 +6,16 @@ import { isRecord } from "../../operator/resources/record.ts";
 import { serviceConnectionSpec } from "../../operator/resources/service-connection.ts";
 import { type StructuralSchema, structuralSchema } from "../../operator/resources/structural-schema.ts";
 
-const specs = { Compute: computeSpec, ComputePool: computePoolSpec, ServiceConnection: serviceConnectionSpec };
+const specs = {
+  Compute: computeSpec,
+  ComputePool: computePoolSpec,
+  ServiceConnection: serviceConnectionSpec,
+  ClusterServiceConnection: clusterServiceConnectionSpec,
+};
 
 export type OurKind = keyof typeof specs;
 
-export const ourKinds: readonly OurKind[] = ["Compute", "ComputePool", "ServiceConnection"];
+export const ourKinds: readonly OurKind[] = ["Compute", "ComputePool", "ServiceConnection", "ClusterServiceConnection"];
 
 /** Fields that the kind does not have; `kubectl apply` refuses them too. */
 export function unknownFields(kind: OurKind, raw: Record<string, unknown>): ValidationIssue[] {

@@ -1,11 +1,13 @@
 import type { Secret } from "../../operator/connection/resolve.ts";
+import { nameOf } from "../../operator/kube/objects.ts";
+import { type Connection, parseClusterServiceConnection } from "../../operator/resources/cluster-service-connection.ts";
 import { type Compute, parseCompute } from "../../operator/resources/compute.ts";
 import { type ComputePool, parseComputePool } from "../../operator/resources/compute-pool.ts";
 import { objectName } from "../../operator/resources/fields.ts";
 import { API_KEY_SECRET_TYPE, API_VERSION, GROUP } from "../../operator/resources/names.ts";
 import type { Parsed } from "../../operator/resources/object.ts";
-import { isRecord } from "../../operator/resources/record.ts";
-import { parseServiceConnection, type ServiceConnection } from "../../operator/resources/service-connection.ts";
+import { asRecord, isRecord } from "../../operator/resources/record.ts";
+import { parseServiceConnection } from "../../operator/resources/service-connection.ts";
 import { secretOf } from "./accounts.ts";
 import { allowedAt, type OurKind, ourKinds, unknownFields } from "./check-fields.ts";
 import type { ManifestObject } from "./documents.ts";
@@ -21,7 +23,9 @@ export interface Declared<T> {
 export interface Manifests {
   computes: Declared<Compute>[];
   pools: Declared<ComputePool>[];
-  connections: Declared<ServiceConnection>[];
+  connections: Declared<Connection>[];
+  /** The labels of each namespace that is declared. */
+  namespaces: Map<string, Readonly<Record<string, string>>>;
   secrets: Declared<Secret>[];
   /** One line for each problem. */
   problems: string[];
@@ -29,10 +33,10 @@ export interface Manifests {
 
 /** Sorts objects by kind and parses ours with the rules of the CRDs; other objects are ignored. */
 export function sortManifests(objects: readonly ManifestObject[], namespace: string): Manifests {
-  const all: Manifests = { computes: [], pools: [], connections: [], secrets: [], problems: [] };
+  const all: Manifests = { computes: [], pools: [], connections: [], namespaces: new Map(), secrets: [], problems: [] };
   for (const object of objects) sort(object, namespace, all);
   for (const list of [all.computes, all.pools, all.connections, all.secrets]) {
-    all.problems.push(...doubles<Compute | ComputePool | ServiceConnection | Secret>(list));
+    all.problems.push(...doubles<Compute | ComputePool | Connection | Secret>(list));
   }
   return all;
 }
@@ -48,6 +52,14 @@ function sort(object: ManifestObject, namespace: string, all: Manifests): void {
   const ours = ourKinds.find((known) => known === kind);
   if (apiVersion === "v1" && kind === "Secret") {
     if (raw.type === API_KEY_SECRET_TYPE) readSecret(object, raw, namespace, all);
+    return;
+  }
+  if (apiVersion === "v1" && kind === "Namespace") {
+    const { name, labels } = asRecord(raw.metadata);
+    const strings = Object.entries(asRecord(labels)).filter(
+      (label): label is [string, string] => typeof label[1] === "string",
+    );
+    if (typeof name === "string") all.namespaces.set(name, Object.fromEntries(strings));
     return;
   }
   const group = apiVersion.split("/")[0] ?? "";
@@ -67,6 +79,9 @@ function sort(object: ManifestObject, namespace: string, all: Manifests): void {
     case "ServiceConnection":
       keep(all.connections, read(object, raw, ours, namespace, parseServiceConnection, all.problems));
       break;
+    case "ClusterServiceConnection":
+      keep(all.connections, read(object, raw, ours, undefined, parseClusterServiceConnection, all.problems));
+      break;
   }
 }
 
@@ -74,11 +89,11 @@ function keep<T>(list: Declared<T>[], declared: Declared<T> | undefined): void {
   if (declared !== undefined) list.push(declared);
 }
 
-function read<T extends Compute | ComputePool | ServiceConnection>(
+function read<T extends Compute | ComputePool | Connection>(
   { where }: ManifestObject,
   raw: Record<string, unknown>,
   kind: OurKind,
-  namespace: string,
+  namespace: string | undefined,
   parse: (raw: unknown) => Parsed<T>,
   problems: string[],
 ): Declared<T> | undefined {
@@ -105,8 +120,8 @@ function readSecret(object: ManifestObject, raw: Record<string, unknown>, namesp
   else all.problems.push(`${object.where()}: Secret ${nameIn(inNamespace(raw, namespace))}: ${secret.problem}`);
 }
 
-function inNamespace(raw: Record<string, unknown>, namespace: string): Record<string, unknown> {
-  if (!isRecord(raw.metadata)) return raw;
+function inNamespace(raw: Record<string, unknown>, namespace: string | undefined): Record<string, unknown> {
+  if (!isRecord(raw.metadata) || namespace === undefined) return raw;
   return { ...raw, metadata: { ...raw.metadata, namespace: raw.metadata.namespace ?? namespace } };
 }
 
@@ -129,12 +144,12 @@ function namesIn({ metadata }: Record<string, unknown>): { path: string[]; messa
             message: "must be lower-case letters, digits, - and ., for example shop-primary",
           },
         ];
-  return [...bad("name", name), ...bad("namespace", namespace)];
+  return [...bad("name", name), ...(namespace === undefined ? [] : bad("namespace", namespace))];
 }
 
 function nameIn({ metadata }: Record<string, unknown>): string {
   const { name, namespace } = isRecord(metadata) ? metadata : {};
-  return `${typeof namespace === "string" ? namespace : ""}/${typeof name === "string" ? name : "(no name)"}`;
+  return `${typeof namespace === "string" ? `${namespace}/` : ""}${typeof name === "string" ? name : "(no name)"}`;
 }
 
 function doubles<T extends { kind?: string | undefined; metadata: { name: string; namespace?: string | undefined } }>(
@@ -142,7 +157,7 @@ function doubles<T extends { kind?: string | undefined; metadata: { name: string
 ): string[] {
   const first = new Map<string, string>();
   return list.flatMap(({ object: { kind, metadata }, where }) => {
-    const name = `${kind ?? "Secret"} ${metadata.namespace}/${metadata.name}`;
+    const name = `${kind ?? "Secret"} ${nameOf(metadata)}`;
     const before = first.get(name);
     first.set(name, before ?? where);
     return before === undefined ? [] : [`${where}: ${name} is declared twice: it stands at ${before} too`];

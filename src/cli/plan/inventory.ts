@@ -8,8 +8,9 @@ import { ReconcileState } from "../../operator/compute/state.ts";
 import { meaningOf } from "../../operator/compute/status/failures.ts";
 import { requests } from "../../operator/compute/status/messages/failures.ts";
 import type { Listing as Listed } from "../../operator/connection/listing.ts";
-import type { Compute } from "../../operator/resources/compute.ts";
-import type { ServiceConnection } from "../../operator/resources/service-connection.ts";
+import { nameOf } from "../../operator/kube/objects.ts";
+import { allowsProject, type Connection, labelOf } from "../../operator/resources/cluster-service-connection.ts";
+import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { type Account, accountFingerprint } from "../../operator/service-client/account.ts";
 import type { Failure } from "../../operator/service-client/answer.ts";
@@ -29,7 +30,7 @@ export interface Tracked {
 export interface Project {
   id: string;
   client: ServiceClient;
-  connection: ServiceConnection | undefined;
+  connection: Connection | undefined;
   listing: Listing | undefined;
   /** The operations of our own writes, by id, newest first. */
   operations: Map<string, Operation>;
@@ -49,7 +50,7 @@ export interface InventoryOptions {
 export class Inventory {
   readonly #options: InventoryOptions;
   readonly #claims = new ClaimIndex(
-    ({ metadata, spec }) => this.#baseURLs.get(`${metadata.namespace ?? ""}/${spec.connectionRef.name}`),
+    (compute) => this.#baseURLs.get(nameOf(connectionKeyOf(compute))),
     () => false,
     ({ metadata }) => reached(this.#projectOf.get(metadata.uid)),
   );
@@ -68,14 +69,13 @@ export class Inventory {
     return [...this.#projects.values()];
   }
 
-  track(declared: Compute, account: Account, connection: ServiceConnection | undefined): Tracked {
+  track(declared: Compute, account: Account, connection: Connection | undefined): Tracked {
     const { clock } = this.#options;
     // If no status shows what was applied before, every difference is a change by the manifest.
     const { status } = declared;
     const compute =
       status.appliedGeneration === undefined ? { ...declared, status: { ...status, appliedGeneration: -1 } } : declared;
-    const { namespace = "" } = compute.metadata;
-    this.#baseURLs.set(`${namespace}/${compute.spec.connectionRef.name}`, account.baseURL);
+    this.#baseURLs.set(nameOf(connectionKeyOf(compute)), account.baseURL);
     this.#claims.set(compute);
     const project = this.#project(compute, account, connection);
     this.#projectOf.set(compute.metadata.uid, project);
@@ -116,9 +116,8 @@ export class Inventory {
     const annotations = annotationsOf(compute);
     const claimants = this.#claims.claimantsOf(compute);
     const subject = { compute, annotations, claimants, now: clock.monotonic(), createSettleMs };
-    const allowed = connection?.spec.allowedProjects;
-    if (connection !== undefined && allowed !== undefined && !allowed.includes(id)) {
-      const message = `ServiceConnection "${connection.metadata.name}" does not allow project ${id}. Add it to its spec.allowedProjects, or use another connection.`;
+    if (connection !== undefined && !allowsProject(connection, id)) {
+      const message = `${labelOf(connection)} does not allow project ${id}. Add it to its spec.allowedProjects, or use another connection.`;
       return { ...subject, kind: "unavailable", reason: "ConnectionNotReady", message, projectGone: false };
     }
     if (listing === undefined) return { ...subject, kind: "pending" };
@@ -141,7 +140,7 @@ export class Inventory {
     };
   }
 
-  #project(compute: Compute, account: Account, connection: ServiceConnection | undefined): Project {
+  #project(compute: Compute, account: Account, connection: Connection | undefined): Project {
     const { projectID } = compute.spec;
     const through = `${accountFingerprint(account)} ${account.caBundle ?? ""}`;
     const id = `${projectID} ${through} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;

@@ -12,7 +12,7 @@ import { isDerivedUID } from "../manifests/declared.ts";
 const mostNamed = 5;
 
 const cure =
-  "Give the command the cluster's own objects (kubectl get computes,computepools,serviceconnections,secrets -A -o yaml | compute-operator plan -f -); if that operator is gone, adopt the endpoint by id (export writes the manifests)";
+  "Give the command the cluster's own objects (kubectl get computes,computepools,serviceconnections,clusterserviceconnections,secrets -A -o yaml | compute-operator plan -f -); if that operator is gone, adopt the endpoint by id (export writes the manifests)";
 
 /** Refuses an action that would duplicate or change the endpoint of a Compute that no manifest has. */
 export function leftToOperator<T extends Action>(action: T, o: Observed): T | Extract<Action, { kind: "blocked" }> {
