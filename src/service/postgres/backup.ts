@@ -62,6 +62,17 @@ export async function isCleanlyStopped(data: string): Promise<boolean> {
   }
 }
 
+/** Where the log stood at the last checkpoint that a directory knows of. */
+export async function checkpointOf(data: string): Promise<bigint> {
+  const file = await open(join(data, "global", "pg_control"), "r");
+  try {
+    const { buffer } = await file.read(Buffer.alloc(40), 0, 40, 0);
+    return buffer.readBigUInt64LE(32);
+  } finally {
+    await file.close();
+  }
+}
+
 /** The oldest and the newest segment of a directory's write-ahead log. */
 export async function segmentsOf(data: string): Promise<{ oldest: string; newest: string }> {
   const found = (await readdir(join(data, "pg_wal"))).filter((name) => /^[0-9A-F]{24}$/.test(name)).toSorted();

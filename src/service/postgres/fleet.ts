@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Store } from "../store/store.ts";
-import { makeStandby, originOf, segmentsOf } from "./backup.ts";
+import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
+import { BranchCatalogs } from "./branch-catalogs.ts";
 import { BranchStorage, type OwnServer } from "./branch-storage.ts";
-import { BranchCatalog, syncCatalog } from "./catalog-sync.ts";
 import { type Limits, largerOf, limitsOf, type ServerConfig, superuser } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
 import type { Home } from "./home.ts";
@@ -46,6 +46,7 @@ interface Running {
 export class Fleet {
   readonly storage: BranchStorage;
   readonly #ports: FleetPorts;
+  readonly #catalogs: BranchCatalogs;
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
   readonly #socketNumbers = new Map<string, number>();
@@ -66,6 +67,7 @@ export class Fleet {
       },
       serve: (data, edition) => this.#serve(data, edition),
     });
+    this.#catalogs = new BranchCatalogs({ ...ports, storage: this.storage });
   }
 
   /** Whether a compute's server runs. */
@@ -113,7 +115,8 @@ export class Fleet {
       } finally {
         client.close();
       }
-      if (endpoint.type === "read_write") await this.#syncCatalog(endpoint.branchId, config.port);
+      if (endpoint.type === "read_write")
+        await this.#catalogs.sync(endpoint.branchId, (database) => this.#connect(config.port, database));
     });
   }
 
@@ -147,7 +150,7 @@ export class Fleet {
     const config = this.#configOf(endpoint, limits, undefined);
     await this.#run(endpoint, branch.generation, branch.directory, edition, config);
     try {
-      await this.#syncCatalog(branchId, config.port);
+      await this.#catalogs.sync(branchId, (database) => this.#connect(config.port, database));
     } catch (error) {
       await this.#stop(endpoint.id);
       throw error;
@@ -167,7 +170,9 @@ export class Fleet {
     const { home, password } = this.#ports;
     const branch = this.storage.of(endpoint.branchId);
     const data = home.replica(endpoint.id);
-    if (!(await this.#follows(data, branch))) {
+    const primaryRuns = [...this.#running.values()].some((one) => one.data === branch.directory);
+    if (!primaryRuns) await this.#settleAlone(endpoint.branchId, branch.directory, edition);
+    if (!(await this.#follows(data, branch, primaryRuns))) {
       const making = home.making(`${endpoint.id}.${this.#ports.newGeneration()}`);
       await this.storage.copy(branch.directory, making, edition);
       await makeStandby(making, branch.generation, home.user);
@@ -179,9 +184,28 @@ export class Fleet {
     await this.#run(endpoint, branch.generation, data, edition, this.#configOf(endpoint, limits, primary));
   }
 
-  /** Whether a standby can go on from where it is: it has this data, and the log that it lacks is still there. */
-  async #follows(data: string, branch: { generation: string; directory: string }): Promise<boolean> {
+  /** Brings roles and databases into data whose primary does not run: a standby cannot take them over by itself. */
+  async #settleAlone(branchId: string, directory: string, edition: Edition): Promise<void> {
+    if (this.#catalogs.isCurrent(branchId)) return;
+    const server = await this.#serve(directory, edition);
+    try {
+      await this.#catalogs.sync(branchId, (database) => server.connect(database));
+    } finally {
+      await server.stop();
+    }
+  }
+
+  /**
+   * Whether a standby can go on from where it is: it has this data, and the log that it lacks can come from the primary
+   * or is none.
+   */
+  async #follows(
+    data: string,
+    branch: { generation: string; directory: string },
+    primaryRuns: boolean,
+  ): Promise<boolean> {
     if ((await originOf(data)) !== branch.generation) return false;
+    if (!primaryRuns) return (await checkpointOf(data)) === (await checkpointOf(branch.directory));
     const [own, primary] = await Promise.all([segmentsOf(data), segmentsOf(branch.directory)]);
     return own.newest >= primary.oldest;
   }
@@ -231,24 +255,6 @@ export class Fleet {
     const { sockets } = this.#ports.home;
     const server = await this.#launch(place, { limits, port, sockets, settings: {}, primary: undefined });
     return { connect: (database) => this.#connect(port, database), stop: () => server.stop() };
-  }
-
-  async #syncCatalog(branchId: string, port: number): Promise<void> {
-    const { store, passwordOf, change } = this.#ports;
-    const row = this.storage.of(branchId);
-    const roles = store.catalogs
-      .roles(branchId)
-      .map(({ name, login, passwordSource }) => ({ name, login, passwordSource }));
-    const databases = store.catalogs.databases(branchId).map(({ id, name, ownerName }) => ({ id, name, ownerName }));
-    const wanted = { roles, databases };
-    const catalog = JSON.stringify(wanted);
-    if (catalog === row.catalog) return;
-    const applied = BranchCatalog.parse(JSON.parse(row.catalog));
-    await syncCatalog({ applied, wanted, passwordOf, connect: (database) => this.#connect(port, database) });
-    change(() => {
-      const latest = store.branchData.get(branchId);
-      if (latest?.generation === row.generation) store.branchData.put({ ...latest, catalog });
-    });
   }
 
   #configOf(endpoint: StoredEndpoint, limits: Limits, primary: ServerConfig["primary"]): ServerConfig {

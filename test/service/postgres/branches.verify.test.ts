@@ -129,6 +129,19 @@ it("lets a primary grow while a replica follows it", async () => {
   await expect.poll(async () => count(await rig.uri({ endpoint: id })), { timeout: 10_000 }).toBe(4);
 });
 
+it("lets a replica serve a branch whose primary never ran, with the roles and passwords of now", async () => {
+  const reply = await rig.call("POST", branches, { branch: { parent_id: main }, endpoints: [{ type: "read_only" }] });
+  const { branch, endpoints: computes } = Created.parse(reply.body);
+  const endpoint = computes[0]?.id ?? "";
+  await rig.settled();
+  const before = await rig.uri({ endpoint });
+  expect(await count(before)).toBeGreaterThan(0);
+  await rig.change("POST", `${endpoints}/${endpoint}/suspend`);
+  await rig.change("POST", `${branches}/${branch.id}/roles/app/reset_password`);
+  await expect(count(before)).rejects.toThrow(/password authentication failed/);
+  expect(await count(await rig.uri({ endpoint }))).toBeGreaterThan(0);
+});
+
 it("removes the data of a branch that is deleted", async () => {
   const { branch } = await branchOf(main);
   const kept = () => readdirSync(`${rig.data}.postgres/branches`).filter((name) => name.startsWith(branch));
