@@ -1,10 +1,10 @@
 import { ApiKeyCreated } from "../../api/api-keys.ts";
 import { param } from "../http/route.ts";
 import { refusals } from "../refusal.ts";
+import { sizeInWords, suspensionInWords } from "./labels.ts";
 import { pageOf } from "./pages/branch.ts";
 import { branchPath } from "./pages/project.ts";
 import { pathOf, type Visit } from "./visit.ts";
-import { sizeInWords, suspensionInWords } from "./words.ts";
 
 /** Changes what the person edited of a compute's size and scale to zero; returns the path to show next. */
 export function changeCompute(visit: Visit): string {

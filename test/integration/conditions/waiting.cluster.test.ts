@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
+import { AdvanceableClock } from "../../../src/service/clock.ts";
 import { jsonReply } from "../../../src/service/http/message.ts";
 import { eventually } from "../../support/eventually.ts";
+import { realClock } from "../../support/real-clock.ts";
 import { newKey, revokeFirstKey } from "../support/keys.ts";
 import { keySecret } from "../support/manifests.ts";
 import { preview, project } from "../support/seeded-service.ts";
@@ -18,9 +20,12 @@ const seenOf = ({ status }: Compute) => [status.endpointID, status.state, status
 
 describe.concurrent("while something is in the way that passes, a Compute shows", () => {
   it("ProjectBusy, if somebody else's change locks the project, and continues automatically", async () => {
+    // The lock lasts for minutes, until the test advances the service's clock.
+    const clock = new AdvanceableClock(realClock);
     const shop = await stage().scenario({
       endpoints: [{ id: "ep-other", branchID: preview }],
-      service: { timeScale: 0.05 },
+      service: { timeScale: 0.001 },
+      clock,
     });
     shop.console("PATCH", `${endpoints}/ep-other`, { endpoint: { autoscaling_limit_max_cu: 4 } });
     await shop.compute("db");
@@ -29,7 +34,8 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     expect(busy.status.state).toBe("NotCreated");
     expect(said(busy)).toMatch(/running conflicting operations.*Retried automatically/);
     expect(await shop.event("db", "ProjectBusy")).toBe(said(busy));
-    await shop.ready("db");
+    const advancing = setInterval(() => clock.advance(60_000), 50);
+    await shop.ready("db").finally(() => clearInterval(advancing));
     expect(shop.endpoints).toHaveLength(2);
     expect(shop.writes.length).toBeLessThan(8);
   });

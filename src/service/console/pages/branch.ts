@@ -7,8 +7,6 @@ import { required } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import { type Html, html } from "../html.ts";
-import { tokenField } from "../layout.ts";
-import { type Page, pathOf, type Visit } from "../visit.ts";
 import {
   memoryInWords,
   moment,
@@ -17,7 +15,9 @@ import {
   statusInWords,
   typeInWords,
   usageInWords,
-} from "../words.ts";
+} from "../labels.ts";
+import { tokenField } from "../layout.ts";
+import { type Page, pathOf, type Visit } from "../visit.ts";
 import { computePath } from "./compute.ts";
 import { sizeOptions, suspensionOptions, suspensionValue } from "./options.ts";
 import { branchPath } from "./project.ts";

@@ -1,9 +1,9 @@
 import type { Organization, Role } from "../../store/accounts.ts";
 import type { ApiKey } from "../../store/keys.ts";
 import { type Html, html } from "../html.ts";
+import { moment } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { moment } from "../words.ts";
 
 /** The account's personal keys, and the keys of its organizations that it may see. */
 export function keysPage(visit: Visit): Page {

@@ -2,8 +2,8 @@ import { reachProject } from "../../accounts/caller.ts";
 import { param } from "../../http/route.ts";
 import type { StoredOperation } from "../../store/operations.ts";
 import { type Html, html } from "../html.ts";
+import { counted, moment } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { counted, moment } from "../words.ts";
 
 /** The newest operations of a project. */
 export function operationsPage(visit: Visit): Page {

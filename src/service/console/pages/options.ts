@@ -2,7 +2,7 @@ import { computeUnitSizes, largestAutoscalingSize } from "../../../api/compute-u
 import { defaultSuspend, defaultSuspendSeconds, neverSuspend } from "../../../api/scale-to-zero.ts";
 import { largestFreeSize } from "../../computes/limits.ts";
 import { type Html, html } from "../html.ts";
-import { suspensionInWords } from "../words.ts";
+import { suspensionInWords } from "../labels.ts";
 
 /** All sizes, grouped by what they require; the API decides whether one is allowed. */
 export function sizeOptions(chosen: number, free: boolean): Html {

@@ -6,9 +6,9 @@ import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
+import { counted, usageInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { counted, usageInWords } from "../words.ts";
 
 /** The branches of a project. */
 export function projectPage(visit: Visit): Page {

@@ -1,8 +1,8 @@
 import { visibleOwners } from "../../accounts/caller.ts";
 import type { Owner, Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
+import { counted } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { counted } from "../words.ts";
 
 const perPage = 50;
 
