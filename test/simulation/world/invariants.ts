@@ -182,7 +182,7 @@ export class Invariants {
       target: endpointID === undefined ? undefined : this.#options.services.at(baseURL).endpoint(endpointID),
       beyondSettle: false,
       carriedOut: undefined,
-      heard: false,
+      heard: undefined,
       endedAt: undefined,
     };
   }

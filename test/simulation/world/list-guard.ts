@@ -1,7 +1,9 @@
 import { markOf, type ServiceWrite } from "./records.ts";
 
 /**
- * No plan on an old list: between two writes to one endpoint a process lists, and begins that after the first ended.
+ * No plan on an old list: before a process writes to an endpoint again, it begins a list after its last write to it
+ * ended. Two answers to that write stand in for a list: a refusal that proves that nothing was done; and a 2xx to a
+ * create or a patch, which shows the whole endpoint, unless the next write deletes, restarts or creates.
  */
 export class ListGuard {
   readonly #report: (promise: string, message: string) => void;
@@ -22,11 +24,13 @@ export class ListGuard {
   sent(write: ServiceWrite): void {
     const { process, service, project, kind } = write;
     const listedAt = this.#listedAt.get(`${process} ${service} ${project}`);
-    const last = this.#writes.findLast((other) => other.process === process && isSame(other, write));
+    const last = this.#writes.findLast(
+      (other) => other.process === process && isSame(other, write) && !wasNotCarriedOut(other),
+    );
     this.#writes.push(write);
     const what = `${kind} of ${write.endpointID ?? markOf(write)} by ${process}`;
     if (listedAt === undefined) this.#report("fresh lists", `${what} without any list`);
-    else if (last !== undefined && listedAt < (last.endedAt ?? Number.POSITIVE_INFINITY))
+    else if (last !== undefined && !standsInFor(last, kind) && listedAt < (last.endedAt ?? Number.POSITIVE_INFINITY))
       this.#report("fresh lists", `${what} on a list from before the ${last.kind} ended`);
   }
 
@@ -35,6 +39,17 @@ export class ListGuard {
     const kept = this.#writes.filter(({ sentAt }) => sentAt >= before);
     this.#writes.splice(0, this.#writes.length, ...kept);
   }
+}
+
+/** Whether the answer to the last write shows what a list would, for a write of this kind. */
+function standsInFor({ kind, heard }: ServiceWrite, next: ServiceWrite["kind"]): boolean {
+  const showsAll = (kind === "create" && heard === 201) || (kind === "patch" && heard === 200);
+  return showsAll && next === "patch";
+}
+
+/** 423, 429 and 503 in the service's own words prove that nothing was done. */
+function wasNotCarriedOut({ heard }: ServiceWrite): boolean {
+  return heard === 423 || heard === 429 || heard === 503;
 }
 
 function isSame(one: ServiceWrite, other: ServiceWrite): boolean {

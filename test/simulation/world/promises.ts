@@ -13,6 +13,7 @@ import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
 import { ShardGuard } from "./shard-guard.ts";
+import { WindowGuard } from "./window-guard.ts";
 
 /** How long before a Compute's end its operator last looked for its endpoints, at most: a refresh, if it was paused. */
 const lastLookMs = 35_000;
@@ -44,6 +45,7 @@ export class Promises {
   readonly #senders = new WeakMap<ServiceWrite, string>();
   readonly #restarts: RestartGuard;
   readonly #lists: ListGuard;
+  readonly #windows: WindowGuard;
   readonly #deletions: DeletionGuard;
   readonly #sights: ObservationGuard;
   readonly #pools: PoolGuard;
@@ -60,6 +62,7 @@ export class Promises {
       report,
     );
     this.#lists = new ListGuard(report);
+    this.#windows = new WindowGuard(namesShown, report);
     this.#pools = new PoolGuard(poolStands, report);
     this.#sights = new ObservationGuard({ allShown: namesShown, refreshMs }, report);
     const unseen = (endpointID: string, uid: string) =>
@@ -108,8 +111,10 @@ export class Promises {
 
   sent(write: ServiceWrite): void {
     this.#writes.push(write);
-    this.#senders.set(write, `${write.process} since ${this.#knowsSince.get(write.process)}`);
+    const term = `${write.process} since ${this.#knowsSince.get(write.process)}`;
+    this.#senders.set(write, term);
     this.#lists.sent(write);
+    this.#windows.sent(write, term);
     if (write.kind === "create") this.#checkCreate(write);
     const { target } = write;
     if (target === undefined) return;

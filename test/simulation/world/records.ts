@@ -22,8 +22,8 @@ export interface ServiceWrite {
   beyondSettle: boolean;
   /** When it was carried out, and how the service answered. */
   carriedOut: { at: number; status: number } | undefined;
-  /** Whether the operator heard the service's own answer. */
-  heard: boolean;
+  /** The status of the service's own answer, where the operator heard that. */
+  heard: number | undefined;
   /** When the operator heard of it, or gave up. */
   endedAt: number | undefined;
 }

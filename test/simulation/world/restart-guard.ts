@@ -118,7 +118,7 @@ function isUnderWay(compute: KubeObject): boolean {
 }
 
 function wasAnswered({ heard, carriedOut }: ServiceWrite): boolean {
-  return heard && carriedOut?.status === 200;
+  return heard !== undefined && carriedOut?.status === 200;
 }
 
 /**

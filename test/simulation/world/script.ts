@@ -4,7 +4,8 @@ import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
 import { noFaults, type Rates } from "./fault-plan.ts";
 import { withEdges, withMore } from "./rare-scenarios.ts";
-import { branchesOf, projects } from "./service-host.ts";
+import { branchesOf, type Lock, projects } from "./service-host.ts";
+import { withServiceOf } from "./service-scenarios.ts";
 
 /** All that one seed decides about a run; the weather's own dice come from the same seed. */
 export interface Script {
@@ -15,6 +16,8 @@ export interface Script {
   shards?: true;
   /** The service shows and serves only what its specification shows. */
   strictSpec?: true;
+  /** When the service refuses writes with 423, where that is not while an operation of the project runs. */
+  lock?: Lock;
   /** `--max-deletes-per-minute`, where it is so low that it is felt. */
   maxDeletesPerMinute?: number;
   /** `spec.refreshInterval` of the connection, where it is not the default. */
@@ -30,10 +33,10 @@ const sizes = [0.25, 0.5, 1, 2, 4] as const;
 
 /** Makes up a run: who does what when, and what goes wrong how often. */
 export function scriptOf(seed: number): Script {
-  return withEdges(evenScriptOf(seed));
+  return withServiceOf(withEdges(evenScriptOf(seed)));
 }
 
-/** The same where no delay is aimed at a deadline. */
+/** The same at a service that neither locks nor lags more than others, where no delay is aimed at a deadline. */
 export function evenScriptOf(seed: number): Script {
   return withMore(plainScriptOf(seed));
 }

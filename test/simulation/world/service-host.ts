@@ -29,7 +29,14 @@ export interface HostOptions {
   strictSpec?: boolean;
   /** Has no endpoints, and takes any key. */
   empty?: boolean;
+  lock?: Lock;
 }
+
+/**
+ * When a write of an operator is refused with 423: while an operation of its project runs, as at the public service; only
+ * while one of the same endpoint runs; or besides that at random, in this share of cases.
+ */
+export type Lock = "project" | "endpoint" | number;
 
 export const projects = ["shiny-wind-000001", "quiet-moon-000002"] as const;
 export const branchesOf = (project: string): string[] =>
@@ -51,7 +58,7 @@ export class ServiceHost {
   readonly #standing = new Map<string, readonly StoredEndpoint[]>();
 
   constructor(options: HostOptions) {
-    const { clock, random, firstKey, onError, strictSpec = false, empty = false } = options;
+    const { clock, random, firstKey, onError, strictSpec = false, empty = false, lock = "project" } = options;
     this.#options = options;
     this.#clock = clock;
     const store = Store.open(":memory:");
@@ -59,7 +66,7 @@ export class ServiceHost {
     const start = clock.now();
     const wall = { now: () => Math.floor(start + clock.monotonic()), after: clock.after.bind(clock) };
     const ports = { clock: wall, random, ids: seededIds(random), store, onError };
-    this.service = createService({ ...ports, options: { strictSpec } });
+    this.service = createService({ ...ports, options: { strictSpec, projectLock: lock === "project" } });
     this.#console = strictSpec ? createService(ports) : this.service;
     this.service.onChange(() => this.#standing.clear());
     this.service.change((world, at) =>
@@ -71,6 +78,12 @@ export class ServiceHost {
   request(method: string, path: string, key: string, body?: unknown): Reply {
     if (method !== "GET") this.#remember(path);
     return this.#call(this.service, method, path, this.#options.empty === true ? this.#options.firstKey : key, body);
+  }
+
+  /** Whether the service refuses a write of an operator with 423, for no reason of its own. */
+  locksAtRandom(): boolean {
+    const { lock, random } = this.#options;
+    return typeof lock === "number" && random() < lock;
   }
 
   /** An endpoint was made under this name. */

@@ -64,8 +64,8 @@ export class SimServiceTransport implements ServiceTransport {
       ({ response, own }) => {
         ended();
         // What the process has really been told: it may have died, or slept, since the answer came.
-        if (write !== undefined) write.heard = own;
         const { status, retryAfterMs, body } = response;
+        if (write !== undefined) write.heard = own ? status : undefined;
         invariants.heard(process.name, request, { status, retryAfterMs, sentAt, own, body });
         return response;
       },
@@ -146,6 +146,7 @@ export class SimServiceTransport implements ServiceTransport {
     const query = new URLSearchParams(request.query).toString();
     const path = query === "" ? request.path : `${request.path}?${query}`;
     if (fate.kind === "answered" && fate.lagMs > 0) return host.requestLate(path, key, fate.lagMs);
+    if (write !== undefined && host.locksAtRandom()) return refusal(423, undefined);
     const reply = host.request(request.method, path, key, request.body);
     if (write !== undefined) {
       write.carriedOut = { at: clock.monotonic(), status: reply.status };

@@ -13,7 +13,7 @@ import { Invariants } from "./invariants.ts";
 import { type OperatorHandle, startOperator } from "./operator.ts";
 import { SimProcess } from "./process.ts";
 import { Promises } from "./promises.ts";
-import { ServiceHost, strangersKey } from "./service-host.ts";
+import { type Lock, ServiceHost, strangersKey } from "./service-host.ts";
 import { SimServiceTransport } from "./service-port.ts";
 import { Services } from "./services.ts";
 import { otherServiceURL, serviceURL, Workload } from "./workload.ts";
@@ -30,6 +30,7 @@ export interface WorldOptions {
   operators: 1 | 2;
   shards?: true;
   strictSpec?: true;
+  lock?: Lock;
   maxDeletesPerMinute?: number;
   /** How often each project is listed, where it is not the default. */
   refreshMs?: number;
@@ -78,7 +79,8 @@ export class World {
     const { seed, rates, refreshMs = 30_000 } = options;
     const { clock } = this;
     this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x51ed), controllerManager: true });
-    this.host = this.#newHost(seed ^ 0x2c0f, { strictSpec: options.strictSpec ?? false });
+    const { lock = "project" } = options;
+    this.host = this.#newHost(seed ^ 0x2c0f, { strictSpec: options.strictSpec ?? false, lock });
     const awaited = () => [...this.#running.values()].flatMap(({ process }) => process.awaited());
     const noted = (inMs: number) => this.#askBefore(inMs);
     const edges = new Edges({ clock, random: seededRandom(seed ^ 0x6ed9), awaited, noted });
@@ -217,7 +219,7 @@ export class World {
     this.services.close();
   }
 
-  #newHost(seed: number, kind: { strictSpec?: boolean; empty?: boolean }): ServiceHost {
+  #newHost(seed: number, kind: { strictSpec?: boolean; empty?: boolean; lock?: Lock }): ServiceHost {
     return new ServiceHost({
       ...kind,
       clock: this.clock,
