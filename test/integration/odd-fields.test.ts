@@ -7,12 +7,13 @@ const branches = ["br-0-a", "br-1-a"];
 const place = (index: number) => ({ projectID: project, branchID: branches[index] ?? "" });
 type Fields = Record<string, unknown>;
 
-/** The service's reads show these fields of some endpoints otherwise than they are. */
+/** The service's lists and answers show these fields of some endpoints otherwise than they are. */
 function showing(world: SmallWorld, odd: (endpoint: Fields) => Fields): void {
-  world.host.instead = ({ method, path }) => {
-    if (method !== "GET" || !path.includes("/endpoints")) return undefined;
+  world.host.instead = ({ method, path, body }) => {
+    if ((method !== "GET" && method !== "PATCH") || !path.includes("/endpoints")) return undefined;
     const headers = { authorization: `Bearer ${goodKey}` };
-    const reply = world.host.service.call({ method, path: `/api/v2${path}`, headers });
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const reply = world.host.service.call({ method, path: `/api/v2${path}`, headers, ...sent });
     const answer: { endpoint?: Fields; endpoints?: Fields[] } = JSON.parse(reply.body ?? "{}");
     const shown = (endpoint: Fields) => ({ ...endpoint, ...odd(endpoint) });
     if (answer.endpoint !== undefined) answer.endpoint = shown(answer.endpoint);

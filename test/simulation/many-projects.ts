@@ -5,29 +5,44 @@ import type { Behaviour } from "./tenants.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** How long this service takes to answer, and an operation to end, in milliseconds. */
-const answersAfterMs = 50;
-const operationMs = 1000;
+export interface ManyProjectsOptions {
+  /** How long this service takes to answer, in milliseconds. */
+  answersAfterMs?: number;
+  /** How long an operation takes, in milliseconds. */
+  operationMs?: number;
+  /** Whether a project is locked while an operation runs, as at the real service. */
+  locks?: boolean;
+}
 
-/**
- * A service with any number of projects, which come into being as they are asked for: quick enough for thousands. A
- * project is locked while an operation runs, as at the real one.
- */
+/** A service with any number of projects, which come into being as they are asked for: quick enough for thousands. */
 export class ManyProjects {
   /** Every write that was carried out, and when, on the monotonic clock. */
   readonly writes: { at: number; method: string; projectID: string }[] = [];
-  /** Requests for lists of endpoints. */
-  lists = 0;
+  /** When lists of endpoints, and of operations, were asked for, on the monotonic clock. */
+  readonly listed: { at: number; projectID: string }[] = [];
+  readonly polled: { at: number; projectID: string }[] = [];
+  /** Writes that were refused with 423. */
+  refused = 0;
   readonly #clock: VirtualClock;
   readonly #endpoints = new Map<string, Map<string, Fields>>();
   readonly #operations = new Map<string, { fields: Fields; endsAt: number }[]>();
+  readonly #options: Required<ManyProjectsOptions>;
   #ids = 0;
 
-  constructor(clock: VirtualClock) {
+  constructor(clock: VirtualClock, options: ManyProjectsOptions = {}) {
     this.#clock = clock;
+    this.#options = { answersAfterMs: 50, operationMs: 1000, locks: true, ...options };
   }
 
-  readonly behaviour: Behaviour = (request) => ({ afterMs: answersAfterMs, answer: this.#answer(request) });
+  /** Requests for lists of endpoints. */
+  get lists(): number {
+    return this.listed.length;
+  }
+
+  readonly behaviour: Behaviour = (request) => ({
+    afterMs: this.#options.answersAfterMs,
+    answer: this.#answer(request),
+  });
 
   /** When the first write with this method reached this project since `from`. */
   firstWrite(method: string, projectID: string, from: number): number | undefined {
@@ -42,15 +57,21 @@ export class ManyProjects {
     const endpoints = this.#endpoints.get(projectID) ?? new Map<string, Fields>();
     this.#endpoints.set(projectID, endpoints);
     if (kind === undefined) return json(200, { project: { id: projectID } });
-    if (kind === "operations") return json(200, { operations: this.#operationsOf(projectID) });
+    const asked = { at: this.#clock.monotonic(), projectID };
+    if (kind === "operations") {
+      this.polled.push(asked);
+      return json(200, { operations: this.#operationsOf(projectID) });
+    }
     if (method === "GET" && id === undefined) {
-      this.lists += 1;
-      return json(200, { endpoints: [...endpoints.values()] });
+      this.listed.push(asked);
+      return json(200, { endpoints: [...endpoints.values()].map((one) => this.#atRest(one, projectID)) });
     }
     const before = endpoints.get(id ?? "");
     if (method === "GET")
       return before === undefined ? refusal(404, "endpoint not found") : json(200, { endpoint: before });
-    if (this.#operationsOf(projectID).some(({ status }) => status === "running")) {
+    const { locks } = this.#options;
+    if (locks && this.#operationsOf(projectID).some(({ status }) => status === "running")) {
+      this.refused += 1;
       return refusal(423, "project already has running conflicting operations");
     }
     if (id !== undefined && before === undefined) return { status: 204, body: undefined, json: false };
@@ -79,7 +100,8 @@ export class ManyProjects {
     return {
       id,
       project_id: projectID,
-      current_state: "active",
+      current_state: "init",
+      pending_state: "active",
       host: `${id}.db.test`,
       disabled: false,
       created_at: now,
@@ -99,7 +121,7 @@ export class ManyProjects {
     const before = this.#operations.get(projectID) ?? [];
     this.#operations.set(
       projectID,
-      [{ fields, endsAt: this.#clock.monotonic() + operationMs }, ...before].slice(0, 100),
+      [{ fields, endsAt: this.#clock.monotonic() + this.#options.operationMs }, ...before].slice(0, 1000),
     );
     return { ...fields, status: "running", failures_count: 0 };
   }
@@ -109,8 +131,18 @@ export class ManyProjects {
     return (this.#operations.get(projectID) ?? []).map(({ fields, endsAt }) => ({
       ...fields,
       status: endsAt > now ? "running" : "finished",
+      updated_at: new Date(this.#clock.now() + Math.min(0, endsAt - now)).toISOString(),
       failures_count: 0,
     }));
+  }
+
+  /** An endpoint as it is shown once none of its operations runs. */
+  #atRest(endpoint: Fields, projectID: string): Fields {
+    const now = this.#clock.monotonic();
+    const isBusy = this.#operations
+      .get(projectID)
+      ?.some(({ fields, endsAt }) => endsAt > now && fields["endpoint_id"] === endpoint["id"]);
+    return isBusy === true ? endpoint : { ...endpoint, current_state: "active", pending_state: undefined };
   }
 
   #newID(prefix: string): string {

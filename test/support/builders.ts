@@ -12,7 +12,8 @@ import type {
   Unavailable,
 } from "../../src/operator/compute/observe/observation.ts";
 import { createdProof, EndpointIndex, ownershipOf } from "../../src/operator/compute/observe/ownership.ts";
-import { type ReadonlyState, ReconcileState } from "../../src/operator/compute/state.ts";
+import type { ReadonlyState } from "../../src/operator/compute/remembered.ts";
+import { ReconcileState } from "../../src/operator/compute/state.ts";
 import { type Compute, type ComputeStatus, parseCompute } from "../../src/operator/resources/compute.ts";
 import { annotations, finalizers, markerOf } from "../../src/operator/resources/names.ts";
 

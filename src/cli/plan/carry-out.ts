@@ -43,9 +43,12 @@ export async function carryOut(
 /** One command uses the service alone: nothing waits for a turn, and the client respects the service's limits. */
 function accessTo(project: Project, clock: Clock): ServiceAccess {
   const { client, listing } = project;
+  const listed = listing?.kind === "listed" ? listing : undefined;
   const lister: ServiceAccess["lister"] = {
-    listing: listing?.kind === "listed" ? listing : undefined,
+    listing: listed,
+    observed: listed,
     wrote: () => clock.monotonic(),
+    answered: () => clock.monotonic(),
     operations: {
       follow: (operations) => {
         for (const operation of operations) project.operations.set(operation.id, operation);
@@ -54,7 +57,7 @@ function accessTo(project: Project, clock: Clock): ServiceAccess {
     },
   };
   const reservation = { tryTake: () => true, waitMs: 0, closedForMs: 0 };
-  return { lister, client, reservation, gate: { pass: () => undefined } };
+  return { lister, client, reservation, gate: { pass: () => undefined, answered: () => {}, enqueuesRefused: false } };
 }
 
 /** The latest operations of an endpoint, including those of other writers. */

@@ -12,6 +12,7 @@ import { execute } from "./execute/execute.ts";
 import type { Brake } from "./execute/gate.ts";
 import { type Annotations, annotationsOf, isPaused } from "./observe/annotations.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
+import { interestsOf } from "./observe/interests.ts";
 import { hasFinalizer, isBeingDeleted, type Subject } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
 import type { EventRecord, Outcome } from "./outcome.ts";
@@ -59,6 +60,7 @@ export class ComputeReconciler {
   readonly #listers = new Map<string, EndpointLister>();
   readonly #cleanup: Cleanup;
   readonly #binding: BindTools;
+  #relistedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ComputeReconcilerOptions) {
     this.#options = options;
@@ -101,6 +103,7 @@ export class ComputeReconciler {
    */
   relisted(): void {
     const now = this.#options.clock.monotonic();
+    this.#relistedAt = now;
     for (const state of this.#states.values()) state.needListAfter(now);
   }
 
@@ -170,7 +173,7 @@ export class ComputeReconciler {
   }
 
   /** Joins the lister of the Compute's project, and leaves the previous one if that is another. */
-  #join(compute: Compute, { recordedID }: Annotations, connection: ConnectionView): EndpointLister | undefined {
+  #join(compute: Compute, annotations: Annotations, connection: ConnectionView): EndpointLister | undefined {
     const { uid } = compute.metadata;
     const before = this.#listers.get(uid);
     const lister = connection.kind === "open" ? connection.session.project(compute.spec.projectID) : undefined;
@@ -180,7 +183,7 @@ export class ComputeReconciler {
       return undefined;
     }
     this.#listers.set(uid, lister);
-    lister.use(uid, recordedID);
+    lister.use(uid, annotations.recordedID, interestsOf(compute, annotations));
     return lister;
   }
 
@@ -193,7 +196,8 @@ export class ComputeReconciler {
   }
 
   #stateOf(uid: string): ReconcileState {
-    const state = this.#states.get(uid) ?? new ReconcileState(this.#options.clock.monotonic());
+    const now = this.#options.clock.monotonic();
+    const state = this.#states.get(uid) ?? new ReconcileState(now, { firstListAfter: this.#relistedAt });
     this.#states.set(uid, state);
     return state;
   }

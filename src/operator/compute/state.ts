@@ -2,64 +2,11 @@ import { isInProgress } from "../../api/operation.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Annotations, PendingCreate } from "./observe/annotations.ts";
 import { generationOf, hasFinalizer, type Observation } from "./observe/observation.ts";
-import { hasArrived, type Proof } from "./observe/ownership.ts";
+import { hasArrived } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
-import { compare, type Difference, desiredSpec } from "./plan/fields.ts";
-import { type Reason, reasons, requeueDelay } from "./status/reasons.ts";
-
-/** Times on the monotonic clock, in milliseconds. */
-interface Remembered {
-  /** When this process first saw the Compute. */
-  seenSince: number;
-  /** A list counts only if its request began later: the last write ended then, or the watch may have missed events. */
-  listsCountAfter: number;
-  /** The pending create, since when this process has known it, and the first list since that lacks the endpoint. */
-  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number; mark?: PendingCreate };
-  /** The endpoint last proved ours: what kubectl replace drops of the proof is restored from here. */
-  proved?: { endpointID: string; proof: Exclude<Proof, "none"> };
-  /** The endpoint that this process created and no list has shown yet, and when the service answered with it. */
-  created?: { endpointID: string; at: number };
-  /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
-  missing?: { endpointID: string; firstListWithout: number; proved: boolean };
-  /** By endpoint: when the service last answered a DELETE with success or 404, and how often before. */
-  answeredDeletes: ReadonlyMap<string, { at: number; before: number }>;
-  /** The endpoint whose DELETE the service accepted, and how often its own GET has still shown it. */
-  deleted?: { endpointID: string; proved: boolean; shown?: number };
-  /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */
-  patched?: {
-    generation: number;
-    fields: readonly string[];
-    listsWithout: readonly number[];
-    at: number;
-    tries: number;
-  };
-  /** When a PATCH that disables the endpoint got no answer, or this process first saw that one of another got none. */
-  unansweredDisableSince?: number;
-  /** The generation that the service was brought to, and the drift reported since: for a status that was wiped. */
-  applied?: { generation: number; drift: readonly Difference[] };
-  /** The generation that the service last accepted for this endpoint; the status has it only after its next write. */
-  accepted?: { endpointID: string; generation: number };
-  /** When drift was corrected, to detect a tug-of-war. */
-  corrections: readonly { generation: number; at: number }[];
-  /** A write that failed, not to be repeated before `until` with the same base URL and key. */
-  failedWrite?: { write: string; through?: string; reason: Reason; message: string; until: number; failures: number };
-  /** How often in a row the Compute was reconciled for one reason, and when it is due again. */
-  requeue: { reason: string; count: number; dueAt: number | undefined };
-  /** The value of `restartedAt` last carried out: not to be sent again if the status is lost. */
-  restarted?: string;
-  /** The last message about fields that cannot be read: an event reports it once. */
-  unreadable?: string | undefined;
-  /** The operator removed its finalizer. */
-  released?: true;
-  /** When the service is asked again whether the connection Secret's password is still valid. */
-  secretDueAt?: number | undefined;
-  /** When the Compute came under this process's selector from outside. */
-  enteredAt?: number;
-  /** The value of `reconcileRequestedAt` that lists are being renewed for. */
-  handledReconcileRequest?: string | undefined;
-}
-
-export type ReadonlyState = Readonly<Remembered>;
+import { compare, desiredSpec } from "./plan/fields.ts";
+import { answersCountAfter, type ReadonlyState, type Remembered } from "./remembered.ts";
+import { reasons, requeueDelay } from "./status/reasons.ts";
 
 /**
  * What this process remembers of one Compute, by uid. All of it may be lost at any time without harm. Others read it as
@@ -72,6 +19,7 @@ export class ReconcileState {
     this.#known = {
       seenSince: now,
       listsCountAfter: now,
+      firstListAfter: now,
       answeredDeletes: new Map(),
       corrections: [],
       requeue: { reason: "", count: 0, dueAt: undefined },
@@ -86,11 +34,19 @@ export class ReconcileState {
   /** The Compute came under this process's selector. */
   entered(now: number): void {
     this.#known.enteredAt = now;
+    this.#known.firstListAfter = now;
   }
 
   /** A write has ended, or an event may have been missed: only lists that begin after this count. */
   needListAfter(at: number): void {
     this.#known.listsCountAfter = at;
+  }
+
+  /** A write has ended whose answer is laid over lists; steps that need a list need one from after that. */
+  answerLaidOver(at: number): void {
+    const { listsCountAfter } = this.#known;
+    this.#known.laidOver = { at, before: answersCountAfter(this.#known) };
+    this.#known.listsCountAfter = Math.max(listsCountAfter, at);
   }
 
   /** A version of the Compute is known: its pending create counts from now on, also if a client drops it. */
@@ -128,7 +84,8 @@ export class ReconcileState {
     if (link !== undefined && link.proof !== "none") {
       known.proved = { endpointID: link.endpoint.id, proof: link.proof };
     }
-    if (link !== undefined && link.endpoint.id === known.created?.endpointID) delete known.created;
+    const isListed = link !== undefined && o.laidOver !== true;
+    if (isListed && link.endpoint.id === known.created?.endpointID) delete known.created;
     known.answeredDeletes = new Map([...known.answeredDeletes].filter(([id]) => o.endpoints.byID(id) !== undefined));
     if (missing === undefined) delete known.missing;
     else if (known.missing?.endpointID !== missing) {
@@ -153,7 +110,7 @@ export class ReconcileState {
     }
   }
 
-  #listedForPatch({ compute, links, operations, startedAt }: Observation): void {
+  #listedForPatch({ compute, links, operations, startedAt, laidOver, operationsEndedAt }: Observation): void {
     const { patched } = this.#known;
     if (patched === undefined) return;
     if (patched.generation !== generationOf(compute) || links.link === undefined) {
@@ -162,11 +119,11 @@ export class ReconcileState {
     }
     // While the change is being applied, a list without it proves nothing.
     const { endpoint } = links.link;
-    if (endpoint.pending_state !== undefined || operations.some(isInProgress)) return;
+    if (laidOver === true || endpoint.pending_state !== undefined || operations.some(isInProgress)) return;
     const { differences } = compare(desiredSpec(compute), endpoint);
     if (!differences.some(({ field }) => patched.fields.includes(field))) delete this.#known.patched;
-    else if (!patched.listsWithout.includes(startedAt)) {
-      this.#known.patched = { ...patched, listsWithout: [...patched.listsWithout, startedAt].slice(-2) };
+    else if (startedAt > (operationsEndedAt ?? -1) && !patched.listsWithout.includes(startedAt)) {
+      this.#known.patched = { ...patched, listsWithout: [...patched.listsWithout.slice(0, 1), startedAt] };
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Failure } from "../service-client/answer.ts";
@@ -5,16 +6,19 @@ import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority-queue.ts";
 import type { RequestReservation } from "../service-client/request-reservation.ts";
 import { steadyMessage } from "../service-client/same-words.ts";
-import { changesBetween } from "./list-changes.ts";
+import { changesBetween, type ListChanges } from "./list-changes.ts";
 import { ListSchedule } from "./list-schedule.ts";
 import type { Listing } from "./listing.ts";
 import { unseen } from "./messages.ts";
+import { OperationTimes } from "./operation-times.ts";
 import { Operations } from "./operations.ts";
+import { Overlay } from "./overlay.ts";
 import { longPauseMs } from "./pause.ts";
-import { ProjectUsers } from "./project-users.ts";
+import { type Interests, ProjectUsers } from "./project-users.ts";
 import { ProjectVisibility } from "./project-visibility.ts";
 import type { RefreshInterval } from "./refresh-interval.ts";
 import { ProjectWriteLimiter } from "./write-limiter.ts";
+import { WriteWindow } from "./write-window.ts";
 
 export interface EndpointListerOptions {
   /** For lists and polls, which no reconcile waits for. */
@@ -29,6 +33,12 @@ export interface EndpointListerOptions {
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
   signal: AbortSignal;
+  /** How long operations take; shared by the projects of a service. */
+  times?: OperationTimes;
+  /** How many writes may be under way. */
+  window?: WriteWindow;
+  /** Whether the service is known to show the names of endpoints. */
+  showsNames?: () => boolean;
   onListed?: ((projectID: string, listing: Listing) => void) | undefined;
   onOperationEnded?: ((operation: Operation) => void) | undefined;
   /** The last Compute has left. */
@@ -54,7 +64,11 @@ export class EndpointLister {
   readonly #visibility: ProjectVisibility;
   /** When a write to each endpoint last ended, until a list begins after it. */
   readonly #written = new Map<string, number>();
+  readonly #overlay = new Overlay();
+  /** Endpoints that this process made and no list has shown yet. */
+  readonly #unlisted = new Set<string>();
   #listing: Listing | undefined;
+  #observed: Listing | undefined;
   #failure: Failure | undefined;
 
   constructor(options: EndpointListerOptions) {
@@ -89,9 +103,11 @@ export class EndpointLister {
       signal,
       priority: () => (this.#schedule.need === "resolve" ? "resolve" : "follow"),
       onEnded: options.onOperationEnded,
-      onChange: (endpointID) => this.#operationsChanged(endpointID),
+      times: options.times ?? new OperationTimes(),
+      onPolled: (endpointIDs) => this.#polled(endpointIDs),
     });
-    this.writeLimiter = new ProjectWriteLimiter({ enqueue, busy: () => this.operations.busy });
+    const { window = new WriteWindow(clock), showsNames = () => true } = options;
+    this.writeLimiter = new ProjectWriteLimiter({ clock, window, showsNames, enqueue, operations: this.operations });
   }
 
   /** For the requests of a reconcile. */
@@ -99,8 +115,24 @@ export class EndpointLister {
     return this.#options.reconcileClient ?? this.#options.client;
   }
 
+  /** The latest list, as the service answered it. */
   get listing(): Listing | undefined {
     return this.#listing;
+  }
+
+  /** The latest list with the answers to later writes laid over it; `undefined` while lists fail. */
+  get observed(): Listing | undefined {
+    return this.failure === undefined && !this.#visibility.isLost ? this.#observed : undefined;
+  }
+
+  /** Whether the endpoint is observed as the answer to a write shows it, and not as a list does. */
+  isLaidOver(endpointID: string): boolean {
+    return this.#overlay.has(endpointID);
+  }
+
+  /** Whether no list has shown this endpoint, which this process made, yet. */
+  isUnlisted(endpointID: string): boolean {
+    return this.#unlisted.has(endpointID);
   }
 
   /** Why the latest lists failed. A single failure after a good list does not count: the next list follows soon. */
@@ -123,9 +155,9 @@ export class EndpointLister {
     this.#options.enqueue([uid]);
   }
 
-  /** A Compute uses this project, and is linked to this endpoint. */
-  use(uid: string, endpointID: string | undefined): void {
-    this.#users.use(uid, endpointID);
+  /** A Compute uses this project, and is linked to this endpoint; `interests`: what else of the project affects it. */
+  use(uid: string, endpointID: string | undefined, interests?: Interests): void {
+    this.#users.use(uid, endpointID, interests);
     this.#schedule.start();
     this.#visibility.start();
   }
@@ -146,12 +178,13 @@ export class EndpointLister {
   }
 
   /**
-   * Returns a list whose request began after `after`. If there is none, a list with this priority is planned and the
-   * Compute is enqueued when it is there. While lists fail, none is returned: the next good list decides.
+   * Returns a list whose request began after `after`, with later answers laid over it. If there is none, a list with
+   * this priority is planned and the Compute is enqueued when it is there. While lists fail, none is returned: the
+   * next good list decides.
    */
   listedAfter(after: number, uid: string, priority: Priority = "follow"): Listing | undefined {
-    const counts = this.failure === undefined && !this.#visibility.isLost;
-    if (counts && this.#listing !== undefined && this.#listing.startedAt > after) return this.#listing;
+    const { observed } = this;
+    if (observed !== undefined && observed.startedAt > after) return observed;
     this.#users.wait(uid);
     this.#schedule.want(after, priority);
     return undefined;
@@ -161,10 +194,27 @@ export class EndpointLister {
   wrote(endpointID: string): number {
     const now = this.#options.clock.monotonic();
     this.#written.set(endpointID, now);
+    this.#overlay.remove(endpointID);
+    this.#observe();
     return now;
   }
 
-  /** The end of the last write to an endpoint: lists must be newer. */
+  /**
+   * A write has just ended, and its answer shows the whole endpoint: it is observed so until lists show it. Returns
+   * when it ended; steps that need a list need one from after that.
+   */
+  answered(endpoint: Endpoint, { created }: { created: boolean }): number {
+    const now = this.#options.clock.monotonic();
+    this.#written.set(endpoint.id, now);
+    if (created) this.#unlisted.add(endpoint.id);
+    this.#overlay.lay(endpoint, now);
+    this.#options.enqueue(this.#users.affectedBy(this.#observe()));
+    // The end of operations brings a list; where there are none, lists are to show it all the same.
+    if (!this.operations.isBusyWith(endpoint.id)) this.#schedule.want(now, "follow");
+    return now;
+  }
+
+  /** The end of the last write to an endpoint: lists must be newer, where its answer is not laid over them. */
   writtenAt(endpointID: string | undefined): number {
     return this.#written.get(endpointID ?? "") ?? Number.NEGATIVE_INFINITY;
   }
@@ -173,22 +223,18 @@ export class EndpointLister {
     this.#visibility.stop();
     this.#schedule.stop();
     this.operations.stop();
+    this.writeLimiter.stop();
   }
 
-  /** `undefined`: no operation blocks the project any more. */
-  #operationsChanged(endpointID: string | undefined): void {
-    if (endpointID === undefined) {
-      this.writeLimiter.offer();
-      return;
-    }
-    const linked = this.#users.linkedTo(endpointID);
-    if (this.operations.isBusyWith(endpointID)) {
-      this.#options.enqueue(linked);
-      return;
-    }
-    // The operation is over: its Computes are enqueued with a list that shows its result.
+  #polled(endpointIDs: ReadonlySet<string>): void {
     const now = this.#options.clock.monotonic();
-    for (const uid of linked) this.listedAfter(now, uid);
+    for (const endpointID of endpointIDs) {
+      const linked = this.#users.linkedTo(endpointID);
+      if (this.operations.isBusyWith(endpointID)) this.#options.enqueue(linked);
+      // The operation is over: its Computes are enqueued with a list that shows its result.
+      else for (const uid of linked) this.listedAfter(now, uid);
+    }
+    this.writeLimiter.offer();
   }
 
   #enqueueAll(): void {
@@ -215,17 +261,30 @@ export class EndpointLister {
   }
 
   #listed(listing: Listing): void {
-    const { projectID, onListed, enqueue } = this.#options;
-    const before = this.#listing;
+    const { projectID, onListed, enqueue, clock } = this.#options;
+    const isFirst = this.#listing === undefined;
     const wasLost = this.#visibility.listed();
     this.#failure = undefined;
     this.#listing = listing;
     for (const [id, at] of this.#written) if (at < listing.startedAt) this.#written.delete(id);
+    if (this.#unlisted.size > 0) for (const { id } of listing.endpoints) this.#unlisted.delete(id);
+    const isUndecided = this.#overlay.listed(listing, (id) => this.operations.endedAt(id));
+    const affected = this.#users.affectedBy(this.#observe());
     onListed?.(projectID, listing);
-    if (wasLost) return this.#enqueueAll();
-    const affected = this.#users.takeAffected(changesBetween(before?.endpoints, listing.endpoints));
-    this.#schedule.met();
-    enqueue(affected);
+    if (wasLost || isFirst) this.#enqueueAll();
+    else {
+      for (const uid of this.#users.takeWaiting()) affected.add(uid);
+      this.#schedule.met();
+      enqueue(affected);
+    }
+    if (isUndecided) this.#schedule.want(clock.monotonic(), "follow");
+  }
+
+  /** Lays the answers over the latest list again; returns what differs from before. */
+  #observe(): ListChanges {
+    const before = this.#observed?.endpoints ?? [];
+    this.#observed = this.#listing && this.#overlay.over(this.#listing);
+    return changesBetween(before, this.#observed?.endpoints ?? []);
   }
 
   #listFailed(failure: Failure): void {

@@ -1,25 +1,33 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { sameJSON } from "../resources/equal.ts";
 
-/**
- * What is new in a list. `structure`: endpoints were added, removed, moved or renamed, which may affect any Compute of
- * the project. `states`: only these endpoints differ.
- */
-export type ListChanges = { kind: "structure" } | { kind: "states"; ids: readonly string[] };
+/** What differs between two views of a project. */
+export interface ListChanges {
+  /** Endpoints that differ in anything. */
+  ids: readonly string[];
+  /** Endpoints that were added, removed, moved or renamed, as they were before and as they are now. */
+  places: readonly Endpoint[];
+}
 
-/** `before` is `undefined` for the first list. */
-export function changesBetween(before: readonly Endpoint[] | undefined, after: readonly Endpoint[]): ListChanges {
-  if (before === after) return { kind: "states", ids: [] };
-  if (before?.length !== after.length) return { kind: "structure" };
+export function changesBetween(before: readonly Endpoint[], after: readonly Endpoint[]): ListChanges {
+  if (before === after) return { ids: [], places: [] };
   const known = new Map(before.map((endpoint) => [endpoint.id, endpoint]));
   const ids: string[] = [];
+  const places: Endpoint[] = [];
   for (const endpoint of after) {
     const old = known.get(endpoint.id);
+    known.delete(endpoint.id);
     if (old === endpoint) continue;
-    if (old === undefined || !isInPlace(old, endpoint)) return { kind: "structure" };
-    if (!sameJSON(old, endpoint)) ids.push(endpoint.id);
+    if (old === undefined) places.push(endpoint);
+    else if (!isInPlace(old, endpoint)) places.push(old, endpoint);
+    else if (sameJSON(old, endpoint)) continue;
+    ids.push(endpoint.id);
   }
-  return { kind: "states", ids };
+  for (const gone of known.values()) {
+    ids.push(gone.id);
+    places.push(gone);
+  }
+  return { ids, places };
 }
 
 function isInPlace(before: Endpoint, after: Endpoint): boolean {

@@ -1,16 +1,20 @@
 import { type Priority, priorities } from "../service-client/priority-queue.ts";
-import { ListRateLimiter } from "./list-rate-limiter.ts";
 
 /** The retry delay after a failed list, in milliseconds: doubles up to the refresh interval or a minute. */
 const retryFirstMs = 1000;
 const retryMostMs = 60_000;
+
+/**
+ * Lists that are wanted begin at most once in this time, in milliseconds: however many Computes wait, they share
+ * them.
+ */
+const everyMs = 1000;
 
 /** A failing list is retried once more this long before the project counts as not seen, in milliseconds. */
 const lastTryMs = 5000;
 
 /** When the next list of a project begins, and its priority. Times on the monotonic clock, in milliseconds. */
 export class ListDemand {
-  readonly #rateLimiter = new ListRateLimiter();
   /** A list that begins after this time is wanted. */
   #wantedAfter = Number.NEGATIVE_INFINITY;
   /** The most urgent priority that a Compute waits with. */
@@ -39,7 +43,6 @@ export class ListDemand {
 
   begin(now: number): void {
     this.#startedAt = now;
-    this.#rateLimiter.begin(now);
   }
 
   ended(succeeded: boolean): void {
@@ -67,7 +70,9 @@ export class ListDemand {
     }
     const inTime = this.#startedAt + refreshIntervalMs;
     if (!this.#isWanted) return inTime;
-    return Math.min(inTime, Math.max(this.#wantedAfter + 1, this.#rateLimiter.earliest));
+    const wantedAt = Math.max(this.#wantedAfter + 1, this.#startedAt + everyMs);
+    // The first list is to show what the first Compute wants: the next one may only begin a second later.
+    return this.#startedAt === Number.NEGATIVE_INFINITY ? wantedAt : Math.min(inTime, wantedAt);
   }
 
   /** Whether a Compute wants a list that is newer than the last one begun. */

@@ -1,8 +1,10 @@
-import { isInProgress, type Operation } from "../../api/operation.ts";
+import type { Operation } from "../../api/operation.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import type { Failure } from "../service-client/answer.ts";
-import { operationsListed, type ServiceClient } from "../service-client/client.ts";
+import { mostOperationsListed, operationsListed, type ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority-queue.ts";
+import { type Followed, FollowedOperations, staleAfterMs } from "./followed-operations.ts";
+import type { OperationTimes } from "./operation-times.ts";
 
 /** The latest operations of an endpoint; `unsupported`: the service does not show them. */
 export type Latest =
@@ -10,20 +12,26 @@ export type Latest =
   | { kind: "unsupported" }
   | { kind: "failed"; failure: Failure };
 
-/** Delays between polls: the first is `firstMs`, each further one `factor` times longer, up to `mostMs`. */
-const polling = { firstMs: 300, factor: 1.5, mostMs: 5000 } as const;
+/**
+ * When polls begin, in milliseconds. `everyMs`: at most one in this time. `firstMs`: after a write whose operation
+ * takes an unknown time. `putOffMs`: so long for each operation in progress, and `mostPutOffMs` in all, a poll waits
+ * for those of further writes. `mostMs`: the longest delay between polls while operations last longer than expected;
+ * each is `factor` times longer.
+ */
+const polling = {
+  everyMs: 1000,
+  firstMs: 300,
+  putOffMs: 150,
+  mostPutOffMs: 3000,
+  factor: 1.5,
+  mostMs: 5000,
+} as const;
 
-/** An operation without news for this long no longer counts as blocking its project, in milliseconds. */
-const staleAfterMs = 60_000;
-
-/** Nor does an operation in progress for this long: if it still blocks, the service answers 423. In milliseconds. */
-const blocksForMs = 600_000;
+/** A poll follows the expected end of an operation by so much, in milliseconds. */
+const slackMs = 20;
 
 /** A refused call is tried again after this long, in milliseconds: the key may have lacked a right. */
 const refusedForMs = 600_000;
-
-/** Maximum number of operations remembered per project, and of ids of operations that were given up. */
-const mostRemembered = 1000;
 
 export interface OperationsOptions {
   /** For polls, which no reconcile waits for. */
@@ -33,8 +41,9 @@ export interface OperationsOptions {
   projectID: string;
   clock: Clock;
   signal: AbortSignal;
-  /** An operation of this endpoint changed; `undefined`: no operation blocks the project any more. */
-  onChange: (endpointID: string | undefined) => void;
+  times: OperationTimes;
+  /** After a poll: the endpoints whose operations changed. */
+  onPolled: (endpointIDs: ReadonlySet<string>) => void;
   /** A followed operation has ended. */
   onEnded?: ((operation: Operation) => void) | undefined;
 }
@@ -45,15 +54,15 @@ export interface OperationsOptions {
  */
 export class Operations {
   readonly #options: OperationsOptions;
-  readonly #known = new Map<string, { operation: Operation; since: number; updatedAt: number }>();
-  /** Operations without news for long: a status may still list them. */
-  readonly #givenUp = new Set<string>();
+  readonly #followed = new FollowedOperations();
   #timer: Cancel | undefined;
   #stopped = false;
   #polling = false;
-  /** Whether the project was busy when that was last reported. */
-  #wasBusy = false;
-  #delayMs: number = polling.firstMs;
+  #polledAt = Number.NEGATIVE_INFINITY;
+  /** When polls are due for operations that are expected to end: the first and the last of them. */
+  #due: { first: number; last: number } | undefined;
+  /** The delay of the next poll while operations last longer than expected. */
+  #delayMs: number = polling.everyMs;
   /** The service has answered the call once, so it has the call: any later refusal is only a failure. */
   #hasAnswered = false;
   #refusedUntil = Number.NEGATIVE_INFINITY;
@@ -64,40 +73,48 @@ export class Operations {
 
   /** The known operations of an endpoint, newest first. */
   of(endpointID: string): Operation[] {
-    return [...this.#known.values()]
-      .map(({ operation }) => operation)
-      .filter((operation) => operation.endpoint_id === endpointID)
-      .toSorted(newestFirst);
+    return this.#followed.of(endpointID);
   }
 
-  /** Whether a followed operation is in progress: the project is then locked for other writes. */
-  get busy(): boolean {
-    const now = this.#options.clock.monotonic();
-    return this.#inProgress().some(
-      ({ since, updatedAt }) => now - updatedAt < staleAfterMs && now - since < blocksForMs,
-    );
+  /**
+   * How many writes still run at that time, by the operations that are followed: those of one endpoint count as one.
+   */
+  writesRunningAt(at: number): number {
+    return this.#followed.writesRunningAt(at);
+  }
+
+  /** When the next operation after that is expected to end, or no longer counts. */
+  nextEndAfter(at: number): number | undefined {
+    return this.#followed.nextEndAfter(at);
   }
 
   /** Whether a followed operation of this endpoint is in progress. */
   isBusyWith(endpointID: string): boolean {
-    return this.#inProgress().some(({ operation }) => operation.endpoint_id === endpointID);
+    return this.#followed.isBusyWith(endpointID);
+  }
+
+  /** When the operations of this endpoint were over, as far as they were followed; `undefined`: one is in progress. */
+  endedAt(endpointID: string): number | undefined {
+    return this.#followed.endedAt(endpointID);
   }
 
   /** Follows these operations, from a write or from a status. */
   follow(operations: readonly Operation[]): void {
+    const now = this.#options.clock.monotonic();
     let begun = false;
     for (const operation of operations) {
-      if (this.#known.has(operation.id) || this.#givenUp.has(operation.id)) continue;
-      const now = this.#options.clock.monotonic();
-      this.#known.set(operation.id, { operation, since: now, updatedAt: now });
-      begun ||= isInProgress(operation);
+      if (this.#followed.has(operation.id)) continue;
+      const expected = this.#options.times.expectedOf(operation.action);
+      const expectedEndAt = expected === undefined ? undefined : now + expected;
+      this.#followed.set({ operation, since: now, updatedAt: now, expectedEndAt });
+      if (!this.#followed.inProgress.has(operation.id)) continue;
+      begun = true;
+      this.#expect(expectedEndAt ?? now + polling.firstMs - slackMs);
     }
-    this.#forgetOldest();
     // Ended operations must not postpone the next poll: in a large fleet, reconciles report such all the time.
     if (!begun) return;
     if (!this.#supported) this.#dropInProgress();
-    this.#wasBusy = this.busy;
-    this.#delayMs = polling.firstMs;
+    this.#delayMs = polling.everyMs;
     this.#schedule();
   }
 
@@ -127,46 +144,56 @@ export class Operations {
     return !this.#hasAnswered && (kind === "notFound" || kind === "refused" || kind === "forbidden");
   }
 
-  #inProgress() {
-    return [...this.#known.values()].filter(({ operation }) => isInProgress(operation));
+  /** An operation is expected to end at that time: a poll is due then. */
+  #expect(at: number): void {
+    const due = at + slackMs;
+    this.#due = { first: Math.min(due, this.#due?.first ?? due), last: Math.max(due, this.#due?.last ?? due) };
   }
 
   #schedule(): void {
     this.#timer?.();
     this.#timer = undefined;
-    const { signal } = this.#options;
-    if (this.#stopped || !this.#supported || signal.aborted || this.#inProgress().length === 0) return;
-    this.#timer = this.#options.clock.after(this.#delayMs, () => this.#due());
-    this.#delayMs = Math.min(polling.mostMs, this.#delayMs * polling.factor);
+    const { signal, clock } = this.#options;
+    if (this.#stopped || !this.#supported || signal.aborted || this.#followed.inProgress.size === 0) return;
+    const putOffMs = Math.min(polling.mostPutOffMs, polling.putOffMs * this.#followed.inProgress.size);
+    const at = this.#due ? Math.min(this.#due.last, this.#due.first + putOffMs) : this.#polledAt + this.#delayMs;
+    const earliest = this.#polledAt + polling.everyMs;
+    this.#timer = clock.after(Math.max(0, Math.ceil(Math.max(at, earliest) - clock.monotonic())), () => this.#dueNow());
   }
 
   /** The poll begins as soon as the request budget has room. */
-  #due(): void {
+  #dueNow(): void {
     this.#timer = undefined;
     const { client, priority } = this.#options;
-    if (this.#stopped || this.#polling || this.#inProgress().length === 0) {
+    if (this.#stopped || this.#polling || this.#followed.inProgress.size === 0) {
       client.leave(this);
       return;
     }
-    const reservation = client.reservation(this, () => this.#due());
+    const reservation = client.reservation(this, () => this.#dueNow());
     if (reservation.tryTake(priority())) void this.#poll(client.within(reservation));
   }
 
   async #poll(client: ServiceClient): Promise<void> {
-    const { projectID, signal, onChange } = this.#options;
+    const { projectID, signal, onPolled, clock } = this.#options;
     this.#polling = true;
+    const startedAt = clock.monotonic();
+    if (this.#due === undefined) this.#delayMs = Math.min(polling.mostMs, this.#delayMs * polling.factor);
+    this.#polledAt = startedAt;
+    this.#due = undefined;
     try {
-      const answer = await client.listOperations(projectID, signal);
+      // Many may have been begun since the last poll: each is to be among those listed.
+      const limit = Math.min(mostOperationsListed, Math.max(operationsListed, 2 * this.#followed.inProgress.size));
+      const answer = await client.listOperations(projectID, signal, limit);
       if (answer.kind === "ok") this.#hasAnswered = true;
       else if (this.#isNoCall(answer)) {
         // Only the states of the endpoints show progress from now on.
-        this.#refusedUntil = this.#options.clock.monotonic() + refusedForMs;
+        this.#refusedUntil = clock.monotonic() + refusedForMs;
         this.#dropInProgress();
-        onChange(undefined);
+        onPolled(new Set());
         return;
       }
       const listed = answer.kind === "ok" ? answer.value : [];
-      for (const endpointID of this.#update(new Map(listed.map((one) => [one.id, one])))) onChange(endpointID);
+      onPolled(this.#update(new Map(listed.map((one) => [one.id, one])), startedAt));
     } catch {
       // Aborted: the process is stopping, or may no longer send.
     } finally {
@@ -175,49 +202,49 @@ export class Operations {
     this.#schedule();
   }
 
-  /** Takes over the listed operations; returns the affected endpoints. */
-  #update(listed: ReadonlyMap<string, Operation>): Set<string | undefined> {
-    const now = this.#options.clock.monotonic();
-    const changed = new Set<string | undefined>();
-    for (const { operation, since, updatedAt } of this.#inProgress()) {
+  /** Takes over the operations listed by a poll; returns the affected endpoints. */
+  #update(listed: ReadonlyMap<string, Operation>, polledAt: number): Set<string> {
+    const { clock, times, onEnded } = this.#options;
+    const now = clock.monotonic();
+    const changed = new Set<string>();
+    for (const followed of this.#followed.inProgress.values()) {
+      const { operation, since, updatedAt, expectedEndAt } = followed;
       const news = listed.get(operation.id);
       if (news === undefined) {
         // Not in the list: too old, or not there yet. It is dropped when there is no news for long.
-        if (now - updatedAt < staleAfterMs) continue;
-        this.#known.delete(operation.id);
-        this.#giveUp(operation.id);
-        changed.add(operation.endpoint_id);
+        if (now - updatedAt < staleAfterMs) this.#expectAgain(followed, polledAt);
+        else {
+          this.#followed.giveUp(operation, now);
+          if (operation.endpoint_id !== undefined) changed.add(operation.endpoint_id);
+        }
         continue;
       }
-      this.#known.set(news.id, { operation: { ...operation, ...news }, since, updatedAt: now });
-      if (!isInProgress(news)) this.#options.onEnded?.(news);
-      if (news.status !== operation.status || news.failures_count !== operation.failures_count) {
-        changed.add(operation.endpoint_id);
+      const isLate = expectedEndAt !== undefined && polledAt >= expectedEndAt;
+      const after = { ...operation, ...news };
+      this.#followed.set({
+        operation: after,
+        since,
+        updatedAt: now,
+        expectedEndAt: isLate ? undefined : expectedEndAt,
+      });
+      if (this.#followed.inProgress.has(operation.id)) this.#expectAgain(followed, polledAt);
+      else {
+        times.ended(after);
+        onEnded?.(news);
       }
+      const isSame = news.status === operation.status && news.failures_count === operation.failures_count;
+      if (!isSame && operation.endpoint_id !== undefined) changed.add(operation.endpoint_id);
     }
-    if (this.#wasBusy && !this.busy) changed.add(undefined);
-    this.#wasBusy = this.busy;
     return changed;
   }
 
+  #expectAgain({ expectedEndAt }: Followed, polledAt: number): void {
+    if (expectedEndAt !== undefined && expectedEndAt > polledAt) this.#expect(expectedEndAt);
+  }
+
   #dropInProgress(): void {
-    for (const { operation } of this.#inProgress()) {
-      this.#known.delete(operation.id);
-      this.#giveUp(operation.id);
-    }
-  }
-
-  #giveUp(id: string): void {
-    this.#givenUp.add(id);
-    const [oldest] = this.#givenUp;
-    if (this.#givenUp.size > mostRemembered && oldest !== undefined) this.#givenUp.delete(oldest);
-  }
-
-  #forgetOldest(): void {
-    for (const [id, { operation }] of this.#known) {
-      if (this.#known.size <= mostRemembered) return;
-      if (!isInProgress(operation)) this.#known.delete(id);
-    }
+    const now = this.#options.clock.monotonic();
+    for (const { operation } of this.#followed.inProgress.values()) this.#followed.giveUp(operation, now);
   }
 }
 
@@ -227,8 +254,4 @@ export function latestIn(listed: readonly Operation[], endpointID: string): Late
   // In a busy project, the newest operations may all belong to other endpoints.
   const cutShort = operations.length === 0 && listed.length >= operationsListed;
   return cutShort ? { kind: "unsupported" } : { kind: "listed", operations };
-}
-
-function newestFirst(a: Operation, b: Operation): number {
-  return (b.created_at ?? "").localeCompare(a.created_at ?? "") || b.id.localeCompare(a.id);
 }

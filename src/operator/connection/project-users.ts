@@ -1,31 +1,63 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import { uidOfMarker } from "../resources/names.ts";
 import type { ListChanges } from "./list-changes.ts";
 
-/** Which Computes use a project, which endpoint each is linked to, and which of them wait for the next list. */
+/** Which changes of its project affect a Compute, besides those of the endpoint that it is linked to. */
+export interface Interests {
+  /** Endpoints that it names. */
+  endpointIDs: readonly string[];
+  /** Branches whose primary it is, or wants to be. */
+  primariesOf: readonly string[];
+  /** The branch of its create whose outcome is not known: an endpoint without a name may be what that made. */
+  pendingOn?: string | undefined;
+  /** Any endpoint that comes, goes or moves. */
+  anyPlace: boolean;
+}
+
+const noInterests: Interests = { endpointIDs: [], primariesOf: [], anyPlace: false };
+
+type Index = Map<string, Set<string>>;
+
+/** Which Computes use a project, what of it affects each, and which of them wait for the next list. */
 export class ProjectUsers {
-  readonly #links = new Map<string, string | undefined>();
-  /** Without it, a list in which every endpoint changed would cost the square of their number. */
-  readonly #linkedTo = new Map<string, Set<string>>();
+  readonly #keys = new Map<string, readonly (readonly [Index, string])[]>();
+  readonly #interests = new Map<string, string>();
+  readonly #byLink: Index = new Map();
+  readonly #byEndpoint: Index = new Map();
+  readonly #byPrimary: Index = new Map();
+  readonly #byPending: Index = new Map();
+  readonly #anyPlace: Index = new Map();
   readonly #waiting = new Set<string>();
 
   get size(): number {
-    return this.#links.size;
+    return this.#keys.size;
   }
 
   get waiting(): ReadonlySet<string> {
     return this.#waiting;
   }
 
-  use(uid: string, endpointID: string | undefined): void {
-    if (this.#links.get(uid) !== endpointID) this.#unlink(uid);
-    this.#links.set(uid, endpointID);
-    if (endpointID === undefined) return;
-    const linked = this.#linkedTo.get(endpointID) ?? new Set();
-    this.#linkedTo.set(endpointID, linked.add(uid));
+  use(uid: string, endpointID: string | undefined, interests: Interests = noInterests): void {
+    const named = JSON.stringify([endpointID, interests]);
+    if (this.#interests.get(uid) === named) return;
+    this.#unindex(uid);
+    const { endpointIDs, primariesOf, pendingOn, anyPlace } = interests;
+    const keys = [
+      ...(endpointID === undefined ? [] : [[this.#byLink, endpointID] as const]),
+      ...endpointIDs.map((id) => [this.#byEndpoint, id] as const),
+      ...primariesOf.map((branch) => [this.#byPrimary, branch] as const),
+      ...(pendingOn === undefined ? [] : [[this.#byPending, pendingOn] as const]),
+      ...(anyPlace ? [[this.#anyPlace, ""] as const] : []),
+    ];
+    for (const [index, key] of keys) index.set(key, (index.get(key) ?? new Set()).add(uid));
+    this.#keys.set(uid, keys);
+    this.#interests.set(uid, named);
   }
 
   leave(uid: string): void {
-    this.#unlink(uid);
-    this.#links.delete(uid);
+    this.#unindex(uid);
+    this.#keys.delete(uid);
+    this.#interests.delete(uid);
     this.#waiting.delete(uid);
   }
 
@@ -33,8 +65,8 @@ export class ProjectUsers {
     this.#waiting.add(uid);
   }
 
-  linkedTo(endpointID: string): string[] {
-    return [...(this.#linkedTo.get(endpointID) ?? [])];
+  linkedTo(endpointID: string): Iterable<string> {
+    return this.#byLink.get(endpointID) ?? [];
   }
 
   /** The Computes that wait; they wait no more. */
@@ -47,22 +79,36 @@ export class ProjectUsers {
   /** All Computes; none waits any more. */
   takeAll(): Set<string> {
     this.#waiting.clear();
-    return new Set(this.#links.keys());
+    return new Set(this.#keys.keys());
   }
 
-  /** The Computes that a new list concerns: all that wait, and all that its changes affect. None waits any more. */
-  takeAffected(changes: ListChanges): Set<string> {
-    if (changes.kind === "structure") return this.takeAll();
-    const affected = this.takeWaiting();
-    for (const id of changes.ids) for (const uid of this.linkedTo(id)) affected.add(uid);
+  /** The Computes that these changes affect. */
+  affectedBy({ ids, places }: ListChanges): Set<string> {
+    const affected = new Set<string>();
+    const add = (uids: Iterable<string> = []) => {
+      for (const uid of uids) affected.add(uid);
+    };
+    for (const id of ids) {
+      add(this.#byLink.get(id));
+      add(this.#byEndpoint.get(id));
+    }
+    for (const endpoint of places) this.#addByPlace(endpoint, add);
+    if (places.length > 0) add(this.#anyPlace.get(""));
     return affected;
   }
 
-  #unlink(uid: string): void {
-    const endpointID = this.#links.get(uid);
-    if (endpointID === undefined) return;
-    const linked = this.#linkedTo.get(endpointID);
-    linked?.delete(uid);
-    if (linked?.size === 0) this.#linkedTo.delete(endpointID);
+  #addByPlace({ name, type, branch_id }: Endpoint, add: (uids?: Iterable<string>) => void): void {
+    const marked = uidOfMarker(name ?? "");
+    if (marked !== undefined && this.#keys.has(marked)) add([marked]);
+    if (type === "read_write") add(this.#byPrimary.get(branch_id));
+    if (name === undefined) add(this.#byPending.get(branch_id));
+  }
+
+  #unindex(uid: string): void {
+    for (const [index, key] of this.#keys.get(uid) ?? []) {
+      const uids = index.get(key);
+      uids?.delete(uid);
+      if (uids?.size === 0) index.delete(key);
+    }
   }
 }

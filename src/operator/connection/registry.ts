@@ -10,6 +10,7 @@ import { connectionNotFound, connectionNotReady, notAllowed, unauthorized } from
 import { type NamespaceLabels, namespaceAccess } from "./namespace-access.ts";
 import { type Resolved, resolve, type Secret } from "./resolve.ts";
 import { Session, type SessionLimits, type SessionOptions } from "./session.ts";
+import { WriteWindows } from "./write-window.ts";
 
 /** The connection that a Compute names, as the Compute may use it. */
 export type ConnectionView =
@@ -31,7 +32,7 @@ export interface ConnectionCache {
   clusterConnections(): keyof typeof connectionNotReady.ofCluster | "served";
 }
 
-export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "onChange"> {
+export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "windows" | "onChange"> {
   cache: ConnectionCache;
   allowedBaseURLs: readonly string[];
   /** The share of each budget that this process may use, above 0 and up to 1: shards divide the budget. */
@@ -57,6 +58,7 @@ const normalisedOf = memoize(({ spec }: Connection) => normalisedBaseURL(spec.ba
 export class SessionRegistry {
   readonly #options: ConnectionsOptions;
   readonly #sessions = new Map<string, Session>();
+  readonly #windows: WriteWindows;
   /** The session of each connection, by uid. */
   readonly #joined = new Map<string, string>();
   /** Cached results of `resolve`, with the Secret that each was made from. */
@@ -66,6 +68,7 @@ export class SessionRegistry {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
+    this.#windows = new WriteWindows(options.clock);
   }
 
   /** All sessions in use. */
@@ -190,7 +193,7 @@ export class SessionRegistry {
     let session = this.#sessions.get(id);
     if (session === undefined) {
       const onChange = () => this.#options.enqueueConnections(this.#usersOf(id));
-      session = new Session({ ...this.#options, account, onChange }, uid, limits);
+      session = new Session({ ...this.#options, account, windows: this.#windows, onChange }, uid, limits);
       this.#sessions.set(id, session);
     } else session.join(uid, limits);
     this.#joined.set(uid, id);

@@ -10,16 +10,19 @@ import type { RequestObserver } from "../service-client/exchange.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
 import { EndpointLister } from "./endpoint-lister.ts";
 import type { Listing } from "./listing.ts";
+import { OperationTimes } from "./operation-times.ts";
 import { Pause } from "./pause.ts";
 import { Probe } from "./probe.ts";
 import { projectIsGone } from "./project-gone.ts";
 import { RefreshInterval } from "./refresh-interval.ts";
+import type { WriteWindows } from "./write-window.ts";
 
 export interface SessionOptions {
   account: Account;
   budgets: Budgets;
   /** Base URLs of services that have shown the name of an endpoint. Belongs to the process, as the budgets do. */
   namesShownBy: Set<string>;
+  windows: WriteWindows;
   transport: ServiceTransport;
   clock: Clock;
   beforeWrite: () => void;
@@ -60,6 +63,7 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #stop = new AbortController();
   readonly #listers = new Map<string, EndpointLister>();
+  readonly #times = new OperationTimes();
   readonly #limits = new Map<string, SessionLimits>();
 
   /** The first connection comes with its limits, because there is no budget without. */
@@ -125,7 +129,7 @@ export class Session {
   project(projectID: string): EndpointLister {
     const known = this.#listers.get(projectID);
     if (known !== undefined) return known;
-    const { clock, enqueue, onListed, onOperationEnded } = this.#options;
+    const { account, windows, clock, enqueue, onListed, onOperationEnded } = this.#options;
     const lister = new EndpointLister({
       client: this.#background,
       reconcileClient: this.client,
@@ -133,6 +137,9 @@ export class Session {
       clock,
       refreshIntervalMs: () => this.#refreshIntervalMs,
       refreshes: this.refreshes,
+      times: this.#times,
+      window: windows.of(account.baseURL, projectID),
+      showsNames: () => this.showsNames,
       enqueue,
       signal: this.signal,
       onListed: (id, listing) => {

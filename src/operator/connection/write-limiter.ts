@@ -1,50 +1,131 @@
-/** Number of waiting Computes that are enqueued together: the first may no longer want to write. */
-const enqueuedTogether = 3;
+import type { Cancel, Clock } from "../runtime/clock.ts";
+import type { WriteWindow } from "./write-window.ts";
+
+/** A Compute that was called and neither writes nor gives up loses its place after so long, in milliseconds. */
+const calledForMs = 10_000;
+
+/** The pause of a project after a 423, in milliseconds: doubles up to the longest until a write is accepted. */
+const pause = { firstMs: 100, mostMs: 10_000 } as const;
+
+/** How soon a project is tried again in which another connection writes, in milliseconds. */
+const othersMs = 200;
+
+/** The weight of the newest sample in the estimate of how long a called Compute takes to send its write. */
+const newest = 0.2;
+
+/** By this share of that time a Compute is called early: one that takes less than usual is not to come too early. */
+const calledEarly = 0.7;
 
 export interface WriteLimiterOptions {
+  clock: Clock;
+  window: WriteWindow;
+  /** Whether the service shows names: where it does not, writes go one at a time. */
+  showsNames: () => boolean;
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
-  /** Whether operations of an earlier write still run. */
-  busy: () => boolean;
+  /**
+   * Operations of earlier writes: how many writes still run at that time, and when the next of them is expected to
+   * end.
+   */
+  operations: { writesRunningAt: (at: number) => number; nextEndAfter: (at: number) => number | undefined };
+}
+
+/** A Compute whose write is on its way. */
+interface Holder {
+  /** When it was called, or took its place. */
+  since: number;
+  /** It waits for the request budget: no other of its project waits there too. */
+  waitsForBudget: boolean;
 }
 
 /**
- * One write at a time per project: the service locks the project while the operations of a write run and answers 423 to
- * other writes. Computes wait here, in order, instead.
+ * How many writes to one project are under way: as many as its window lets. A write counts from the moment that its
+ * Compute takes a place until its operations have ended, or are expected to have. Other Computes wait here, in order.
  */
 export class ProjectWriteLimiter {
   readonly #options: WriteLimiterOptions;
-  readonly #waiting = new Set<string>();
-  #holder: string | undefined;
+  #waiting = new Set<string>();
+  /** Called Computes, and when: each has a place until its reconcile takes it or ends. */
+  readonly #called = new Map<string, number>();
+  readonly #holders = new Map<string, Holder>();
+  #timer: Cancel | undefined;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  #refusedInARow = 0;
+  /** How long a called Compute takes to send its write, so that it is called that much earlier. In milliseconds. */
+  #leadMs = 0;
 
   constructor(options: WriteLimiterOptions) {
     this.#options = options;
   }
 
-  /** Acquires the limiter, or queues the Compute and returns false. The holder keeps it until it gives it back. */
+  /** Takes a place, or queues the Compute and returns false. The Compute keeps its place until it gives it back. */
   take(uid: string): boolean {
-    if (this.#holder === uid) this.#holder = undefined;
-    if (!this.#free) {
+    const now = this.#options.clock.monotonic();
+    const since = this.#called.get(uid) ?? now;
+    this.#called.delete(uid);
+    this.#release(uid);
+    if (this.#free(now) < 1) {
       this.#waiting.add(uid);
+      this.#schedule(now);
       return false;
     }
     this.#waiting.delete(uid);
-    this.#holder = uid;
+    this.#holders.set(uid, { since, waitsForBudget: false });
+    this.#options.window.enter();
     return true;
   }
 
-  /** The Compute writes no more for now: the next waiting Compute may. */
+  /** The Compute keeps its place while it waits for the request budget; meanwhile nobody else gets one. */
+  waitsForBudget(uid: string): void {
+    const holder = this.#holders.get(uid);
+    if (holder !== undefined) holder.waitsForBudget = true;
+  }
+
+  /** The write of this Compute leaves. */
+  sends(uid: string): void {
+    const holder = this.#holders.get(uid);
+    if (holder === undefined || holder.waitsForBudget) return;
+    const tookMs = this.#options.clock.monotonic() - holder.since;
+    this.#leadMs += newest * (tookMs - this.#leadMs);
+  }
+
+  /** The service accepted the write of this Compute: from now on the operations of the write count. */
+  accepted(uid: string): void {
+    this.#options.window.accepted();
+    this.#refusedInARow = 0;
+    this.#pausedUntil = Number.NEGATIVE_INFINITY;
+    this.give(uid);
+  }
+
+  /** The service refused the write of this Compute with 423: it is the first to be called when the pause is over. */
+  refused(uid: string): void {
+    this.#options.window.refused();
+    const pauseMs = Math.min(pause.mostMs, pause.firstMs * 2 ** this.#refusedInARow);
+    this.#refusedInARow += 1;
+    this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
+    this.#waiting = new Set([uid, ...this.#waiting]);
+    this.give(uid);
+  }
+
+  /** The Compute writes no more for now. */
   give(uid: string): void {
-    if (this.#holder === uid) this.#holder = undefined;
+    this.#called.delete(uid);
+    this.#release(uid);
     this.offer();
   }
 
-  /** Enqueues the first waiting Computes if the limiter is free; a Compute that still wants to write takes it. */
+  /** Calls as many waiting Computes as have room; each that still wants to write takes a place. */
   offer(): void {
-    if (!this.#free || this.#waiting.size === 0) return;
-    const next = [...this.#waiting].slice(0, enqueuedTogether);
-    for (const uid of next) this.#waiting.delete(uid);
-    this.#options.enqueue(next);
+    const now = this.#options.clock.monotonic();
+    for (const [uid, at] of this.#called) if (now - at >= calledForMs) this.#called.delete(uid);
+    const room = Math.min(this.#free(now), this.#waiting.size);
+    const next = room > 0 ? [...this.#waiting].slice(0, room) : [];
+    for (const uid of next) {
+      this.#waiting.delete(uid);
+      this.#called.set(uid, now);
+    }
+    if (next.length > 0) this.#options.enqueue(next);
+    this.#schedule(now);
   }
 
   leave(uid: string): void {
@@ -52,7 +133,43 @@ export class ProjectWriteLimiter {
     this.give(uid);
   }
 
-  get #free(): boolean {
-    return this.#holder === undefined && !this.#options.busy();
+  stop(): void {
+    this.#timer?.();
+    this.#waiting.clear();
+  }
+
+  get #earlyMs(): number {
+    return this.#leadMs * calledEarly;
+  }
+
+  #release(uid: string): void {
+    if (this.#holders.delete(uid)) this.#options.window.leave();
+  }
+
+  /** How many more writes may be under way. */
+  #free(now: number): number {
+    if (now < this.#pausedUntil) return 0;
+    for (const { waitsForBudget } of this.#holders.values()) if (waitsForBudget) return 0;
+    const { window, showsNames, operations } = this.#options;
+    const size = showsNames() ? window.size : 1;
+    return size - window.underWay - this.#called.size - operations.writesRunningAt(now + this.#earlyMs);
+  }
+
+  /**
+   * Places become free when a pause is over, when operations are expected to end, and when a called Compute is late.
+   */
+  #schedule(now: number): void {
+    this.#timer?.();
+    this.#timer = undefined;
+    if (this.#waiting.size === 0) return;
+    const times = [
+      ...(this.#options.window.underWay > this.#holders.size ? [now + othersMs] : []),
+      this.#pausedUntil,
+      (this.#options.operations.nextEndAfter(now + this.#earlyMs) ?? Number.NEGATIVE_INFINITY) - this.#earlyMs,
+      ...[...this.#called.values()].slice(0, 1).map((at) => at + calledForMs),
+    ].filter((at) => at > now);
+    if (times.length === 0) return;
+    const delayMs = Math.ceil(Math.min(...times) - now);
+    this.#timer = this.#options.clock.after(Math.max(1, delayMs), () => this.offer());
   }
 }

@@ -29,8 +29,9 @@ export interface Written {
 /** The most pages of projects that are read, 400 projects each. */
 const mostProjectPages = 50;
 
-/** The most operations of a project that are listed. */
+/** The most operations of a project that are listed, unless more are asked for, and then. */
 export const operationsListed = 100;
+export const mostOperationsListed = 1000;
 
 /** The service's calls, typed. Sends each write exactly once; takes every request from the budget. */
 export class ServiceClient {
@@ -120,8 +121,8 @@ export class ServiceClient {
   }
 
   /** The newest operations of a project. */
-  async listOperations(projectID: string, signal: AbortSignal): Promise<Answer<Operation[]>> {
-    const query = { limit: String(operationsListed) };
+  async listOperations(projectID: string, signal: AbortSignal, limit = operationsListed): Promise<Answer<Operation[]>> {
+    const query = { limit: String(limit) };
     const answer = await this.#read("/projects/{p}/operations", [projectID], OperationsAnswer, signal, query);
     return mapped(answer, ({ operations }) => operations.map((one) => withoutKey(one, this.#hiding)));
   }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { annotationsOf } from "../../../src/operator/compute/observe/annotations.ts";
-import { type ReadonlyState, ReconcileState } from "../../../src/operator/compute/state.ts";
+import type { ReadonlyState } from "../../../src/operator/compute/remembered.ts";
+import { ReconcileState } from "../../../src/operator/compute/state.ts";
 import {
   type ComputeFields,
   compute,
@@ -134,10 +135,10 @@ describe("an accepted PATCH", () => {
     expect(left({}, [])).toBeUndefined();
   });
 
-  test("that does not show counts the last two lists without it, each once", () => {
+  test("that does not show counts the first and the last list without it, each once", () => {
     expect(left({})).toEqual({ ...patched, listsWithout: [startedAt] });
     expect(left({ listsWithout: [startedAt] })).toEqual({ ...patched, listsWithout: [startedAt] });
-    expect(left({ listsWithout: [1, 2] })?.listsWithout).toEqual([2, startedAt]);
+    expect(left({ listsWithout: [1, 2] })?.listsWithout).toEqual([1, startedAt]);
   });
 
   test("is not held against the service while it is being carried out", () => {

@@ -30,7 +30,7 @@ describe("what a project's next list is for", () => {
     expect(demand.want(5, "follow")).toBe(false);
     expect(demand.want(11, "follow")).toBe(true);
     expect(demand.want(5, "resolve")).toBe(true);
-    expect(demand.nextAt(refreshMs, never)).toBe(12);
+    expect(demand.nextAt(refreshMs, never)).toBe(1000);
   });
 
   test("is a refresh again once the wanted list has begun, unless it fails", () => {
@@ -49,20 +49,27 @@ describe("when it begins", () => {
   test("is an interval after the last, or just after what it is to show", () => {
     const demand = begunAtZero();
     expect(demand.nextAt(refreshMs, never)).toBe(refreshMs);
-    demand.want(200, "plan");
-    expect(demand.nextAt(refreshMs, never)).toBe(201);
+    demand.want(1200, "plan");
+    expect(demand.nextAt(refreshMs, never)).toBe(1201);
     demand.want(2000, "plan");
     expect(demand.nextAt(refreshMs, never)).toBe(2001);
     demand.want(70_000, "plan");
     expect(demand.nextAt(refreshMs, never)).toBe(refreshMs);
   });
 
-  test("is after the very moment that it is to show, and not at once where many have begun together", () => {
+  test("is after the very moment that it is to show", () => {
     const demand = begunAtZero();
-    demand.want(0, "plan");
-    expect(demand.nextAt(refreshMs, never)).toBe(1);
-    for (let n = 0; n < 9; n += 1) demand.begin(0);
-    expect(demand.nextAt(refreshMs, never)).toBeGreaterThan(1000);
+    demand.want(5000, "plan");
+    expect(demand.nextAt(refreshMs, never)).toBe(5001);
+  });
+
+  test("is a second after the last at the earliest, whatever is wanted", () => {
+    const demand = begunAtZero();
+    for (let n = 0; n < 10; n += 1) {
+      demand.want(n * 1000 + 1, "resolve");
+      expect(demand.nextAt(refreshMs, never)).toBe((n + 1) * 1000);
+      demand.begin((n + 1) * 1000);
+    }
   });
 
   test("after failures is at doubling distances, up to the interval or a minute", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Operation } from "../../../src/api/operation.ts";
+import { OperationTimes } from "../../../src/operator/connection/operation-times.ts";
 import { Operations } from "../../../src/operator/connection/operations.ts";
 import { operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
@@ -9,7 +10,7 @@ function following(listed: Operation[] = []) {
   const clock = new VirtualClock();
   const state = { listed };
   const service = new ScriptedService(() => json(200, { operations: state.listed }));
-  const changes: (string | undefined)[] = [];
+  const changes: string[] = [];
   const client = clientOf(service, clock);
   const operations = new Operations({
     client,
@@ -17,7 +18,8 @@ function following(listed: Operation[] = []) {
     projectID: "shop",
     clock,
     signal: new AbortController().signal,
-    onChange: (endpointID) => changes.push(endpointID),
+    times: new OperationTimes(),
+    onPolled: (endpointIDs) => changes.push(...endpointIDs),
   });
   return { clock, state, service, client, operations, changes, polls: () => service.count("/operations") };
 }
@@ -27,15 +29,14 @@ describe("operations that a write of ours set off", () => {
     const many = Array.from({ length: 20 }, (_, n) => operation({ id: `op-${n}`, endpoint_id: `ep-${n}` }));
     const { clock, state, operations, changes, polls } = following(many);
     operations.follow(many);
-    expect(operations.busy).toBe(true);
+    expect(operations.writesRunningAt(clock.monotonic())).toBe(20);
     await clock.advance(1000);
     expect(polls()).toBeLessThanOrEqual(3);
     expect(changes).toEqual([]);
     state.listed = many.map((one) => ({ ...one, status: "finished" }));
     await clock.advance(2000);
-    expect(changes).toHaveLength(21);
-    expect(changes.at(-1)).toBeUndefined();
-    expect(operations.busy).toBe(false);
+    expect(changes).toHaveLength(20);
+    expect(operations.writesRunningAt(clock.monotonic())).toBe(0);
     const asked = polls();
     await clock.advance(600_000);
     expect([polls(), clock.pending]).toEqual([asked, 0]);
@@ -80,7 +81,7 @@ describe("operations that a write of ours set off", () => {
     const { clock, operations, polls } = following();
     operations.follow([operation({ status: "finished" }), operation({ id: "op-2", status: "failed" })]);
     await clock.advance(60_000);
-    expect([polls(), operations.busy]).toEqual([0, false]);
+    expect([polls(), operations.writesRunningAt(clock.monotonic())]).toEqual([0, 0]);
     expect(operations.of("ep-one").map(({ id }) => id)).toEqual(["op-2", "op-1"]);
   });
 });
@@ -95,11 +96,11 @@ describe("an operation of which nothing is heard", () => {
     operations.follow([operation()]);
     await clock.advance(70_000);
     expect(operations.of("ep-one")).toEqual([]);
-    expect(changes).toEqual(["ep-one", undefined]);
+    expect(changes).toEqual(["ep-one"]);
     const asked = polls();
     operations.follow([operation()]);
     await clock.advance(600_000);
-    expect([polls(), operations.busy, clock.pending]).toEqual([asked, false, 0]);
+    expect([polls(), operations.writesRunningAt(clock.monotonic()), clock.pending]).toEqual([asked, 0, 0]);
   });
 
   test.each([404, 400, 403])(
@@ -109,7 +110,7 @@ describe("an operation of which nothing is heard", () => {
       service.script = () => refusal(status, "this route does not exist");
       operations.follow([operation()]);
       await clock.advance(300);
-      expect([operations.of("ep-one"), operations.busy, changes]).toEqual([[], false, [undefined]]);
+      expect([operations.of("ep-one"), operations.writesRunningAt(clock.monotonic()), changes]).toEqual([[], 0, []]);
       operations.follow([operation({ id: "op-2" })]);
       await clock.advance(60_000);
       expect([polls(), operations.of("ep-one")]).toEqual([1, []]);
@@ -128,13 +129,13 @@ describe("a service that refuses the call", () => {
     const answers = service.script;
     service.script = refused;
     await clock.advance(3000);
-    expect(operations.busy).toBe(true);
+    expect(operations.writesRunningAt(clock.monotonic())).toBe(1);
     expect(await operations.latest("ep-one", client)).toMatchObject({ kind: "failed" });
     service.script = answers;
     state.listed = [operation({ status: "failed" })];
     await clock.advance(5000);
     expect(operations.of("ep-one")).toMatchObject([{ status: "failed" }]);
-    expect(changes).toEqual(["ep-one", undefined]);
+    expect(changes).toEqual(["ep-one"]);
   });
 
   test("is asked again ten minutes later, for the next operation that is followed and none that a status remembers", async () => {
@@ -147,7 +148,7 @@ describe("a service that refuses the call", () => {
     service.script = answers;
     await clock.advance(11_000);
     operations.follow([operation()]);
-    expect([operations.busy, operations.of("ep-one")]).toEqual([false, []]);
+    expect([operations.writesRunningAt(clock.monotonic()), operations.of("ep-one")]).toEqual([0, []]);
     state.listed = [operation({ id: "op-2", status: "failed" })];
     operations.follow([operation({ id: "op-2" })]);
     await clock.advance(300);
@@ -198,7 +199,7 @@ test("where the newest operations of a project are all of other endpoints, it is
 test("ended operations that reconciles report again do not postpone the next poll", async () => {
   const { clock, operations, polls } = following([operation({ id: "running" })]);
   operations.follow([operation({ id: "running" })]);
-  for (let reported = 0; reported < 20; reported += 1) {
+  for (let reported = 0; reported < 40; reported += 1) {
     operations.follow([operation({ id: `over-${reported}`, status: "finished" })]);
     await clock.advance(100);
   }

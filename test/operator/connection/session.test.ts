@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { Session } from "../../../src/operator/connection/session.ts";
+import { WriteWindows } from "../../../src/operator/connection/write-window.ts";
 import { ApiKey } from "../../../src/operator/service-client/api-key.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import {
@@ -39,6 +40,7 @@ beforeEach(async () => {
     account: { baseURL: "https://service.example/api/v2", key: new ApiKey("k") },
     budgets: new Budgets(clock),
     namesShownBy: new Set<string>(),
+    windows: new WriteWindows(clock),
     transport,
     clock,
     beforeWrite: () => undefined,

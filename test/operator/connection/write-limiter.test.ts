@@ -1,47 +1,143 @@
 import { describe, expect, test } from "vitest";
 import { ProjectWriteLimiter } from "../../../src/operator/connection/write-limiter.ts";
+import { WriteWindow } from "../../../src/operator/connection/write-window.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 
-function limiterOf() {
-  const state = { busy: false };
+/** A limiter, and the ends of the operations that still run. */
+function limiterOf({ showsNames = true } = {}) {
+  const clock = new VirtualClock();
+  const running: number[] = [];
+  const state = { showsNames };
   const enqueued: string[] = [];
-  const limiter = new ProjectWriteLimiter({ enqueue: (uids) => enqueued.push(...uids), busy: () => state.busy });
-  return { limiter, state, news: () => enqueued.splice(0) };
+  const limiter = new ProjectWriteLimiter({
+    clock,
+    window: new WriteWindow(clock),
+    showsNames: () => state.showsNames,
+    enqueue: (uids) => enqueued.push(...uids),
+    operations: {
+      writesRunningAt: (at) => running.filter((end) => end > at).length,
+      nextEndAfter: (at) => running.filter((end) => end > at).toSorted((a, b) => a - b)[0],
+    },
+  });
+  /** A Compute writes, and the service accepts it: its operation takes so long. */
+  const write = (uid: string, operationMs = 0) => {
+    const taken = limiter.take(uid);
+    if (!taken) return false;
+    limiter.sends(uid);
+    if (operationMs > 0) running.push(clock.monotonic() + operationMs);
+    limiter.accepted(uid);
+    return true;
+  };
+  return { clock, limiter, running, state, write, news: () => enqueued.splice(0) };
 }
 
-describe("the write limiter of a project", () => {
-  test("has one holder at a time; waiting Computes are enqueued when it is given back", () => {
+describe("writes to one project", () => {
+  test("go one at a time at first; the next Compute is called when the place is given back", () => {
     const { limiter, news } = limiterOf();
-    expect(limiter.take("a")).toBe(true);
-    expect(limiter.take("b")).toBe(false);
-    expect(news()).toEqual([]);
+    expect([limiter.take("a"), limiter.take("b"), news()]).toEqual([true, false, []]);
     limiter.give("a");
-    expect(news()).toEqual(["b"]);
-    expect(limiter.take("b")).toBe(true);
+    expect([news(), limiter.take("b")]).toEqual([["b"], true]);
   });
 
-  test("has no holder while operations of an earlier write run", () => {
-    const { limiter, state, news } = limiterOf();
-    state.busy = true;
-    expect(limiter.take("a")).toBe(false);
-    limiter.give("a");
-    limiter.offer();
+  test("wait for the operations of an earlier write until these are expected to end, without a poll", async () => {
+    const { clock, limiter, write, running, news } = limiterOf();
+    limiter.take("a");
+    limiter.refused("a");
+    limiter.leave("a");
+    running.push(400);
+    expect(limiter.take("b")).toBe(false);
+    await clock.advance(399);
     expect(news()).toEqual([]);
-    state.busy = false;
-    limiter.offer();
+    await clock.advance(1);
+    expect([news(), write("b")]).toEqual([["b"], true]);
+  });
+
+  test("go in parallel while they are accepted: each one accepted makes room for one more", () => {
+    const { limiter, write } = limiterOf();
+    const last = Array.from({ length: 10 }, (_, n) => write(`uid-${n}`, 60_000));
+    expect(last).toEqual(Array.from({ length: 10 }, () => true));
+    expect(limiter.take("next")).toBe(true);
+  });
+
+  test("go one at a time again for ten minutes after a 423, and then are tried in parallel again", async () => {
+    const { clock, limiter, write } = limiterOf();
+    for (let n = 0; n < 5; n += 1) write(`uid-${n}`);
+    limiter.take("refused");
+    limiter.refused("refused");
+    limiter.leave("refused");
+    const both = () => {
+      const taken = [limiter.take("a"), limiter.take("b")];
+      limiter.leave("a");
+      limiter.leave("b");
+      return taken;
+    };
+    for (let minute = 0; minute < 9; minute += 1) {
+      await clock.advance(60_000);
+      expect([write("again"), both()]).toEqual([true, [true, false]]);
+    }
+    await clock.advance(60_000);
+    expect([write("again"), both()]).toEqual([true, [true, true]]);
+  });
+
+  test("pause after a 423, ever longer until one is accepted", async () => {
+    const { clock, limiter, write, news } = limiterOf();
+    const pauses: number[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      expect(limiter.take("a")).toBe(true);
+      limiter.refused("a");
+      limiter.take("a");
+      const from = clock.monotonic();
+      while (news().length === 0) await clock.advance(50);
+      pauses.push(clock.monotonic() - from);
+    }
+    expect(pauses).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 10_000]);
+    write("a");
+    limiter.take("a");
+    limiter.refused("a");
+    expect(limiter.take("a")).toBe(false);
+    await clock.advance(100);
     expect(news()).toEqual(["a"]);
   });
 
-  test("is offered to the next Computes if the enqueued ones no longer want it", () => {
-    const { limiter, news } = limiterOf();
-    limiter.take("holder");
-    for (const uid of ["a", "b", "c", "d", "e"]) limiter.take(uid);
-    limiter.give("holder");
-    expect(news()).toEqual(["a", "b", "c"]);
-    limiter.give("a");
-    expect(news()).toEqual(["d", "e"]);
+  test("go one at a time where the service is not known to show names", () => {
+    const { limiter, state, write } = limiterOf({ showsNames: false });
+    for (let n = 0; n < 5; n += 1) expect(write(`uid-${n}`)).toBe(true);
+    expect([limiter.take("a"), limiter.take("b")]).toEqual([true, false]);
+    state.showsNames = true;
+    expect(limiter.take("b")).toBe(true);
   });
 
-  test("does not enqueue a waiting Compute because of its own reconcile", () => {
+  test("wait for the request budget one of a project at a time, however many may be under way", () => {
+    const { limiter, write, news } = limiterOf();
+    for (let n = 0; n < 5; n += 1) write(`uid-${n}`);
+    limiter.take("a");
+    limiter.waitsForBudget("a");
+    expect(limiter.take("b")).toBe(false);
+    expect([limiter.take("a"), limiter.take("b")]).toEqual([true, true]);
+    expect(news()).toEqual([]);
+  });
+
+  test("are sent in order; each place is offered to one Compute, and to the next if that no longer wants it", () => {
+    const { limiter, news } = limiterOf();
+    limiter.take("holder");
+    for (const uid of ["a", "b", "c"]) limiter.take(uid);
+    limiter.give("holder");
+    expect(news()).toEqual(["a"]);
+    limiter.give("a");
+    expect(news()).toEqual(["b"]);
+  });
+
+  test("are offered to the next Compute if a called one never comes", async () => {
+    const { clock, limiter, news } = limiterOf();
+    limiter.take("holder");
+    for (const uid of ["a", "b"]) limiter.take(uid);
+    limiter.give("holder");
+    expect(news()).toEqual(["a"]);
+    await clock.advance(10_000);
+    expect(news()).toEqual(["b"]);
+  });
+
+  test("are not offered to a Compute because of its own reconcile", () => {
     const { limiter, news } = limiterOf();
     limiter.take("holder");
     for (let n = 0; n < 100; n += 1) {
@@ -51,50 +147,40 @@ describe("the write limiter of a project", () => {
     expect(news()).toEqual([]);
   });
 
-  test("stays with the Compute that has it and asks again, unless operations have begun to run", () => {
-    const { limiter, state, news } = limiterOf();
+  test("keep their place when the Compute asks again, unless operations have begun to run", async () => {
+    const { clock, limiter, running, news } = limiterOf();
     expect([limiter.take("a"), limiter.take("a"), limiter.take("b")]).toEqual([true, true, false]);
-    state.busy = true;
+    running.push(1000);
     expect(limiter.take("a")).toBe(false);
-    state.busy = false;
-    limiter.offer();
-    expect(news()).toEqual(["b", "a"]);
-  });
-
-  test("is not offered to the Compute that has taken it while it waited", () => {
-    const { limiter, state, news } = limiterOf();
-    state.busy = true;
-    for (const uid of ["a", "b"]) limiter.take(uid);
-    state.busy = false;
-    expect(limiter.take("a")).toBe(true);
-    limiter.give("a");
+    await clock.advance(1000);
     expect(news()).toEqual(["b"]);
   });
 
-  test("is neither held by nor kept for a Compute that leaves", () => {
+  test("neither hold nor keep a place for a Compute that leaves", () => {
     const { limiter, news } = limiterOf();
-    limiter.take("holder");
-    limiter.take("a");
-    limiter.take("b");
+    for (const uid of ["holder", "a", "b"]) limiter.take(uid);
     limiter.leave("a");
     limiter.leave("holder");
     expect(news()).toEqual(["b"]);
   });
 
-  test("is given to every waiting Compute, however many others arrive", () => {
-    const { limiter, news } = limiterOf();
-    const waiting = new Set(Array.from({ length: 50 }, (_, n) => `uid-${n}`));
-    limiter.take("holder");
-    for (const uid of waiting) limiter.take(uid);
-    limiter.give("holder");
-    for (let round = 0; round < 1000 && waiting.size > 0; round += 1) {
-      // A new Compute asks in each round, after the enqueued ones.
-      for (const uid of [...news(), `late-${round}`]) {
-        const mine = limiter.take(uid);
-        if (mine) waiting.delete(uid);
-        if (mine) limiter.give(uid);
-      }
+  test("are called ahead of the expected end by most of the time that a Compute takes to send", async () => {
+    const { clock, limiter, running, write, news } = limiterOf();
+    limiter.take("first");
+    limiter.refused("first");
+    limiter.leave("first");
+    await clock.advance(1000);
+    for (let n = 0; n < 50; n += 1) {
+      limiter.take("slow");
+      await clock.advance(20);
+      limiter.sends("slow");
+      limiter.accepted("slow");
     }
-    expect(waiting.size).toBe(0);
+    running.push(clock.monotonic() + 400);
+    expect(write("next")).toBe(false);
+    await clock.advance(385);
+    expect(news()).toEqual([]);
+    await clock.advance(2);
+    expect(news()).toEqual(["next"]);
   });
 });

@@ -33,8 +33,8 @@ export interface HostOptions {
 }
 
 /**
- * When a write of an operator is refused with 423: while an operation of its project runs, as at the public service; only
- * while one of the same endpoint runs; or besides that at random, in this share of cases.
+ * When a write of an operator is refused with 423: while an operation of its project runs, as at the public service;
+ * only while one of the same endpoint runs; or besides that at random, in this share of cases.
  */
 export type Lock = "project" | "endpoint" | number;
 

@@ -16,7 +16,8 @@ import { hasFinalizer } from "../observe/observation.ts";
 import type { EndpointIndex } from "../observe/ownership.ts";
 import type { EventRecord } from "../outcome.ts";
 import { goneAfterMs } from "../plan/lost.ts";
-import type { ReadonlyState, ReconcileState } from "../state.ts";
+import type { ReadonlyState } from "../remembered.ts";
+import type { ReconcileState } from "../state.ts";
 import { cleanedUp } from "../status/messages/events.ts";
 import { requeueDelay } from "../status/reasons.ts";
 
@@ -137,9 +138,10 @@ export class Cleanup {
     if (standing?.metadata.uid === last.metadata.uid) return this.#later(gone);
     if (await uninstalling.now(last)) return this.#settled(gone);
     const answer = await client.deleteEndpoint(last.spec.projectID, id, signal);
+    if (answer.kind === "ok") lister.operations.follow(answer.value.operations);
+    gate.answered(answer);
     state.needListAfter(lister.wrote(id));
     if (answer.kind === "ok") {
-      lister.operations.follow(answer.value.operations);
       event(last, { type: "Warning", reason: "Deleted", message: cleanedUp.deleted(id) });
     }
     // A list that still shows it may lag, or always will.

@@ -46,13 +46,15 @@ export interface ExecuteContext {
 /** How an action reaches the service. */
 export interface ServiceAccess {
   /** Of the Compute's project. */
-  lister: Pick<EndpointLister, "listing" | "wrote"> & { operations: Pick<Operations, "follow" | "latest"> };
+  lister: Pick<EndpointLister, "listing" | "observed" | "wrote" | "answered"> & {
+    operations: Pick<Operations, "follow" | "latest">;
+  };
   /** Draws from the reservation, and sends no write that is no longer wanted when it could be sent. */
   client: ServiceClient;
   /** What the reconcile may send; it is asked before anything is begun that needs the service. */
   reservation: Pick<RequestReservation, "tryTake" | "waitMs" | "closedForMs">;
   /** What every write has to pass. */
-  gate: Pick<Gate, "pass">;
+  gate: Pick<Gate, "pass" | "answered" | "enqueuesRefused">;
 }
 
 /** The same with what observing and waiting need, which `apply` does without. */
@@ -74,5 +76,9 @@ export function accessTo(
   const { writeLimiter } = lister;
   const enqueue = () => lister.enqueue(uid);
   const gate = new Gate({ uid, flow: `${namespace}/${spec.projectID}`, brake, writeLimiter, reservation, enqueue });
-  return { lister, reservation, gate, client: lister.client.within(reservation, withdrawn) };
+  const client = lister.client.within(reservation, () => {
+    gate.sends();
+    return withdrawn();
+  });
+  return { lister, reservation, gate, client };
 }

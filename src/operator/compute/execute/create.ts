@@ -14,6 +14,7 @@ import { inProgress } from "../status/messages/conditions.ts";
 import { noAnswer } from "../status/messages/create-unknown.ts";
 import { created as messages } from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
+import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { patched, recordDisabling } from "./patch-metadata.ts";
@@ -27,16 +28,16 @@ export async function createEndpoint(action: Create, context: ExecuteContext, ac
   const recorded = await recordDisabling(action.attributes, context);
   const mark = markFor(action, context);
   const marked = await writeMark(mark, recorded, context);
-  const { listing } = lister;
+  const { observed } = lister;
   const answer = await client.createEndpoint(compute.spec.projectID, { endpoint: action.attributes }, signal);
-  state.needListAfter(clock.monotonic());
-  // An endpoint that the list showed already is not what this POST created.
-  const wasListed = ({ id }: Endpoint) => listing?.endpoints.some((one) => one.id === id) === true;
-  const endpoint = answer.kind === "ok" ? answer.value.endpoint : undefined;
-  if (answer.kind === "ok" && endpoint !== undefined && isOfThis(action, endpoint) && !wasListed(endpoint)) {
+  // An endpoint that was there already is not what this POST created.
+  const wasThere = ({ id }: Endpoint) => observed?.endpoints.some((one) => one.id === id) === true;
+  const answered = answer.kind === "ok" ? answer.value.endpoint : undefined;
+  const endpoint = answered && isOfThis(action, answered) && !wasThere(answered) ? answered : undefined;
+  recordAnswer(answer, { shows: endpoint, created: true }, context, access);
+  if (answer.kind === "ok" && endpoint !== undefined) {
     const proof = endpoint.name === action.attributes.name ? "marker" : "created";
     state.created(endpoint.id, proof, compute, mark.resent === true, clock.monotonic());
-    lister.operations.follow(answer.value.operations);
     const linked = await link(endpoint, proof, mark, marked, context);
     return created(action, marked, linked, endpoint, answer.value.operations);
   }

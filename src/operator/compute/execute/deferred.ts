@@ -32,7 +32,10 @@ export function waiting(
   if (closed !== undefined) return closed;
   const progress = progressOf[write.kind];
   const isBrief = wait === "budget" && reservation.waitMs <= longWaitMs;
-  if (isBrief || shownReason(compute) === progress) return unchanged(compute, { requeue: { kind: "enqueued" } });
+  const reason = shownReason(compute);
+  // A project that is reported busy is so until a write is accepted.
+  const isReported = reason === progress || (wait === "project" && reason === "ProjectBusy");
+  if (isBrief || isReported) return unchanged(compute, { requeue: { kind: "enqueued" } });
   const message = messageOf(wait, write, compute.spec.projectID);
   const events: EventRecord[] = wait === "brake" ? [{ type: "Warning", reason: progress, message }] : [];
   return shown(compute, progress, message, { requeue: { kind: "enqueued" }, events });
@@ -59,7 +62,7 @@ export function recordFailedWrite(
   doing: string,
   compute: Compute,
   { state, clock }: ExecuteContext,
-  { client }: ServiceAccess,
+  { client, gate }: ServiceAccess,
   wayOut?: string,
 ): Outcome {
   // It was not sent, and is planned again for the current key and address.
@@ -73,6 +76,12 @@ export function recordFailedWrite(
   const earlier = failedWrite?.write === identity && failedWrite.through === through ? failedWrite : undefined;
   const message = steadyMessage(earlier?.message, said);
   const failures = earlier === undefined ? 0 : earlier.failures + 1;
+  if (failure.kind === "busy" && failure.retryAfterMs === undefined && gate.enqueuesRefused) {
+    state.failed({ write: identity, through, reason, message, failures }, 0, clock.monotonic());
+    // Operations often end at once: a project is reported busy if it refuses the same write again.
+    const requeue = { kind: "enqueued" } as const;
+    return earlier === undefined ? unchanged(compute, { requeue }) : shown(compute, reason, message, { requeue });
+  }
   const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
   const wait = Math.max(asked, requeueDelay(reasons[reason].look, failures) ?? 1000);
   state.failed({ write: identity, through, reason, message, failures }, wait, clock.monotonic());

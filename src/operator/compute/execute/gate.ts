@@ -1,4 +1,5 @@
 import type { ProjectWriteLimiter } from "../../connection/write-limiter.ts";
+import type { Answer } from "../../service-client/answer.ts";
 import type { RequestReservation } from "../../service-client/request-reservation.ts";
 
 /** What a write waits for; it enqueues the Compute. */
@@ -21,7 +22,7 @@ export interface GateOptions {
   /** The flow that its deletions wait in, as `tenant/project`. */
   flow: string;
   brake: Brake;
-  writeLimiter: ProjectWriteLimiter;
+  writeLimiter: Pick<ProjectWriteLimiter, "take" | "waitsForBudget" | "sends" | "accepted" | "refused" | "give">;
   reservation: RequestReservation;
   /** Enqueues the Compute. */
   enqueue: () => void;
@@ -35,6 +36,8 @@ export interface GateOptions {
  * One that waits for the brake keeps nothing, so that other writes of its project go first.
  */
 export class Gate {
+  /** A write that the service refused with 423 waits for its project here: the Compute is enqueued. */
+  readonly enqueuesRefused: boolean = true;
   readonly #options: GateOptions;
   #waitsFor: Wait | undefined;
 
@@ -49,6 +52,18 @@ export class Gate {
     if (write === "other") brake.leave(uid);
     else if (this.#waitsFor === undefined) brake.count(uid);
     return this.#waitsFor;
+  }
+
+  /** The write leaves. */
+  sends(): void {
+    this.#options.writeLimiter.sends(this.#options.uid);
+  }
+
+  /** What the service answered to the write; its operations are followed already. */
+  answered({ kind }: Pick<Answer<unknown>, "kind">): void {
+    const { uid, writeLimiter } = this.#options;
+    if (kind === "ok") writeLimiter.accepted(uid);
+    else if (kind === "busy") writeLimiter.refused(uid);
   }
 
   /** Whether a write waits: then nothing else is sent for this Compute. */
@@ -70,6 +85,8 @@ export class Gate {
     if (write === "deletion" && !brake.mayGo({ uid, flow, ready: enqueue }))
       return brake.isExhausted ? "brake" : "project";
     if (!writeLimiter.take(uid)) return "project";
-    return reservation.tryTake("write") ? undefined : "budget";
+    if (reservation.tryTake("write")) return undefined;
+    writeLimiter.waitsForBudget(uid);
+    return "budget";
   }
 }

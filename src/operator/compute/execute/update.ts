@@ -15,6 +15,7 @@ import { inProgress, restarting } from "../status/messages/conditions.ts";
 import { deleted, deleting, orRetain, released } from "../status/messages/deletion.ts";
 import * as events from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
+import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { patched, recordDisabling, release } from "./patch-metadata.ts";
@@ -24,13 +25,14 @@ type Restart = Extract<Action, { kind: "restart" }>;
 
 export async function patchEndpoint(action: Patch, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   const { state, clock, signal } = context;
-  const { lister, client } = access;
+  const { client } = access;
   const { endpointID, attributes, fields } = action;
   const unanswered = context.compute.status.unansweredDisables ?? 0;
   const compute = await recordDisabling(attributes, context, Math.min(2, unanswered + 1));
   const { projectID, branchID } = compute.spec;
   const answer = await client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
-  state.needListAfter(lister.wrote(endpointID));
+  const shows = answer.kind === "ok" ? answer.value.endpoint : undefined;
+  recordAnswer(answer, { endpointID, shows }, context, access);
   if (answer.kind !== "ok") {
     const doing = fields.includes("branchID") ? requests.move(endpointID, branchID) : requests.change(endpointID);
     const disabling = attributes.disabled === true ? afterFailedDisable(answer, unanswered, context) : {};
@@ -38,7 +40,6 @@ export async function patchEndpoint(action: Patch, context: ExecuteContext, acce
   }
   state.patched(endpointID, fields, action.corrects.length > 0, compute, clock.monotonic());
   const { endpoint, operations } = answer.value;
-  lister.operations.follow(operations);
   return shown(compute, action.progress, inProgress(action.progress, endpointID), {
     effect: { kind: "accepted", generation: generationOf(compute), endpoint, operations },
     disabling: disablingBy(attributes, endpoint, unanswered),
@@ -105,12 +106,11 @@ export async function restartEndpoint(
   if (earlier !== undefined && wasRestarted(earlier, seen ?? {}, before ?? [])) return restarted(action, context);
   const marked = await markRestart(value, seen?.started_at, before, context);
   const answer = await client.restartEndpoint(compute.spec.projectID, endpointID, signal);
-  state.needListAfter(lister.wrote(endpointID));
+  recordAnswer(answer, { endpointID }, context, access);
   if (answer.kind === "ok") {
     state.succeeded();
     state.restarted(value);
     const { operations } = answer.value;
-    lister.operations.follow(operations);
     return shown(marked, "Restarting", inProgress("Restarting", endpointID), {
       effect: { kind: "restarted", value, operations },
       events: [{ type: "Normal", reason: "Restarted", message: events.restarted(endpointID) }],
@@ -198,15 +198,14 @@ export async function deleteEndpoint(
   access: ServiceAccess,
 ): Promise<Outcome> {
   const { compute, state, clock, signal, uninstalling } = context;
-  const { lister, client } = access;
+  const { client } = access;
   const { endpointID, why } = action;
   if (isBeingDeleted(compute) && (await uninstalling.now(compute))) return keepEndpoint(endpointID, context);
   const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
-  state.needListAfter(lister.wrote(endpointID));
+  recordAnswer(answer, { endpointID }, context, access);
   if (answer.kind !== "ok" && answer.kind !== "notFound")
     return recordFailedWrite(action, answer, requests.delete(endpointID), compute, context, access, orRetain);
   const isRepeated = state.deleteAnswered(endpointID, clock.monotonic());
-  if (answer.kind === "ok") lister.operations.follow(answer.value.operations);
   if (why === "duplicate") {
     const warning = { type: "Warning", reason: "Deleted", message: deleted.duplicate(endpointID) } as const;
     const isNews = answer.kind === "ok" && !isRepeated;

@@ -6,7 +6,7 @@ import { memoize } from "../../runtime/memoize.ts";
 import { annotation, type PendingCreate, recordedID } from "./annotations.ts";
 import type { Claimants } from "./claims.ts";
 import type { EndpointSnapshot, Subject } from "./observation.ts";
-import { createdProof, EndpointIndex, ownershipOf } from "./ownership.ts";
+import { createdProof, EndpointIndex, type Ownership, ownershipOf } from "./ownership.ts";
 
 /** One index per list, however many Computes look into it. */
 export const indexOf = memoize(({ endpoints }: Listing) => new EndpointIndex(endpoints));
@@ -16,7 +16,7 @@ export function snapshotFor(
   { compute, annotations, claimants }: Subject,
   listing: Listing,
   { session, terminating }: Extract<ConnectionView, { kind: "open" }>,
-  { operations }: EndpointLister,
+  lister: EndpointLister,
 ): EndpointSnapshot {
   const { fingerprint, showsNames } = session;
   const endpoints = indexOf(listing);
@@ -25,20 +25,46 @@ export function snapshotFor(
     endpoints,
     startedAt: listing.startedAt,
     links,
-    operations: links.link === undefined ? [] : operations.of(links.link.endpoint.id),
-    notListed: links.missing === undefined ? { missing: 0, known: 0 } : notListedIn(endpoints, claimants),
+    ...besidesLists(links, lister),
+    notListed:
+      links.missing === undefined
+        ? { missing: 0, known: 0 }
+        : notListedIn(endpoints, claimants, (id) => lister.isUnlisted(id)),
     markers: showsNames ? "shown" : markersIn(annotations.pendingCreate, endpoints, claimants, fingerprint),
     fingerprint,
     terminating,
   };
 }
 
-/** How many of the endpoints that the project's Computes are linked to a list lacks. */
-export function notListedIn(endpoints: EndpointIndex, claimants: Claimants): EndpointSnapshot["notListed"] {
+/** What is known of the linked endpoint besides what lists show. */
+function besidesLists(
+  { link }: Ownership,
+  lister: EndpointLister,
+): Pick<EndpointSnapshot, "operations" | "operationsEndedAt" | "laidOver"> {
+  if (link === undefined) return { operations: [] };
+  const { id } = link.endpoint;
+  const operationsEndedAt = lister.operations.endedAt(id);
+  return {
+    operations: lister.operations.of(id),
+    ...(operationsEndedAt === undefined ? {} : { operationsEndedAt }),
+    ...(lister.isLaidOver(id) ? { laidOver: true } : {}),
+  };
+}
+
+/**
+ * How many of the endpoints that the project's Computes are linked to a list lacks. An endpoint that no list has shown
+ * yet is not missed.
+ */
+export function notListedIn(
+  endpoints: EndpointIndex,
+  claimants: Claimants,
+  isUnlisted: (endpointID: string) => boolean = () => false,
+): EndpointSnapshot["notListed"] {
   const known = claimants
     .inProject()
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .flatMap((compute) => recordedID(compute) ?? []);
+    .flatMap((compute) => recordedID(compute) ?? [])
+    .filter((id) => !isUnlisted(id));
   return { missing: known.filter((id) => endpoints.byID(id) === undefined).length, known: known.length };
 }
 

@@ -41,6 +41,10 @@ export interface EndpointSnapshot {
   links: Ownership;
   /** Of the linked endpoint, newest first. */
   operations: readonly Operation[];
+  /** When those were over, in monotonic milliseconds. */
+  operationsEndedAt?: number;
+  /** The linked endpoint is as the answer to a write shows it: no list has confirmed that yet. */
+  laidOver?: true;
   /** All recent operations of the linked endpoint, including those of other writers, if the plan needs them. */
   lookedUp?: readonly Operation[];
   /** How many of the project's linked endpoints this list lacks. */

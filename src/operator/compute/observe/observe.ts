@@ -7,10 +7,11 @@ import { pauseMessage } from "../../service-client/admission.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import type { ListerAccess } from "../execute/context.ts";
-import type { ReadonlyState } from "../state.ts";
+import type { ReadonlyState } from "../remembered.ts";
 import { meaningOf } from "../status/failures.ts";
 import { requests } from "../status/messages/failures.ts";
 import { snapshotFor } from "./endpoint-snapshot.ts";
+import { listingFor } from "./listing-for.ts";
 import { generationOf, isBeingDeleted, type Observed, type Subject, shownReason } from "./observation.ts";
 
 /**
@@ -32,9 +33,8 @@ export async function observe(
   const { compute, annotations } = subject;
   const { lister, reservation, client } = access;
   const { fingerprint } = connection.session;
-  // A write for another Compute with the same link counts too, as for the one of which this is a copy.
-  const after = Math.max(s.listsCountAfter, lister.writtenAt(annotations.recordedID));
-  const listing = lister.listedAfter(after, compute.metadata.uid, priorityOf(subject));
+  const { showsNames } = connection.session;
+  const listing = listingFor({ subject, state: s, lister, showsNames, priority: priorityOf(subject) });
   const failure = lister.unseen ?? (isNews(subject) ? lister.failure : undefined);
   if (failure !== undefined) {
     const isDeletion = isBeingDeleted(compute) && failure.kind === "notFound" && isKnownThrough(subject, fingerprint);

@@ -1,7 +1,7 @@
 import type { PendingCreate } from "../observe/annotations.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
-import type { ReadonlyState } from "../state.ts";
+import type { ReadonlyState } from "../remembered.ts";
 import type { Progress, Reason } from "../status/reasons.ts";
 import type { Attributes, Difference } from "./fields.ts";
 

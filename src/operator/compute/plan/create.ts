@@ -3,7 +3,7 @@ import { owningPool } from "../../resources/compute-pool.ts";
 import { markerOf } from "../../resources/names.ts";
 import { claimOnBranch, claimOnEndpoint, otherMakersOf } from "../observe/claims.ts";
 import { type Observation, who } from "../observe/observation.ts";
-import type { ReadonlyState } from "../state.ts";
+import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict, creating, primaryExists } from "../status/messages/conditions.ts";
 import { connectionNotReady } from "../status/messages/failures.ts";
 import type { Action, PlanRule } from "./action.ts";

@@ -2,7 +2,7 @@ import { hasUnreadableName } from "../../../api/endpoint.ts";
 import { type Claim, claimOnEndpoint } from "../observe/claims.ts";
 import { hasFinalizer, type Observation, type Observed, type Subject, who } from "../observe/observation.ts";
 import type { Link } from "../observe/ownership.ts";
-import type { ReadonlyState } from "../state.ts";
+import type { ReadonlyState } from "../remembered.ts";
 import { deleted, deleting, deletionWaits, released } from "../status/messages/deletion.ts";
 import { type Action, noop } from "./action.ts";
 import { recordCreatedEndpoint } from "./link.ts";

@@ -1,7 +1,7 @@
 import { claimOnEndpoint } from "../observe/claims.ts";
 import { hasFinalizer, type Subject, who } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
-import type { ReadonlyState } from "../state.ts";
+import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../status/messages/conditions.ts";
 import type { Action, PlanRule } from "./action.ts";
 import { deleteDueInMs } from "./lost.ts";

@@ -1,6 +1,6 @@
 import { type Observation, type Subject, shownReason } from "../observe/observation.ts";
 import { endpointNamedBy } from "../observe/ownership.ts";
-import type { ReadonlyState } from "../state.ts";
+import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import type { Action, PlanRule } from "./action.ts";

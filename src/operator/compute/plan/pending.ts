@@ -4,7 +4,7 @@ import { branchOf, isRecordedSince, type PendingCreate } from "../observe/annota
 import { firstToTake, holderOf } from "../observe/claims.ts";
 import { hasFinalizer, isBeingDeleted, type Observation, type Subject, who } from "../observe/observation.ts";
 import { endpointNamedBy, hasArrived, type Proof } from "../observe/ownership.ts";
-import type { ReadonlyState } from "../state.ts";
+import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../status/messages/create-unknown.ts";
 import type { Action, PlanRule } from "./action.ts";
 

@@ -6,7 +6,7 @@ import {
   shownReason,
   type Unavailable,
 } from "../observe/observation.ts";
-import type { ReadonlyState } from "../state.ts";
+import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../status/messages/conditions.ts";
 import { type Action, identityOf, isWrite, noop, type PlanRule } from "./action.ts";
 import { adoption, creation } from "./create.ts";

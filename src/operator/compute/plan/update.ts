@@ -1,7 +1,7 @@
 import { claimOnBranch } from "../observe/claims.ts";
 import { generationOf, type Observation, who } from "../observe/observation.ts";
 import type { Link } from "../observe/ownership.ts";
-import type { ReadonlyState } from "../state.ts";
+import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import type { Action, PlanRule } from "./action.ts";
@@ -16,14 +16,19 @@ import {
 } from "./fields.ts";
 import { mayArriveForMs } from "./pending.ts";
 
+/** Lists this far apart, in milliseconds, must lack what the service accepted before it counts as not kept. */
+const notKeptAfterMs = 10_000;
+
 /** Sends what differs from the spec, in one PATCH. */
 export const updateFields: PlanRule = (o, s) => {
   const { link } = o.links;
   if (link === undefined) return undefined;
   const comparison = compare(desiredSpec(o.compute), link.endpoint);
   const still = stillAfterPatch(comparison.differences, o, s);
-  // Lists may lag behind what the service accepted: only two of them prove that it keeps something else.
-  if (still.length > 0 && (s.patched?.listsWithout.length ?? 0) < 2) {
+  // Lists may lag behind what the service accepted: only two of them, far apart, prove that it keeps something else.
+  const [first, last] = s.patched?.listsWithout ?? [];
+  const isContradicted = first !== undefined && last !== undefined && last - first >= notKeptAfterMs;
+  if (still.length > 0 && !isContradicted) {
     return { kind: "wait", reason: "Updating", message: messages.updating.notShownYet };
   }
   const { edited, drift } = since(o, s, link.endpoint.id);

@@ -3,7 +3,8 @@ import type { Endpoint } from "../../../../src/api/endpoint.ts";
 import { Cleanup, type CleanupOptions } from "../../../../src/operator/compute/cleanup/cleanup.ts";
 import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
 import { ClaimIndex } from "../../../../src/operator/compute/observe/claim-index.ts";
-import { type ReadonlyState, ReconcileState } from "../../../../src/operator/compute/state.ts";
+import type { ReadonlyState } from "../../../../src/operator/compute/remembered.ts";
+import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { compute, createMark, madeBy } from "../../../support/builders.ts";
 import { Reaching } from "../reaching.ts";
 

@@ -94,7 +94,21 @@ describe("a create", () => {
     },
   );
 
-  test.each([400, 401, 403, 404, 409, 422, 423, 429, 503])(
+  test("that is refused with 423 leaves no mark and is called by its project; refused again, it says so", async () => {
+    const acting = new Acting();
+    const self = acting.stored();
+    acting.answer = () => refusal(423, "locked");
+    const once = await acting.reconcile(self);
+    expect(once).toMatchObject({ condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } });
+    expect(acting.annotation("pending-create")).toBeUndefined();
+    await acting.cluster.clock.advance(1000);
+    expect(await acting.reconcile(acting.compute())).toMatchObject({
+      condition: { reason: "ProjectBusy" },
+      requeue: { kind: "enqueued" },
+    });
+  });
+
+  test.each([400, 401, 403, 404, 409, 422, 429, 503])(
     "that is refused (%i) leaves no mark, and waits",
     async (status) => {
       const acting = new Acting();
@@ -202,7 +216,7 @@ describe("a change", () => {
       condition: { reason: "Updating" },
       events: [{ reason: "DriftCorrected" }],
     });
-    expect(acting.access.lister.operations.busy).toBe(true);
+    expect(acting.access.lister.operations.writesRunningAt(0)).toBe(1);
   });
 
   test("of another Compute waits for its turn meanwhile, and sends nothing", async () => {

@@ -6,7 +6,8 @@ import { annotationsOf } from "../../../../src/operator/compute/observe/annotati
 import type { Outcome } from "../../../../src/operator/compute/outcome.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { type ReadonlyState, ReconcileState } from "../../../../src/operator/compute/state.ts";
+import type { ReadonlyState } from "../../../../src/operator/compute/remembered.ts";
+import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { EndpointLister } from "../../../../src/operator/connection/endpoint-lister.ts";
 import { type Compute, parseCompute } from "../../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../../src/operator/resources/crd.ts";

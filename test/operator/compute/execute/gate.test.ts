@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type BrakeCaller, DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
 import { Gate } from "../../../../src/operator/compute/execute/gate.ts";
 import { ProjectWriteLimiter } from "../../../../src/operator/connection/write-limiter.ts";
+import { WriteWindow } from "../../../../src/operator/connection/write-window.ts";
 import { RequestBudget } from "../../../../src/operator/service-client/budget.ts";
 import { RequestReservation } from "../../../../src/operator/service-client/request-reservation.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
@@ -23,7 +24,13 @@ function setUp({ deletions = 10, requests = 10 } = {}) {
     count: (uid: string) => brake.count(uid),
     leave: (uid: string) => brake.leave(uid),
   };
-  const writeLimiter = new ProjectWriteLimiter({ enqueue: (uids) => woken.push(...uids), busy: () => false });
+  const writeLimiter = new ProjectWriteLimiter({
+    clock,
+    window: new WriteWindow(clock),
+    showsNames: () => true,
+    enqueue: (uids) => woken.push(...uids),
+    operations: { writesRunningAt: () => 0, nextEndAfter: () => undefined },
+  });
   const budget = new RequestBudget(clock, { perMinute: 6, burst: requests });
   const gateOf = (uid: string) => {
     const enqueue = () => void woken.push(uid);
@@ -145,6 +152,7 @@ describe("a deletion", () => {
     news();
     gateOf("a").end();
     writeLimiter.give("another");
+    gateOf("a").end();
     expect(news()).toContain("b");
     expect(pass("b", "deletion")).toBeUndefined();
   });

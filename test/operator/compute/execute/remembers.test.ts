@@ -198,7 +198,7 @@ describe("of a change is remembered", () => {
 
   test("that it failed: the same again waits twice as long, another or through another key does not", async () => {
     const { acting, known, send } = changing();
-    acting.answer = () => refusal(423, "locked");
+    acting.answer = () => refusal(503, "later");
     const waits = [msOf(await send()), msOf(await send())];
     expect(known.failedWrite?.failures).toBe(1);
     expect(known.failedWrite?.through).toBe(acting.access.lister.client.through);
@@ -231,7 +231,7 @@ describe("of a restart is remembered", () => {
     expect(outcome.effect).toMatchObject({ kind: "restarted", value: "now" });
     expect(known.failedWrite).toBeUndefined();
     expect(lister.writtenAt("ep-one")).toBe(700);
-    expect(lister.operations.busy).toBe(true);
+    expect(lister.operations.writesRunningAt(0)).toBe(1);
     expect(operationsIn(outcome)).toMatchObject([{ id: "op-1" }]);
   });
 

@@ -29,7 +29,8 @@ function waiting(wait?: "brake" | "project" | "budget", { waitMs = 6000, closedF
   const { access } = acting;
   if (wait === "project") access.lister.writeLimiter.take("another");
   const reservation = { tryTake: () => wait !== "budget", waitMs, closedForMs };
-  const gate = wait === "budget" ? { pass: () => "budget" as const } : access.gate;
+  const gate =
+    wait === "budget" ? { pass: () => "budget" as const, answered: () => {}, enqueuesRefused: true } : access.gate;
   const send = (action: Action, one = self) =>
     execute(action, { ...acting.context(one), access: { ...access, reservation, gate } });
   return { acting, self, send };

@@ -164,7 +164,7 @@ describe("operations", () => {
   test("of a Compute that has no endpoint any more are not", async () => {
     const { seen, lister } = await observing({ unlinked: true, status: { operations: [running] } });
     await seen();
-    expect(lister.operations.busy).toBe(false);
+    expect(lister.operations.writesRunningAt(0)).toBe(0);
   });
 
   const restart = {

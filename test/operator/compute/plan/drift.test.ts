@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { type ReadonlyState, ReconcileState } from "../../../../src/operator/compute/state.ts";
+import type { ReadonlyState } from "../../../../src/operator/compute/remembered.ts";
+import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { type ComputeFields, compute, input, madeBy, now, observedBy, operation } from "../../../support/builders.ts";
 
 const minute = 60_000;
@@ -103,15 +104,16 @@ describe("a change that was accepted and does not take", () => {
     patched: {
       generation: 1,
       fields: ["computeUnits.max"],
-      listsWithout: [1, 2],
+      listsWithout: [1, 10_001],
       at: now - 1000,
       tries: 0,
       ...fields,
     },
   });
 
-  test("is waited for in the first list", () => {
+  test("is waited for until two lists ten seconds apart lack it", () => {
     expect(planned({}, {}, patched({ listsWithout: [1] }))).toMatchObject({ kind: "wait", reason: "Updating" });
+    expect(planned({}, {}, patched({ listsWithout: [1, 10_000] }))).toMatchObject({ kind: "wait", reason: "Updating" });
   });
 
   test("is not called drift by that list, with driftPolicy Report", () => {
@@ -120,7 +122,7 @@ describe("a change that was accepted and does not take", () => {
     expect(planned(reporting, {}, patched())).toMatchObject({ kind: "settled", reason: "Drifted" });
   });
 
-  test("is Rejected when two lists do not show it, and says what is kept instead", () => {
+  test("is Rejected when two lists ten seconds apart do not show it, and says what is kept instead", () => {
     expect(planned({}, {}, patched())).toMatchObject({
       kind: "blocked",
       reason: "Rejected",
@@ -175,6 +177,14 @@ describe("whether a change has taken", () => {
     expect(once?.listsWithout).toEqual([5]);
     expect(noted({ ...sent, listsWithout: [5] }, {}, { startedAt: 5 })?.listsWithout).toEqual([5]);
     expect(noted({ ...sent, listsWithout: [5] }, {}, { startedAt: 6 })?.listsWithout).toEqual([5, 6]);
+    expect(noted({ ...sent, listsWithout: [5, 6] }, {}, { startedAt: 7 })?.listsWithout).toEqual([5, 7]);
+  });
+
+  test("is not held against the service by a list from before its operations ended, nor by its own answer", () => {
+    expect(noted(sent, {}, { startedAt: 5, operationsEndedAt: 5 })?.listsWithout).toEqual([]);
+    expect(noted(sent, {}, { startedAt: 6, operationsEndedAt: 5 })?.listsWithout).toEqual([6]);
+    expect(noted(sent, {}, { startedAt: 6, laidOver: true })?.listsWithout).toEqual([]);
+    expect(noted(sent, { autoscaling_limit_max_cu: 2 }, { startedAt: 6, laidOver: true })).toBeDefined();
   });
 
   test.each([

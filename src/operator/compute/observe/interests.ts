@@ -1,0 +1,23 @@
+import type { Interests } from "../../connection/project-users.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { rowOf } from "../status/reasons.ts";
+import { type Annotations, branchOf } from "./annotations.ts";
+import { shownReason } from "./observation.ts";
+import { endpointNamedBy } from "./ownership.ts";
+
+/** Reasons besides the stalled ones that any endpoint which comes, goes or moves may end. */
+const endedByAny: ReadonlySet<string | undefined> = new Set(["CreateUnknown", "EndpointLost"]);
+
+/** Which changes of its project affect a Compute, besides those of its own endpoint. */
+export function interestsOf(compute: Compute, { pendingCreate }: Annotations): Interests {
+  const { type, branchID } = compute.spec;
+  const named = endpointNamedBy(compute);
+  const pendingOn = pendingCreate && branchOf(pendingCreate, compute);
+  const reason = shownReason(compute);
+  return {
+    endpointIDs: named === undefined ? [] : [named],
+    primariesOf: type === "read_write" ? [branchID] : [],
+    ...(pendingOn === undefined ? {} : { pendingOn }),
+    anyPlace: rowOf(reason)?.stalled === true || endedByAny.has(reason),
+  };
+}

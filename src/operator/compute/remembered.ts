@@ -1,0 +1,67 @@
+import type { PendingCreate } from "./observe/annotations.ts";
+import type { Proof } from "./observe/ownership.ts";
+import type { Difference } from "./plan/fields.ts";
+import type { Reason } from "./status/reasons.ts";
+
+/** What a `ReconcileState` holds. Times on the monotonic clock, in milliseconds. */
+export interface Remembered {
+  /** When this process first saw the Compute. */
+  seenSince: number;
+  /** A list counts only if its request began later: the last write ended then, or the watch may have missed events. */
+  listsCountAfter: number;
+  /** The last write, if its answer is laid over lists: when it ended, and after when lists counted before it. */
+  laidOver?: { at: number; before: number };
+  /** The first create may use a list whose request began after this, also from before the Compute was first seen. */
+  firstListAfter: number;
+  /** The pending create, since when this process has known it, and the first list since that lacks the endpoint. */
+  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number; mark?: PendingCreate };
+  /** The endpoint last proved ours: what kubectl replace drops of the proof is restored from here. */
+  proved?: { endpointID: string; proof: Exclude<Proof, "none"> };
+  /** The endpoint that this process created and no list has shown yet, and when the service answered with it. */
+  created?: { endpointID: string; at: number };
+  /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
+  missing?: { endpointID: string; firstListWithout: number; proved: boolean };
+  /** By endpoint: when the service last answered a DELETE with success or 404, and how often before. */
+  answeredDeletes: ReadonlyMap<string, { at: number; before: number }>;
+  /** The endpoint whose DELETE the service accepted, and how often its own GET has still shown it. */
+  deleted?: { endpointID: string; proved: boolean; shown?: number };
+  /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */
+  patched?: {
+    generation: number;
+    fields: readonly string[];
+    listsWithout: readonly number[];
+    at: number;
+    tries: number;
+  };
+  /** When a PATCH that disables the endpoint got no answer, or this process first saw that one of another got none. */
+  unansweredDisableSince?: number;
+  /** The generation that the service was brought to, and the drift reported since: for a status that was wiped. */
+  applied?: { generation: number; drift: readonly Difference[] };
+  /** The generation that the service last accepted for this endpoint; the status has it only after its next write. */
+  accepted?: { endpointID: string; generation: number };
+  /** When drift was corrected, to detect a tug-of-war. */
+  corrections: readonly { generation: number; at: number }[];
+  /** A write that failed, not to be repeated before `until` with the same base URL and key. */
+  failedWrite?: { write: string; through?: string; reason: Reason; message: string; until: number; failures: number };
+  /** How often in a row the Compute was reconciled for one reason, and when it is due again. */
+  requeue: { reason: string; count: number; dueAt: number | undefined };
+  /** The value of `restartedAt` last carried out: not to be sent again if the status is lost. */
+  restarted?: string;
+  /** The last message about fields that cannot be read: an event reports it once. */
+  unreadable?: string | undefined;
+  /** The operator removed its finalizer. */
+  released?: true;
+  /** When the service is asked again whether the connection Secret's password is still valid. */
+  secretDueAt?: number | undefined;
+  /** When the Compute came under this process's selector from outside. */
+  enteredAt?: number;
+  /** The value of `reconcileRequestedAt` that lists are being renewed for. */
+  handledReconcileRequest?: string | undefined;
+}
+
+export type ReadonlyState = Readonly<Remembered>;
+
+/** As `listsCountAfter`, but without the last write if its answer is laid over lists. */
+export function answersCountAfter({ listsCountAfter, laidOver }: ReadonlyState): number {
+  return laidOver?.at === listsCountAfter ? laidOver.before : listsCountAfter;
+}

@@ -1,0 +1,127 @@
+import { isInProgress, type Operation } from "../../api/operation.ts";
+
+/** An operation without news for this long no longer counts as blocking its project, in milliseconds. */
+export const staleAfterMs = 60_000;
+
+/** Nor does an operation in progress for this long: if it still blocks, the service answers 423. In milliseconds. */
+const blocksForMs = 600_000;
+
+/** Maximum number of ended operations remembered per project, of ids of operations given up, and of ends. */
+const mostRemembered = 1000;
+
+/** An operation that is followed. Times on the monotonic clock. */
+export interface Followed {
+  operation: Operation;
+  since: number;
+  /** When a list last showed it. */
+  updatedAt: number;
+  /** `undefined`: unknown, or it lasts longer than expected. */
+  expectedEndAt: number | undefined;
+}
+
+/** What is known of the operations of one project, found by id and by endpoint. */
+export class FollowedOperations {
+  readonly #known = new Map<string, Followed>();
+  readonly #inProgress = new Map<string, Followed>();
+  /** Ids of known operations by endpoint. */
+  readonly #byEndpoint = new Map<string, Set<string>>();
+  /** When the last operation of an endpoint was known to be over. */
+  readonly #endedAt = new Map<string, number>();
+  /** Operations without news for long: a status may still list them. */
+  readonly #givenUp = new Set<string>();
+
+  get inProgress(): ReadonlyMap<string, Followed> {
+    return this.#inProgress;
+  }
+
+  /** Whether the operation is known, or was given up. */
+  has(id: string): boolean {
+    return this.#known.has(id) || this.#givenUp.has(id);
+  }
+
+  /** Newest first. */
+  of(endpointID: string): Operation[] {
+    return [...(this.#byEndpoint.get(endpointID) ?? [])]
+      .flatMap((id) => this.#known.get(id)?.operation ?? [])
+      .toSorted(newestFirst);
+  }
+
+  isBusyWith(endpointID: string): boolean {
+    for (const id of this.#byEndpoint.get(endpointID) ?? []) if (this.#inProgress.has(id)) return true;
+    return false;
+  }
+
+  endedAt(endpointID: string): number | undefined {
+    return this.isBusyWith(endpointID) ? undefined : (this.#endedAt.get(endpointID) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  writesRunningAt(at: number): number {
+    const endpoints = new Set<string>();
+    for (const { operation, until } of this.#running())
+      if (at < until) endpoints.add(operation.endpoint_id ?? operation.id);
+    return endpoints.size;
+  }
+
+  nextEndAfter(at: number): number | undefined {
+    let next: number | undefined;
+    for (const { until } of this.#running()) if (until > at && (next === undefined || until < next)) next = until;
+    return next;
+  }
+
+  /** What a write or a list says of an operation. Old operations that are over are forgotten. */
+  set(followed: Followed): void {
+    const { id, endpoint_id } = followed.operation;
+    this.#known.set(id, followed);
+    if (isInProgress(followed.operation)) this.#inProgress.set(id, followed);
+    else if (this.#inProgress.delete(id)) this.#ended(followed.operation, followed.updatedAt);
+    if (endpoint_id !== undefined) {
+      this.#byEndpoint.set(endpoint_id, (this.#byEndpoint.get(endpoint_id) ?? new Set()).add(id));
+    }
+    this.#forgetOldest();
+  }
+
+  /** Nothing is heard of the operation. */
+  giveUp(operation: Operation, now: number): void {
+    this.#forget(operation);
+    this.#ended(operation, now);
+    this.#givenUp.add(operation.id);
+    const [oldest] = this.#givenUp;
+    if (this.#givenUp.size > mostRemembered && oldest !== undefined) this.#givenUp.delete(oldest);
+  }
+
+  /** The operations in progress, and until when each counts as blocking its project. */
+  *#running(): Generator<{ operation: Operation; until: number }> {
+    for (const followed of this.#inProgress.values()) {
+      const { operation, since, updatedAt, expectedEndAt = Number.POSITIVE_INFINITY } = followed;
+      yield { operation, until: Math.min(expectedEndAt, updatedAt + staleAfterMs, since + blocksForMs) };
+    }
+  }
+
+  #ended({ endpoint_id }: Operation, now: number): void {
+    if (endpoint_id === undefined) return;
+    this.#endedAt.delete(endpoint_id);
+    this.#endedAt.set(endpoint_id, now);
+    const [oldest] = this.#endedAt.keys();
+    if (this.#endedAt.size > mostRemembered && oldest !== undefined) this.#endedAt.delete(oldest);
+  }
+
+  #forget({ id, endpoint_id = "" }: Operation): void {
+    this.#known.delete(id);
+    this.#inProgress.delete(id);
+    const ids = this.#byEndpoint.get(endpoint_id);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#byEndpoint.delete(endpoint_id);
+  }
+
+  #forgetOldest(): void {
+    if (this.#known.size - this.#inProgress.size <= mostRemembered) return;
+    for (const [id, { operation }] of this.#known) {
+      if (this.#known.size - this.#inProgress.size <= mostRemembered) return;
+      if (!this.#inProgress.has(id)) this.#forget(operation);
+    }
+  }
+}
+
+function newestFirst(a: Operation, b: Operation): number {
+  return (b.created_at ?? "").localeCompare(a.created_at ?? "") || b.id.localeCompare(a.id);
+}

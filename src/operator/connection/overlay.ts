@@ -1,0 +1,85 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import { sameJSON } from "../resources/equal.ts";
+import type { Listing } from "./listing.ts";
+
+/** So many lists, begun after the operations of a write ended, outweigh its answer. */
+const outweighedBy = 2;
+
+/** What a write sets: a list that shows these as the answer did shows the write. */
+const written = [
+  "branch_id",
+  "type",
+  "name",
+  "autoscaling_limit_min_cu",
+  "autoscaling_limit_max_cu",
+  "suspend_timeout_seconds",
+  "pooler_enabled",
+  "pooler_mode",
+  "disabled",
+  "passwordless_access",
+  "settings",
+] as const satisfies readonly (keyof Endpoint)[];
+
+interface Answered {
+  endpoint: Endpoint;
+  /** When the write ended, on the monotonic clock. */
+  at: number;
+  /** How many lists that count have contradicted it. */
+  contradicted: number;
+}
+
+/**
+ * The endpoints as the answers to this process's writes show them, laid over the latest list until a list shows them as
+ * written: lists are not needed for each write, and may lag behind it. Only for answers of 2xx with the whole endpoint.
+ */
+export class Overlay {
+  readonly #answered = new Map<string, Answered>();
+
+  lay(endpoint: Endpoint, at: number): void {
+    this.#answered.set(endpoint.id, { endpoint, at, contradicted: 0 });
+  }
+
+  remove(endpointID: string): void {
+    this.#answered.delete(endpointID);
+  }
+
+  has(endpointID: string): boolean {
+    return this.#answered.has(endpointID);
+  }
+
+  /**
+   * A new list came in. `endedAt`: when the operations of an endpoint were over; `undefined`: one is in progress.
+   * Returns whether a further list is needed to decide which of the two counts.
+   */
+  listed({ endpoints, startedAt }: Listing, endedAt: (endpointID: string) => number | undefined): boolean {
+    if (this.#answered.size === 0) return false;
+    const listed = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+    let undecided = false;
+    for (const [id, answered] of this.#answered) {
+      const ended = endedAt(id);
+      if (showsWritten(listed.get(id), answered.endpoint)) this.#answered.delete(id);
+      else if (ended !== undefined && startedAt > Math.max(ended, answered.at)) {
+        answered.contradicted += 1;
+        if (answered.contradicted >= outweighedBy) this.#answered.delete(id);
+        else undecided = true;
+      } else undecided ||= ended !== undefined;
+    }
+    return undecided;
+  }
+
+  /** The list with the answers laid over it. */
+  over(listing: Listing): Listing {
+    if (this.#answered.size === 0) return listing;
+    const rest = new Map(this.#answered);
+    const endpoints = listing.endpoints.map((endpoint) => {
+      const answered = rest.get(endpoint.id)?.endpoint;
+      rest.delete(endpoint.id);
+      return answered ?? endpoint;
+    });
+    return { ...listing, endpoints: [...endpoints, ...[...rest.values()].map(({ endpoint }) => endpoint)] };
+  }
+}
+
+function showsWritten(listed: Endpoint | undefined, answered: Endpoint): boolean {
+  return listed !== undefined && written.every((field) => sameJSON(listed[field], answered[field]));
+}

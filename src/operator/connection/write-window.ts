@@ -1,0 +1,69 @@
+import type { Clock } from "../runtime/clock.ts";
+
+/** How many writes to one project may be under way at most. */
+const mostAtOnce = 64;
+
+/** After a 423 the window stays at one for so long, in milliseconds. */
+const oneByOneForMs = 600_000;
+
+/**
+ * How many writes to one project are under way and may be at once, whichever connections lead to it. Each accepted
+ * write adds one. A 423 proves that nothing was done, so trying is safe: the window falls to one and grows again
+ * after ten minutes.
+ */
+export class WriteWindow {
+  readonly #clock: Clock;
+  #size = 1;
+  #underWay = 0;
+  #growsFrom = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Writes on their way, of all who share this window. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  /** A write takes a place. */
+  enter(): void {
+    this.#underWay += 1;
+  }
+
+  /** It gives its place back. */
+  leave(): void {
+    this.#underWay -= 1;
+  }
+
+  accepted(): void {
+    if (this.#clock.monotonic() >= this.#growsFrom) this.#size = Math.min(mostAtOnce, this.#size + 1);
+  }
+
+  /** The service answered 423. */
+  refused(): void {
+    this.#size = 1;
+    this.#growsFrom = this.#clock.monotonic() + oneByOneForMs;
+  }
+}
+
+/** The windows of all projects, by base URL and project: they outlive sessions and listers, and end with the term. */
+export class WriteWindows {
+  readonly #clock: Clock;
+  readonly #windows = new Map<string, WriteWindow>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  of(baseURL: string, projectID: string): WriteWindow {
+    const key = `${baseURL} ${projectID}`;
+    const window = this.#windows.get(key) ?? new WriteWindow(this.#clock);
+    this.#windows.set(key, window);
+    return window;
+  }
+}

@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { createMark, endpoint, madeBy } from "../../../support/builders.ts";
+import { observing, reported } from "./observing.ts";
+
+/** A Compute whose project was listed, and whose endpoint was then written to; the answer shows it whole. */
+async function written(fields: Parameters<typeof observing>[0] = {}) {
+  const one = await observing({ status: reported(), ...fields });
+  await one.seen();
+  const answered = madeBy(one.self, { pooler_enabled: true });
+  const write = () => one.state.answerLaidOver(one.lister.answered(answered, { created: false }));
+  return { ...one, write };
+}
+
+describe("after a write whose answer shows the whole endpoint", () => {
+  test("a plan is made on that answer, laid over the list from before", async () => {
+    const { look, write } = await written();
+    write();
+    expect(await look()).toMatchObject({
+      kind: "observed",
+      laidOver: true,
+      links: { link: { endpoint: { pooler_enabled: true } } },
+    });
+  });
+
+  test.each<[string, Parameters<typeof observing>[0]]>([
+    ["a deletion", { deleting: true }],
+    ["a second create", { annotations: { pendingCreate: createMark() } }],
+    ["a restart", { annotations: { restartedAt: "now" } }],
+  ])("%s needs a list from after the write", async (_, fields) => {
+    const { look, write, clock } = await written(fields);
+    write();
+    expect(await look()).toMatchObject({ kind: "pending" });
+    await clock.advance(2000);
+    expect(await look()).toMatchObject({ kind: "observed" });
+  });
+
+  test("a loss needs a list from after the write", async () => {
+    const { look, write, reach, lister, clock } = await written();
+    reach.endpoints.delete("ep-one");
+    lister.listedAfter(clock.monotonic(), "somebody");
+    await clock.advance(2000);
+    write();
+    lister.wrote("ep-one");
+    expect(await look()).toMatchObject({ kind: "pending" });
+  });
+
+  test("a later write whose outcome is not known needs one too", async () => {
+    const { look, write, state, lister, clock } = await written();
+    write();
+    await clock.advance(1);
+    state.needListAfter(lister.wrote("ep-one"));
+    expect(await look()).toMatchObject({ kind: "pending" });
+  });
+});
+
+describe("the first create", () => {
+  /** A Compute that is first seen some time after its project was listed. */
+  async function late(fields: Parameters<typeof observing>[0] = {}, firstListAfter = -1) {
+    const one = await observing({ unlinked: true, ...fields });
+    one.reach.endpoints.delete("ep-one");
+    one.reach.endpoints.set("ep-two", endpoint({ id: "ep-two", name: "theirs" }));
+    await one.seen();
+    const { look, state } = one;
+    Object.assign(state.known, { seenSince: 5000, listsCountAfter: 5000, firstListAfter });
+    await one.clock.advance(5000 - one.clock.monotonic());
+    return { ...one, look };
+  }
+  const replica = { spec: { type: "read_only", branchID: "br-new" } } as const;
+
+  test("is planned on the latest list, though that began before the Compute was seen", async () => {
+    const { look } = await late(replica);
+    expect(await look()).toMatchObject({ kind: "observed", links: { link: undefined } });
+  });
+
+  test.each<[string, Parameters<typeof late>]>([
+    ["from before a watch was lost", [replica, 4000]],
+    ["where the branch has a primary", [{ spec: { branchID: endpoint().branch_id } }]],
+    ["where it is to adopt", [{ spec: { ...replica.spec, adopt: { endpointID: "ep-two" } } }]],
+  ])("is not planned on a list %s", async (_, [fields, firstListAfter]) => {
+    const { look } = await late(fields, firstListAfter);
+    expect(await look()).toMatchObject({ kind: "pending" });
+  });
+});

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { OperationTimes } from "../../../src/operator/connection/operation-times.ts";
+import { operation } from "../../support/builders.ts";
+
+/** An operation that took so long. */
+function ended(ms: number, fields: object = {}) {
+  const from = Date.UTC(2026, 0, 1, 0, 0, 0, 5);
+  const at = (time: number) => new Date(time).toISOString();
+  return operation({
+    action: "start_compute",
+    status: "finished",
+    created_at: at(from),
+    updated_at: at(from + ms),
+    ...fields,
+  });
+}
+
+it("expects of an action what it took, and of one that was never seen to end nothing", () => {
+  const times = new OperationTimes();
+  for (let n = 0; n < 5; n += 1) times.ended(ended(400));
+  expect([times.expectedOf("start_compute"), times.expectedOf("suspend_compute")]).toEqual([400, undefined]);
+});
+
+it("expects the more the less even they are, and follows a change", () => {
+  const times = new OperationTimes();
+  for (let n = 0; n < 30; n += 1) times.ended(ended(n % 2 === 0 ? 300 : 500));
+  expect(times.expectedOf("start_compute")).toBeGreaterThan(500);
+  for (let n = 0; n < 60; n += 1) times.ended(ended(1000));
+  expect(times.expectedOf("start_compute")).toBeCloseTo(1000, 0);
+});
+
+it("learns nothing from one that failed or is in progress", () => {
+  const times = new OperationTimes();
+  for (const status of ["failed", "running", "cancelled"]) times.ended(ended(400, { status }));
+  expect(times.expectedOf("start_compute")).toBeUndefined();
+});
+
+it("takes the duration that the service states where its times are whole seconds", () => {
+  const times = new OperationTimes();
+  const whole = { created_at: "2026-01-01T00:00:00Z", updated_at: "2026-01-01T00:00:01Z" };
+  times.ended(ended(0, { ...whole, total_duration_ms: 70 }));
+  expect(times.expectedOf("start_compute")).toBe(70);
+  const others = new OperationTimes();
+  others.ended(ended(0, whole));
+  expect(others.expectedOf("start_compute")).toBe(1000);
+});

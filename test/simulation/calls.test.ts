@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { figuresOf } from "./calls.ts";
+
+/** How long an operation takes, and the service to answer, in milliseconds. */
+const service = { operationMs: 50, answersAfterMs: 5 };
+const each = 100;
+
+describe("what a fleet of 100 Computes in one project costs", { timeout: 60_000 }, () => {
+  it("at a service that does not lock: no list or poll per write, and a handful of reconciles", async () => {
+    const figures = await figuresOf({ computes: each, projects: 1, locks: false, ...service });
+    expect(figures).toMatchObject({ writes: each, refused: 0, mostListsASecond: 1, mostPollsASecond: 1 });
+    expect(figures.lists + figures.polls).toBeLessThanOrEqual(11);
+    expect(figures.reconciles).toBeLessThanOrEqual(9);
+    expect(figures.readyMs).toBeLessThanOrEqual(each * 10 + 2500);
+  });
+
+  it("at a service that locks the project: each write when the operation before it is expected to end", async () => {
+    const figures = await figuresOf({ computes: each, projects: 1, locks: true, ...service });
+    expect(figures).toMatchObject({ writes: each, mostListsASecond: 1, mostPollsASecond: 1 });
+    // One to find out that it locks.
+    expect(figures.refused).toBeLessThanOrEqual(2);
+    expect(figures.refused + figures.lists + figures.polls).toBeLessThanOrEqual(0.3 * each);
+    expect(figures.reconciles).toBeLessThanOrEqual(11);
+    expect(figures.lastWriteMs).toBeLessThanOrEqual(1.4 * each * service.operationMs);
+  });
+});
+
+it("three times as many in one project take no more reconciles for each", { timeout: 60_000 }, async () => {
+  const of = (computes: number) => figuresOf({ computes, projects: 1, locks: false, ...service });
+  const [few, many] = [await of(each), await of(3 * each)];
+  expect(many.reconciles).toBeLessThanOrEqual(few.reconciles * 1.2);
+});
