@@ -140,7 +140,7 @@ async function churn(stage: SoakStage, workload: Workload): Promise<{ samples: S
 function lineOf(sample: Sample | undefined, workload: Workload, { reads, writes }: Requests): string {
   const changes = [...workload.done.values()].reduce((sum, times) => sum + times, 0);
   const memory = `heap ${sample?.heapMB.toFixed(1)} MB, resident ${sample?.rssMB.toFixed(0)} MB`;
-  return `${memory}; ${changes} changes by people, ${writes} writes and ${reads} reads at the service`;
+  return `${memory}; ${changes} changes by users, ${writes} writes and ${reads} reads at the service`;
 }
 
 function progress(line: string): void {

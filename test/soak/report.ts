@@ -29,12 +29,12 @@ export function reportOf(result: Result): string {
   const changes = [...done.values()].reduce((sum, times) => sum + times, 0);
   const verdict =
     complaints.length === 0 ? "Nothing to complain of." : complaints.map((line) => `- ${line}`).join("\n");
-  const passes = (result_: string) =>
+  const reconciles = (result_: string) =>
     [...metrics].reduce((sum, [name, value]) => sum + (isPass(name, result_) ? value : 0), 0).toLocaleString("en");
   const rows: [string, string][] = [
     ["length", `${minutes} minutes of churn`],
     [
-      "changes by people",
+      "changes by users",
       `${changes} (${[...done].map(([what, times]) => `${what} ${times}`).join(", ")}); ${refused} refused, as while something was down`,
     ],
     [
@@ -42,8 +42,8 @@ export function reportOf(result: Result): string {
       `${requests.writes.toLocaleString("en")} writes, ${requests.reads.toLocaleString("en")} reads`,
     ],
     [
-      "passes",
-      `${passes("ok")} ended well, ${passes("stale")} saw an old object, ${passes("error")} failed; all were repeated until they ended well`,
+      "reconciles",
+      `${reconciles("ok")} succeeded, ${reconciles("stale")} had an outdated object, ${reconciles("error")} failed; all were retried until they succeeded`,
     ],
     ["at the end", `${count.computes} Computes, all Ready; ${count.endpoints} endpoints at the service, one for each`],
     [
