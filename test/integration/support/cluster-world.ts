@@ -20,6 +20,8 @@ const definitions = ["computes", "serviceconnections", "clusterserviceconnection
 
 export interface ClusterWorldOptions {
   branches?: readonly string[];
+  /** Ids of read replicas that the service has from the start. */
+  replicas?: readonly string[];
   settings?: Partial<OperatorSettings>;
   /** Kinds whose CRD is not installed. */
   without?: readonly string[];
@@ -44,10 +46,11 @@ export class ClusterWorld implements AsyncDisposable {
   constructor(options: ClusterWorldOptions = {}) {
     const { clock } = this;
     const random = seededRandom(7);
-    const { rights = underShippedRights, without = [], branches = [], settings } = options;
+    const { rights = underShippedRights, without = [], branches = [], replicas = [], settings } = options;
     this.server = new ApiServer({ clock, random, controllerManager: true });
     const service = newService({
       branches,
+      endpoints: replicas.map((id) => ({ id, branchID: "br-main", type: "read_only" })),
       // Whole milliseconds, as Date.now has them.
       clock: { now: () => Math.floor(clock.now()), after: (ms, task) => clock.after(ms, task) },
       service: { timeScale: 10_000 },

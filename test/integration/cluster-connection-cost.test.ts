@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { ClusterWorld, selected } from "./support/cluster-world.ts";
+import { isReady } from "./support/scenario.ts";
+
+const replica = (namespace: string, name: string, world: ClusterWorld) =>
+  world.declare(namespace, name, { type: "read_only", scaleToZero: { enabled: false } });
+
+const count = 1000;
+const ids = Array.from({ length: count }, (_, n) => `ep-replica-${n}`);
+
+/** How many calls are sent while a thousand Computes adopt what there is, and in the ten minutes after. */
+async function callsOf(namespaces: number): Promise<Record<"adopting" | "settled", number>> {
+  await using world = new ClusterWorld({ replicas: ids });
+  for (let n = 0; n < namespaces; n += 1) world.namespace(`team-${n}`, selected);
+  await world.clock.advance(5000);
+  world.host.calls.length = 0;
+  for (const [n, endpointID] of ids.entries()) {
+    const spec = { type: "read_only", adopt: { endpointID }, deletionPolicy: "Retain" };
+    world.declare(`team-${n % namespaces}`, `db-${n}`, spec);
+  }
+  await world.clock.advance(120_000);
+  const ready = ids.filter((_, n) => isReady(world.compute(`team-${n % namespaces}`, `db-${n}`)));
+  expect(ready).toHaveLength(count);
+  const adopting = world.host.calls.length;
+  world.host.calls.length = 0;
+  await world.clock.advance(600_000);
+  return { adopting, settled: world.host.calls.length };
+}
+
+describe("the calls to the service through one ClusterServiceConnection", () => {
+  it("are as many for a thousand namespaces as for one with the same Computes", async () => {
+    const one = await callsOf(1);
+    expect(await callsOf(count)).toEqual(one);
+    // One list every thirty seconds; every ten minutes the key's account and its projects.
+    expect(one.settled).toBeLessThanOrEqual(23);
+  }, 240_000);
+});
+
+describe("a namespace with many Computes", () => {
+  it("keeps another's deletion from the brake for no more than its turn", async () => {
+    await using world = new ClusterWorld({ settings: { maxDeletesPerMinute: 2 } });
+    for (const name of ["large", "small"]) world.namespace(name, selected);
+    for (let n = 0; n < 20; n += 1) replica("large", `db-${n}`, world);
+    replica("small", "db", world);
+    await world.until(
+      "all ready",
+      () => isReady(world.compute("small", "db")) && isReady(world.compute("large", "db-19")),
+    );
+    await world.clock.advance(60_000);
+    for (let n = 0; n < 20; n += 1) world.remove("large", `db-${n}`);
+    await world.clock.advance(5000);
+    world.remove("small", "db");
+    const began = world.clock.monotonic();
+    await world.until("the end", () => world.isGone("small", "db"));
+    expect(world.clock.monotonic() - began).toBeLessThanOrEqual(120_000);
+    expect(world.isGone("large", "db-19")).toBe(false);
+  });
+});
