@@ -19,14 +19,21 @@ export class BranchCopies {
   readonly #ports: CopyPorts;
   readonly #turns = new Turns();
   readonly #failures = new Map<string, string>();
+  #closed = false;
 
   constructor(ports: CopyPorts) {
     this.#ports = ports;
   }
 
+  /** Begins no copy any more. */
+  close(): void {
+    this.#closed = true;
+  }
+
   /** Resolves when the branch has the data that it should have. Rejects with `ServerFailed`. */
   async ensure(branchId: string): Promise<void> {
     await this.#turns.take("", async () => {
+      if (this.#closed) throw new ServerFailed("the service ends");
       const { branchData } = this.#ports.store;
       for (const wanted of branchData.sources()) {
         const own = wanted.branchId === branchId;

@@ -141,6 +141,7 @@ export class Postgres {
     this.#runner?.close();
     this.#gate?.close();
     await this.#fleet?.close();
+    await this.#runner?.idle();
     await this.#proxy.close();
     await this.#home.close();
   }

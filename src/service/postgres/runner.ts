@@ -29,6 +29,8 @@ export class OperationRunner {
   readonly #copies: BranchCopies;
   readonly #onError: (error: unknown) => void;
   readonly #inHand = new Set<number>();
+  /** What is under way: nobody may take the directories away before its end. */
+  readonly #work = new Set<Promise<void>>();
   readonly #preparing = new Set<string>();
   readonly #crashes = new Map<string, number[]>();
   #sweeping = false;
@@ -53,9 +55,22 @@ export class OperationRunner {
     this.#follow();
   }
 
+  /** Begins nothing any more. */
   close(): void {
     this.#closed = true;
+    this.#copies.close();
     this.#stopFollowing();
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#work.size > 0) await Promise.allSettled(this.#work);
+  }
+
+  #begin(work: Promise<void>): void {
+    this.#work.add(work);
+    const forget = () => this.#work.delete(work);
+    work.then(forget, forget);
   }
 
   /** A server ended that nobody stopped: it is started again, which shows as an operation. */
@@ -82,12 +97,12 @@ export class OperationRunner {
     for (const operation of this.#service.context.store.operations.openEnded()) {
       if (this.#inHand.has(operation.seq)) continue;
       this.#inHand.add(operation.seq);
-      void this.#run(operation);
+      this.#begin(this.#run(operation));
     }
     for (const branchId of this.#service.context.store.branchData.missing()) {
       if (this.#preparing.has(branchId)) continue;
       this.#preparing.add(branchId);
-      void this.#prepare(branchId);
+      this.#begin(this.#prepare(branchId));
     }
     this.#sweep();
   }
@@ -165,7 +180,7 @@ export class OperationRunner {
   /** Stops servers and removes data that nothing needs any more, and makes data that is missing. */
   #sweep(): void {
     this.#sweepAgain = true;
-    if (!this.#sweeping) void this.#sweepAll();
+    if (!this.#sweeping) this.#begin(this.#sweepAll());
   }
 
   async #sweepAll(): Promise<void> {
