@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 /** How often the delay is sampled, in milliseconds. */
-const resolution = 10;
+const resolution = 20;
 
 /** How late timers ran since the last report, in seconds. */
 export interface LoopDelays {

@@ -32,7 +32,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
   const metrics = metricsIn(makers(registry));
   const computed: (() => void)[] = [];
   if (options.processMetrics === true) {
-    collectDefaultMetrics({ register: registry });
+    // Its own sampling of the event loop is rare, because the one below is finer.
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
     const delays = sampleEventLoop();
     computed.push(() => {
       for (const [quantile, seconds] of Object.entries(delays())) metrics.eventLoopDelay.set({ quantile }, seconds);
