@@ -16,8 +16,8 @@ import type { ChangeHandlers, Informers } from "./informers.ts";
 export interface EventHandlersOptions {
   informers: Informers;
   claims: ClaimIndex;
-  computes: ComputeReconciler;
-  connections: ConnectionReconciler;
+  computes: Pick<ComputeReconciler, "gone" | "changed" | "entered" | "relisted">;
+  connections: Pick<ConnectionReconciler, "seen" | "secretSeen">;
   selects: OperatorOptions["selects"];
   /** Enqueues these objects. */
   enqueue: (kind: Kind, uids: Iterable<string>) => void;

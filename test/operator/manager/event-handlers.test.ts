@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { ClaimIndex } from "../../../src/operator/compute/observe/claim-index.ts";
+import { ClusterClient } from "../../../src/operator/kube/client.ts";
+import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import { EventHandlers } from "../../../src/operator/manager/event-handlers.ts";
+import { Informers } from "../../../src/operator/manager/informers.ts";
+import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
+import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import { compute, uidOf } from "../../support/builders.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+import { noLines } from "../kube/reflector-world.ts";
+
+const many = 1200;
+
+function declared(index: number, branchID: string, resourceVersion = "1") {
+  const object = compute({ name: `compute-${index}`, uid: uidOf(index), spec: { branchID } });
+  return { ...object, metadata: { ...object.metadata, resourceVersion } };
+}
+
+test("a new leader indexes a large fleet in several tasks, and keeps what changes in between", async () => {
+  const clock = new VirtualClock();
+  const items = Array.from({ length: many }, (_, index) => declared(index, `br-${index}`));
+  const transport: ClusterTransport = {
+    request: async ({ path }) => ({
+      status: 200,
+      body: { metadata: { resourceVersion: "1" }, items: path.endsWith("/computes") ? items : [] },
+    }),
+    watch: () => noLines,
+  };
+  const stop = new AbortController();
+  const client = new ClusterClient(transport, { clock, timeoutMs: 1000, signal: stop.signal });
+  const shared = { client, clock, random: () => 0.5, log: silentLogger, metrics: createMetrics() };
+  const informers = new Informers({ ...shared, namespaces: [] });
+  const running = informers.run(stop.signal);
+  await clock.advance(100);
+  const through = () => "through";
+  const claims = new ClaimIndex(through, () => false, through);
+  const enqueued = new Set<string>();
+  const ignore = () => {};
+  const handlers = new EventHandlers({
+    informers,
+    claims,
+    computes: { gone: ignore, changed: ignore, entered: ignore, relisted: ignore },
+    connections: { seen: ignore, secretSeen: () => false },
+    selects: () => true,
+    enqueue: (_, uids) => [...uids].forEach((uid) => enqueued.add(uid)),
+  });
+  informers.subscribe(handlers);
+  let pauses = 0;
+  await handlers.everything(async () => {
+    pauses += 1;
+    // One that is indexed already, and one that is still to come.
+    if (pauses > 1) return;
+    for (const index of [0, 900]) informers.computes.answered(declared(index, `moved-${index}`, "2"), false);
+  });
+  expect(pauses).toBe(2);
+  expect(enqueued.size).toBe(many);
+  const claimants = claims.claimantsOf(informers.computes.byUid(uidOf(1)) ?? declared(1, "br-1"));
+  const on = (branch: string) => claimants.onBranch(branch).map(({ metadata }) => metadata.uid);
+  expect([on("br-0"), on("moved-0"), on("br-900"), on("moved-900"), on("br-7")]).toEqual([
+    [],
+    [uidOf(0)],
+    [],
+    [uidOf(900)],
+    [uidOf(7)],
+  ]);
+  stop.abort();
+  await clock.advance(60_000);
+  await running;
+});
