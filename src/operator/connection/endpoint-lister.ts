@@ -5,7 +5,7 @@ import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority-queue.ts";
 import type { RequestReservation } from "../service-client/request-reservation.ts";
-import { steadyMessage } from "../service-client/same-words.ts";
+import { steadyMessage } from "../service-client/steady-message.ts";
 import { changesBetween, type ListChanges } from "./list-changes.ts";
 import { ListSchedule } from "./list-schedule.ts";
 import type { Listing } from "./listing.ts";

@@ -1,5 +1,5 @@
 import type { Answer, Failure } from "../service-client/answer.ts";
-import { steadyMessage } from "../service-client/same-words.ts";
+import { steadyMessage } from "../service-client/steady-message.ts";
 
 /** Whether the service answers and accepts the key; `unknown` until the first probe has ended. */
 export type Health =

@@ -2,7 +2,7 @@ import { isRefusal } from "../../kube/errors.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { pauseMessage } from "../../service-client/admission.ts";
 import type { Failure } from "../../service-client/answer.ts";
-import { steadyMessage } from "../../service-client/same-words.ts";
+import { steadyMessage } from "../../service-client/steady-message.ts";
 import { generationOf, shownReason } from "../observe/observation.ts";
 import { after, type EventRecord, type Outcome, shown, unchanged } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";

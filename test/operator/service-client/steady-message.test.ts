@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { steadyMessage } from "../../../src/operator/service-client/same-words.ts";
+import { steadyMessage } from "../../../src/operator/service-client/steady-message.ts";
 
 test.each([
   ["request 7 was refused", "request 8 was refused", "request 7 was refused"],
