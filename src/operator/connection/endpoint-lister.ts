@@ -147,8 +147,8 @@ export class EndpointLister {
   }
 
   /** What a reconcile of this Compute may send; the Compute is enqueued when its turn comes. */
-  reservation(uid: string): RequestReservation {
-    return this.client.reservation(uid, () => this.enqueue(uid));
+  reservation(uid: string, namespace: string): RequestReservation {
+    return this.client.reservation(uid, () => this.enqueue(uid), namespace);
   }
 
   enqueue(uid: string): void {

@@ -1,4 +1,5 @@
 import type { Cancel, Clock } from "../runtime/clock.ts";
+import { Rotation } from "../runtime/rotation.ts";
 import type { WriteWindow } from "./write-window.ts";
 
 /** A Compute that was called and neither writes nor gives up loses its place after so long, in milliseconds. */
@@ -36,15 +37,17 @@ interface Holder {
   since: number;
   /** It waits for the request budget: no other of its project waits there too. */
   waitsForBudget: boolean;
+  tenant: string;
 }
 
 /**
  * How many writes to one project are under way: as many as its window lets. A write counts from the moment that its
- * Compute takes a place until its operations have ended, or are expected to have. Other Computes wait here, in order.
+ * Compute takes a place until its operations have ended, or are expected to have. Other Computes wait here: tenants take turns, and the Computes of one
+ * are served in order of arrival.
  */
 export class ProjectWriteLimiter {
   readonly #options: WriteLimiterOptions;
-  #waiting = new Set<string>();
+  readonly #waiting = new Rotation<string>();
   /** Called Computes, and when: each has a place until its reconcile takes it or ends. */
   readonly #called = new Map<string, number>();
   readonly #holders = new Map<string, Holder>();
@@ -59,18 +62,18 @@ export class ProjectWriteLimiter {
   }
 
   /** Takes a place, or queues the Compute and returns false. The Compute keeps its place until it gives it back. */
-  take(uid: string): boolean {
+  take(uid: string, tenant = ""): boolean {
     const now = this.#options.clock.monotonic();
     const since = this.#called.get(uid) ?? now;
     this.#called.delete(uid);
     this.#release(uid);
     if (this.#free(now) < 1) {
-      this.#waiting.add(uid);
+      this.#waiting.add(uid, tenant, uid);
       this.#schedule(now);
       return false;
     }
     this.#waiting.delete(uid);
-    this.#holders.set(uid, { since, waitsForBudget: false });
+    this.#holders.set(uid, { since, waitsForBudget: false, tenant });
     this.#options.window.enter();
     return true;
   }
@@ -103,7 +106,7 @@ export class ProjectWriteLimiter {
     const pauseMs = Math.min(pause.mostMs, pause.firstMs * 2 ** this.#refusedInARow);
     this.#refusedInARow += 1;
     this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
-    this.#waiting = new Set([uid, ...this.#waiting]);
+    this.#waiting.addFirst(uid, this.#holders.get(uid)?.tenant ?? "", uid);
     this.give(uid);
   }
 
@@ -119,11 +122,8 @@ export class ProjectWriteLimiter {
     const now = this.#options.clock.monotonic();
     for (const [uid, at] of this.#called) if (now - at >= calledForMs) this.#called.delete(uid);
     const room = Math.min(this.#free(now), this.#waiting.size);
-    const next = room > 0 ? [...this.#waiting].slice(0, room) : [];
-    for (const uid of next) {
-      this.#waiting.delete(uid);
-      this.#called.set(uid, now);
-    }
+    const next = Array.from({ length: Math.max(0, room) }, () => this.#waiting.next()?.value ?? "");
+    for (const uid of next) this.#called.set(uid, now);
     if (next.length > 0) this.#options.enqueue(next);
     this.#schedule(now);
   }

@@ -112,12 +112,13 @@ export class RequestBudget {
 
   /**
    * Takes one request if one is free and nobody of the same or a higher priority waits. Otherwise `who` is put on the
-   * list, and `ready` is called when it is their turn: a request is then set aside until they ask again or leave.
+   * list, and `ready` is called when it is their turn: a request is then set aside until they ask again or leave. Tenants
+   * take turns.
    */
-  tryTake(priority: Priority, who: unknown, ready: () => void): boolean {
+  tryTake(priority: Priority, who: unknown, ready: () => void, tenant = ""): boolean {
     if (!this.#called.has(who)) {
       const asking = this.#asking;
-      this.#line.join(who, priority, this.#clock.monotonic(), ready);
+      this.#line.join(who, priority, this.#clock.monotonic(), ready, tenant);
       this.#asking = who;
       this.#callNext();
       this.#asking = asking;
@@ -126,7 +127,7 @@ export class RequestBudget {
     if (called === undefined) return false;
     this.#called.delete(who);
     if (this.closedForMs > 0) {
-      this.#line.join(who, priority, called.since, ready);
+      this.#line.join(who, priority, called.since, ready, tenant);
       this.#callNext();
       return false;
     }
@@ -140,7 +141,7 @@ export class RequestBudget {
    * Resolves when one request was taken; rejects if the signal aborts first. If the service asked for a longer pause
    * than `patienceMs`, resolves with the rest of the pause and takes nothing.
    */
-  take(priority: Priority, signal: AbortSignal, patienceMs: number): Promise<number | undefined> {
+  take(priority: Priority, signal: AbortSignal, patienceMs: number, tenant = ""): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       const who = {};
       const onAbort = () => {
@@ -151,7 +152,7 @@ export class RequestBudget {
         const { closedForMs } = this;
         const isTooLong = closedForMs > patienceMs;
         if (isTooLong) this.leave(who);
-        else if (!this.tryTake(priority, who, ask)) return;
+        else if (!this.tryTake(priority, who, ask, tenant)) return;
         signal.removeEventListener("abort", onAbort);
         resolve(isTooLong ? closedForMs : undefined);
       };

@@ -55,8 +55,8 @@ export class ServiceClient {
   }
 
   /** What `who` may send; `ready` is called when it is their turn, if they had to wait. */
-  reservation(who: unknown, ready: () => void): RequestReservation {
-    return new RequestReservation(this.#options.budget, who, ready);
+  reservation(who: unknown, ready: () => void, tenant = ""): RequestReservation {
+    return new RequestReservation(this.#options.budget, who, ready, tenant);
   }
 
   /** `who` no longer wants to send anything. */

@@ -1,3 +1,5 @@
+import { Rotation } from "../runtime/rotation.ts";
+
 /**
  * The purpose of a request, the most urgent first.
  *
@@ -19,30 +21,29 @@ interface Waiter {
   ready: () => void;
   /** On the monotonic clock. */
   since: number;
-  /** Counts the entries of this priority; less the number served, it is the position in the queue. */
-  ticket: number;
 }
 
 /** The next in the queue, and since when they have waited. */
-interface Called extends Omit<Waiter, "ticket"> {
+interface Called extends Waiter {
   who: unknown;
   priority: Priority;
 }
 
 interface Flow {
-  waiting: Map<unknown, Waiter>;
-  joined: number;
-  served: number;
+  waiting: Rotation<Waiter>;
   inARow: number;
 }
 
-/** Those who wait for a request, by priority, then in order of arrival. Every call takes constant time. */
+/**
+ * Those who wait for a request, by priority; within a priority tenants take turns, and those of a tenant are served in
+ * order of arrival. Every call takes constant time.
+ */
 export class PriorityQueue {
   readonly #flows: Readonly<Record<Priority, Flow>>;
   readonly #places = new Map<unknown, Priority>();
 
   constructor() {
-    const flow = (): Flow => ({ waiting: new Map(), joined: 0, served: 0, inARow: 0 });
+    const flow = (): Flow => ({ waiting: new Rotation(), inARow: 0 });
     this.#flows = { write: flow(), resolve: flow(), plan: flow(), read: flow(), follow: flow(), refresh: flow() };
   }
 
@@ -51,13 +52,12 @@ export class PriorityQueue {
   }
 
   /** Adds `who` to the queue. One who waits already keeps the place, unless the new priority is higher. */
-  join(who: unknown, priority: Priority, since: number, ready: () => void): void {
+  join(who: unknown, priority: Priority, since: number, ready: () => void, tenant = ""): void {
     const before = this.#places.get(who);
     if (before !== undefined && priorities.indexOf(before) <= priorities.indexOf(priority)) return;
     const waitsSince = before === undefined ? since : (this.#flows[before].waiting.get(who)?.since ?? since);
     this.leave(who);
-    const flow = this.#flows[priority];
-    flow.waiting.set(who, { ready, since: waitsSince, ticket: flow.joined++ });
+    this.#flows[priority].waiting.add(who, tenant, { ready, since: waitsSince });
     this.#places.set(who, priority);
   }
 
@@ -80,11 +80,10 @@ export class PriorityQueue {
         continue;
       }
       flow.inARow = othersWait ? flow.inARow + 1 : 0;
-      for (const [who, { ready, since, ticket }] of flow.waiting) {
-        flow.served = ticket + 1;
-        this.leave(who);
-        return { who, priority, since, ready };
-      }
+      const next = flow.waiting.next();
+      if (next === undefined) continue;
+      this.#places.delete(next.key);
+      return { who: next.key, priority, ...next.value };
     }
     return undefined;
   }
@@ -93,15 +92,16 @@ export class PriorityQueue {
   before(who: unknown): number {
     const place = this.#places.get(who);
     if (place === undefined) return 0;
-    const { waiting, served } = this.#flows[place];
-    const ahead = Math.min(waiting.size - 1, (waiting.get(who)?.ticket ?? 0) - served);
     const higher = priorities.slice(0, priorities.indexOf(place));
-    return Math.max(0, ahead) + higher.reduce((sum, priority) => sum + this.#flows[priority].waiting.size, 0);
+    return (
+      this.#flows[place].waiting.before(who) +
+      higher.reduce((sum, priority) => sum + this.#flows[priority].waiting.size, 0)
+    );
   }
 
   /** The callbacks of all who wait. */
   all(): (() => void)[] {
-    return priorities.flatMap((priority) => [...this.#flows[priority].waiting.values()].map(({ ready }) => ready));
+    return priorities.flatMap((priority) => this.#flows[priority].waiting.values().map(({ ready }) => ready));
   }
 
   clear(): void {

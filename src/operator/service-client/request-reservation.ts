@@ -9,21 +9,23 @@ export class RequestReservation {
   readonly #budget: RequestBudget;
   readonly #who: unknown;
   readonly #ready: () => void;
+  readonly #tenant: string;
   #begun = false;
   #taken = false;
   #waits = false;
 
   /** `ready` is called when it is the turn of `who`, who could not send before. */
-  constructor(budget: RequestBudget, who: unknown, ready: () => void) {
+  constructor(budget: RequestBudget, who: unknown, ready: () => void, tenant = "") {
     this.#budget = budget;
     this.#who = who;
     this.#ready = ready;
+    this.#tenant = tenant;
   }
 
   /** Takes the first request, or has the caller called for it. A caller that has started may continue. */
   tryTake(priority: Priority): boolean {
     if (this.#begun) return true;
-    this.#begun = this.#taken = this.#budget.tryTake(priority, this.#who, this.#ready);
+    this.#begun = this.#taken = this.#budget.tryTake(priority, this.#who, this.#ready, this.#tenant);
     this.#waits = !this.#begun;
     return this.#begun;
   }
@@ -49,7 +51,7 @@ export class RequestReservation {
       this.#taken = false;
       return Promise.resolve(undefined);
     }
-    return this.#budget.take("write", signal, patienceMs);
+    return this.#budget.take("write", signal, patienceMs, this.#tenant);
   }
 
   /** The caller is finished for now; unless it waits, nothing is reserved for it. */

@@ -39,6 +39,23 @@ describe("writes to one project", () => {
     expect([news(), limiter.take("b")]).toEqual([["b"], true]);
   });
 
+  test("go tenant by tenant, however many Computes of one wait", () => {
+    const { limiter, news } = limiterOf();
+    limiter.take("holder", "x");
+    for (const uid of ["a1", "a2", "a3", "b1"]) limiter.take(uid, uid.slice(0, 1));
+    limiter.give("holder");
+    expect(news()).toEqual(["a1"]);
+    for (const [uid, next] of [
+      ["a1", "b1"],
+      ["b1", "a2"],
+      ["a2", "a3"],
+    ] as const) {
+      expect(limiter.take(uid, uid.slice(0, 1))).toBe(true);
+      limiter.give(uid);
+      expect(news()).toEqual([next]);
+    }
+  });
+
   test("wait for the operations of an earlier write until these are expected to end, without a poll", async () => {
     const { clock, limiter, write, running, news } = limiterOf();
     limiter.take("a");

@@ -36,6 +36,19 @@ describe("priorities", () => {
     expect(await shares(["refresh"], 100)).toEqual({ refresh: 101 });
   });
 
+  test("tenants take turns, however many callers each has", async () => {
+    const { clock, budget } = budgetOf(60, 1);
+    const sent: string[] = [];
+    for (const who of ["first", "a1", "a2", "a3", "b1", "c1"]) {
+      const ask = () => {
+        if (budget.tryTake("write", who, ask, who.slice(0, 1))) sent.push(who);
+      };
+      ask();
+    }
+    await clock.advance(6000);
+    expect(sent).toEqual(["first", "a1", "b1", "c1", "a2", "a3"]);
+  });
+
   test("a caller that becomes more urgent moves up, and none moves down", async () => {
     const { clock, budget } = budgetOf(60, 1);
     const called: string[] = [];

@@ -72,7 +72,7 @@ export function accessTo(
   withdrawn: () => boolean,
 ): ListerAccess {
   const { uid, namespace = "" } = metadata;
-  const reservation = lister.reservation(uid);
+  const reservation = lister.reservation(uid, namespace);
   const { writeLimiter } = lister;
   const enqueue = () => lister.enqueue(uid);
   const gate = new Gate({ uid, flow: `${namespace}/${spec.projectID}`, brake, writeLimiter, reservation, enqueue });

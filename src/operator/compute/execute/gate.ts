@@ -84,7 +84,7 @@ export class Gate {
     // If the brake lets deletions go but not this one, another of its project goes first.
     if (write === "deletion" && !brake.mayGo({ uid, flow, ready: enqueue }))
       return brake.isExhausted ? "brake" : "project";
-    if (!writeLimiter.take(uid)) return "project";
+    if (!writeLimiter.take(uid, flow)) return "project";
     if (reservation.tryTake("write")) return undefined;
     writeLimiter.waitsForBudget(uid);
     return "budget";
