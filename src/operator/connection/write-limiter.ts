@@ -42,8 +42,8 @@ interface Holder {
 
 /**
  * How many writes to one project are under way: as many as its window lets. A write counts from the moment that its
- * Compute takes a place until its operations have ended, or are expected to have. Other Computes wait here: tenants take turns, and the Computes of one
- * are served in order of arrival.
+ * Compute takes a place until its operations have ended, or are expected to have. Other Computes wait here: tenants are
+ * called in turn, and the Computes of one in order of arrival.
  */
 export class ProjectWriteLimiter {
   readonly #options: WriteLimiterOptions;

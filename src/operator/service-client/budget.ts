@@ -112,8 +112,8 @@ export class RequestBudget {
 
   /**
    * Takes one request if one is free and nobody of the same or a higher priority waits. Otherwise `who` is put on the
-   * list, and `ready` is called when it is their turn: a request is then set aside until they ask again or leave. Tenants
-   * take turns.
+   * list, and `ready` is called when it is their turn: a request is then set aside until they ask again or leave.
+   * Tenants take turns.
    */
   tryTake(priority: Priority, who: unknown, ready: () => void, tenant = ""): boolean {
     if (!this.#called.has(who)) {

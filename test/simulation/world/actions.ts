@@ -30,6 +30,8 @@ export type Action =
   | { do: "give a stranger's key"; mendAfterMs: number }
   /** The connection leads to another service, which knows the projects and none of the endpoints, and back again. */
   | { do: "edit base URL"; backAfterMs: number }
+  /** The namespace loses the label that its ClusterServiceConnection selects by, and gets it back. */
+  | { do: "unselect namespace"; backAfterMs: number }
   /** When it is gone, people make it anew with all that they had applied. */
   | { do: "delete namespace" }
   /** Of Computes, or of all three kinds; when they are gone, people install and apply everything again. */

@@ -1,7 +1,8 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
-import { endpointFinalizer, inUseFinalizer, isDeleting, linkedID, markerOf, specOf } from "./computes.ts";
+import type { AccessGuard } from "./access-guard.ts";
+import { endpointFinalizer, inUseFinalizer, isDeleting, linkedID, markerOf, specOf, statusOf } from "./computes.ts";
 import type { ClusterWrite } from "./records.ts";
 import { goodFaithMs, type Known, type Register } from "./register.ts";
 import type { Services } from "./services.ts";
@@ -20,6 +21,7 @@ export class DeletionGuard {
   readonly #stops = new Map<string, { until: number; ms: number }>();
   /** Whether nobody could know that an endpoint is a Compute's. */
   readonly #unseen: (endpointID: string, uid: string) => boolean;
+  readonly #access: AccessGuard;
   readonly #report: (promise: string, message: string) => void;
 
   constructor(
@@ -28,13 +30,21 @@ export class DeletionGuard {
       register,
       services,
       unseen,
-    }: { clock: Clock; register: Register; services: Services; unseen: (endpointID: string, uid: string) => boolean },
+      access,
+    }: {
+      clock: Clock;
+      register: Register;
+      services: Services;
+      unseen: (endpointID: string, uid: string) => boolean;
+      access: AccessGuard;
+    },
     report: (promise: string, message: string) => void,
   ) {
     this.#clock = clock;
     this.#register = register;
     this.#services = services;
     this.#unseen = unseen;
+    this.#access = access;
     this.#report = report;
   }
 
@@ -132,6 +142,9 @@ export class DeletionGuard {
       .knownLately()
       .filter(({ until, since }) => until === Number.POSITIVE_INFINITY && this.#ago(since) > onTheWayMs + stoppedMs);
     for (const { compute } of users) {
+      // Without access a Compute is a user only if it was linked before, by its status: people can type annotations.
+      if (this.#access.wasClosed(onTheWayMs + stoppedMs) && statusOf(compute)["clusterConnection"] === undefined)
+        continue;
       this.#report(
         "finalizers",
         `${process} let ${resource} ${metadata.name} go while ${compute.metadata.name} uses it`,

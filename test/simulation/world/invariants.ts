@@ -88,7 +88,7 @@ export class Invariants {
     this.note(what);
     this.#countWrites(process, object);
     // What a connection is good for is read again every ten minutes, and may only then be known: that is one write.
-    if (resource.plural !== "serviceconnections" || this.#hasSpoken.has(process)) {
+    if (!resource.plural.endsWith("serviceconnections") || this.#hasSpoken.has(process)) {
       this.lastWrite = { at: this.#now(), what };
     } else this.#hasSpoken.add(process);
   }

@@ -6,6 +6,9 @@ import { createLogger } from "../../../src/operator/runtime/log.ts";
 import type { ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import type { SimProcess } from "./process.ts";
 
+/** Where the Secrets of ClusterServiceConnections lie. */
+export const operatorNamespace = "compute-operator-system";
+
 export interface OperatorHandle {
   stop(): void;
 }
@@ -35,6 +38,7 @@ export function startOperator(options: StartOptions): OperatorHandle {
     { clusterTransport, serviceTransport, clock: process.clock, random, log },
     {
       namespaces: [],
+      clusterResourceNamespace: operatorNamespace,
       selects: labelSelector(selector),
       workers: 8,
       allowedBaseURLs: ["https://*.test/api/v2"],

@@ -48,6 +48,10 @@ export function perform(world: World, action: Action): void {
       world.pointElsewhere();
       clock.after(weather.lasting(action.backAfterMs), () => world.pointBack());
       return;
+    case "unselect namespace":
+      select(world, false);
+      clock.after(weather.lasting(action.backAfterMs), () => select(world, true));
+      return;
     case "delete namespace":
       workload.deleteNamespace();
       return world.comeBack();
@@ -105,4 +109,10 @@ export function perform(world: World, action: Action): void {
     case "step clock":
       return clock.stepWall(action.ms);
   }
+}
+
+/** Whether the ClusterServiceConnection, where there is one, selects the namespace of the Computes. */
+function select({ promises, workload }: World, isSelected: boolean): void {
+  promises.access.selected(isSelected);
+  workload.select(isSelected);
 }

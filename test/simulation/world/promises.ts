@@ -1,6 +1,7 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
+import { AccessGuard } from "./access-guard.ts";
 import { adopts, annotationOf, createMarkOf, isOurs, linkedID, markerOf, specOf, uidOfMarker } from "./computes.ts";
 import { DeletionGuard } from "./deletion-guard.ts";
 import { DisableHistory } from "./disable-history.ts";
@@ -33,6 +34,7 @@ export class Promises {
   readonly violations: Violation[] = [];
   readonly register: Register;
   readonly shards: ShardGuard;
+  readonly access: AccessGuard;
   readonly disabled = new DisableHistory();
   readonly names = new NameHistory();
   readonly #clock: Clock;
@@ -56,6 +58,7 @@ export class Promises {
     this.#services = services;
     this.register = new Register(clock);
     const report = (promise: string, message: string) => this.report(promise, message);
+    this.access = new AccessGuard(clock, report);
     this.shards = new ShardGuard({ clock, register: this.register }, report);
     this.#restarts = new RestartGuard(
       { clock, services, knowsSince: (process) => this.#knowsSince.get(process) ?? 0 },
@@ -68,7 +71,10 @@ export class Promises {
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) ||
       (!this.#namesShown && (this.register.unmarked.has(uid) || this.register.unproved.has(uid)));
-    this.#deletions = new DeletionGuard({ clock, services, register: this.register, unseen }, report);
+    this.#deletions = new DeletionGuard(
+      { clock, services, register: this.register, unseen, access: this.access },
+      report,
+    );
   }
 
   /** A process begins; `selector` where it takes care of some Computes only. */
@@ -115,6 +121,7 @@ export class Promises {
     this.#senders.set(write, term);
     this.#lists.sent(write);
     this.#windows.sent(write, term);
+    this.access.sent(write);
     if (write.kind === "create") this.#checkCreate(write);
     const { target } = write;
     if (target === undefined) return;
@@ -179,6 +186,7 @@ export class Promises {
     this.#deletions.clusterWritten(write);
     this.#sights.clusterWritten(write);
     this.shards.clusterWritten(write);
+    this.access.clusterWritten(write);
   }
 
   /**

@@ -24,6 +24,7 @@ const kinds: readonly Seldom[] = [
   { share: 0.08, add: withCRDsDeleted },
   { share: 0.08, add: withTightBrake },
   { share: 1, add: withEditedReplicas },
+  { share: 0.15, add: withSharedKey },
 ];
 
 /** Adds to a run what befalls it seldom; nothing at all to two runs in five. */
@@ -61,6 +62,7 @@ const interruptions: readonly Action["do"][] = [
   "rotate key",
   "revoke key",
   "give a stranger's key",
+  "unselect namespace",
   "edit base URL",
   "delete namespace",
   "delete CRDs",
@@ -144,6 +146,14 @@ function withLateCreates(script: Script, dice: Dice): Script {
     { atMs: dice.between(0, 20_000), action: replica() },
     { atMs: sometime(script, dice), action: replica() },
   ]);
+}
+
+/** All go through a ClusterServiceConnection; in every second such run the namespace is without access for a while. */
+function withSharedKey(script: Script, dice: Dice): Script {
+  const shared = { ...script, shared: true as const };
+  if (dice.chance(0.5)) return shared;
+  const backAfterMs = dice.between(5000, 90_000);
+  return withActions(shared, [{ atMs: sometime(script, dice), action: { do: "unselect namespace", backAfterMs } }]);
 }
 
 function withStrangersKey(script: Script, dice: Dice): Script {

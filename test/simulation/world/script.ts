@@ -14,6 +14,8 @@ export interface Script {
   operators: 1 | 2;
   /** Two operators divide the Computes by label instead, without a Lease. */
   shards?: true;
+  /** The Computes go through a ClusterServiceConnection. */
+  shared?: true;
   /** The service shows and serves only what its specification shows. */
   strictSpec?: true;
   /** When the service refuses writes with 423, where that is not while an operation of the project runs. */

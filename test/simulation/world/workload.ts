@@ -4,9 +4,10 @@ import type { ClusterRequest, ClusterResponse } from "../../../src/operator/kube
 import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import { computesPath, createMarkOf } from "./computes.ts";
+import { operatorNamespace } from "./operator.ts";
 
-export const connectionPath = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/serviceconnections";
-export const secretsPath = "/api/v1/namespaces/shop/secrets";
+const connectionPath = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/serviceconnections";
+const secretsPath = "/api/v1/namespaces/shop/secrets";
 export const serviceURL = "https://service.test/api/v2";
 /** Of a service that knows the same projects and none of the endpoints. */
 export const otherServiceURL = "https://elsewhere.test/api/v2";
@@ -14,7 +15,8 @@ export const otherServiceURL = "https://elsewhere.test/api/v2";
 const namespacePath = "/api/v1/namespaces/shop";
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const poolsPath = computesPath.replace(/computes$/, "computepools");
-const kinds = ["computes", "serviceconnections", "computepools"] as const;
+const kinds = ["computes", "serviceconnections", "clusterserviceconnections", "computepools"] as const;
+const accessLabel = "access.compute-operator.dev/shop";
 const group = "compute-operator.dev";
 const shardLabel = `${group}/shard`;
 
@@ -26,36 +28,67 @@ const definitions: ReadonlyMap<string, unknown> = new Map(
 export class Workload {
   readonly #server: ApiServer;
   readonly #refresh: { refreshInterval?: string };
+  /** Whether the Computes go through a ClusterServiceConnection. */
+  readonly #shared: boolean;
   /** What they have declared, as in a Git repository: applied anew where all of it was taken away. */
   readonly #declared = new Map<string, { spec: JsonObject; shard: string | null }>();
   readonly #pools = new Map<string, { replicas: number; template: JsonObject }>();
 
   /** `refreshMs`: of the connection, where it is not the default. */
-  constructor(server: ApiServer, refreshMs?: number) {
+  constructor(server: ApiServer, { refreshMs, shared }: { refreshMs?: number; shared?: true }) {
     this.#server = server;
+    this.#shared = shared === true;
     this.#refresh = refreshMs === undefined ? {} : { refreshInterval: `${refreshMs / 1000}s` };
   }
 
   /** What is missing of the definitions, the namespace, the connection with its key, and all that was declared. */
   settle(key: string): void {
     for (const body of definitions.values()) this.#do({ method: "POST", path: definitionsPath, body });
-    this.#do({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "shop" } } });
+    for (const name of ["shop", operatorNamespace]) {
+      const labels = name === "shop" && this.#shared ? { [accessLabel]: "yes" } : {};
+      this.#do({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name, labels } } });
+    }
     const secret = {
       metadata: { name: "api-key" },
       type: "compute-operator.dev/api-key",
       stringData: { "api-key": key },
     };
-    this.#do({ method: "POST", path: secretsPath, body: secret });
+    this.#do({ method: "POST", path: this.#secretsPath, body: secret });
     const connection = {
       metadata: { name: "default" },
-      spec: { baseURL: serviceURL, apiKeySecretRef: { name: "api-key" }, ...this.#refresh },
+      spec: { baseURL: serviceURL, apiKeySecretRef: { name: "api-key" }, ...this.#refresh, ...this.#access },
     };
-    this.#do({ method: "POST", path: connectionPath, body: connection });
+    this.#do({ method: "POST", path: this.#connectionPath, body: connection });
     for (const [name, { spec, shard }] of this.#declared) {
       this.apply(name, spec);
       if (shard !== null) this.label(name, shard);
     }
     for (const [name, { replicas, template }] of this.#pools) this.scalePool(name, replicas, template);
+  }
+
+  get #secretsPath(): string {
+    return this.#shared ? secretsPath.replace("/shop/", `/${operatorNamespace}/`) : secretsPath;
+  }
+
+  get #connectionPath(): string {
+    return this.#shared ? connectionPath.replace("namespaces/shop/", "cluster") : connectionPath;
+  }
+
+  /** What the spec of a ClusterServiceConnection has besides. */
+  get #access(): JsonObject {
+    if (!this.#shared) return {};
+    return { namespaceSelector: { matchLabels: { [accessLabel]: "yes" } }, allowedProjects: ["*"] };
+  }
+
+  /** A spec as it names the connection that there is. */
+  #through(spec: JsonObject): JsonObject {
+    return this.#shared ? { ...spec, connectionRef: { kind: "ClusterServiceConnection", name: "default" } } : spec;
+  }
+
+  /** Sets or takes away the label that the connection selects the namespace by. */
+  select(isSelected: boolean): void {
+    const labels = isSelected ? { [accessLabel]: "yes" } : {};
+    this.#patch(namespacePath, [{ op: "add", path: "/metadata/labels", value: labels }]);
   }
 
   /** Whether something that was deleted has not come to its end yet. */
@@ -78,7 +111,7 @@ export class Workload {
   }
 
   setBaseURL(baseURL: string): void {
-    this.#patch(`${connectionPath}/default`, [{ op: "replace", path: "/spec/baseURL", value: baseURL }]);
+    this.#patch(`${this.#connectionPath}/default`, [{ op: "replace", path: "/spec/baseURL", value: baseURL }]);
   }
 
   label(name: string, shard: string | null): void {
@@ -90,10 +123,11 @@ export class Workload {
 
   setKey(key: string): void {
     const value = Buffer.from(key).toString("base64");
-    this.#patch(`${secretsPath}/api-key`, [{ op: "add", path: "/data", value: { "api-key": value } }]);
+    this.#patch(`${this.#secretsPath}/api-key`, [{ op: "add", path: "/data", value: { "api-key": value } }]);
   }
 
-  apply(name: string, spec: JsonObject): void {
+  apply(name: string, wanted: JsonObject): void {
+    const spec = this.#through(wanted);
     this.#declared.set(name, { spec, shard: this.#declared.get(name)?.shard ?? null });
     const current = this.compute(name);
     if (current === undefined) this.#do({ method: "POST", path: computesPath, body: { metadata: { name }, spec } });
@@ -115,7 +149,8 @@ export class Workload {
     this.#do({ method: "DELETE", path: `${computesPath}/${name}` });
   }
 
-  scalePool(name: string, replicas: number, template: JsonObject): void {
+  scalePool(name: string, replicas: number, wanted: JsonObject): void {
+    const template = this.#through(wanted);
     this.#pools.set(name, { replicas, template });
     const body = { metadata: { name }, spec: { replicas, template } };
     const { status } = this.#do({ method: "POST", path: poolsPath, body });
@@ -151,7 +186,7 @@ export class Workload {
   }
 
   connections(): readonly KubeObject[] {
-    return this.#list("serviceconnections");
+    return this.#shared ? this.#list("clusterserviceconnections", "") : this.#list("serviceconnections");
   }
 
   dropFinalizers(name: string): void {
@@ -200,9 +235,9 @@ export class Workload {
     return this.#server.store.get(this.#server.resource(group, "computes"), "shop", name);
   }
 
-  #list(plural: string): readonly KubeObject[] {
+  #list(plural: string, namespace = "shop"): readonly KubeObject[] {
     if (!this.#server.serves(group, plural)) return [];
-    return this.#server.store.list(this.#server.resource(group, plural), "shop");
+    return this.#server.store.list(this.#server.resource(group, plural), namespace || undefined);
   }
 
   /** What cannot be changed of a spec stays as it was, so that an apply is not refused for that alone. */

@@ -29,6 +29,7 @@ export interface WorldOptions {
   /** One leads without an election; two compete for a Lease. */
   operators: 1 | 2;
   shards?: true;
+  shared?: true;
   strictSpec?: true;
   lock?: Lock;
   maxDeletesPerMinute?: number;
@@ -87,7 +88,7 @@ export class World {
     // A shard may yet send what the other has taken for sent: that much less is left for a create to arrive.
     const latestShare = options.shards === true ? 0.9 : 1;
     this.weather = new Weather({ random: seededRandom(seed ^ 0x7a3d), rates, createSettleMs, edges, latestShare });
-    this.workload = new Workload(this.server, options.refreshMs);
+    this.workload = new Workload(this.server, options);
     this.services.add(serviceURL, this.host);
     const { server, services, workload } = this;
     const poolStands = (uid: string) => this.workload.poolStands(uid);
