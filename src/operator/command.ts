@@ -7,8 +7,7 @@ import { createMetrics } from "./metrics/metrics.ts";
 import { createOperator } from "./operator.ts";
 import { crdsYaml } from "./resources/crd.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
-import { createLogger, type LogDestination } from "./runtime/log.ts";
-import { readableLines } from "./runtime/readable-lines.ts";
+import { createLogger, type LogDestination, readableLines } from "./runtime/log.ts";
 import { httpServiceTransport } from "./service-client/http-transport.ts";
 
 /** What the commands are given of the process. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { BadFlag, duration, flag, newCommand, type Parse, parsed, repeatable, whole } from "../command-line.ts";
-import { publicServicePattern } from "./connection/base-url.ts";
+import { publicServicePattern } from "./connection/resolve.ts";
 import { labelSelector } from "./resources/selector.ts";
 
 const levels = ["debug", "info", "warn", "error", "silent"] as const;

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { accountFingerprint } from "../../src/operator/service-client/account.ts";
-import { ApiKey } from "../../src/operator/service-client/api-key.ts";
+import { ApiKey, accountFingerprint } from "../../src/operator/service-client/account.ts";
 import { isReady } from "../integration/support/scenario.ts";
 import { goodKey, project } from "../integration/support/seeded-service.ts";
 import { refusal } from "../support/scripted-service.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../src/operator/runtime/clock.ts";
-import { ApiKey } from "../../src/operator/service-client/api-key.ts";
+import { ApiKey } from "../../src/operator/service-client/account.ts";
 import { type BudgetLimits, RequestBudget } from "../../src/operator/service-client/budget.ts";
 import { ServiceClient, type ServiceClientOptions } from "../../src/operator/service-client/client.ts";
 import type { ServiceRequest, ServiceResponse, ServiceTransport } from "../../src/operator/service-client/transport.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { BadFlag, type Command, duration, flag, newCommand, parsed, repeatable } from "../../command-line.ts";
-import { publicServicePattern } from "../../operator/connection/base-url.ts";
+import { publicServicePattern } from "../../operator/connection/resolve.ts";
 import { createSettle } from "../../operator/flags.ts";
 
 const more = `The service is reached through the ServiceConnection and Secret that the manifests hold. If they hold none, --base-url

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { normalisedBaseURL, publicServicePattern } from "../../operator/connection/base-url.ts";
-import { resolve, type Secret } from "../../operator/connection/resolve.ts";
+import { normalisedBaseURL, publicServicePattern, resolve, type Secret } from "../../operator/connection/resolve.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
 import {
   type ClusterServiceConnection,
@@ -12,8 +11,7 @@ import {
 import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
 import { selectsLabels } from "../../operator/resources/namespace-selector.ts";
 import { objectMeta, type Parsed, parseWith } from "../../operator/resources/object.ts";
-import type { Account } from "../../operator/service-client/account.ts";
-import { ApiKey } from "../../operator/service-client/api-key.ts";
+import { type Account, ApiKey } from "../../operator/service-client/account.ts";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Declared, Manifests } from "./manifests.ts";
 

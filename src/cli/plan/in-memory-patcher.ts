@@ -1,7 +1,7 @@
 import type { ComputePatcher } from "../../operator/compute/execute/context.ts";
 import type { JsonPatchOperation } from "../../operator/kube/json-patch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
-import { sameJSON } from "../../operator/resources/equal.ts";
+import { sameJSON } from "../../operator/resources/record.ts";
 
 /** Applies the patches of one Compute without a cluster; the result lasts as long as the command. */
 export class InMemoryPatcher implements ComputePatcher {

@@ -5,9 +5,8 @@ import { markersIn, notListedIn } from "../../operator/compute/observe/endpoint-
 import type { Observed, Unavailable } from "../../operator/compute/observe/observation.ts";
 import { EndpointIndex, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import { ReconcileState } from "../../operator/compute/state.ts";
-import { meaningOf } from "../../operator/compute/status/failures.ts";
-import { requests } from "../../operator/compute/status/messages/failures.ts";
-import type { Listing as Listed } from "../../operator/connection/listing.ts";
+import { meaningOf, requests } from "../../operator/compute/status/messages/failures.ts";
+import type { Listing as Listed } from "../../operator/connection/list-changes.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
 import { allowsProject, type Connection, labelOf } from "../../operator/resources/cluster-service-connection.ts";
 import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";

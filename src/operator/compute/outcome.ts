@@ -1,15 +1,9 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
+import type { EventInput } from "../kube/event-record.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Difference } from "./plan/fields.ts";
 import type { Reason } from "./status/reasons.ts";
-
-/** An event to be recorded for the Compute. */
-export interface EventRecord {
-  type: "Normal" | "Warning";
-  reason: string;
-  message: string;
-}
 
 /** What the conditions show after a reconcile. */
 export type ShownCondition =
@@ -48,7 +42,7 @@ export interface Outcome {
   effect: Effect;
   /** What is newly known of writes that disable the endpoint: whether one did, and how many may still take effect. */
   disabling: { byUs?: boolean; unanswered?: number };
-  events: readonly EventRecord[];
+  events: readonly EventInput[];
 }
 
 type Rest = Partial<Pick<Outcome, "requeue" | "effect" | "disabling" | "events">>;

@@ -2,6 +2,7 @@ import type { EndpointLister } from "../connection/endpoint-lister.ts";
 import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
 import type { Secret } from "../connection/resolve.ts";
 import type { ClusterClient } from "../kube/client.ts";
+import type { EventInput } from "../kube/event-record.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
@@ -15,7 +16,7 @@ import type { ClaimIndex } from "./observe/claim-index.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { hasFinalizer, isBeingDeleted, type Subject } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
-import type { EventRecord, Outcome } from "./outcome.ts";
+import type { Outcome } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
 import { plan } from "./plan/plan.ts";
 import { type BindTools, bind } from "./secret/bind.ts";
@@ -37,7 +38,7 @@ export interface ComputeReconcilerOptions {
   /** Whether this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
   awaitsPool: BindTools["awaitsPool"];
-  event: (compute: Compute, record: EventRecord) => void;
+  event: (compute: Compute, record: EventInput) => void;
   brake: Brake;
   /** Whether a Compute that is being deleted goes only because its definition does. */
   uninstalling: CrdDeletion;

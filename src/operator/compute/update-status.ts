@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import type { EventInput } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { clippedMessage } from "../resources/conditions-of.ts";
@@ -7,7 +8,7 @@ import type { ComputePatcher } from "./execute/context.ts";
 import { patched } from "./execute/patch-metadata.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { generationOf, isBeingDeleted, type Observed, shownReason } from "./observe/observation.ts";
-import type { EventRecord, Outcome } from "./outcome.ts";
+import type { Outcome } from "./outcome.ts";
 import { compare, desiredSpec } from "./plan/fields.ts";
 import { type Reason, reasons, rowOf } from "./status/reasons.ts";
 import { nextStatus } from "./status/status.ts";
@@ -15,7 +16,7 @@ import { nextStatus } from "./status/status.ts";
 export interface StatusTools {
   cluster: ComputePatcher;
   clock: Clock;
-  event: (compute: Compute, record: EventRecord) => void;
+  event: (compute: Compute, record: EventInput) => void;
 }
 
 /**
@@ -85,7 +86,7 @@ function compared({ compute, effect }: Outcome, o: Observed, endpoint: Endpoint 
 }
 
 /** A change of reason is an event, but for the service's own waking and suspending. */
-function transition(before: string | undefined, reason: Reason, message: string): EventRecord | undefined {
+function transition(before: string | undefined, reason: Reason, message: string): EventInput | undefined {
   if (before === reason || (isAtRest(before) && isAtRest(reason))) return undefined;
   const { stalled, look, synced, ready } = reasons[reason];
   const drifted = ready === "True" && synced === "False";

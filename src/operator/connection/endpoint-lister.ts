@@ -1,14 +1,12 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Failure } from "../service-client/answer.ts";
+import { type Failure, steadyMessage } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority-queue.ts";
 import type { RequestReservation } from "../service-client/request-reservation.ts";
-import { steadyMessage } from "../service-client/steady-message.ts";
-import { changesBetween, type ListChanges } from "./list-changes.ts";
+import { changesBetween, type ListChanges, type Listing } from "./list-changes.ts";
 import { ListSchedule } from "./list-schedule.ts";
-import type { Listing } from "./listing.ts";
 import { unseen } from "./messages.ts";
 import { OperationTimes } from "./operation-times.ts";
 import { Operations } from "./operations.ts";

@@ -1,5 +1,4 @@
-import type { Answer, Failure } from "../service-client/answer.ts";
-import { steadyMessage } from "../service-client/steady-message.ts";
+import { type Answer, type Failure, steadyMessage } from "../service-client/answer.ts";
 
 /** Whether the service answers and accepts the key; `unknown` until the first probe has ended. */
 export type Health =

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { sameJSON } from "../resources/equal.ts";
+import { sameJSON } from "../resources/record.ts";
 
 /** What differs between two views of a project. */
 export interface ListChanges {
@@ -32,4 +32,12 @@ export function changesBetween(before: readonly Endpoint[], after: readonly Endp
 
 function isInPlace(before: Endpoint, after: Endpoint): boolean {
   return before.branch_id === after.branch_id && before.type === after.type && before.name === after.name;
+}
+
+/** One complete list of a project's endpoints. Times on the monotonic clock, in milliseconds. */
+export interface Listing {
+  endpoints: readonly Endpoint[];
+  /** When its request began: the list shows every write that had ended by then. */
+  startedAt: number;
+  endedAt: number;
 }

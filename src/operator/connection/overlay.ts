@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { sameJSON } from "../resources/equal.ts";
-import type { Listing } from "./listing.ts";
+import { sameJSON } from "../resources/record.ts";
+import type { Listing } from "./list-changes.ts";
 
 /** So many lists, begun after the operations of a write ended, outweigh its answer. */
 const outweighedBy = 2;

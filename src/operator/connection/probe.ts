@@ -4,7 +4,6 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import { type Health, isKeyRefused, type KeyType, keyTypeShownBy, probeInterval, shownBy } from "./health.ts";
-import { Suspicion } from "./suspicion.ts";
 
 export interface ProbeOptions {
   /** Sends with a refused key too: only the probe does. */
@@ -165,5 +164,86 @@ export class Probe {
     if (sinceProbeMs < failureProbeAfterMs) return;
     this.#broughtForward = true;
     this.#options.onChange();
+  }
+}
+
+export interface ProjectAccess {
+  client: ServiceClient;
+  signal: AbortSignal;
+  keyType: KeyType;
+  /** The organization to list; for a personal key, the organization of the project if known. */
+  organizationID: string | undefined;
+}
+
+/**
+ * Whether a project is proved to be gone: its own GET is 404, and a complete list by a personal key or an organization
+ * key lacks it. An organization key with an empty list proves nothing, because it may be a key of this project alone. A
+ * person who has left the organization gets no list of it, so an invisible project is not taken for deleted.
+ */
+export async function projectIsGone(
+  projectID: string,
+  { client, signal, keyType, organizationID }: ProjectAccess,
+): Promise<boolean> {
+  const single = await client.getProject(projectID, signal);
+  if (single.kind !== "notFound") return false;
+  const listed = await client.listProjects(organizationID, signal);
+  if (listed.kind !== "ok" || !listed.value.complete) return false;
+  if (listed.value.projects.some(({ id }) => id === projectID)) return false;
+  if (keyType === "personal") return true;
+  return keyType === "organization" && listed.value.projects.length > 0;
+}
+
+/** What a single answer may suggest about a key or its service. */
+type Suspect = "unauthorized" | "unreachable";
+
+/** A second answer at least this much later confirms it, in milliseconds. */
+const confirmAfterMs = 5000;
+
+/**
+ * Prevents a single answer from ending good health: neither one 401 nor one failed probe counts. Expected flow: the
+ * first such answer is suspected, a probe confirms it five seconds later, and an answer to the contrary clears it.
+ * Times on the monotonic clock, in milliseconds.
+ */
+export class Suspicion {
+  readonly #clock: Clock;
+  readonly #onFirst: () => void;
+  #current: { of: Suspect; since: number } | undefined;
+
+  /** `onFirst`: something is suspected, so a probe becomes due. */
+  constructor(clock: Clock, onFirst: () => void) {
+    this.#clock = clock;
+    this.#onFirst = onFirst;
+  }
+
+  /** When a probe is due that confirms the suspicion. */
+  get confirmAt(): number {
+    return (this.#current?.since ?? Number.POSITIVE_INFINITY) + confirmAfterMs;
+  }
+
+  get pending(): boolean {
+    return this.#current !== undefined;
+  }
+
+  /** Whether the present answer confirms an earlier one; otherwise it is suspected from now on. */
+  isConfirmed(of: Suspect): boolean {
+    const now = this.#clock.monotonic();
+    if (this.#current?.of !== of) {
+      this.#current = { of, since: now };
+      this.#onFirst();
+      return false;
+    }
+    if (now < this.confirmAt) return false;
+    this.#current = undefined;
+    return true;
+  }
+
+  /** An answer proves the contrary. */
+  clear(of: Suspect): void {
+    if (this.#current?.of === of) this.#current = undefined;
+  }
+
+  /** A probe has ended: a suspicion that was due before its start and was not confirmed is over. */
+  probed(startedAt: number): void {
+    if (this.confirmAt <= startedAt) this.#current = undefined;
   }
 }

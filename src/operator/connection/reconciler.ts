@@ -3,7 +3,7 @@ import { guardedPatch } from "../kube/json-patch.ts";
 import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
 import type { Compute } from "../resources/compute.ts";
 import { conditionOf, timestamp } from "../resources/conditions-of.ts";
-import { sameJSON } from "../resources/equal.ts";
+import { sameJSON } from "../resources/record.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";

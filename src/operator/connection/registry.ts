@@ -4,11 +4,16 @@ import { secondsOf } from "../resources/duration.ts";
 import type { KubeObject } from "../resources/object.ts";
 import { memoize } from "../runtime/memoize.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
-import { normalisedBaseURL } from "./base-url.ts";
 import { hasFinalizer } from "./finalizers.ts";
 import { connectionNotFound, connectionNotReady, notAllowed, unauthorized } from "./messages.ts";
-import { type NamespaceLabels, namespaceAccess } from "./namespace-access.ts";
-import { type Resolved, resolve, type Secret } from "./resolve.ts";
+import {
+  type NamespaceLabels,
+  namespaceAccess,
+  normalisedBaseURL,
+  type Resolved,
+  resolve,
+  type Secret,
+} from "./resolve.ts";
 import { Session, type SessionLimits, type SessionOptions } from "./session.ts";
 import { WriteWindows } from "./write-window.ts";
 

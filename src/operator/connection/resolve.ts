@@ -1,11 +1,12 @@
+import { X509Certificate } from "node:crypto";
 import type { ResourceKind } from "../kube/objects.ts";
-import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
+import { type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
+import type { Compute } from "../resources/compute.ts";
+import { selectsAll, selectsLabels } from "../resources/namespace-selector.ts";
 import type { KubeObject } from "../resources/object.ts";
-import type { Account } from "../service-client/account.ts";
-import { ApiKey } from "../service-client/api-key.ts";
-import { isAllowedBaseURL, normalisedBaseURL } from "./base-url.ts";
-import { caBundleProblem } from "./ca-bundle.ts";
-import { invalidSecret, notAllowed, secretNotFound } from "./messages.ts";
+import { memoize } from "../runtime/memoize.ts";
+import { type Account, ApiKey } from "../service-client/account.ts";
+import { connectionNotReady, invalidSecret, notAllowed, secretNotFound, unreachable } from "./messages.ts";
 
 /** A Secret as the API server stores it. */
 export interface Secret extends KubeObject {
@@ -61,4 +62,74 @@ export function resolve(
       ...(organizationID === undefined ? {} : { organizationID }),
     },
   };
+}
+
+/** The address of the public service: the only one allowed unless `--allowed-base-url` is set. */
+export const publicServicePattern = "https://console.neon.tech/api/v2";
+
+/** Normal form: host in lower case, no default port or trailing slash; `undefined` if the text is no base URL. */
+export function normalisedBaseURL(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") return undefined;
+  const path = url.pathname.replaceAll(/\/+/g, "/").replace(/\/$/, "");
+  return `${url.protocol}//${url.host}${path}`;
+}
+
+/** Whether a normalised base URL matches one of the patterns; `*` matches any characters but `/`. */
+export function isAllowedBaseURL(baseURL: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => {
+    const parts = withoutDefaultPort(pattern).replace(/\/$/, "").split("*");
+    const source = parts.map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join("[^/]*");
+    return new RegExp(`^${source}$`, "i").test(baseURL);
+  });
+}
+
+/** As in a normalised base URL. */
+function withoutDefaultPort(pattern: string): string {
+  return pattern.replace(/^(https:\/\/[^/]*):443(?=\/|$)|^(http:\/\/[^/]*):80(?=\/|$)/i, "$1$2");
+}
+
+/** The message about an unreadable certificate in `spec.caBundle`; `undefined` if all can be read. */
+export const caBundleProblem = memoize(({ spec: { caBundle } }: Connection) =>
+  caBundle === undefined ? undefined : problemIn(caBundle),
+);
+
+function problemIn(pem: string): string | undefined {
+  const begins = pem.split("-----BEGIN CERTIFICATE-----").length - 1;
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  const broken = blocks.findIndex((block) => !isCertificate(block));
+  if (broken === -1 && blocks.length === begins) return undefined;
+  const which = broken === -1 ? "A certificate" : `Certificate ${broken + 1} of ${begins}`;
+  return unreachable.caBundle(which);
+}
+
+function isCertificate(block: string): boolean {
+  try {
+    return new X509Certificate(block).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** The labels of a namespace; `unknown`: the watch has not delivered it, or no longer; `unread`: none can be read. */
+export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>> | "unknown" | "unread";
+
+/** Whether a Compute may use a connection, by its namespace; `unknown` until its labels are known. */
+export type NamespaceAccess = "granted" | "unknown" | { refused: string };
+
+/** A ServiceConnection serves its own namespace, a ClusterServiceConnection the namespaces that it selects. */
+export function namespaceAccess(connection: Connection, compute: Compute, labelsOf: NamespaceLabels): NamespaceAccess {
+  if (!isOfCluster(connection) || selectsAll(connection.spec.namespaceSelector)) return "granted";
+  const { namespace = "", deletionTimestamp } = compute.metadata;
+  const labels = labelsOf(namespace);
+  if (labels === "unread") return { refused: connectionNotReady.namespacesUnread(labelOf(connection)) };
+  if (labels === "unknown") {
+    // The namespace went before what the Compute left at the service, and nobody took its access away.
+    const isLinked = compute.status.clusterConnection === connection.metadata.name;
+    return deletionTimestamp !== undefined && isLinked ? "granted" : "unknown";
+  }
+  if (selectsLabels(connection.spec.namespaceSelector, labels)) return "granted";
+  return { refused: connectionNotReady.notSelected(labelOf(connection), namespace) };
 }

@@ -1,19 +1,18 @@
 import type { Operation } from "../../api/operation.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
-import type { InHand } from "../service-client/admission.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { BudgetLimits, RequestBudget } from "../service-client/budget.ts";
 import type { Budgets } from "../service-client/budgets.ts";
 import { ServiceClient } from "../service-client/client.ts";
 import type { RequestObserver } from "../service-client/exchange.ts";
+import type { InHand } from "../service-client/request-reservation.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
 import { EndpointLister } from "./endpoint-lister.ts";
-import type { Listing } from "./listing.ts";
+import type { Listing } from "./list-changes.ts";
 import { OperationTimes } from "./operation-times.ts";
 import { Pause } from "./pause.ts";
-import { Probe } from "./probe.ts";
-import { projectIsGone } from "./project-gone.ts";
+import { Probe, projectIsGone } from "./probe.ts";
 import { RefreshInterval } from "./refresh-interval.ts";
 import type { WriteWindows } from "./write-window.ts";
 

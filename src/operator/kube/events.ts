@@ -1,5 +1,4 @@
-import { type Backoff, delayOf } from "../runtime/backoff.ts";
-import { type Clock, type Random, sleep } from "../runtime/clock.ts";
+import { type Backoff, type Clock, delayOf, type Random, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { ClusterClient } from "./client.ts";
 import { isAlreadyExists, isNamespaceTerminating, isNotFound, isTransient } from "./errors.ts";

@@ -5,7 +5,6 @@ import { deadlineOf } from "./deadline.ts";
 import { ClusterError, ClusterUnreachable, errorOf } from "./errors.ts";
 import type { ClusterConnection, ClusterCredentials } from "./kubeconfig.ts";
 import type { ClusterRequest, ClusterResponse, ClusterTransport, WatchLine } from "./transport.ts";
-import { watchLines } from "./watch-lines.ts";
 
 export interface HttpTransportOptions {
   connection: Pick<ClusterConnection, "server" | "proxy" | "credentials">;
@@ -206,4 +205,40 @@ function unreachable(doing: string, error: unknown): unknown {
 function wordsOf(error: Error): string {
   if (error.message !== "") return error.message;
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}
+
+/** The lines of a watch's body. Throws if the body ends within a line, or if a line is too long or not an event. */
+export async function* watchLines(body: AsyncIterable<Uint8Array>, maxLineBytes: number): AsyncGenerator<WatchLine> {
+  const decoder = new TextDecoder();
+  /** The pieces of a line that is not complete yet. */
+  let pieces: string[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    const lines = decoder.decode(chunk, { stream: true }).split("\n");
+    const last = lines.pop() ?? "";
+    for (const line of lines) {
+      const whole = pieces.join("") + line;
+      pieces = [];
+      size = 0;
+      if (whole.trim() !== "") yield lineOf(whole);
+    }
+    pieces.push(last);
+    size += last.length;
+    if (size > maxLineBytes) throw new Error(`a line of more than ${maxLineBytes} bytes`);
+  }
+  if (pieces.join("").trim() !== "") throw new Error("cut off in the middle of a line");
+}
+
+function lineOf(text: string): WatchLine {
+  const line: unknown = JSON.parse(text);
+  if (
+    typeof line === "object" &&
+    line !== null &&
+    "type" in line &&
+    typeof line.type === "string" &&
+    "object" in line
+  ) {
+    return { type: line.type, object: line.object };
+  }
+  throw new Error("a line that is not an event");
 }

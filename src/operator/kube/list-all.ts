@@ -3,16 +3,9 @@ import { isTooLarge } from "./errors.ts";
 import type { KubeObject, ResourceKind } from "./objects.ts";
 
 /**
-<<<<<<< HEAD
  * Reads a complete list page by page; all pages have the version of the first. If an answer is too large, the next
  * pages are smaller. Throws if a page fails; on `isGone`, because the server dropped the history that the pages need,
- * start over.
-=======
- * Reads a complete list page by page, as it stands at one moment: all pages are of the version that the first had.
- * Throws where any page fails, `isGone` where the history that the pages need was forgotten meanwhile: start over.
- * Where a page is more than is read, it goes on in smaller ones. Each item is read with its page, so that a long list
- * is neither kept twice nor read in one task.
->>>>>>> 15b3434 (kube: parse each version once, and keep what is read)
+ * start over. Each item is read with its page, so that a long list is neither kept twice nor read in one task.
  */
 export async function listAll<T extends KubeObject, R>(
   client: ClusterClient,

@@ -1,5 +1,4 @@
-import { type Backoff, delayOf } from "../runtime/backoff.ts";
-import type { Random } from "../runtime/clock.ts";
+import { type Backoff, delayOf, type Random } from "../runtime/clock.ts";
 import { ClusterError, isGone, isTooLargeVersion, isTransient } from "./errors.ts";
 
 // What follows a failed list or watch, as in client-go's reflector: an overloaded API server must not be asked for

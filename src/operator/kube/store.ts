@@ -1,5 +1,4 @@
 import { type KubeObject, nameOf } from "./objects.ts";
-import { isNewer } from "./versions.ts";
 
 /** What became of one object. Reasons for a change are not told, so that nobody acts on them. */
 export type Change<T> =
@@ -169,4 +168,16 @@ function versionOf({ metadata }: KubeObject): string {
 /** Nothing holds a deleted object any more: the API server answers with it for the last time. */
 function isFinal({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
+}
+
+const comparable = /^[1-9]\d*$/;
+
+/**
+ * Whether one version of a resource is newer than another. kube-apiserver's versions are integers that only grow, per
+ * resource and for custom resources too (KEP-5504); `undefined` if either is anything else.
+ */
+export function isNewer(version: string, than: string): boolean | undefined {
+  if (version === than) return false;
+  if (!comparable.test(version) || !comparable.test(than)) return undefined;
+  return version.length === than.length ? version > than : version.length > than.length;
 }

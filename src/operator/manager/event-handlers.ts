@@ -7,9 +7,9 @@ import type { OperatorOptions } from "../options.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import { type Compute, connectionKeyOf } from "../resources/compute.ts";
 import { type ComputePool, owningPool } from "../resources/compute-pool.ts";
-import { sameJSON } from "../resources/equal.ts";
 import { labels } from "../resources/names.ts";
 import type { Namespace } from "../resources/namespace.ts";
+import { sameJSON } from "../resources/record.ts";
 import type { Kind } from "./flow-of.ts";
 import type { ChangeHandlers, Informers } from "./informers.ts";
 

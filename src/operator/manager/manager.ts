@@ -1,13 +1,12 @@
 import { operationOutcome } from "../../api/operation.ts";
-import type { DeletionBrake } from "../compute/execute/deletion-brake.ts";
+import type { DeletionBrake } from "../compute/execute/gate.ts";
 import { recordedID } from "../compute/observe/annotations.ts";
 import { ClaimIndex } from "../compute/observe/claim-index.ts";
-import type { EventRecord } from "../compute/outcome.ts";
 import { ComputeReconciler } from "../compute/reconciler.ts";
 import { ConnectionReconciler } from "../connection/reconciler.ts";
 import { SessionRegistry } from "../connection/registry.ts";
 import type { ClusterClient } from "../kube/client.ts";
-import type { RecordEvent } from "../kube/event-record.ts";
+import type { EventInput, RecordEvent } from "../kube/event-record.ts";
 import { crdIsGoing, Uninstalling } from "../kube/uninstalling.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OperatorOptions } from "../options.ts";
@@ -24,7 +23,7 @@ import { Controller } from "./controller.ts";
 import { EventHandlers } from "./event-handlers.ts";
 import { flowOf, type Kind } from "./flow-of.ts";
 import type { Informers } from "./informers.ts";
-import { UsageMeter } from "./usage-meter.ts";
+import { UsageMeter } from "./state-metrics.ts";
 
 export interface ManagerOptions {
   cluster: ClusterClient;
@@ -216,7 +215,7 @@ export class Manager {
     this.#queues[kind].enqueue(uids);
   }
 
-  #log(action: string, compute: Compute, events: readonly EventRecord[]): void {
+  #log(action: string, compute: Compute, events: readonly EventInput[]): void {
     const { log, metrics } = this.#options;
     const { namespace, name } = compute.metadata;
     for (const { type, reason, message } of events) {

@@ -1,4 +1,8 @@
+import type { EventInput } from "../kube/event-record.ts";
+import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
+import { conditionOf } from "../resources/conditions-of.ts";
 import { labels } from "../resources/names.ts";
+import type { PoolPlan } from "./plan.ts";
 
 // What the conditions and events of a ComputePool say, and the event of a member that the pool puts back.
 
@@ -24,4 +28,27 @@ export const driftCorrected = (pool: string): string =>
 
 function seeEach(pool: string): string {
   return `See each with: kubectl get computes -l ${labels.pool}=${pool}`;
+}
+
+/**
+ * The event for a change of a pool's status. A replica that is not ready is reported by its Compute, not by the pool.
+ */
+export function poolEvent(
+  { spec, status: before, metadata }: ComputePool,
+  after: ComputePoolStatus,
+  { create, remove, update }: PoolPlan,
+): EventInput | undefined {
+  const condition = conditionOf(after, "Ready");
+  if (condition === undefined) return undefined;
+  const { reason, message } = condition;
+  const isNew = conditionOf(before, "Ready")?.reason !== reason;
+  if (reason !== "Scaling") {
+    const type = reason === "Ready" ? "Normal" : "Warning";
+    return isNew ? { type, reason, message } : undefined;
+  }
+  if (!isNew && before.observedGeneration === metadata.generation) return undefined;
+  if (create.length + remove.length > 0) {
+    return { type: "Normal", reason, message: scaling.to(spec.replicas) };
+  }
+  return update.length > 0 ? { type: "Normal", reason, message: scaling.template } : undefined;
 }

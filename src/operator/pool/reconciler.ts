@@ -5,12 +5,12 @@ import { guardedPatch } from "../kube/json-patch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
 import { besideReady, clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
-import { sameJSON } from "../resources/equal.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
+import { sameJSON } from "../resources/record.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
-import { poolEvent } from "./event.ts";
 import * as messages from "./messages.ts";
+import { poolEvent } from "./messages.ts";
 import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
 import { SlowStart } from "./slow-start.ts";
 

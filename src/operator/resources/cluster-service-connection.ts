@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { idPattern } from "../../api/ids.ts";
 import { namespaceSelector } from "./namespace-selector.ts";
-import { type Parsed, parseWith } from "./object.ts";
-import { type Declared, declared, ownKind } from "./own-kind.ts";
+import { type Declared, declared, ownKind, type Parsed, parseWith } from "./object.ts";
 import {
   apiKeySecretRefIn,
   type ServiceConnection,

@@ -1,10 +1,17 @@
 import { z } from "zod";
 import { commonFields } from "./compute-spec.ts";
-import { conditions } from "./condition.ts";
+import { conditions } from "./conditions-of.ts";
 import { observedGeneration } from "./fields.ts";
 import { API_VERSION } from "./names.ts";
-import { type KubeObject, type OwnerReference, type Parsed, parseWith } from "./object.ts";
-import { type Declared, declared, ownKind } from "./own-kind.ts";
+import {
+  type Declared,
+  declared,
+  type KubeObject,
+  type OwnerReference,
+  ownKind,
+  type Parsed,
+  parseWith,
+} from "./object.ts";
 
 const template = z.object(commonFields);
 

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { computeUnits } from "./compute-units.ts";
 import { duration } from "./duration.ts";
-import { endpointID, id, objectName } from "./fields.ts";
-import { immutable, withRules } from "./rule.ts";
+import { endpointID, id, immutable, objectName, withRules } from "./fields.ts";
 
 const WEEK_SECONDS = 7 * 24 * 3600;
 

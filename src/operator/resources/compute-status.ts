@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { conditions } from "./condition.ts";
+import { conditions } from "./conditions-of.ts";
 import { observedGeneration } from "./fields.ts";
 
 /**

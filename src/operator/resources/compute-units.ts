@@ -5,7 +5,7 @@ import {
   isComputeUnitSize,
   largestAutoscalingSize,
 } from "../../api/compute-units.ts";
-import { withRules } from "./rule.ts";
+import { withRules } from "./fields.ts";
 
 /** The API server cuts 3.5 off to 3 before it looks whether an enum has it: hence a rule besides. */
 function size(what: string) {

@@ -1,11 +1,10 @@
 import { type ComputeSpec, computeSpec } from "./compute-spec.ts";
 import { type ComputeStatus, computeStatus } from "./compute-status.ts";
-import { type Parsed, parseWith } from "./object.ts";
-import { type Declared, declared, ownKind } from "./own-kind.ts";
+import { type Declared, declared, ownKind, type Parsed, parseWith } from "./object.ts";
 
 export type { ComputeSpec } from "./compute-spec.ts";
 export type { Capacity, ComputeState, ComputeStatus, StatusOperation } from "./compute-status.ts";
-export type { Condition } from "./condition.ts";
+export type { Condition } from "./conditions-of.ts";
 
 /** One compute of the service, kept as declared. */
 export type Compute = Declared<ComputeSpec, ComputeStatus>;

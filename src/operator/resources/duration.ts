@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Rule, withRules } from "./rule.ts";
+import { type Rule, withRules } from "./fields.ts";
 
 const secondsPer = new Map([
   ["s", 1],

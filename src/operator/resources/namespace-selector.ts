@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { withRules } from "./rule.ts";
+import { withRules } from "./fields.ts";
 
 const labelValue = z.string().max(63);
 

@@ -1,10 +1,8 @@
 import { z } from "zod";
-import { conditions } from "./condition.ts";
+import { conditions } from "./conditions-of.ts";
 import { duration } from "./duration.ts";
-import { id, objectName, observedGeneration } from "./fields.ts";
-import { type Parsed, parseWith } from "./object.ts";
-import { type Declared, declared, ownKind } from "./own-kind.ts";
-import { withRules } from "./rule.ts";
+import { id, objectName, observedGeneration, withRules } from "./fields.ts";
+import { type Declared, declared, ownKind, type Parsed, parseWith } from "./object.ts";
 
 export const apiKeySecretRefIn = (place: string) =>
   z.object({

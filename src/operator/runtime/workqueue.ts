@@ -1,5 +1,4 @@
-import { type Backoff, delayOf } from "./backoff.ts";
-import type { Cancel, Clock, Random } from "./clock.ts";
+import { type Backoff, type Cancel, type Clock, delayOf, type Random } from "./clock.ts";
 import { FairQueue } from "./fair-queue.ts";
 
 /** Reports of a queue, for metrics. Durations in milliseconds. */

@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
+import { inspect } from "node:util";
 import { connectionFingerprintOf } from "../resources/connection-fingerprint.ts";
 import { memoize } from "../runtime/memoize.ts";
-import type { ApiKey } from "./api-key.ts";
 
 /** The base URL and key of a client. */
 export interface Account {
@@ -16,3 +17,43 @@ export interface Account {
 export const accountFingerprint = memoize(({ baseURL, key }: Account) =>
   connectionFingerprintOf(baseURL, key.fingerprint()),
 );
+
+const redacted = "[redacted]";
+
+/** An API key of the service. Printed, logged or serialised, it always shows as `[redacted]`. */
+export class ApiKey {
+  readonly #secret: string;
+  #fingerprint: string | undefined;
+
+  constructor(secret: string) {
+    this.#secret = secret;
+  }
+
+  /** The value of the Authorization header: the only way to read the key, for the network adapter alone. */
+  authorization(): string {
+    return `Bearer ${this.#secret}`;
+  }
+
+  /** A fingerprint of the key that does not reveal it: the first 16 hex digits of a salted SHA-256. */
+  fingerprint(): string {
+    this.#fingerprint ??= createHash("sha256").update(`compute-operator:${this.#secret}`).digest("hex").slice(0, 16);
+    return this.#fingerprint;
+  }
+
+  /** The service's message without the key: some messages repeat the key that they refuse. */
+  hiddenIn(text: string): string {
+    return text.replaceAll(this.#secret, redacted);
+  }
+
+  toString(): string {
+    return redacted;
+  }
+
+  toJSON(): string {
+    return redacted;
+  }
+
+  [inspect.custom](): string {
+    return redacted;
+  }
+}

@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import type { z } from "zod";
 import { Endpoint, EndpointsAnswer } from "../../api/endpoint.ts";
-import { sameJSON } from "../resources/equal.ts";
-import { asRecord } from "../resources/record.ts";
+import { asRecord, sameJSON } from "../resources/record.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 type Read<T> = { success: true; data: T } | { success: false; error: z.ZodError };

@@ -1,7 +1,7 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { Account } from "./account.ts";
-import { type AdmissionOptions, admission } from "./admission.ts";
 import { type Failure, pauseAskedFor } from "./answer.ts";
+import { type AdmissionOptions, admission } from "./request-reservation.ts";
 import {
   mostBytes,
   NoResponseError,

@@ -3,10 +3,10 @@ import type { Dispatcher } from "undici";
 import { BodyTooLarge, connectionsTo, retryAfterMs } from "../runtime/http.ts";
 import { proxyFor } from "../runtime/proxy.ts";
 import { Bodies, type BodyBounds } from "./bodies.ts";
-import { reasonOf } from "./network-reason.ts";
 import {
   mostBytes,
   NoResponseError,
+  reasonOf,
   type ServiceRequest,
   type ServiceResponse,
   type ServiceTransport,

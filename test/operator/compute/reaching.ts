@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { Endpoint } from "../../../src/api/endpoint.ts";
-import type { EventRecord } from "../../../src/operator/compute/outcome.ts";
 import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
 import type { Session } from "../../../src/operator/connection/session.ts";
+import type { EventInput } from "../../../src/operator/kube/event-record.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import type { Reconciled } from "../../../src/operator/runtime/workqueue.ts";
@@ -127,7 +127,7 @@ export class Reaching {
     this.clock.after(0, () => void this.#run(uid));
   }
 
-  readonly event = (_: Compute, { type, reason, message }: EventRecord): void => {
+  readonly event = (_: Compute, { type, reason, message }: EventInput): void => {
     this.reported.push(`${type} ${reason}: ${message}`);
   };
 

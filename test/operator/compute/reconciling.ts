@@ -1,4 +1,4 @@
-import { DeletionBrake } from "../../../src/operator/compute/execute/deletion-brake.ts";
+import { DeletionBrake } from "../../../src/operator/compute/execute/gate.ts";
 import { ClaimIndex } from "../../../src/operator/compute/observe/claim-index.ts";
 import { ComputeReconciler, type ComputeReconcilerOptions } from "../../../src/operator/compute/reconciler.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";

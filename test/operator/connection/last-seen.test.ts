@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LastSeen } from "../../../src/operator/connection/last-seen.ts";
+import { LastSeen } from "../../../src/operator/connection/project-visibility.ts";
 
 const refused = { kind: "forbidden", message: "no" } as const;
 const unavailable = { kind: "unavailable", message: "no answer" } as const;

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LeaderElection } from "../../../src/operator/kube/lease.ts";
-import { LeaseClaim } from "../../../src/operator/kube/lease-claim.ts";
-import { type Lease, type LeaseSpec, leases } from "../../../src/operator/kube/lease-record.ts";
+import { type Lease, LeaseClaim, type LeaseSpec, leases } from "../../../src/operator/kube/lease-claim.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 

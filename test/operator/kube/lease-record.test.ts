@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { claimed, leases, newLease, released } from "../../../src/operator/kube/lease-record.ts";
+import { claimed, leases, newLease, released } from "../../../src/operator/kube/lease-claim.ts";
 
 const now = Date.parse("2026-01-01T00:00:07.250Z");
 const claim = { identity: "a", durationMs: 15_000, now };

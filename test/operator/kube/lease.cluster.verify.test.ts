@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { leases } from "../../../src/operator/kube/lease-record.ts";
+import { leases } from "../../../src/operator/kube/lease-claim.ts";
 import { createNamespace, kubeconfig } from "../../control-plane/cluster.ts";
 import { Child } from "../../support/child.ts";
 import { eventually } from "../../support/eventually.ts";

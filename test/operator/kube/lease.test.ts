@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { alwaysLeader, NotLeader, requireLeader } from "../../../src/operator/kube/leadership.ts";
 import { LeaderElection } from "../../../src/operator/kube/lease.ts";
-import { type Lease, leases } from "../../../src/operator/kube/lease-record.ts";
+import { type Lease, leases } from "../../../src/operator/kube/lease-claim.ts";
 import { sleep } from "../../../src/operator/runtime/clock.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import { configMap, configMaps } from "./config-maps.ts";

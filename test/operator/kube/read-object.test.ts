@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { guardedPatch } from "../../../src/operator/kube/json-patch.ts";
-import { isObjectOf } from "../../../src/operator/kube/objects.ts";
-import { readObject } from "../../../src/operator/kube/read-object.ts";
+import { isObjectOf, readObject } from "../../../src/operator/kube/objects.ts";
 import { computeKind, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import { configMap, configMaps } from "./config-maps.ts";

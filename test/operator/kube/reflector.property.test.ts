@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ClusterClient } from "../../../src/operator/kube/client.ts";
 import { guardedPatch } from "../../../src/operator/kube/json-patch.ts";
 import { Reflector } from "../../../src/operator/kube/reflector.ts";
-import { isNewer } from "../../../src/operator/kube/versions.ts";
+import { isNewer } from "../../../src/operator/kube/store.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import type { ClusterWeather, RequestFate } from "../../simulation/api-server/faults.ts";
 import { seededRandom } from "../../simulation/random.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ObjectStore } from "../../../src/operator/kube/store.ts";
-import { isNewer } from "../../../src/operator/kube/versions.ts";
+import { isNewer, ObjectStore } from "../../../src/operator/kube/store.ts";
 import type { KubeObject } from "../../../src/operator/resources/object.ts";
 
 const late = { created: false, seenUpTo: "1000" };

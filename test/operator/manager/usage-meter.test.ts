@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Listing } from "../../../src/operator/connection/listing.ts";
-import { UsageMeter } from "../../../src/operator/manager/usage-meter.ts";
+import type { Listing } from "../../../src/operator/connection/list-changes.ts";
+import { UsageMeter } from "../../../src/operator/manager/state-metrics.ts";
 import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
 import { endpoint } from "../../support/builders.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Backoff, delayOf } from "../../../src/operator/runtime/backoff.ts";
+import { type Backoff, delayOf } from "../../../src/operator/runtime/clock.ts";
 
 const backoff: Backoff = { baseMs: 100, factor: 2, maxMs: 1000, jitter: 0 };
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ClusterError, ClusterUnreachable } from "../../../src/operator/kube/errors.ts";
-import { createLogger, type LogLevel } from "../../../src/operator/runtime/log.ts";
-import { readableLines } from "../../../src/operator/runtime/readable-lines.ts";
-import { ApiKey } from "../../../src/operator/service-client/api-key.ts";
+import { createLogger, type LogLevel, readableLines } from "../../../src/operator/runtime/log.ts";
+import { ApiKey } from "../../../src/operator/service-client/account.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const secret = "s3cr3t-key";

@@ -2,7 +2,7 @@ import { Console } from "node:console";
 import { PassThrough } from "node:stream";
 import { format, inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { ApiKey } from "../../../src/operator/service-client/api-key.ts";
+import { ApiKey } from "../../../src/operator/service-client/account.ts";
 
 const secret = "napi_very-secret";
 const key = new ApiKey(secret);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { reasonOf } from "../../../src/operator/service-client/network-reason.ts";
+import { reasonOf } from "../../../src/operator/service-client/transport.ts";
 
 function errorOf(message: string, more: { name?: string; code?: unknown } = {}): Error {
   return Object.assign(new Error(message), more);

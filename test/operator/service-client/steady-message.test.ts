@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { steadyMessage } from "../../../src/operator/service-client/steady-message.ts";
+import { steadyMessage } from "../../../src/operator/service-client/answer.ts";
 
 test.each([
   ["request 7 was refused", "request 8 was refused", "request 7 was refused"],

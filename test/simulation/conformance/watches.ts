@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { isNewer } from "../../../src/operator/kube/versions.ts";
+import { isNewer } from "../../../src/operator/kube/store.ts";
 import { at, type Cluster, get, patch, post, remove, textAt, Watching } from "./kube.ts";
 import type { Host } from "./suite.ts";
 

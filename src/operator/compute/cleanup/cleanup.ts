@@ -1,6 +1,7 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { SessionRegistry } from "../../connection/registry.ts";
 import type { ClusterClient } from "../../kube/client.ts";
+import type { EventInput } from "../../kube/event-record.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
 import { markerOf } from "../../resources/names.ts";
@@ -14,7 +15,6 @@ import { type Claimants, ownerOf } from "../observe/claims.ts";
 import { indexOf } from "../observe/endpoint-snapshot.ts";
 import { hasFinalizer } from "../observe/observation.ts";
 import type { EndpointIndex } from "../observe/ownership.ts";
-import type { EventRecord } from "../outcome.ts";
 import { goneAfterMs } from "../plan/lost.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import type { ReconcileState } from "../state.ts";
@@ -26,7 +26,7 @@ export interface CleanupOptions {
   clock: Clock;
   connections: SessionRegistry;
   claims: ClaimIndex;
-  event: (compute: Compute, record: EventRecord) => void;
+  event: (compute: Compute, record: EventInput) => void;
   brake: Brake;
   uninstalling: CrdDeletion;
   createSettleMs: number;

@@ -35,7 +35,7 @@ export interface ExecuteContext {
   annotations: Annotations;
   cluster: ComputePatcher;
   clock: Clock;
-  /** Told of each write, so that the next plan knows how old a list may be. */
+  /** Records each write, so that the next plan knows how new a list must be. */
   state: ReconcileState;
   signal: AbortSignal;
   uninstalling: CrdDeletion;

@@ -1,14 +1,13 @@
 import { isRefusal } from "../../kube/errors.ts";
+import type { EventInput } from "../../kube/event-record.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { pauseMessage } from "../../service-client/admission.ts";
-import type { Failure } from "../../service-client/answer.ts";
-import { steadyMessage } from "../../service-client/steady-message.ts";
+import { type Failure, steadyMessage } from "../../service-client/answer.ts";
+import { pauseMessage } from "../../service-client/request-reservation.ts";
 import { generationOf, shownReason } from "../observe/observation.ts";
-import { after, type EventRecord, type Outcome, shown, unchanged } from "../outcome.ts";
+import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
-import { meaningOf } from "../status/failures.ts";
 import { waiting as messages } from "../status/messages/conditions.ts";
-import { patchRefused } from "../status/messages/failures.ts";
+import { meaningOf, patchRefused } from "../status/messages/failures.ts";
 import { reasons, requeueDelay } from "../status/reasons.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import type { Wait } from "./gate.ts";
@@ -37,7 +36,7 @@ export function waiting(
   const isReported = reason === progress || (wait === "project" && reason === "ProjectBusy");
   if (isBrief || isReported) return unchanged(compute, { requeue: { kind: "enqueued" } });
   const message = messageOf(wait, write, compute.spec.projectID);
-  const events: EventRecord[] = wait === "brake" ? [{ type: "Warning", reason: progress, message }] : [];
+  const events: EventInput[] = wait === "brake" ? [{ type: "Warning", reason: progress, message }] : [];
   return shown(compute, progress, message, { requeue: { kind: "enqueued" }, events });
 }
 

@@ -1,9 +1,8 @@
 import { isBeingDeleted } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../plan/action.ts";
-import { meaningOf } from "../status/failures.ts";
 import { deleting } from "../status/messages/deletion.ts";
-import { requests } from "../status/messages/failures.ts";
+import { meaningOf, requests } from "../status/messages/failures.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { createEndpoint } from "./create.ts";

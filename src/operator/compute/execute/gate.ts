@@ -1,21 +1,14 @@
 import type { ProjectWriteLimiter } from "../../connection/write-limiter.ts";
+import type { Cancel, Clock } from "../../runtime/clock.ts";
+import { FairQueue } from "../../runtime/fair-queue.ts";
 import type { Answer } from "../../service-client/answer.ts";
 import type { RequestReservation } from "../../service-client/request-reservation.ts";
 
 /** What a write waits for; it enqueues the Compute. */
 export type Wait = "brake" | "project" | "budget";
 
-/** `--max-deletes-per-minute`. */
-export interface Brake {
-  /** Whether this deletion may go now; else `ready` is called when it may. `flow` is `tenant/project`. */
-  mayGo(caller: { uid: string; flow: string; ready: () => void }): boolean;
-  /** Whether no deletion at all may go now. */
-  readonly isExhausted: boolean;
-  /** This deletion is being sent. */
-  count(uid: string): void;
-  /** This deletion is not wanted now. */
-  leave(uid: string): void;
-}
+/** `--max-deletes-per-minute`, as a gate asks it. */
+export type Brake = Pick<DeletionBrake, "mayGo" | "isExhausted" | "count" | "leave">;
 
 export interface GateOptions {
   uid: string;
@@ -88,5 +81,132 @@ export class Gate {
     if (reservation.tryTake("write")) return undefined;
     writeLimiter.waitsForBudget(uid);
     return "budget";
+  }
+}
+
+/** Deletions are counted over a minute. */
+const countedForMs = 60_000;
+
+/**
+ * A caller that is called deletes or leaves. If it does neither, as while another write holds its project's write
+ * limiter, its place goes to another caller after this long, in milliseconds.
+ */
+const calledForMs = 10_000;
+
+/** A deletion that asks the brake. */
+export interface BrakeCaller {
+  uid: string;
+  /** The flow that it waits in, as `tenant/project`: tenants take turns, and so do the projects of each. */
+  flow: string;
+  /** Called when it may delete. */
+  ready: () => void;
+}
+
+/**
+ * Allows so many deletions per minute, for all Computes together: a brake on mistakes, not a rate.
+ *
+ * A caller that may not delete waits and is called when it may: one of a project at a time, because they would wait for
+ * each other. Its place is kept until its deletion is counted or it leaves.
+ */
+export class DeletionBrake {
+  readonly #clock: Clock;
+  readonly #perMinute: number;
+  #counted: number[] = [];
+  readonly #waiting = new Map<string, BrakeCaller>();
+  readonly #queue = new FairQueue({ perFlow: 1, perTenant: Number.POSITIVE_INFINITY });
+  readonly #called = new Map<string, { until: number; release: () => void }>();
+  /** The caller that asks right now, which is answered rather than called. */
+  #asking: string | undefined;
+  #timer: Cancel | undefined;
+
+  constructor(clock: Clock, perMinute: number) {
+    this.#clock = clock;
+    this.#perMinute = perMinute;
+  }
+
+  /** Whether no more deletions may go now. */
+  get isExhausted(): boolean {
+    const now = this.#clock.monotonic();
+    const counted = this.#counted.filter((at) => now - at < countedForMs);
+    return counted.length + this.#called.size >= this.#perMinute;
+  }
+
+  /** How many wait because of the brake. */
+  get held(): number {
+    return this.isExhausted ? this.#waiting.size : 0;
+  }
+
+  /**
+   * Whether this deletion may be sent now; it is then counted, or the caller leaves. If the brake is not exhausted,
+   * another deletion of the same project goes first.
+   */
+  mayGo(caller: BrakeCaller): boolean {
+    const { uid, flow } = caller;
+    if (this.#called.has(uid)) return true;
+    this.#waiting.set(uid, caller);
+    this.#queue.put(uid, flow, this.#clock.monotonic());
+    this.#asking = uid;
+    this.#callNext();
+    this.#asking = undefined;
+    return this.#called.has(uid);
+  }
+
+  /** This deletion is being sent. */
+  count(uid: string): void {
+    this.#counted.push(this.#clock.monotonic());
+    this.leave(uid);
+  }
+
+  /** This deletion is no longer wanted, or not now. */
+  leave(uid: string): void {
+    this.#waiting.delete(uid);
+    this.#queue.remove(uid);
+    this.#called.get(uid)?.release();
+    this.#called.delete(uid);
+    this.#callNext();
+  }
+
+  /** Something other than the brake changed for all callers that wait. */
+  wakeAll(): void {
+    for (const { ready } of this.#waiting.values()) ready();
+  }
+
+  /** No caller waits any more; deletions that were counted stay counted. */
+  dismiss(): void {
+    this.#waiting.clear();
+    this.#queue.clear();
+    for (const { release } of this.#called.values()) release();
+    this.#called.clear();
+    this.#timer?.();
+  }
+
+  #callNext(): void {
+    const now = this.#clock.monotonic();
+    this.#counted = this.#counted.filter((at) => now - at < countedForMs);
+    for (const [uid, { until, release }] of this.#called) {
+      if (until > now) continue;
+      this.#called.delete(uid);
+      release();
+    }
+    while (this.#counted.length + this.#called.size < this.#perMinute) {
+      const next = this.#queue.next();
+      if (next === undefined) break;
+      const { key: uid, release } = next;
+      const caller = this.#waiting.get(uid);
+      this.#waiting.delete(uid);
+      this.#called.set(uid, { until: now + calledForMs, release });
+      if (uid !== this.#asking) caller?.ready();
+    }
+    this.#schedule(now);
+  }
+
+  #schedule(now: number): void {
+    this.#timer?.();
+    if (this.#waiting.size === 0) return;
+    const [first] = this.#counted;
+    const ends = [...this.#called.values()].map(({ until }) => until);
+    if (first !== undefined) ends.push(first + countedForMs);
+    if (ends.length === 0) return;
+    this.#timer = this.#clock.after(Math.max(1, Math.min(...ends) - now), () => this.#callNext());
   }
 }

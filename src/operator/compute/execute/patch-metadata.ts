@@ -1,9 +1,10 @@
+import type { EventInput } from "../../kube/event-record.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
-import { sameJSON } from "../../resources/equal.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
+import { sameJSON } from "../../resources/record.ts";
 import { createdProof } from "../observe/ownership.ts";
-import { type EventRecord, type Outcome, unchanged } from "../outcome.ts";
+import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { adopted, created } from "../status/messages/events.ts";
 import type { ComputePatcher, ExecuteContext } from "./context.ts";
@@ -68,7 +69,7 @@ function takeOver(
   return patched(cluster, patch, compute, { subresource: "status" });
 }
 
-function linkEvents({ news, endpointID, proof }: Extract<Action, { kind: "link" }>): EventRecord[] {
+function linkEvents({ news, endpointID, proof }: Extract<Action, { kind: "link" }>): EventInput[] {
   switch (news) {
     case "none":
       return [];

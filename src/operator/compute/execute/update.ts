@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation } from "../../../api/operation.ts";
+import type { EventInput } from "../../kube/event-record.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
@@ -7,7 +8,7 @@ import { annotations as keys } from "../../resources/names.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { PendingRestart } from "../observe/annotations.ts";
 import { generationOf, isBeingDeleted } from "../observe/observation.ts";
-import { after, type EventRecord, type Outcome, shown, unchanged } from "../outcome.ts";
+import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import type { Attributes } from "../plan/fields.ts";
 import { wasRestarted } from "../plan/restart.ts";
@@ -75,7 +76,7 @@ function afterFailedDisable(
   return { ...refused, unanswered };
 }
 
-function patchEvent({ corrects, endpointID, fields, attributes }: Patch): EventRecord {
+function patchEvent({ corrects, endpointID, fields, attributes }: Patch): EventInput {
   if (corrects.length > 0) {
     return { type: "Normal", reason: "DriftCorrected", message: events.driftCorrected(corrects) };
   }

@@ -13,8 +13,8 @@ export type Unreached = (compute: Compute) => boolean;
 type Place = readonly [index: Map<string, Set<string>>, key: string];
 
 /**
- * Every Compute of the cluster that is watched, whoever reconciles it, by what it lays claim to. What lies at different
- * services is told apart, however many Computes name the same ids there.
+ * Every Compute that is watched, also those of other processes, by the branches and endpoints that it claims. The same
+ * ids at different services are different places.
  */
 export class ClaimIndex {
   readonly #serviceOf: ServiceOf;
@@ -36,12 +36,12 @@ export class ClaimIndex {
   /** The Computes that could lay claim to endpoints of the same project of the same service. */
   claimantsOf(compute: Compute): Claimants {
     const key = connectionKeyOf(compute);
-    // Who goes through the same connection reaches what we reach, whatever its status still says.
+    // A Compute with the same connection reaches what this one reaches, whatever its status says.
     const sameConnection = (other: Compute) => {
       const { namespace, name } = connectionKeyOf(other);
       return namespace === key.namespace && name === key.name;
     };
-    // With a certificate authority that fits nowhere a connection leads to any service, and reaches none.
+    // A wrong caBundle can name any service and reach none, so such a connection blocks nobody.
     const isOutside = (other: Compute) =>
       this.#isOutsider(other) || (this.#unreached(other) && hadNothing(other, this.#reachedThrough(other)));
     const among = (index: Map<string, Set<string>>, id?: string) =>
@@ -78,7 +78,7 @@ export class ClaimIndex {
     this.#places.delete(uid);
   }
 
-  /** The connection that a Compute names may lead elsewhere now; answers with everybody whose claims that may touch. */
+  /** The connection that a Compute names may lead elsewhere now; returns the UIDs whose claims that may affect. */
   movedWith(compute: Compute): Set<string> {
     const woken = this.#at(this.#places.get(compute.metadata.uid) ?? []);
     this.set(compute);
@@ -86,7 +86,7 @@ export class ClaimIndex {
     return woken;
   }
 
-  /** Takes a change over; answers with everybody whose claims it may touch, itself among them. */
+  /** Applies a change; returns the UIDs whose claims it may affect, its own included. */
   change({ type, object, previous }: Change<Compute>): Set<string> {
     const woken = new Set([object.metadata.uid]);
     const claimOf = (version: Compute) => claimIn(version, this.#isOutsider(version));
@@ -101,12 +101,12 @@ export class ClaimIndex {
     return woken;
   }
 
-  /** Everybody whose claims may be touched by a change of this Compute, itself among them. */
+  /** The UIDs whose claims a change of this Compute may affect, its own included. */
   neighboursOf(compute: Compute): Set<string> {
     return this.#at(this.#placesOf(compute)).add(compute.metadata.uid);
   }
 
-  /** Who stands in the same places; that of the project alone touches nobody. */
+  /** UIDs that share a branch or an endpoint. Sharing only the project is no conflict. */
   #at(places: readonly Place[]): Set<string> {
     const uids = new Set<string>();
     for (const [index, key] of places) {
@@ -139,7 +139,7 @@ export class ClaimIndex {
   }
 }
 
-/** What of a Compute touches the claims of others. */
+/** The parts of a Compute that affect the claims of others. */
 function claimIn(compute: Compute, isOutside: boolean): string {
   const { spec, metadata } = compute;
   const { projectID, branchID, type, adopt, connectionRef } = spec;

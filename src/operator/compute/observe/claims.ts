@@ -6,7 +6,7 @@ import { rowOf } from "../status/reasons.ts";
 import { isPaused, isRecordedSince, type PendingCreate, pendingCreateOf, recordedID } from "./annotations.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
 
-/** The Computes that could lay claim to the same things: those of one project of one service, in the whole cluster. */
+/** The Computes that could claim the same endpoints: those of one project of one service, in the whole cluster. */
 export interface Claimants {
   byUID(uid: string): Compute | undefined;
   onBranch(branchID: string): readonly Compute[];
@@ -47,7 +47,7 @@ export function claimsByMark(mark: PendingCreate | undefined, reached: string | 
   return mark !== undefined && mark.through === reached;
 }
 
-/** Who holds what a Compute wants. */
+/** Who holds the branch or endpoint that a Compute wants. */
 export type Claim =
   | { kind: "free" }
   /** Another Compute holds it, or has the better claim, and stays. */
@@ -56,12 +56,12 @@ export type Claim =
   | { kind: "leaving"; by: Compute }
   /** Two or more want each other's branch: no order of moves is legal. */
   | { kind: "swap"; by: Compute }
-  /** Nobody's: an endpoint that no Compute looks after stands there. */
+  /** An endpoint that no Compute owns is there. */
   | { kind: "unowned"; endpoint: Endpoint };
 
 /**
- * Whether `self` may have this endpoint. First comes who made it, then who adopted it, who is linked, who wants it;
- * among these the older, then the lesser uid.
+ * Whether `self` may have this endpoint. First comes the Compute that created it, then one that adopted it, is linked
+ * to it or wants it; among equals the older, then the lesser uid.
  */
 export function claimOnEndpoint(
   self: Compute,
@@ -115,7 +115,7 @@ export function ownerOf(
   return contenders.toSorted((a, b) => strength(a) - strength(b) || olderFirst(a, b))[0];
 }
 
-/** The Compute that has an endpoint, by its name or a link: who only wants it does not. */
+/** The Compute that has an endpoint, by its name or a link; one that only wants it does not have it. */
 export function holderOf(endpoint: Endpoint, claimants: Claimants, endpoints: EndpointIndex): Compute | undefined {
   const owner = ownerOf(endpoint, claimants, endpoints);
   if (owner === undefined) return undefined;
@@ -159,7 +159,7 @@ function adoptsPrimary({ spec: { adopt } }: Compute, endpoint: Endpoint): boolea
   return endpoint.type === "read_write" && adopt !== undefined && "branchPrimary" in adopt;
 }
 
-/** Whether the endpoint is where the Compute is to be: one that fits nowhere is named in vain. */
+/** Whether the endpoint is where the Compute is to be: any other cannot be adopted. */
 function mayAdopt({ spec }: Compute, { branch_id, type }: Endpoint): boolean {
   return spec.branchID === branch_id && spec.type === type;
 }
@@ -168,7 +168,7 @@ function isLinkedTo(compute: Compute, endpoint: Endpoint, endpoints: EndpointInd
   return ownershipOf(compute, endpoints).link?.endpoint.id === endpoint.id;
 }
 
-/** Who made it comes first, also where only a note tells; then who was told to take it over. */
+/** The Compute that created it comes first, also if only an annotation proves it; then one that adopts it. */
 function proofRank(compute: Compute, endpoint: Endpoint): number {
   const proof = proofOf(compute, endpoint);
   // It may carry our name: to adopt it takes it from nobody who is linked to it.

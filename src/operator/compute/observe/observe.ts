@@ -3,15 +3,13 @@ import { longPauseMs } from "../../connection/pause.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
-import { pauseMessage } from "../../service-client/admission.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
+import { pauseMessage } from "../../service-client/request-reservation.ts";
 import type { ListerAccess } from "../execute/context.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import { meaningOf } from "../status/failures.ts";
-import { requests } from "../status/messages/failures.ts";
-import { snapshotFor } from "./endpoint-snapshot.ts";
-import { listingFor } from "./listing-for.ts";
+import { meaningOf, requests } from "../status/messages/failures.ts";
+import { listingFor, snapshotFor } from "./endpoint-snapshot.ts";
 import { generationOf, isBeingDeleted, type Observed, type Subject, shownReason } from "./observation.ts";
 
 /**
@@ -106,7 +104,7 @@ function resumeOperations({ compute: { status, spec } }: Subject, { operations }
  * the project gone. If there is nothing to lose, any key does.
  */
 function isKnownThrough({ compute, annotations }: Subject, fingerprint: string): boolean {
-  const { recordedID, pendingCreate } = annotations;
-  if (recordedID === undefined && pendingCreate === undefined) return true;
+  const { pendingCreate } = annotations;
+  if (annotations.recordedID === undefined && pendingCreate === undefined) return true;
   return (compute.status.observedThrough ?? pendingCreate?.through) === fingerprint;
 }

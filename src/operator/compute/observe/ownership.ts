@@ -6,7 +6,7 @@ import { annotation, type PendingCreate, pendingCreateOf, recordedID } from "./a
 /**
  * What makes an endpoint ours. `marker`: it carries our name. `created`: this very object made it, where the service
  * shows no names. `adopted`: `spec.adopt` names it. `none`: only an annotation links it, which may have been copied,
- * restored or typed; it is looked after, and never deleted.
+ * restored or typed; the endpoint is kept as declared, and never deleted.
  */
 export type Proof = "marker" | "created" | "adopted" | "none";
 
@@ -61,7 +61,7 @@ export function endpointNamedBy({ spec: { adopt } }: Compute): string | undefine
   return adopt !== undefined && "endpointID" in adopt ? adopt.endpointID : undefined;
 }
 
-/** The note, bound to one object and so of no use to a copy, that proves an endpoint its own. */
+/** The annotation that proves an endpoint an object's own; it names the object, so a copy of it proves nothing. */
 export function createdProof(uid: string, endpointID: string): string {
   return `${uid}/${endpointID}`;
 }
@@ -89,14 +89,14 @@ export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownersh
   };
 }
 
-/** The endpoints that this very object made: by their name or, where that is not shown, by its note. Oldest first. */
+/** The endpoints that this very object created: by name or, if that is not shown, by annotation. Oldest first. */
 function ownAmong(endpoints: EndpointIndex, compute: Compute): readonly Endpoint[] {
   const { metadata } = compute;
   const named = endpoints.named(markerOf(metadata.uid));
-  const note = annotation(compute, "createdEndpoint") ?? "";
+  const recorded = annotation(compute, "createdEndpoint") ?? "";
   const prefix = createdProof(metadata.uid, "");
-  const noted = note.startsWith(prefix) ? endpoints.byID(note.slice(prefix.length)) : undefined;
-  const own = noted === undefined || named.includes(noted) ? named : [...named, noted];
+  const created = recorded.startsWith(prefix) ? endpoints.byID(recorded.slice(prefix.length)) : undefined;
+  const own = created === undefined || named.includes(created) ? named : [...named, created];
   return own.toSorted(oldestFirst);
 }
 
@@ -116,9 +116,9 @@ function firstOf(marked: readonly Endpoint[], { status }: Compute): Endpoint | u
 export function proofOf(compute: Compute, endpoint: Endpoint): Proof {
   const { metadata, spec } = compute;
   if (endpoint.name === markerOf(metadata.uid)) return "marker";
-  const note = createdProof(metadata.uid, endpoint.id);
-  if (annotation(compute, "createdEndpoint") === note) return "created";
-  const wasAdopted = annotation(compute, "adoptedEndpoint") === note;
+  const proof = createdProof(metadata.uid, endpoint.id);
+  if (annotation(compute, "createdEndpoint") === proof) return "created";
+  const wasAdopted = annotation(compute, "adoptedEndpoint") === proof;
   return isNamedBy(spec, endpoint, wasAdopted) ? "adopted" : "none";
 }
 

@@ -5,7 +5,7 @@ import { firstToTake, holderOf } from "../observe/claims.ts";
 import { hasFinalizer, isBeingDeleted, type Observation, type Subject, who } from "../observe/observation.ts";
 import { endpointNamedBy, hasArrived, type Proof } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import * as messages from "../status/messages/create-unknown.ts";
+import * as messages from "../status/messages/conditions.ts";
 import type { Action, PlanRule } from "./action.ts";
 
 /**

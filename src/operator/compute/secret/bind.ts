@@ -8,7 +8,7 @@ import { isBeingDeleted, type Observed, shownReason } from "../observe/observati
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
 import { endpointAfter } from "../update-status.ts";
-import { HourlyReading } from "./connection-details.ts";
+import { hourlyReading } from "./connection-details.ts";
 import { keepConnectionSecret, stands } from "./connection-secret.ts";
 
 export interface BindTools {
@@ -40,7 +40,7 @@ export async function bind(
   if (endpoint === undefined || access === undefined || isKept) return { outcome, binding: before, unchecked: false };
   const { client, reservation, gate } = access;
   const affordable = () => !gate.isWaiting && reservation.tryTake("read");
-  const reading = new HourlyReading(compute, state, clock.monotonic());
+  const reading = hourlyReading(compute, state, clock.monotonic());
   const settled = outcome.effect.kind === "settled";
   const refused = settled && shownReason(compute) === "Rejected";
   const tools = { cluster, signal, client, affordable, reading, refused, requested: reconcileRequested, ours };

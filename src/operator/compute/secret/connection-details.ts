@@ -70,39 +70,22 @@ const readEveryMs = 3_600_000;
 const readAgainMs = 300_000;
 
 /**
- * When a Secret is read again: hourly. The first time comes within the second half of the first hour, by the uid, so
- * that a fleet that was made, or taken over, at once does not ask at once.
+ * When a Secret is read again: hourly. The first time is within the second half of the first hour, by the uid, so that
+ * a fleet that was created, or taken over, at once does not ask at once.
  */
-export class HourlyReading {
-  readonly #uid: string;
-  readonly #state: ReconcileState;
-  readonly #now: number;
-
-  constructor({ metadata }: Compute, state: ReconcileState, now: number) {
-    this.#uid = metadata.uid;
-    this.#state = state;
-    this.#now = now;
-  }
-
-  /** Whether the time has come; the first question of this process sets it. */
-  get isDue(): boolean {
-    const dueAt = this.#state.known.secretDueAt ?? this.#now + readEveryMs * (0.5 + shareOf(this.#uid) / 2);
-    this.#state.readSecretAt(dueAt);
-    return this.#now >= dueAt;
-  }
-
-  succeeded(): void {
-    this.#state.readSecretAt(this.#now + readEveryMs);
-  }
-
-  failed(): void {
-    this.#state.readSecretAt(this.#now + readAgainMs);
-  }
-
-  /** There is nothing that could change. */
-  stop(): void {
-    this.#state.readSecretAt(undefined);
-  }
+export function hourlyReading({ metadata }: Compute, state: ReconcileState, now: number) {
+  return {
+    /** Whether the time has come; the first question of this process sets it. */
+    get isDue(): boolean {
+      const dueAt = state.known.secretDueAt ?? now + readEveryMs * (0.5 + shareOf(metadata.uid) / 2);
+      state.readSecretAt(dueAt);
+      return now >= dueAt;
+    },
+    succeeded: () => state.readSecretAt(now + readEveryMs),
+    failed: () => state.readSecretAt(now + readAgainMs),
+    /** Nothing can change. */
+    stop: () => state.readSecretAt(undefined),
+  };
 }
 
 /** A number in [0, 1) that a uid always has. */

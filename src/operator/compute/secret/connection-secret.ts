@@ -3,19 +3,18 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { type Secret, secretKind } from "../../connection/resolve.ts";
 import type { ClusterClient } from "../../kube/client.ts";
 import { isAlreadyExists, isRefusal } from "../../kube/errors.ts";
+import type { EventInput } from "../../kube/event-record.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
 import { isObjectOf } from "../../kube/objects.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
 import { API_VERSION, CONNECTION_SECRET_TYPE, GROUP, labels, OPERATOR_NAME } from "../../resources/names.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { ServiceClient } from "../../service-client/client.ts";
-import type { EventRecord } from "../outcome.ts";
-import { meaningOf } from "../status/failures.ts";
 import { conflict } from "../status/messages/conditions.ts";
 import { secretUpdated } from "../status/messages/events.ts";
-import { forbidden, rejected, requests } from "../status/messages/failures.ts";
+import { forbidden, meaningOf, rejected, requests } from "../status/messages/failures.ts";
 import type { Reason } from "../status/reasons.ts";
-import { connectionDetails, type HourlyReading } from "./connection-details.ts";
+import { connectionDetails, type hourlyReading } from "./connection-details.ts";
 
 /** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
 const builtFrom = `${GROUP}/built-from`;
@@ -27,7 +26,7 @@ export interface SecretTools {
   signal: AbortSignal;
   /** Whether the service may be asked now; else the Compute is enqueued when it may. */
   affordable: () => boolean;
-  reading: HourlyReading;
+  reading: ReturnType<typeof hourlyReading>;
   /** Whether a person requested a reconcile. */
   requested: boolean;
   /** Whether the status shows that the Secret was refused: that stands until the service gives details again. */
@@ -40,7 +39,7 @@ export interface SecretTools {
 export type Binding =
   | { kind: "none" }
   /** `event` if a Secret that stood was written again. */
-  | { kind: "bound"; name: string; event?: EventRecord }
+  | { kind: "bound"; name: string; event?: EventInput }
   /** What it is made from is asked of the service when the budget allows. */
   | { kind: "later" }
   | { kind: "failed"; reason: Reason; message: string };
@@ -120,7 +119,7 @@ async function keepNamed(
 }
 
 /** Why a Secret that stands is written again, where somebody should know; that it follows its endpoint is no news. */
-function rewritten(secret: Secret, source: string, role: string | undefined): EventRecord | undefined {
+function rewritten(secret: Secret, source: string, role: string | undefined): EventInput | undefined {
   const { name, annotations } = secret.metadata;
   if (isIntact(secret, source)) {
     return { type: "Normal", reason: "SecretUpdated", message: secretUpdated.password(role ?? "", name) };
@@ -176,7 +175,7 @@ async function repair(
   secret: Secret,
   source: string,
   data: Record<string, string>,
-  event: EventRecord | undefined,
+  event: EventInput | undefined,
   cluster: ClusterClient,
 ): Promise<Binding> {
   const patch = guardedPatch(secret, { resourceVersion: true })

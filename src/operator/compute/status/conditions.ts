@@ -17,7 +17,7 @@ export function conditionsOf(
   { now, compared }: { now: number; compared: boolean | undefined },
 ): Condition[] {
   const row = reasons[reason];
-  // What is paused was not looked at for the spec that it has now: a wait for Ready must not take it for that.
+  // A paused Compute was not compared with its present spec: a wait for Ready must not end with it.
   const observedGeneration = row.ready === "kept" ? Math.max(0, status.observedGeneration ?? 0) : metadata.generation;
   const shared = { reason, message: clippedMessage(message), observedGeneration };
   const ready = row.ready === "kept" ? (conditionOf(status, "Ready")?.status ?? "Unknown") : row.ready;

@@ -11,7 +11,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation } from "../../../api/operation.ts";
 import type { Capacity, Compute, ComputeStatus, StatusOperation } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
-import { sameJSON } from "../../resources/equal.ts";
+import { sameJSON } from "../../resources/record.ts";
 import type { Annotations } from "../observe/annotations.ts";
 import { generationOf } from "../observe/observation.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
@@ -93,7 +93,7 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
   const { endpoint, absent } = seen;
   const declared = outcome.compute.spec.computeUnits;
   if (endpoint === undefined) {
-    // What was not looked at is not known to have changed.
+    // Nothing new was seen.
     if (outcome.condition.kind !== "shown" && !absent) return {};
     const size = declared === undefined ? undefined : sizeInWords(declared);
     return {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
+import { DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
 import type { ServiceResponse } from "../../../../src/operator/service-client/transport.ts";
 import { compute, endpoint, operation, uidOf } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";

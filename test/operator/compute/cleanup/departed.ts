@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Endpoint } from "../../../../src/api/endpoint.ts";
 import { Cleanup, type CleanupOptions } from "../../../../src/operator/compute/cleanup/cleanup.ts";
-import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
+import { DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
 import { ClaimIndex } from "../../../../src/operator/compute/observe/claim-index.ts";
 import type { ReadonlyState } from "../../../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";

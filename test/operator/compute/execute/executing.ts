@@ -1,7 +1,6 @@
 import { accessTo, type ExecuteContext, type ListerAccess } from "../../../../src/operator/compute/execute/context.ts";
-import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
 import { execute } from "../../../../src/operator/compute/execute/execute.ts";
-import type { Brake } from "../../../../src/operator/compute/execute/gate.ts";
+import { type Brake, DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
 import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import type { Outcome } from "../../../../src/operator/compute/outcome.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";

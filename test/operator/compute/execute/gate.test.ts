@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type BrakeCaller, DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
-import { Gate } from "../../../../src/operator/compute/execute/gate.ts";
+import { type BrakeCaller, DeletionBrake, Gate } from "../../../../src/operator/compute/execute/gate.ts";
 import { ProjectWriteLimiter } from "../../../../src/operator/connection/write-limiter.ts";
 import { WriteWindow } from "../../../../src/operator/connection/write-window.ts";
 import { RequestBudget } from "../../../../src/operator/service-client/budget.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
 import { execute } from "../../../../src/operator/compute/execute/execute.ts";
+import { DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
 import { after, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import type { Action, WriteAction } from "../../../../src/operator/compute/plan/action.ts";
 import { compute, endpoint } from "../../../support/builders.ts";

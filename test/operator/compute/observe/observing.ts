@@ -1,5 +1,5 @@
 import { accessTo } from "../../../../src/operator/compute/execute/context.ts";
-import { DeletionBrake } from "../../../../src/operator/compute/execute/deletion-brake.ts";
+import { DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
 import type { Subject } from "../../../../src/operator/compute/observe/observation.ts";
 import { observe } from "../../../../src/operator/compute/observe/observe.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
-import { HourlyReading } from "../../../../src/operator/compute/secret/connection-details.ts";
+import { hourlyReading } from "../../../../src/operator/compute/secret/connection-details.ts";
 import { keepConnectionSecret } from "../../../../src/operator/compute/secret/connection-secret.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import type { Secret } from "../../../../src/operator/connection/resolve.ts";
@@ -35,7 +35,7 @@ function setUp() {
       affordable: () => state.affordable,
       refused: false,
       requested: annotationsOf(self).reconcileRequested,
-      reading: new HourlyReading(self, remembered, cluster.clock.monotonic()),
+      reading: hourlyReading(self, remembered, cluster.clock.monotonic()),
       ours: () => (state.lagging ? [] : stored().filter(({ metadata }) => metadata.labels !== undefined)),
     });
   const read = (name = "shop-db") => {
