@@ -9,7 +9,7 @@ import { ListGuard } from "./list-guard.ts";
 import { NameHistory } from "./name-history.ts";
 import { ObservationGuard } from "./observation-guard.ts";
 import { PoolGuard } from "./pool-guard.ts";
-import { type ClusterWrite, markOf, type ServiceWrite, type Violation } from "./records.ts";
+import { type ClusterWrite, cameAfterAnother, markOf, type ServiceWrite, type Violation } from "./records.ts";
 import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
@@ -70,6 +70,7 @@ export class Promises {
     this.#sights = new ObservationGuard({ allShown: namesShown, refreshMs }, report);
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) ||
+      (!this.#namesShown && cameAfterAnother(this.#writes, endpointID)) ||
       (!this.#namesShown && (this.register.unmarked.has(uid) || this.register.unproved.has(uid)));
     this.#deletions = new DeletionGuard(
       { clock, services, register: this.register, unseen, access: this.access },
@@ -194,7 +195,10 @@ export class Promises {
    * stands, where the service shows no names (`unseen`).
    */
   createdTooLate({ unseen }: { unseen: boolean }): string[] {
-    return this.#writes.filter(wasMadeTooLate).flatMap((write) => {
+    const made = this.#writes.filter(
+      (write) => wasMadeTooLate(write) || (unseen && cameAfterAnother(this.#writes, write.endpointID)),
+    );
+    return made.flatMap((write) => {
       const uid = uidOfMarker(this.#services.nameFor(write));
       if (uid === undefined) return [];
       const goneAt = this.register.get(uid)?.until ?? 0;

@@ -35,6 +35,17 @@ export function markOf({ body }: Pick<ServiceWrite, "body">): string | undefined
   return typeof name === "string" ? name : undefined;
 }
 
+/**
+ * Whether the endpoint comes from a POST without a reply, and a later POST of the same Compute was answered: where no
+ * names are shown, a primary that appears after the loss of the recorded one is another's.
+ */
+export function cameAfterAnother(writes: readonly ServiceWrite[], endpointID: string | undefined): boolean {
+  if (endpointID === undefined) return false;
+  const write = writes.find((one) => one.kind === "create" && one.endpointID === endpointID);
+  if (write === undefined || write.heard !== undefined) return false;
+  return writes.some((later) => later.number > write.number && later.heard === 201 && markOf(later) === markOf(write));
+}
+
 /** One change of the cluster by an operator. */
 export interface ClusterWrite {
   process: string;
