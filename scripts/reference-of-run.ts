@@ -167,7 +167,7 @@ const labels = {
   method: "x",
   outcome: "x",
   project: "x",
-  quantile: "max",
+  statistic: "max",
   ready: "x",
   result: "x",
   route: "x",

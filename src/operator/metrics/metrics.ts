@@ -36,7 +36,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
     const delays = sampleEventLoop();
     computed.push(() => {
-      for (const [quantile, seconds] of Object.entries(delays())) metrics.eventLoopDelay.set({ quantile }, seconds);
+      for (const [statistic, seconds] of Object.entries(delays())) metrics.eventLoopDelay.set({ statistic }, seconds);
     });
   }
   return {
@@ -108,7 +108,7 @@ function metricsIn({ counter, gauge, histogram }: ReturnType<typeof makers>) {
     eventLoopDelay: gauge(
       "event_loop_delay_seconds",
       "How late the event loop was since the scrape before: p50, p99 and max.",
-      ["quantile"],
+      ["statistic"],
     ),
     leader: gauge("leader", "1 while this process holds the lease, else 0.", []),
   };

@@ -75,7 +75,7 @@ export function operatorOfImage(): Subject {
 
 async function longestTask(url: string): Promise<number> {
   const text = await (await fetch(url)).text();
-  return Number(/event_loop_delay_seconds\{quantile="max"\} (\S+)/.exec(text)?.[1]);
+  return Number(/event_loop_delay_seconds\{statistic="max"\} (\S+)/.exec(text)?.[1]);
 }
 
 export const baseline: Subject = {
