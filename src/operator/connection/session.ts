@@ -32,7 +32,7 @@ export interface SessionOptions {
   signal: AbortSignal;
   observe?: RequestObserver;
   /** A reconcile starts or stops waiting for the service. */
-  inHand?: InHand;
+  changeBlockedWorkers?: InHand;
   onListed?: (projectID: string, listing: Listing) => void;
   /** No Compute uses the project any more. */
   onUnused?: (projectID: string) => void;
@@ -69,7 +69,7 @@ export class Session {
   constructor(options: SessionOptions, connectionUID: string, limits: SessionLimits) {
     this.#options = options;
     this.signal = AbortSignal.any([options.signal, this.#stop.signal]);
-    const { account, transport, clock, beforeWrite, observe, inHand, onChange } = options;
+    const { account, transport, clock, beforeWrite, observe, changeBlockedWorkers, onChange } = options;
     this.fingerprint = accountFingerprint(account);
     this.#limits.set(connectionUID, limits);
     this.budget = options.budgets.join(this.fingerprint, connectionUID, limits.limits);
@@ -85,7 +85,10 @@ export class Session {
       ...(observe === undefined ? {} : { observe }),
     };
     const guarded = { ...shared, circuitOpen: () => this.probe.refusal, retired: this.#stop.signal };
-    this.client = new ServiceClient({ ...guarded, ...(inHand === undefined ? {} : { inHand }) });
+    this.client = new ServiceClient({
+      ...guarded,
+      ...(changeBlockedWorkers === undefined ? {} : { changeBlockedWorkers }),
+    });
     this.#background = new ServiceClient(guarded);
     this.probe = new Probe({
       client: new ServiceClient(shared),

@@ -58,102 +58,22 @@ export class Manager {
 
   constructor(options: ManagerOptions) {
     this.#options = options;
-    const { cluster, informers, clock, options: settings, metrics } = options;
-    const signal = this.#stop.signal;
+    const { informers, options: settings } = options;
     const few = Math.max(2, Math.ceil(settings.workers / 4));
     this.#queues = {
       compute: this.#queue("compute", (uid) => this.#computes.reconcile(uid), settings.workers),
       connection: this.#queue("connection", (uid) => this.#connectionReconciler.reconcile(uid), few),
       pool: this.#queue("pool", (uid) => this.#pools.reconcile(uid), few),
     };
-    const usage = new UsageMeter(metrics);
-    this.#connections = new SessionRegistry({
-      cache: {
-        connection: (namespace, name) => informers.connection(namespace, name),
-        secret: (namespace, name) => informers.apiKey(namespace, name),
-        lacksSecrets: (namespace) => informers.lacksApiKeys(namespace),
-        namespaceLabels: (namespace) => informers.namespaceLabels(namespace),
-        clusterConnections: () => informers.clusterConnections,
-      },
-      clusterResourceNamespace: settings.clusterResourceNamespace,
-      allowedBaseURLs: settings.allowedBaseURLs,
-      budgetShare: settings.budgetShare,
-      transport: options.serviceTransport,
-      budgets: options.budgets,
-      namesShownBy: options.namesShownBy,
-      clock,
-      beforeWrite: options.beforeWrite,
-      signal,
-      enqueue: (uids) => this.#enqueue("compute", uids),
-      enqueueConnections: (uids) => this.#enqueue("connection", uids),
-      observe: ({ method, route, code, seconds }) => {
-        metrics.serviceRequests.add({ method, route, code });
-        metrics.serviceSeconds.observe({ method, route }, seconds);
-      },
-      inHand: (by) => this.#queues.compute.changeBlockedWorkers(by),
-      onListed: (project, listing) => usage.listed(project, listing),
-      onUnused: (project) => usage.forget(project),
-      onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
-    });
+    this.#connections = this.#newSessions();
     this.#claims = new ClaimIndex(
       (compute) => this.#connections.baseURLOf(compute),
       (compute) => this.#connections.isUnreachable(compute),
       (compute) => this.#connections.reachedThrough(compute),
     );
-    this.#connectionReconciler = new ConnectionReconciler({
-      cluster,
-      clock,
-      connections: this.#connections,
-      cache: {
-        connectionByUID: (uid) => informers.connectionByUID(uid),
-        connectionsOf: (namespace) => informers.connectionsWithin(namespace),
-        secret: (namespace, name) => informers.apiKey(namespace, name),
-        secretsOf: (namespace) => informers.apiKeys.within(namespace),
-        isUser: (compute) => this.#connections.isUser(compute),
-        usersOf: (namespace, name) =>
-          informers.users.of(namespace, name).filter((compute) => this.#connections.isUser(compute)),
-        deletedUsersOf: (namespace, name) =>
-          this.#computes.awaitingCleanup.filter((compute) => names(compute, namespace, name)),
-      },
-      uninstalling: () => crdIsGoing(cluster),
-      enqueueUsers: (namespace, name) => this.#handlers.usersOf(namespace, name),
-      event: options.event,
-      log: options.log,
-    });
-    this.#computes = new ComputeReconciler({
-      cluster,
-      clock,
-      connections: this.#connections,
-      claims: this.#claims,
-      cache: {
-        computeByUID: (uid) => informers.computes.byUid(uid),
-        connectionSecrets: (namespace) =>
-          informers.lacksSecrets ? undefined : informers.connectionSecrets.within(namespace),
-      },
-      selects: (compute) => settings.selects(compute.metadata.labels),
-      awaitsPool: (compute) => {
-        const pool = informers.pools.byUid(owningPool(compute)?.uid ?? "");
-        return pool !== undefined && awaitsTemplate(pool, compute);
-      },
-      event: (compute, record) => options.event(computeKind, compute, record),
-      brake: options.brake,
-      uninstalling: new Uninstalling(cluster, clock, () => options.brake.wakeAll()),
-      createSettleMs: settings.createSettleMs,
-      signal,
-      onSettled: (compute) => this.#handlers.connectionsUsedBy(compute),
-      onStep: (action, compute, outcome) => this.#log(action.kind, compute, outcome.events),
-    });
-    this.#pools = new PoolReconciler({
-      cluster,
-      clock,
-      selects: (pool) => settings.selects(pool.metadata.labels),
-      event: options.event,
-      cache: {
-        poolByUID: (uid) => informers.pools.byUid(uid),
-        computesOf: (namespace) => informers.computes.within(namespace),
-        compute: (namespace, name) => informers.computes.get(namespace, name),
-      },
-    });
+    this.#connectionReconciler = this.#newConnectionReconciler();
+    this.#computes = this.#newComputeReconciler();
+    this.#pools = this.#newPoolReconciler();
     this.#handlers = new EventHandlers({
       informers,
       claims: this.#claims,
@@ -195,6 +115,105 @@ export class Manager {
     for (const queue of Object.values(this.#queues)) queue.close();
     this.#options.budgets.dismiss();
     this.#options.brake.dismiss();
+  }
+
+  #newSessions(): SessionRegistry {
+    const { informers, clock, options: settings, metrics, ...options } = this.#options;
+    const usage = new UsageMeter(metrics);
+    return new SessionRegistry({
+      cache: {
+        connection: (namespace, name) => informers.connection(namespace, name),
+        secret: (namespace, name) => informers.apiKey(namespace, name),
+        lacksSecrets: (namespace) => informers.lacksApiKeys(namespace),
+        namespaceLabels: (namespace) => informers.namespaceLabels(namespace),
+        clusterConnections: () => informers.clusterConnections,
+      },
+      clusterResourceNamespace: settings.clusterResourceNamespace,
+      allowedBaseURLs: settings.allowedBaseURLs,
+      budgetShare: settings.budgetShare,
+      transport: options.serviceTransport,
+      budgets: options.budgets,
+      namesShownBy: options.namesShownBy,
+      clock,
+      beforeWrite: options.beforeWrite,
+      signal: this.#stop.signal,
+      enqueue: (uids) => this.#enqueue("compute", uids),
+      enqueueConnections: (uids) => this.#enqueue("connection", uids),
+      observe: ({ method, route, code, seconds }) => {
+        metrics.serviceRequests.add({ method, route, code });
+        metrics.serviceSeconds.observe({ method, route }, seconds);
+      },
+      changeBlockedWorkers: (by) => this.#queues.compute.changeBlockedWorkers(by),
+      onListed: (project, listing) => usage.listed(project, listing),
+      onUnused: (project) => usage.forget(project),
+      onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
+    });
+  }
+
+  #newConnectionReconciler(): ConnectionReconciler {
+    const { cluster, informers, clock, event, log } = this.#options;
+    return new ConnectionReconciler({
+      cluster,
+      clock,
+      connections: this.#connections,
+      cache: {
+        connectionByUID: (uid) => informers.connectionByUID(uid),
+        connectionsOf: (namespace) => informers.connectionsWithin(namespace),
+        secret: (namespace, name) => informers.apiKey(namespace, name),
+        secretsOf: (namespace) => informers.apiKeys.within(namespace),
+        isUser: (compute) => this.#connections.isUser(compute),
+        usersOf: (namespace, name) =>
+          informers.users.of(namespace, name).filter((compute) => this.#connections.isUser(compute)),
+        deletedUsersOf: (namespace, name) =>
+          this.#computes.awaitingCleanup.filter((compute) => names(compute, namespace, name)),
+      },
+      uninstalling: () => crdIsGoing(cluster),
+      enqueueUsers: (namespace, name) => this.#handlers.usersOf(namespace, name),
+      event,
+      log,
+    });
+  }
+
+  #newComputeReconciler(): ComputeReconciler {
+    const { cluster, informers, clock, brake, event, options: settings } = this.#options;
+    return new ComputeReconciler({
+      cluster,
+      clock,
+      connections: this.#connections,
+      claims: this.#claims,
+      cache: {
+        computeByUID: (uid) => informers.computes.byUid(uid),
+        connectionSecrets: (namespace) =>
+          informers.lacksSecrets ? undefined : informers.connectionSecrets.within(namespace),
+      },
+      selects: (compute) => settings.selects(compute.metadata.labels),
+      awaitsPool: (compute) => {
+        const pool = informers.pools.byUid(owningPool(compute)?.uid ?? "");
+        return pool !== undefined && awaitsTemplate(pool, compute);
+      },
+      event: (compute, record) => event(computeKind, compute, record),
+      brake,
+      uninstalling: new Uninstalling(cluster, clock, () => brake.wakeAll()),
+      createSettleMs: settings.createSettleMs,
+      signal: this.#stop.signal,
+      onSettled: (compute) => this.#handlers.connectionsUsedBy(compute),
+      onStep: (action, compute, outcome) => this.#log(action.kind, compute, outcome.events),
+    });
+  }
+
+  #newPoolReconciler(): PoolReconciler {
+    const { cluster, informers, clock, event, options: settings } = this.#options;
+    return new PoolReconciler({
+      cluster,
+      clock,
+      selects: (pool) => settings.selects(pool.metadata.labels),
+      event,
+      cache: {
+        poolByUID: (uid) => informers.pools.byUid(uid),
+        computesOf: (namespace) => informers.computes.within(namespace),
+        compute: (namespace, name) => informers.computes.get(namespace, name),
+      },
+    });
   }
 
   #queue(kind: Kind, reconcile: (uid: string) => Promise<Reconciled>, workers: number): Controller {

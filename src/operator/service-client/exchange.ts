@@ -36,12 +36,12 @@ export const deadlines = { write: 4500, read: 9000 } as const;
 
 /** Sends one request once, as soon as it is admitted. */
 export async function exchange(options: ExchangeOptions, call: Call, signal: AbortSignal): Promise<Sent> {
-  const { inHand } = options;
-  inHand?.(1);
+  const { changeBlockedWorkers } = options;
+  changeBlockedWorkers?.(1);
   try {
     return await admittedAndSent(options, call, signal);
   } finally {
-    inHand?.(-1);
+    changeBlockedWorkers?.(-1);
   }
 }
 

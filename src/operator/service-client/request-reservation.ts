@@ -75,7 +75,7 @@ export interface AdmissionOptions {
   /** Called right before a write is sent: whether the plan behind it is outdated. */
   withdrawn?: () => boolean;
   /** Set if the caller blocks a worker while it waits. */
-  inHand?: InHand;
+  changeBlockedWorkers?: InHand;
 }
 
 /**
@@ -89,12 +89,12 @@ export const pauseMessage = "it asked for a pause";
 
 /** Waits for the budget; returns the reason if the request must not be sent after all. */
 export async function admission(
-  { budget, reservation, circuitOpen, retired, withdrawn, inHand }: AdmissionOptions,
+  { budget, reservation, circuitOpen, retired, withdrawn, changeBlockedWorkers }: AdmissionOptions,
   { method }: { method: string },
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const write = method !== "GET";
-  const patienceMs = write || inHand !== undefined ? longPauseMs : Number.POSITIVE_INFINITY;
+  const patienceMs = write || changeBlockedWorkers !== undefined ? longPauseMs : Number.POSITIVE_INFINITY;
   const either = retired === undefined ? signal : AbortSignal.any([signal, retired]);
   const taking =
     reservation === undefined

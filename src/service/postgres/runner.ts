@@ -15,7 +15,7 @@ export interface DrivenService {
   onChange(follower: () => void): () => void;
 }
 
-/** How often a server may end by itself within a minute before it is left stopped. */
+/** How often a server may end on its own within a minute before it is left stopped. */
 const mostCrashes = 3;
 const crashWindowMs = 60_000;
 
@@ -28,7 +28,7 @@ export class OperationRunner {
   readonly #fleet: Fleet;
   readonly #copies: BranchCopies;
   readonly #onError: (error: unknown) => void;
-  readonly #inHand = new Set<number>();
+  readonly #running = new Set<number>();
   /** What is under way: nobody may take the directories away before its end. */
   readonly #work = new Set<Promise<void>>();
   readonly #preparing = new Set<string>();
@@ -87,7 +87,7 @@ export class OperationRunner {
         { action: "start_compute", effect: "start" },
       ]);
       if (operation === undefined || recent.length < mostCrashes) return;
-      const often = `the server ended by itself ${recent.length + 1} times within a minute: see its log`;
+      const often = `the server ended on its own ${recent.length + 1} times within a minute: see its log`;
       this.#fail(context, operation, often, at);
     });
   }
@@ -95,8 +95,8 @@ export class OperationRunner {
   #follow(): void {
     if (this.#closed) return;
     for (const operation of this.#service.context.store.operations.openEnded()) {
-      if (this.#inHand.has(operation.seq)) continue;
-      this.#inHand.add(operation.seq);
+      if (this.#running.has(operation.seq)) continue;
+      this.#running.add(operation.seq);
       this.#begin(this.#run(operation));
     }
     for (const branchId of this.#service.context.store.branchData.missing()) {
@@ -117,7 +117,7 @@ export class OperationRunner {
     }
     // The next process repeats what this one has not noted.
     if (this.#closed) return;
-    this.#inHand.delete(operation.seq);
+    this.#running.delete(operation.seq);
     this.#service.change((context, at) => {
       const current = context.store.operations.openEnded().find(({ seq }) => seq === operation.seq);
       if (!current) return;

@@ -191,7 +191,7 @@ describe("what was sent", () => {
     const clock = new VirtualClock();
     const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
     const service = new ScriptedService(() => ({ ...refusal(429, "slow down"), retryAfterMs: 3_600_000 }));
-    const client = clientOf(service, clock, { budget, inHand: () => {} });
+    const client = clientOf(service, clock, { budget, changeBlockedWorkers: () => {} });
     const answers: string[] = [];
     const ask = () => client.deleteEndpoint("shop", "ep-one", forever).then(({ kind }) => answers.push(kind));
     void ask();

@@ -80,7 +80,7 @@ describe("a worker that waits for an answer", () => {
     });
     let blocked = 0;
     const client = clientOf(service, clock, {
-      inHand: (more) => {
+      changeBlockedWorkers: (more) => {
         blocked += more;
       },
       beforeWrite: () => {
