@@ -82,7 +82,7 @@ describe("what the API server fills in", () => {
       spec: {
         projectID: "shiny-wind-028834",
         branchID: "br-aged-salad-637688",
-        connectionRef: { name: "default" },
+        connectionRef: { kind: "ServiceConnection", name: "default" },
         type: "read_write",
         deletionPolicy: "Delete",
         driftPolicy: "Correct",
@@ -110,7 +110,7 @@ describe("what the API server fills in", () => {
         template: {
           projectID: "shiny-wind-028834",
           branchID: "br-aged-salad-637688",
-          connectionRef: { name: "default" },
+          connectionRef: { kind: "ServiceConnection", name: "default" },
           deletionPolicy: "Delete",
           driftPolicy: "Correct",
         },
