@@ -36,7 +36,7 @@ export interface ControlPlane extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** How often the start is tried anew on other ports, where another process has taken ours. */
+/** How often the start is retried on other ports if another process has taken ours. */
 const attempts = 3;
 
 /** Starts a control plane, in about three seconds where the binaries are at hand; see `findBinaries`. */

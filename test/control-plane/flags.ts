@@ -58,7 +58,7 @@ export function apiServerFlags(options: ApiServerOptions): string[] {
     `--service-account-signing-key-file=${files.serviceAccountKeyFile}`,
     "--service-cluster-ip-range=10.0.0.0/24",
     "--authorization-mode=RBAC",
-    // With it, whoever blocks an owner's deletion must have the right to: as on OpenShift and hardened clusters.
+    // With it, only users with the right to may block an owner's deletion: as on OpenShift and hardened clusters.
     "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
     // Nothing runs pods here, and a test may make one before its namespace has a service account.
     "--disable-admission-plugins=ServiceAccount",

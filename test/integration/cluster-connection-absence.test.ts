@@ -44,7 +44,7 @@ describe("an operator with rights to Secrets of its own namespace alone", () => 
 });
 
 describe("where ClusterServiceConnections cannot be used", () => {
-  it("a Compute that names one is told of --namespace", async () => {
+  it("a Compute that names one says that --namespace excludes it", async () => {
     await using world = new ClusterWorld({ settings: { namespaces: ["shop"] } });
     world.namespace("shop", selected);
     world.declare("shop", "db");
@@ -55,7 +55,7 @@ describe("where ClusterServiceConnections cannot be used", () => {
     expect(world.host.calls).toEqual([]);
   });
 
-  it("a Compute that names one is told of the missing CRD, and is served once that is installed", async () => {
+  it("a Compute that names one says that the CRD is missing, and is served once it is installed", async () => {
     await using world = new ClusterWorld({ without: ["clusterserviceconnections"] });
     world.namespace("shop", selected);
     world.declare("shop", "db");

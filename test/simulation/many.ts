@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { Mutant } from "./mutants.ts";
 
-/** What a worker tells of one seed. */
+/** What a worker reports of one seed. */
 export const Played = z.object({
   seed: z.number(),
   steps: z.number(),

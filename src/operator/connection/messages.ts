@@ -1,6 +1,6 @@
 import { API_KEY_SECRET_TYPE } from "../resources/names.ts";
 
-// What the conditions and events of a ServiceConnection say, and what a Compute is told of the connection that it
+// What the conditions and events of a ServiceConnection say, and what a Compute says about the connection that it
 // names. `said` is the service's own text.
 
 /** Until the service has answered this process. */

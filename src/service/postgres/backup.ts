@@ -5,7 +5,7 @@ import { ServerFailed } from "./failure.ts";
 import type { ProcessUser } from "./processes.ts";
 import type { SqlClient } from "./sql-client.ts";
 
-/** What is of a server's life and not of its data, or is written anew for the copy. */
+/** Files of a running server that are no data, or are written again for the copy. */
 const volatile =
   /^(postmaster\.(pid|opts)|postgresql\.(auto\.)?conf|pg_hba\.conf|(standby|recovery)\.signal|backup_label|backup_manifest)$|(^|\/)pgsql_tmp|(^|\/)pg_internal\.init/;
 

@@ -48,7 +48,7 @@ export class BranchCopies {
     if (failure !== undefined) throw new ServerFailed(failure);
   }
 
-  /** Makes one branch's data and records it; a failure is kept for whoever asks for the branch. */
+  /** Makes one branch's data and records it; a failure is kept for the next caller that needs the branch. */
   async #make(branchId: string, sourceId: string | undefined): Promise<void> {
     const { store, storage, change } = this.#ports;
     const branch = store.branches.byId(branchId);

@@ -184,7 +184,7 @@ export class Fleet {
     await this.#run(endpoint, branch.generation, data, edition, this.#configOf(endpoint, limits, primary));
   }
 
-  /** Brings roles and databases into data whose primary does not run: a standby cannot take them over by itself. */
+  /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
   async #settleAlone(branchId: string, directory: string, edition: Edition): Promise<void> {
     if (this.#catalogs.isCurrent(branchId)) return;
     const server = await this.#serve(directory, edition);

@@ -1,4 +1,4 @@
-/** Lets whoever needs the same thing have it one after another. */
+/** Lets callers that need the same thing have it one after another. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 

@@ -44,7 +44,7 @@ describe("a list of endpoints", () => {
     expect([after[0] === before[2], after[1] === before[0], after[2] === before[1]]).toEqual([true, true, false]);
   });
 
-  test("names in each list anew what cannot be read of an endpoint", () => {
+  test("names in each list what cannot be read of an endpoint", () => {
     const lists = new EndpointLists();
     for (const host of [7, 7, "a.example.com"]) {
       const [shown] = read(lists, [endpoint("ep-a", { host })]).endpoints;

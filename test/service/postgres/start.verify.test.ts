@@ -76,7 +76,7 @@ it("refuses to run servers as root without another user", async () => {
   );
 });
 
-it("runs the major version of each project, and begins anew at a reset", async () => {
+it("runs the major version of each project, and starts empty after a reset", async () => {
   const newest = { ...seed, projects: seed.projects.map((one) => ({ ...one, pgVersion: 18 })) };
   await using rig = await PostgresRig.start(["--test-controls"], newest);
   const uri = await rig.uri();

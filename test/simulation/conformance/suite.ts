@@ -12,7 +12,7 @@ import { updatesConform } from "./updates.ts";
 import { watchesConform } from "./watches.ts";
 import type { Widgets } from "./widget.ts";
 
-/** What the suite runs on, made afresh for each test. */
+/** What the suite runs on, created for each test. */
 export interface Bench {
   cluster: Cluster;
   widgets: Widgets;

@@ -32,7 +32,7 @@ export type Action =
   | { do: "edit base URL"; backAfterMs: number }
   /** The namespace loses the label that its ClusterServiceConnection selects by, and gets it back. */
   | { do: "unselect namespace"; backAfterMs: number }
-  /** When it is gone, people make it anew with all that they had applied. */
+  /** When it is gone, people create it again with all that they had applied. */
   | { do: "delete namespace" }
   /** Of Computes, or of all three kinds; when they are gone, people install and apply everything again. */
   | { do: "delete CRDs"; all: boolean }

@@ -58,7 +58,7 @@ export class DeletionGuard {
     const made = this.#register.makerOf(target);
     const maker = made === undefined ? [] : [made];
     const adopters = known.filter(({ compute }) => hasAdopted(compute, target));
-    // What is left behind belongs to whoever took it over since.
+    // What is left behind belongs to the Compute that took it over since.
     const standing = (ones: readonly Known[]) => ones.filter(({ until }) => until === Number.POSITIVE_INFINITY);
     const owners = [standing(maker), standing(adopters), maker, adopters].find((ones) => ones.length > 0) ?? [];
     if (owners.length === 0) {
@@ -76,7 +76,7 @@ export class DeletionGuard {
     const living = this.#register.isLiving(uid);
     const linked = linkedID(compute);
     const since = this.#clock.monotonic() - goodFaithMs;
-    // One that was deleted behind our back only just may still be in the last list.
+    // One that was deleted outside the operator just now may still be in the last list.
     const stands = (id: string) => beside.some((one) => one.id === id) || this.#services.wasDeletedSince(id, since);
     const hasAnother = linked !== undefined && linked !== target.id && stands(linked);
     if (living && twins.length < 2 && !hasAnother) {

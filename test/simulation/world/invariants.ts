@@ -56,7 +56,7 @@ export class Invariants {
     this.#brake = new BrakeGuard(options.clock, options.maxDeletesPerMinute, report);
   }
 
-  /** What happened, in words, for whoever has to understand a failure. */
+  /** What happened, in words, for the reader of a failure. */
   history(): string[] {
     return this.#history.map(({ at, what }) => `${(at / 1000).toFixed(3).padStart(9)} s  ${what()}`);
   }

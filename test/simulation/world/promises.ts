@@ -171,7 +171,7 @@ export class Promises {
     }
   }
 
-  /** Whether a person dropped what told of the first one, and the term that could put it back ended. */
+  /** Whether a person dropped the record of the first one, and the term that could restore it ended. */
   #isForgotten(twins: readonly StoredEndpoint[], uid: string): boolean {
     const makers = new Set(
       this.#writes
@@ -275,7 +275,7 @@ export class Promises {
     return this.names.isKnown(process, this.#services.baseURLOf(endpointID), mark, this.#clock.monotonic());
   }
 
-  /** What stands at another service is not made anew, however empty the one is that the connection was led to. */
+  /** An endpoint that stands at another service is not created again, however empty the connection's new service is. */
   #checkCreate(write: ServiceWrite): void {
     const known = this.register.get(uidOfMarker(markOf(write)) ?? "");
     const linked = known && linkedID(known.compute);
@@ -283,7 +283,10 @@ export class Promises {
     const elsewhere = this.#services.all.some((host) => host.endpoint(linked) !== undefined);
     const asked = known.askedAt !== undefined && known.askedAt >= this.#services.firstEditedAt;
     if (!elsewhere || asked || this.#services.at(write.service).endpoint(linked) !== undefined) return;
-    this.report("mass loss", `${known.compute.metadata.name} is made anew, and ${linked} stands at another service`);
+    this.report(
+      "mass loss",
+      `${known.compute.metadata.name} is created again, and ${linked} stands at another service`,
+    );
   }
 }
 

@@ -49,7 +49,7 @@ export class Register {
   readonly replaced = new Set<string>();
   /** Which note that was. */
   readonly #dropped = new Map<string, string>();
-  /** Computes from which a person took what alone told of their endpoint: the mark of its create, or the link. */
+  /** Computes from which a person took the only record of their endpoint: the mark of its create, or the link. */
   readonly unmarked = new Set<string>();
   /**
    * Computes of which nothing proves an endpoint their own, where no names are shown: what appeared on the branch after
@@ -179,7 +179,7 @@ export class Register {
   }
 }
 
-/** Whether only an annotation tells of an endpoint that a Compute has, or may yet have. */
+/** Whether only an annotation records an endpoint that a Compute has, or may yet have. */
 function isNotedAlone(compute: KubeObject): boolean {
   if (createMarkOf(compute) !== undefined) return true;
   return statusOf(compute)["endpointID"] === undefined && annotationOf(compute, "endpoint-id") !== undefined;

@@ -33,7 +33,7 @@ export interface RunOptions {
 /** How long it may take until all is well once faults have stopped. */
 const restWithinMs = 20 * 60_000;
 const lookEveryMs = 5_000;
-/** What the service does by itself is seen with the next refresh. */
+/** What the service does automatically is seen with the next refresh. */
 const seenWithinMs = 35_000;
 /** How long something that people do, or that happens, is put off at most so that it falls on a deadline. */
 const mostPutOffMs = 5_000;

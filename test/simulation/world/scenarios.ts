@@ -5,7 +5,7 @@ import type { Script } from "./script.ts";
 
 const project = "shiny-wind-000001";
 
-/** Never suspends by itself, so that everything comes to rest soon. */
+/** Never suspends automatically, so that everything comes to rest soon. */
 const spec = (more: JsonObject = {}): JsonObject => ({
   projectID: project,
   branchID: "br-one-1",
@@ -52,7 +52,7 @@ export const scenarios: Readonly<Record<string, Script>> = {
     [1, apply()],
     [10, { do: "change endpoint", nth: 1, body: { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 } }],
   ),
-  "making a lost one anew": scenario([1, apply({ type: "read_only" })], [10, { do: "delete endpoint", nth: 1 }]),
+  "creating a lost one again": scenario([1, apply({ type: "read_only" })], [10, { do: "delete endpoint", nth: 1 }]),
   "rotating the key": scenario(
     [1, apply()],
     [10, { do: "rotate key", revokeAfterMs: 5000 }],

@@ -164,7 +164,7 @@ export function changeOf(dice: Dice): JsonObject {
   ]);
 }
 
-/** A third of all runs are nearly calm, so that what people do is tried by itself too. */
+/** A third of all runs are nearly calm, so that what people do is also tried without faults. */
 function ratesOf(dice: Dice): Rates {
   if (dice.chance(0.3)) return noFaults;
   const upTo = (most: number) => (dice.chance(0.5) ? 0 : dice.random() * most);

@@ -133,7 +133,7 @@ export class ServiceHost {
     return this.#deletedByPeople.get(endpointID);
   }
 
-  /** When something next happens at the service by itself; absent where all of it rests. */
+  /** When the service next does something automatically; absent while it rests. */
   restsFrom(): number | undefined {
     this.service.settle();
     return this.service.nextDue();

@@ -6,7 +6,7 @@ import { goodFaithMs, type Register } from "./register.ts";
 
 /** How long a Compute that changes its shard is left to the one before, in milliseconds. */
 const handOverMs = 60_000;
-/** Whoever ran so long, and a Compute that stood so long, have surely been told of each other. */
+/** A process that ran so long has surely seen a Compute that stood so long. */
 const surelySeenMs = 90_000;
 
 interface Shard {
@@ -46,7 +46,7 @@ export class ShardGuard {
 
   clusterWritten({ process, resource, before, after }: ClusterWrite): void {
     if (resource !== "computes" || before === undefined || after === undefined || !this.#shards.has(process)) return;
-    // A pool's own operator changes the pool's members, whoever takes care of them.
+    // A pool's own operator changes the pool's members, whichever shard reconciles them.
     if (JSON.stringify(before["spec"]) !== JSON.stringify(after["spec"])) return;
     const wrong = this.#wrongIn(process, after);
     if (wrong !== undefined) this.#report("shards", `${process} ${wrong}`);

@@ -30,7 +30,7 @@ export class Workload {
   readonly #refresh: { refreshInterval?: string };
   /** Whether the Computes go through a ClusterServiceConnection. */
   readonly #shared: boolean;
-  /** What they have declared, as in a Git repository: applied anew where all of it was taken away. */
+  /** What they have declared, as in a Git repository: applied again if all of it was deleted. */
   readonly #declared = new Map<string, { spec: JsonObject; shard: string | null }>();
   readonly #pools = new Map<string, { replicas: number; template: JsonObject }>();
 

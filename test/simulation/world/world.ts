@@ -203,7 +203,7 @@ export class World {
     this.workload.deleteCRDs(all);
   }
 
-  /** As soon as what is being deleted is gone, people make everything anew. */
+  /** As soon as everything being deleted is gone, people create all of it again. */
   comeBack(): void {
     if (this.workload.awaited !== undefined) {
       this.clock.after(lookForEndMs, () => this.comeBack());
