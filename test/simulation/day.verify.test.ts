@@ -13,7 +13,10 @@ const mostGrowthPerHour = 0.3;
 const bounds: Record<string, number> = {
   "EventRecorder.#written": 4096,
   "EventRecorder.#spent": 4096,
-  "Operations.#known": 2 * 1000,
+  "FollowedOperations.#known": 2 * 1000,
+  "FollowedOperations.#byEndpoint": 2 * 1000,
+  "FollowedOperations.#endedAt": 2 * 1000,
+  "FollowedOperations.#givenUp": 2 * 1000,
 };
 function play(setting: DaySetting): Promise<HourSeen[]> {
   return new Promise((resolve, reject) => {
@@ -43,8 +46,11 @@ describe("a fleet that is changed twice a minute, with two operators and mild fa
     const [atFirst] = partition(counted[0]?.sizes ?? []);
     for (const { sizes: found, computes } of counted) {
       const [instances, entries] = partition(found);
-      // Two operators, two projects: what there are more of is as many as at the first count.
-      const most = (name: string) => Math.max(2, atFirst.get(name) ?? 0);
+      // Two operators, two projects: what there are more of is as many as at the first count, or one per Compute, or one
+      // per base URL and project that was ever used.
+      const perCompute = new Map([["ReconcileState", 2 * computes]]);
+      const bounded = new Map([["WriteWindow", 10_000]]);
+      const most = (name: string) => perCompute.get(name) ?? bounded.get(name) ?? Math.max(2, atFirst.get(name) ?? 0);
       expect([...instances].filter(([name, count]) => count > most(name))).toEqual([]);
       const large = entries.filter(([name, count]) => count > (bounds[name] ?? 20 + 2 * computes));
       expect(large).toEqual([]);

@@ -51,6 +51,9 @@ export class WriteWindow {
   }
 }
 
+/** Maximum number of windows remembered; the one not used for longest goes first. */
+const mostRemembered = 10_000;
+
 /** The windows of all projects, by base URL and project: they outlive sessions and listers, and end with the term. */
 export class WriteWindows {
   readonly #clock: Clock;
@@ -63,7 +66,10 @@ export class WriteWindows {
   of(baseURL: string, projectID: string): WriteWindow {
     const key = `${baseURL} ${projectID}`;
     const window = this.#windows.get(key) ?? new WriteWindow(this.#clock);
+    this.#windows.delete(key);
     this.#windows.set(key, window);
+    const [oldest] = this.#windows.keys();
+    if (this.#windows.size > mostRemembered && oldest !== undefined) this.#windows.delete(oldest);
     return window;
   }
 }
