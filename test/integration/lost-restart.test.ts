@@ -86,6 +86,18 @@ it("a restart whose reply was lost is not carried out again while lists lag behi
   expect(later.length).toBeLessThanOrEqual(6);
 });
 
+it("a restart is sent after the operations before it could not be read, because the service answered 423", async () => {
+  await using world = await standing();
+  let refusals = 0;
+  world.host.instead = ({ path }) => {
+    if (!path.endsWith("/operations") || refusals > 0) return undefined;
+    refusals += 1;
+    return { status: 423, headers: {}, body: JSON.stringify({ request_id: "", code: "", message: "in progress" }) };
+  };
+  await restart(world, "now");
+  expect([refusals, answers(world)]).toEqual([1, [200]]);
+});
+
 describe("a restart that the service refuses", () => {
   const refusing = (world: SmallWorld) => {
     const body = JSON.stringify({ code: "", message: "no restart now" });

@@ -46,8 +46,8 @@ describe("a fleet that is changed twice a minute, with two operators and mild fa
     const [atFirst] = partition(counted[0]?.sizes ?? []);
     for (const { sizes: found, computes } of counted) {
       const [instances, entries] = partition(found);
-      // Two operators, two projects: what there are more of is as many as at the first count, or one per Compute, or one
-      // per base URL and project that was ever used.
+      // Two operators, two projects: no more than at the first count, or than one for each Compute, or for each base
+      // URL and project that was ever used.
       const perCompute = new Map([["ReconcileState", 2 * computes]]);
       const bounded = new Map([["WriteWindow", 10_000]]);
       const most = (name: string) => perCompute.get(name) ?? bounded.get(name) ?? Math.max(2, atFirst.get(name) ?? 0);

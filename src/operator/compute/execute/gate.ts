@@ -29,10 +29,9 @@ export interface GateOptions {
  * One that waits for the brake keeps nothing, so that other writes of its project go first.
  */
 export class Gate {
-  /** A write that the service refused with 423 waits for its project here: the Compute is enqueued. */
-  readonly enqueuesRefused: boolean = true;
   readonly #options: GateOptions;
   #waitsFor: Wait | undefined;
+  #isRefused = false;
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -55,8 +54,14 @@ export class Gate {
   /** What the service answered to the write; its operations are followed already. */
   answered({ kind }: Pick<Answer<unknown>, "kind">): void {
     const { uid, writeLimiter } = this.#options;
+    this.#isRefused = kind === "busy";
     if (kind === "ok") writeLimiter.accepted(uid);
-    else if (kind === "busy") writeLimiter.refused(uid);
+    else if (this.#isRefused) writeLimiter.refused(uid);
+  }
+
+  /** The service refused the write with 423: it waits for its project here, and the Compute is enqueued. */
+  get enqueuesRefused(): boolean {
+    return this.#isRefused;
   }
 
   /** Whether a write waits: then nothing else is sent for this Compute. */
