@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { uidOfMarker } from "../resources/names.ts";
+import { type Index, IndexEntries } from "../runtime/index-entries.ts";
 import type { ListChanges } from "./list-changes.ts";
 
 /** Which changes of its project affect a Compute, besides those of the endpoint that it is linked to. */
@@ -16,11 +17,9 @@ export interface Interests {
 
 const noInterests: Interests = { endpointIDs: [], primariesOf: [], anyPlace: false };
 
-type Index = Map<string, Set<string>>;
-
 /** Which Computes use a project, what of it affects each, and which of them wait for the next list. */
 export class ProjectUsers {
-  readonly #keys = new Map<string, readonly (readonly [Index, string])[]>();
+  readonly #entries = new IndexEntries();
   readonly #interests = new Map<string, string>();
   readonly #byLink: Index = new Map();
   readonly #byEndpoint: Index = new Map();
@@ -30,7 +29,7 @@ export class ProjectUsers {
   readonly #waiting = new Set<string>();
 
   get size(): number {
-    return this.#keys.size;
+    return this.#entries.size;
   }
 
   get waiting(): ReadonlySet<string> {
@@ -40,23 +39,19 @@ export class ProjectUsers {
   use(uid: string, endpointID: string | undefined, interests: Interests = noInterests): void {
     const named = JSON.stringify([endpointID, interests]);
     if (this.#interests.get(uid) === named) return;
-    this.#unindex(uid);
     const { endpointIDs, primariesOf, pendingOn, anyPlace } = interests;
-    const keys = [
+    this.#entries.set(uid, [
       ...(endpointID === undefined ? [] : [[this.#byLink, endpointID] as const]),
       ...endpointIDs.map((id) => [this.#byEndpoint, id] as const),
       ...primariesOf.map((branch) => [this.#byPrimary, branch] as const),
       ...(pendingOn === undefined ? [] : [[this.#byPending, pendingOn] as const]),
       ...(anyPlace ? [[this.#anyPlace, ""] as const] : []),
-    ];
-    for (const [index, key] of keys) index.set(key, (index.get(key) ?? new Set()).add(uid));
-    this.#keys.set(uid, keys);
+    ]);
     this.#interests.set(uid, named);
   }
 
   leave(uid: string): void {
-    this.#unindex(uid);
-    this.#keys.delete(uid);
+    this.#entries.delete(uid);
     this.#interests.delete(uid);
     this.#waiting.delete(uid);
   }
@@ -79,7 +74,7 @@ export class ProjectUsers {
   /** All Computes; none waits any more. */
   takeAll(): Set<string> {
     this.#waiting.clear();
-    return new Set(this.#keys.keys());
+    return new Set(this.#entries.ids);
   }
 
   /** The Computes that these changes affect. */
@@ -99,16 +94,8 @@ export class ProjectUsers {
 
   #addByPlace({ name, type, branch_id }: Endpoint, add: (uids?: Iterable<string>) => void): void {
     const marked = uidOfMarker(name ?? "");
-    if (marked !== undefined && this.#keys.has(marked)) add([marked]);
+    if (marked !== undefined && this.#entries.has(marked)) add([marked]);
     if (type === "read_write") add(this.#byPrimary.get(branch_id));
     if (name === undefined) add(this.#byPending.get(branch_id));
-  }
-
-  #unindex(uid: string): void {
-    for (const [index, key] of this.#keys.get(uid) ?? []) {
-      const uids = index.get(key);
-      uids?.delete(uid);
-      if (uids?.size === 0) index.delete(key);
-    }
   }
 }

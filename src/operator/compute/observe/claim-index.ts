@@ -1,5 +1,6 @@
 import type { Change } from "../../kube/store.ts";
 import { type Compute, connectionKeyOf } from "../../resources/compute.ts";
+import { type Index, IndexEntries, type IndexEntry } from "../../runtime/index-entries.ts";
 import { branchOf, pendingCreateOf, recordedID } from "./annotations.ts";
 import { type Claimants, claimsByMark, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
 import { endpointNamedBy } from "./ownership.ts";
@@ -9,8 +10,6 @@ export type ServiceOf = (compute: Compute) => string | undefined;
 
 /** Whether no service answers through a Compute's connection. */
 export type Unreached = (compute: Compute) => boolean;
-
-type Place = readonly [index: Map<string, Set<string>>, key: string];
 
 /**
  * Every Compute that is watched, also those of other processes, by the branches and endpoints that it claims. The same
@@ -22,10 +21,10 @@ export class ClaimIndex {
   readonly #reachedThrough: ReachedThrough;
   readonly #computes = new Map<string, Compute>();
   /** Where each stands in the indexes. */
-  readonly #places = new Map<string, readonly Place[]>();
-  readonly #byBranch = new Map<string, Set<string>>();
-  readonly #byEndpoint = new Map<string, Set<string>>();
-  readonly #byProject = new Map<string, Set<string>>();
+  readonly #places = new IndexEntries();
+  readonly #byBranch: Index = new Map();
+  readonly #byEndpoint: Index = new Map();
+  readonly #byProject: Index = new Map();
 
   constructor(serviceOf: ServiceOf, unreached: Unreached, reachedThrough: ReachedThrough) {
     this.#serviceOf = serviceOf;
@@ -44,7 +43,7 @@ export class ClaimIndex {
     // A wrong caBundle can name any service and reach none, so such a connection blocks nobody.
     const isOutside = (other: Compute) =>
       this.#isOutsider(other) || (this.#unreached(other) && hadNothing(other, this.#reachedThrough(other)));
-    const among = (index: Map<string, Set<string>>, id?: string) =>
+    const among = (index: Index, id?: string) =>
       this.#read(index, this.#key(compute, id)).filter((other) => sameConnection(other) || !isOutside(other));
     return {
       byUID: (uid) => this.#computes.get(uid),
@@ -63,24 +62,17 @@ export class ClaimIndex {
   set(compute: Compute): void {
     this.delete(compute.metadata.uid);
     this.#computes.set(compute.metadata.uid, compute);
-    const places = this.#placesOf(compute);
-    this.#places.set(compute.metadata.uid, places);
-    for (const [index, key] of places) index.set(key, (index.get(key) ?? new Set()).add(compute.metadata.uid));
+    this.#places.set(compute.metadata.uid, this.#placesOf(compute));
   }
 
   delete(uid: string): void {
     this.#computes.delete(uid);
-    for (const [index, key] of this.#places.get(uid) ?? []) {
-      const uids = index.get(key);
-      uids?.delete(uid);
-      if (uids?.size === 0) index.delete(key);
-    }
     this.#places.delete(uid);
   }
 
   /** The connection that a Compute names may lead elsewhere now; returns the UIDs whose claims that may affect. */
   movedWith(compute: Compute): Set<string> {
-    const woken = this.#at(this.#places.get(compute.metadata.uid) ?? []);
+    const woken = this.#at(this.#places.of(compute.metadata.uid));
     this.set(compute);
     for (const uid of this.neighboursOf(compute)) woken.add(uid);
     return woken;
@@ -107,7 +99,7 @@ export class ClaimIndex {
   }
 
   /** UIDs that share a branch or an endpoint. Sharing only the project is no conflict. */
-  #at(places: readonly Place[]): Set<string> {
+  #at(places: readonly IndexEntry[]): Set<string> {
     const uids = new Set<string>();
     for (const [index, key] of places) {
       if (index !== this.#byProject) for (const uid of index.get(key) ?? []) uids.add(uid);
@@ -115,7 +107,7 @@ export class ClaimIndex {
     return uids;
   }
 
-  #placesOf(compute: Compute): Place[] {
+  #placesOf(compute: Compute): IndexEntry[] {
     const { spec } = compute;
     const ids = [...new Set([recordedID(compute), endpointNamedBy(compute)])].filter((id) => id !== undefined);
     return [
@@ -134,7 +126,7 @@ export class ClaimIndex {
     return `${this.#serviceOf(compute) ?? ""} ${compute.spec.projectID} ${id}`;
   }
 
-  #read(index: Map<string, Set<string>>, at: string): Compute[] {
+  #read(index: Index, at: string): Compute[] {
     return [...(index.get(at) ?? [])].flatMap((uid) => this.#computes.get(uid) ?? []);
   }
 }
