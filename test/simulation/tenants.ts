@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { parse } from "yaml";
 import { createOperator, type Operator } from "../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";
 import { sleep } from "../../src/operator/runtime/clock.ts";
@@ -12,6 +10,7 @@ import {
 } from "../../src/operator/service-client/transport.ts";
 import type { Service } from "../../src/service/service.ts";
 import { goodKey, newService } from "../integration/support/seeded-service.ts";
+import { shippedCRD } from "../support/shipped-crd.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { calm } from "./api-server/faults.ts";
 import type { JsonObject } from "./api-server/objects.ts";
@@ -53,8 +52,7 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     const random = seededRandom(7);
     this.server = new ApiServer({ clock, random });
     for (const name of ["computes", "serviceconnections", "computepools"]) {
-      const definition: unknown = parse(readFileSync(new URL(`../../crds/${name}.yaml`, import.meta.url), "utf8"));
-      this.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+      this.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", shippedCRD(name));
     }
     const destination = {
       write: () => {

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { parse } from "yaml";
 import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { createOperator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
@@ -10,7 +8,9 @@ import { underShippedRights } from "../../simulation/api-server/rights.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
 import { type ApiFront, InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
+import { shippedCRD } from "../../support/shipped-crd.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
+import { inMemorySettings, wholeMilliseconds } from "./in-memory.ts";
 import { type Host, Network } from "./network.ts";
 import { isReady } from "./scenario.ts";
 import { goodKey, newService, project } from "./seeded-service.ts";
@@ -51,8 +51,7 @@ export class ClusterWorld implements AsyncDisposable {
     const service = newService({
       branches,
       endpoints: replicas.map((id) => ({ id, branchID: "br-main", type: "read_only" })),
-      // Whole milliseconds, as Date.now has them.
-      clock: { now: () => Math.floor(clock.now()), after: (ms, task) => clock.after(ms, task) },
+      clock: wholeMilliseconds(clock),
       service: { timeScale: 10_000 },
     });
     this.host = this.network.connect("service.test", service);
@@ -69,15 +68,8 @@ export class ClusterWorld implements AsyncDisposable {
         log: silentLogger,
       },
       {
-        namespaces: [],
+        ...inMemorySettings,
         clusterResourceNamespace: ownNamespace,
-        selects: () => true,
-        workers: 16,
-        allowedBaseURLs: ["http://*.test/api/v2"],
-        createSettleMs: 60_000,
-        maxDeletesPerMinute: 60,
-        budgetShare: 1,
-        drainMs: 1000,
         ...settings,
       },
     );
@@ -86,8 +78,7 @@ export class ClusterWorld implements AsyncDisposable {
 
   /** Installs a CRD. */
   install(name: string): void {
-    const definition: unknown = parse(readFileSync(new URL(`../../../crds/${name}.yaml`, import.meta.url), "utf8"));
-    this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+    this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", shippedCRD(name));
   }
 
   /** The Secret of the connection. */

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { parse } from "yaml";
 import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { createOperator, type Operator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
@@ -11,8 +9,10 @@ import { underShippedRights } from "../../simulation/api-server/rights.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
+import { shippedCRD } from "../../support/shipped-crd.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import type { Raw } from "./cluster.ts";
+import { inMemorySettings, wholeMilliseconds } from "./in-memory.ts";
 import { keySecret, manifest } from "./manifests.ts";
 import { Network } from "./network.ts";
 import { isReady } from "./scenario.ts";
@@ -56,14 +56,12 @@ export class SmallWorld implements AsyncDisposable {
       "service.test",
       newService({
         branches: this.#branches,
-        // Whole milliseconds, as Date.now has them.
-        clock: { now: () => Math.floor(clock.now()), after: (ms, task) => clock.after(ms, task) },
+        clock: wholeMilliseconds(clock),
         service: { timeScale, ...service },
       }),
     );
     for (const name of ["computes", "serviceconnections", "computepools"]) {
-      const definition: unknown = parse(readFileSync(new URL(`../../../crds/${name}.yaml`, import.meta.url), "utf8"));
-      this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+      this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", shippedCRD(name));
     }
     const { stringData: _, ...secret } = keySecret(goodKey);
     const data = { "api-key": Buffer.from(goodKey).toString("base64") };
@@ -90,14 +88,7 @@ export class SmallWorld implements AsyncDisposable {
       log: silentLogger,
     };
     this.#operator = createOperator(ports, {
-      namespaces: [],
-      selects: () => true,
-      workers: 16,
-      allowedBaseURLs: ["http://*.test/api/v2"],
-      createSettleMs: 60_000,
-      maxDeletesPerMinute: 60,
-      budgetShare: 1,
-      drainMs: 1000,
+      ...inMemorySettings,
       ...this.#settings,
     });
     return this.#operator.run(this.#stop.signal);
