@@ -20,7 +20,7 @@ const onControlPlane = {
  */
 export default defineConfig({
   test: {
-    reporters: ["default", new BehaviourReporter(), ...(counts ? [new CountReporter(counts)] : [])],
+    reporters: ["default", ...(counts ? [new CountReporter(counts)] : []), new BehaviourReporter(counts)],
     maxConcurrency: 60,
     projects: [
       {

@@ -1,7 +1,11 @@
-import { writeFileSync } from "node:fs";
-import type { Reporter, TestModule } from "vitest/node";
+import { appendFileSync, writeFileSync } from "node:fs";
+import { relative } from "node:path";
+import type { Reporter, TestCase, TestModule } from "vitest/node";
 
-/** Writes `PASSED FAILED` to a file for .ci/run. A test that was skipped has not passed, so it counts as failed. */
+/**
+ * Writes `PASSED FAILED` to a file for .ci/run, and below it a line for each failure, so that .ci/run can close with
+ * them. A test that was skipped has not passed, so it counts as failed.
+ */
 export class CountReporter implements Reporter {
   readonly #file: string;
 
@@ -10,16 +14,28 @@ export class CountReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
+    const failures = unhandledErrors.map((error) => `outside of a test: ${firstLine(error)}`);
     let passed = 0;
-    let failed = unhandledErrors.length;
     for (const module of modules) {
+      const file = relative(process.cwd(), module.moduleId);
       const tests = [...module.children.allTests()];
-      const good = tests.filter((test) => test.result().state === "passed").length;
-      passed += good;
-      failed += tests.length - good;
+      const failed = tests.filter((test) => test.result().state !== "passed");
+      passed += tests.length - failed.length;
+      failures.push(...failed.map((test) => `${file} > ${test.fullName}: ${whyOf(test)}`));
       // A file that breaks before its first test would otherwise count for nothing.
-      if (tests.length === 0 && !module.ok()) failed += 1;
+      if (tests.length === 0 && !module.ok()) failures.push(`${file}: ${firstLine(module.errors()[0])}`);
     }
-    writeFileSync(this.#file, `${passed} ${failed}\n`);
+    writeFileSync(this.#file, `${passed} ${failures.length}\n`);
+    for (const failure of failures) appendFileSync(this.#file, `${failure}\n`);
   }
+}
+
+function whyOf(test: TestCase): string {
+  const { state, errors = [] } = test.result();
+  return state === "failed" ? firstLine(errors[0]) : state;
+}
+
+function firstLine(error: unknown): string {
+  const message = error instanceof Object && "message" in error ? String(error.message) : String(error);
+  return message.split("\n")[0]?.slice(0, 300) ?? "";
 }
