@@ -13,7 +13,7 @@ import { Scenario, type ScenarioOptions } from "./scenario.ts";
 import { Versions } from "./versions.ts";
 
 /** How much faster than life the operator's timers run: a refresh interval of 5 s is over in one. */
-const speed = 5;
+export const speed = 5;
 
 /** How many namespaces the scenarios of one stage may have: all are passed to the operator when it starts. */
 const mostNamespaces = 20;
