@@ -37,6 +37,7 @@ describe("a Compute that is gone although our finalizer was to hold it", () => {
       mayGo: () => false,
       isExhausted: true,
       count: () => {},
+      sent: () => {},
       leave: (one: string) => void left.push(one),
     };
     const { reach, reconciler, cache, last, run } = await gone({ brake });

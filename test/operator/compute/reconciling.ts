@@ -44,6 +44,7 @@ export async function setUp(
           return brake.isExhausted;
         },
         count: (one) => brake.count(one),
+        sent: (one) => brake.sent(one),
         leave: (one) => {
           left.push(one);
           brake.leave(one);

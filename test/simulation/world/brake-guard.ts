@@ -16,8 +16,7 @@ export class BrakeGuard {
   /** A DELETE leaves. */
   sent(process: string): void {
     const now = this.#clock.monotonic();
-    // What the brake let out asks the API server whether the CRD goes, and waits for the budget: ten seconds at most.
-    const lately = [...(this.#sent.get(process) ?? []).filter((at) => now - at < 50_000), now];
+    const lately = [...(this.#sent.get(process) ?? []).filter((at) => now - at < 60_000), now];
     this.#sent.set(process, lately);
     if (lately.length > this.#perMinute)
       this.#report(

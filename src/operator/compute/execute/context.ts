@@ -77,8 +77,9 @@ export function accessTo(
   const enqueue = () => lister.enqueue(uid);
   const gate = new Gate({ uid, flow: `${namespace}/${spec.projectID}`, brake, writeLimiter, reservation, enqueue });
   const client = lister.client.within(reservation, () => {
+    if (withdrawn()) return true;
     gate.sends();
-    return withdrawn();
+    return false;
   });
   return { lister, reservation, gate, client };
 }

@@ -8,7 +8,7 @@ import type { RequestReservation } from "../../service-client/request-reservatio
 export type Wait = "brake" | "project" | "budget";
 
 /** `--max-deletes-per-minute`, as a gate asks it. */
-export type Brake = Pick<DeletionBrake, "mayGo" | "isExhausted" | "count" | "leave">;
+export type Brake = Pick<DeletionBrake, "mayGo" | "isExhausted" | "count" | "sent" | "leave">;
 
 export interface GateOptions {
   uid: string;
@@ -31,6 +31,7 @@ export interface GateOptions {
 export class Gate {
   readonly #options: GateOptions;
   #waitsFor: Wait | undefined;
+  #isDeletion = false;
   #isRefused = false;
 
   constructor(options: GateOptions) {
@@ -41,6 +42,7 @@ export class Gate {
   pass(write: "deletion" | "other"): Wait | undefined {
     const { uid, brake } = this.#options;
     this.#waitsFor = this.#tryPass(write);
+    this.#isDeletion = write === "deletion";
     if (write === "other") brake.leave(uid);
     else if (this.#waitsFor === undefined) brake.count(uid);
     return this.#waitsFor;
@@ -48,7 +50,9 @@ export class Gate {
 
   /** The write leaves. */
   sends(): void {
-    this.#options.writeLimiter.sends(this.#options.uid);
+    const { uid, brake, writeLimiter } = this.#options;
+    writeLimiter.sends(uid);
+    if (this.#isDeletion) brake.sent(uid);
   }
 
   /** What the service answered to the write; its operations are followed already. */
@@ -116,7 +120,8 @@ export interface BrakeCaller {
 export class DeletionBrake {
   readonly #clock: Clock;
   readonly #perMinute: number;
-  #counted: number[] = [];
+  /** Deletions that may go, oldest first. */
+  #counted: { uid: string; at: number }[] = [];
   readonly #waiting = new Map<string, BrakeCaller>();
   readonly #queue = new FairQueue({ perFlow: 1, perTenant: Number.POSITIVE_INFINITY });
   readonly #called = new Map<string, { until: number; release: () => void }>();
@@ -132,7 +137,7 @@ export class DeletionBrake {
   /** Whether no more deletions may go now. */
   get isExhausted(): boolean {
     const now = this.#clock.monotonic();
-    const counted = this.#counted.filter((at) => now - at < countedForMs);
+    const counted = this.#counted.filter(({ at }) => now - at < countedForMs);
     return counted.length + this.#called.size >= this.#perMinute;
   }
 
@@ -156,10 +161,17 @@ export class DeletionBrake {
     return this.#called.has(uid);
   }
 
-  /** This deletion is being sent. */
+  /** This deletion goes. */
   count(uid: string): void {
-    this.#counted.push(this.#clock.monotonic());
+    this.#counted.push({ uid, at: this.#clock.monotonic() });
     this.leave(uid);
+  }
+
+  /** It leaves only now, after a question to the API server: its minute begins here. */
+  sent(uid: string): void {
+    const index = this.#counted.findLastIndex((counted) => counted.uid === uid);
+    if (index >= 0) this.#counted.splice(index, 1);
+    this.#counted.push({ uid, at: this.#clock.monotonic() });
   }
 
   /** This deletion is no longer wanted, or not now. */
@@ -187,7 +199,7 @@ export class DeletionBrake {
 
   #callNext(): void {
     const now = this.#clock.monotonic();
-    this.#counted = this.#counted.filter((at) => now - at < countedForMs);
+    this.#counted = this.#counted.filter(({ at }) => now - at < countedForMs);
     for (const [uid, { until, release }] of this.#called) {
       if (until > now) continue;
       this.#called.delete(uid);
@@ -210,7 +222,7 @@ export class DeletionBrake {
     if (this.#waiting.size === 0) return;
     const [first] = this.#counted;
     const ends = [...this.#called.values()].map(({ until }) => until);
-    if (first !== undefined) ends.push(first + countedForMs);
+    if (first !== undefined) ends.push(first.at + countedForMs);
     if (ends.length === 0) return;
     this.#timer = this.#clock.after(Math.max(1, Math.min(...ends) - now), () => this.#callNext());
   }

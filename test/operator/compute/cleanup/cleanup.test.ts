@@ -75,7 +75,13 @@ describe("what a replaced and deleted Compute made", () => {
   test("waits for the brake, and looks again though nobody calls it", async () => {
     let open = false;
     const counted: string[] = [];
-    const brake = { mayGo: () => open, isExhausted: true, count: (one: string) => counted.push(one), leave: () => {} };
+    const brake = {
+      mayGo: () => open,
+      isExhausted: true,
+      count: (one: string) => counted.push(one),
+      sent: () => {},
+      leave: () => {},
+    };
     const { reach, clock } = await departed({ brake });
     await clock.advance(70_000);
     expect(reach.sent()).not.toContain("DELETE ep-one");

@@ -31,7 +31,7 @@ interface Fields {
   stored?: boolean;
 }
 
-export const closedBrake = { mayGo: () => false, isExhausted: true, count: () => {}, leave: () => {} };
+export const closedBrake = { mayGo: () => false, isExhausted: true, count: () => {}, sent: () => {}, leave: () => {} };
 
 /** A Compute that is gone, what this process knew of it, and what the service has; it is looked after at once. */
 export async function departed(fields: Fields = {}) {

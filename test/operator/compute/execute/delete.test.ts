@@ -7,7 +7,7 @@ import { Acting, linked, settled } from "./executing.ts";
 const crd = (ask: () => Promise<boolean>) => ({ now: ask, lately: ask });
 
 /** A brake that is exhausted for good. */
-const holding: Brake = { mayGo: () => false, isExhausted: true, count: () => {}, leave: () => {} };
+const holding: Brake = { mayGo: () => false, isExhausted: true, count: () => {}, sent: () => {}, leave: () => {} };
 
 describe("a deletion", () => {
   function leaving(tools: Partial<Acting["tools"]> = {}, brake?: Brake) {

@@ -21,6 +21,7 @@ function setUp({ deletions = 10, requests = 10 } = {}) {
       return brake.isExhausted;
     },
     count: (uid: string) => brake.count(uid),
+    sent: (uid: string) => brake.sent(uid),
     leave: (uid: string) => brake.leave(uid),
   };
   const writeLimiter = new ProjectWriteLimiter({
@@ -108,6 +109,18 @@ describe("a deletion", () => {
     ]);
     expect(brake.isExhausted).toBe(true);
     await clock.advance(60_000);
+    expect(brake.isExhausted).toBe(false);
+  });
+
+  test("counts for a minute from when it leaves, which may be later than when it passed", async () => {
+    const { clock, brake, gateOf } = setUp({ deletions: 1 });
+    const gate = gateOf("a");
+    expect(gate.pass("deletion")).toBeUndefined();
+    await clock.advance(8000);
+    gate.sends();
+    await clock.advance(59_999);
+    expect(brake.isExhausted).toBe(true);
+    await clock.advance(1);
     expect(brake.isExhausted).toBe(false);
   });
 
