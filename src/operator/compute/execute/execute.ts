@@ -7,8 +7,10 @@ import { requeueDelay } from "../status/reasons.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { createEndpoint } from "./create.ts";
 import { paused, waiting } from "./deferred.ts";
+import { deleteEndpoint, keepEndpoint } from "./delete.ts";
 import { patchMetadata } from "./patch-metadata.ts";
-import { deleteEndpoint, keepEndpoint, patchEndpoint, restartEndpoint, restarted } from "./update.ts";
+import { restartEndpoint, restarted } from "./restart.ts";
+import { patchEndpoint } from "./update.ts";
 
 type ConfirmDeletion = Extract<Action, { kind: "confirmDeletion" }>;
 

@@ -1,28 +1,19 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { isInProgress, type Operation } from "../../../api/operation.ts";
 import type { EventInput } from "../../kube/event-record.ts";
-import { guardedPatch } from "../../kube/json-patch.ts";
-import type { Compute } from "../../resources/compute.ts";
-import { timestamp } from "../../resources/conditions-of.ts";
-import { annotations as keys } from "../../resources/names.ts";
 import type { Failure } from "../../service-client/answer.ts";
-import type { PendingRestart } from "../observe/annotations.ts";
-import { generationOf, isBeingDeleted } from "../observe/observation.ts";
-import { after, type Outcome, shown, unchanged } from "../outcome.ts";
+import { generationOf } from "../observe/observation.ts";
+import { type Outcome, shown } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import type { Attributes } from "../plan/fields.ts";
-import { wasRestarted } from "../plan/restart.ts";
-import { inProgress, restarting } from "../status/messages/conditions.ts";
-import { deleted, deleting, orRetain, released } from "../status/messages/deletion.ts";
+import { inProgress } from "../status/messages/conditions.ts";
 import * as events from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
 import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
-import { patched, recordDisabling, release } from "./patch-metadata.ts";
+import { recordDisabling } from "./patch-metadata.ts";
 
 type Patch = Extract<Action, { kind: "patch" }>;
-type Restart = Extract<Action, { kind: "restart" }>;
 
 export async function patchEndpoint(action: Patch, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   const { state, clock, signal } = context;
@@ -84,136 +75,4 @@ function patchEvent({ corrects, endpointID, fields, attributes }: Patch): EventI
     return { type: "Normal", reason: "Moved", message: events.moved(endpointID, attributes.branch_id) };
   }
   return { type: "Normal", reason: "Patched", message: events.patched(endpointID, fields) };
-}
-
-/** Mark, then POST: a restart whose reply is lost can then be told from one that was never sent. */
-export async function restartEndpoint(
-  action: Restart,
-  context: ExecuteContext,
-  access: ServiceAccess,
-): Promise<Outcome> {
-  const { compute, annotations, state, signal, cluster } = context;
-  const { lister, client } = access;
-  const { endpointID, value } = action;
-  const seen = lister.listing?.endpoints.find(({ id }) => id === endpointID);
-  const latest = await lister.operations.latest(endpointID, client);
-  // Without them a restart whose reply is lost could not be told from one that was never sent.
-  if (latest.kind === "failed") {
-    return recordFailedWrite(action, latest.failure, requests.listOperations(endpointID), compute, context, access);
-  }
-  const before = latest.kind === "listed" ? latest.operations : undefined;
-  const earlier = annotations.pendingRestart?.value === value ? annotations.pendingRestart : undefined;
-  // The action may have been planned without them, if they could not be read then.
-  if (earlier !== undefined && wasRestarted(earlier, seen ?? {}, before ?? [])) return restarted(action, context);
-  const marked = await markRestart(value, seen?.started_at, before, context);
-  const answer = await client.restartEndpoint(compute.spec.projectID, endpointID, signal);
-  recordAnswer(answer, { endpointID }, context, access);
-  if (answer.kind === "ok") {
-    state.succeeded();
-    state.restarted(value);
-    const { operations } = answer.value;
-    return shown(marked, "Restarting", inProgress("Restarting", endpointID), {
-      effect: { kind: "restarted", value, operations },
-      events: [{ type: "Normal", reason: "Restarted", message: events.restarted(endpointID) }],
-    });
-  }
-  const doing = requests.restart(endpointID);
-  if (answer.kind === "ambiguous") return recordFailedWrite(action, answer, doing, marked, context, access);
-  const resting = answer.kind === "refused" ? await doesRest(endpointID, seen, context, access) : false;
-  // A compute that does not run counts as restarted: its next start is a fresh one.
-  if (resting === true) {
-    state.restarted(value);
-    return unchanged(marked, { effect: { kind: "restarted", value, operations: [] } });
-  }
-  // This POST did nothing. An earlier one of unknown outcome may be why it was refused: the mark of that stays.
-  const patch = guardedPatch(marked).setAnnotation(keys.pendingRestart, earlier && JSON.stringify(earlier));
-  const unmarked = await patched(cluster, patch, marked);
-  // If it could not be asked just now, it is asked soon, and not only when a refused write is repeated.
-  return recordFailedWrite(action, resting === false ? answer : resting, doing, unmarked, context, access);
-}
-
-/** A marked restart that shows at the service is done. */
-export function restarted(
-  { endpointID, value }: Pick<Restart, "endpointID" | "value">,
-  { compute, state }: ExecuteContext,
-): Outcome {
-  state.restarted(value);
-  return shown(compute, "Restarting", restarting.done(endpointID), {
-    effect: { kind: "restarted", value, operations: [] },
-    events: [{ type: "Normal", reason: "Restarted", message: events.restarted(endpointID) }],
-  });
-}
-
-/** Whether a compute does not run: asked now, for it may have woken since the list. Some services show lists alone. */
-async function doesRest(
-  endpointID: string,
-  listed: Endpoint | undefined,
-  { compute: { spec }, signal }: ExecuteContext,
-  { client }: ServiceAccess,
-): Promise<boolean | Failure> {
-  const answer = await client.getEndpoint(spec.projectID, endpointID, signal);
-  if (answer.kind !== "ok" && answer.kind !== "notFound") return answer;
-  const endpoint = answer.kind === "ok" ? answer.value : listed;
-  if (endpoint === undefined) return false;
-  return endpoint.disabled === true || (endpoint.current_state === "idle" && endpoint.pending_state !== "active");
-}
-
-async function markRestart(
-  value: string,
-  startedAt: string | undefined,
-  operations: readonly Operation[] | undefined,
-  { compute, cluster, clock }: ExecuteContext,
-): Promise<Compute> {
-  const mark: PendingRestart = {
-    uid: compute.metadata.uid,
-    since: timestamp(clock.now()),
-    value,
-    ...timesOf(operations),
-    ...(startedAt === undefined ? {} : { startedAt }),
-  };
-  const patch = guardedPatch(compute, { resourceVersion: true });
-  return patched(cluster, patch.setAnnotation(keys.pendingRestart, JSON.stringify(mark)), compute);
-}
-
-/** What is known of an endpoint's operations before a restart, by the service's own clock. */
-function timesOf(
-  operations: readonly Operation[] | undefined,
-): Pick<PendingRestart, "newestOperation" | "restedSince"> {
-  if (operations === undefined) return {};
-  const newest = (times: readonly string[]) => times.reduce((latest, time) => (time > latest ? time : latest), "");
-  const newestOperation = newest(operations.map(({ created_at }) => created_at ?? ""));
-  const ends = operations.flatMap((operation) =>
-    operation.updated_at === undefined || isInProgress(operation) ? [] : [operation.updated_at],
-  );
-  return ends.length < operations.length ? { newestOperation } : { newestOperation, restedSince: newest(ends) };
-}
-
-/** The CRD itself is being deleted: that removes the operator, and no endpoint. */
-export function keepEndpoint(endpointID: string, context: ExecuteContext): Promise<Outcome> {
-  return release({ event: "Released", message: released.uninstalling(endpointID) }, context);
-}
-
-export async function deleteEndpoint(
-  action: Extract<Action, { kind: "delete" }>,
-  context: ExecuteContext,
-  access: ServiceAccess,
-): Promise<Outcome> {
-  const { compute, state, clock, signal, uninstalling } = context;
-  const { client } = access;
-  const { endpointID, why } = action;
-  if (isBeingDeleted(compute) && (await uninstalling.now(compute))) return keepEndpoint(endpointID, context);
-  const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
-  recordAnswer(answer, { endpointID }, context, access);
-  if (answer.kind !== "ok" && answer.kind !== "notFound")
-    return recordFailedWrite(action, answer, requests.delete(endpointID), compute, context, access, orRetain);
-  const isRepeated = state.deleteAnswered(endpointID, clock.monotonic());
-  if (why === "duplicate") {
-    const warning = { type: "Warning", reason: "Deleted", message: deleted.duplicate(endpointID) } as const;
-    const isNews = answer.kind === "ok" && !isRepeated;
-    return unchanged(compute, { requeue: after(500), events: isNews ? [warning] : [] });
-  }
-  // An answer of 404 may lag: then the endpoint is proved gone as any other.
-  if (answer.kind === "ok") state.deleted(endpointID);
-  const message = isRepeated ? deleting.stillListed(endpointID) : deleting.accepted(endpointID);
-  return shown(compute, "Deleting", message);
 }

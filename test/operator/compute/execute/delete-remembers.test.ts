@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { deleteEndpoint } from "../../../../src/operator/compute/execute/update.ts";
+import { deleteEndpoint } from "../../../../src/operator/compute/execute/delete.ts";
 import { endpoint, operation } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { Acting, linked, settled } from "./executing.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createEndpoint } from "../../../../src/operator/compute/execute/create.ts";
-import { patchEndpoint, restartEndpoint } from "../../../../src/operator/compute/execute/update.ts";
+import { restartEndpoint } from "../../../../src/operator/compute/execute/restart.ts";
+import { patchEndpoint } from "../../../../src/operator/compute/execute/update.ts";
 import { pendingCreateOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { operationsIn } from "../../../../src/operator/compute/outcome.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { restartEndpoint } from "../../../../src/operator/compute/execute/update.ts";
+import { restartEndpoint } from "../../../../src/operator/compute/execute/restart.ts";
 import { pendingRestartOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { endpoint, operation } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
