@@ -13,14 +13,14 @@ export interface Mutant {
 
 /** The mutants that seeds must catch, the promise that each breaks, and a seed from which on it soon does. */
 export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: number }>> = {
-  "a create sent again on a list from before it had to be settled": {
+  "a create sent again from a list that began before `--create-settle` was over": {
     file: "compute/plan/pending.ts",
     line: "before < startedAt && startedAt >= settlesAt",
     as: "before < startedAt && now >= settlesAt",
     breaks: /never twice|finalizers|all is well/,
     from: 100,
   },
-  "a lease that counts from the answer to its renewal": {
+  "a lease duration that counts from the answer to a renewal, not from its request": {
     file: "kube/lease-claim.ts",
     line: "this.#renewed = began;",
     as: "this.#renewed = this.#times();",

@@ -29,43 +29,43 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     plant: () => ({ cluster: (inner) => patching(inner, withoutMark) }),
     breaks: /never twice/,
   },
-  "a mark that is not guarded by resourceVersion": {
+  "a pending-create mark without a resourceVersion guard": {
     plant: () => ({
       cluster: (inner) => patching(inner, (ops) => (setsMark(ops) ? ops.filter(isNoVersionTest) : ops)),
     }),
     breaks: /never twice/,
     weather: handOversOnOldViews,
   },
-  "a POST that is sent again after a time-out": {
+  "a POST that is sent again after a timeout": {
     plant: () => ({ service: resending }),
     breaks: /fresh lists|never twice/,
   },
-  "a 404 taken for gone": {
+  "a 404 that counts as a deletion": {
     plant: () => ({ service: missingTakenForGone }),
     breaks: /fresh lists|finalizers|never twice/,
   },
-  "a finalizer dropped before the delete is confirmed": {
+  "a finalizer removed before the delete is confirmed": {
     plant: () => ({ service: deletesTakenForDone }),
     // One that came too many, from a late create, is not deleted either: that shows afterwards.
     breaks: /finalizers|all is well/,
   },
-  "a plan made on a list older than the write": {
+  "a plan from a list that is older than the last write": {
     plant: () => ({ service: listsRemembered }),
     breaks: /fresh lists/,
   },
-  "a leader that goes on after it has lost the lease": {
+  "a leader that continues after it lost the lease": {
     plant: () => ({ cluster: leadingForEver }),
     breaks: /one leader/,
   },
-  "adoption without being asked": {
+  "adoption without a request": {
     plant: () => ({ cluster: alwaysAdopting }),
     breaks: /adoption|never another's/,
   },
-  "a restart that is not remembered": {
+  "a restart that is not recorded": {
     plant: () => ({ cluster: (inner) => patching(inner, (ops) => ops.map(withoutRestartedAt)) }),
     breaks: /restart once/,
   },
-  "a restart that is taken for done and was never sent": {
+  "a restart that counts as done but was never sent": {
     plant: () => ({
       service: (inner) =>
         sending((request, options) =>
@@ -76,7 +76,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     }),
     breaks: /restarted as it says/,
   },
-  "a Retry-After that is not heeded": {
+  "a Retry-After that is ignored": {
     plant: () => ({ service: deafToRetryAfter }),
     breaks: /budgets/,
   },
