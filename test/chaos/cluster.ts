@@ -10,13 +10,13 @@ const group = "/apis/compute-operator.dev/v1alpha1";
 /** How long somebody tries again while the API server is down, in milliseconds. */
 const patienceMs = 120_000;
 
-/** The API server as people use it: they send a request again until it is answered. */
+/** The API server as users use it: they send a request again until it is answered. */
 export class Cluster implements AsyncDisposable {
   readonly #transport: HttpTransport;
 
   constructor(kubeconfig: string) {
     const connection = loadKubeConfig({ file: kubeconfig, env: {} });
-    this.#transport = new HttpTransport({ connection, clock: realClock, userAgent: "people", connections: 16 });
+    this.#transport = new HttpTransport({ connection, clock: realClock, userAgent: "users", connections: 16 });
   }
 
   /** The answer's status and object; where an answer was lost, that of the request that was sent again. */

@@ -39,7 +39,7 @@ const write = (what: string, row: string) =>
    SELECT ${now}, '${what}', ${row}.id, ${row}.project_id, ${row}.branch_id, ${row}.type, ${row}.name`;
 
 /**
- * Has the service's own store keep a ledger of everything that becomes of an endpoint, in the transaction that does it:
+ * Makes the service's own store record everything that happens to an endpoint, in the transaction that does it:
  * no kill can part the two. Only while the service does not run.
  */
 export function plantLedger(file: string): void {
@@ -62,7 +62,7 @@ export function plantLedger(file: string): void {
   database.close();
 }
 
-/** The ledger, oldest first. Only while the service does not run. */
+/** The record, oldest first. Only while the service does not run. */
 export function readLedger(file: string): Entry[] {
   const database = new DatabaseSync(file);
   const rows = database.prepare("SELECT * FROM storm_ledger ORDER BY seq").all();

@@ -18,7 +18,7 @@ export interface Member {
   name: string;
   project: string;
   type: "read_write" | "read_only";
-  /** Those that it may stand on; a primary's are its own, so that people never ask for two on one. */
+  /** Those that it may stand on; a primary's are its own, so that users never declare two on one branch. */
   branches: readonly string[];
 }
 

@@ -32,7 +32,7 @@ export function historyOf(
       })),
     ...workloadHistory.history
       .filter(({ name }) => reported.has(name))
-      .map(({ at, what, name }) => ({ at, line: `people   ${what} ${name}` })),
+      .map(({ at, what, name }) => ({ at, line: `users    ${what} ${name}` })),
   ];
   return [
     ...events

@@ -5,7 +5,7 @@ import { linkedID, specOf } from "../simulation/world/computes.ts";
 import type { WorkloadHistory } from "./workload-history.ts";
 
 export interface IntruderOptions {
-  /** Of the service itself: what people send there is nothing that an operator sent. */
+  /** Of the service itself: requests of users there are none of the operator's. */
   baseURL: string;
   key: string;
   workloadHistory: WorkloadHistory;

@@ -16,14 +16,14 @@ import { WorkloadHistory } from "./workload-history.ts";
 export interface StormOptions {
   /** How many Computes are declared in the end. */
   computes: number;
-  /** How long people churn at the least, in seconds; every disaster comes about once in each round of `rounds`. */
+  /** How long users make changes at the least, in seconds; every disaster comes about once in each of `rounds`. */
   seconds: number;
   rounds: number;
   /** How long the service is gone at a time, in seconds. */
   serviceGoneSeconds: number;
   /** The longest life of the operator that is killed over and over, in seconds. */
   longestLifeSeconds: number;
-  /** What people do in a second, all together. */
+  /** How many changes all users make in a second. */
   deedsPerSecond: number;
   /** `--create-settle` of the operators, in seconds; creates are held up for up to two less. */
   createSettleSeconds: number;
@@ -50,7 +50,7 @@ export interface StormReport {
   histories: string[];
 }
 
-/** So many complaints are told with their history. */
+/** So many complaints are reported with their history. */
 const toldInFull = 3;
 
 /** One person for so many Computes. */
@@ -97,7 +97,7 @@ export async function storm(options: StormOptions): Promise<StormReport> {
   const unrest = await comeToRest(stage, options.quietSeconds, options.settleSeconds);
   say("the service's own store is read");
   const evidence = await gather(stage, workloadHistory);
-  say("people delete everything");
+  say("users delete everything");
   const left = await clearAway(stage, options.settleSeconds);
   const after = await gather(stage, workloadHistory);
   say("done");

@@ -89,7 +89,7 @@ function evidence(change: Partial<Evidence> = {}): Evidence {
 
 const { endpointHistory, endpoints, strangers } = evidence();
 
-/** What people asked for, and besides the deletion of a Compute at 300. */
+/** What users requested, and the deletion of a Compute at 300. */
 function deletedAt300(who: string, retain = false): WorkloadHistory {
   const { workloadHistory } = evidence();
   workloadHistory.deletions.push({ at: 300, uid: who, name: "replica-0", retain });

@@ -5,9 +5,9 @@ export interface Deed {
   name: string;
 }
 
-/** What people asked for, as they remember it: what the outcome is held against. */
+/** What users requested, as they remember it: the outcome is compared with this. */
 export class WorkloadHistory {
-  /** Uids of Computes that people made, with their names; a pool makes others. */
+  /** Uids of Computes that users created, with their names; a pool creates others. */
   readonly made = new Map<string, string>();
   readonly deletions: (Deed & { retain: boolean })[] = [];
   readonly restarts: (Deed & { value: string })[] = [];

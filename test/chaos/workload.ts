@@ -13,7 +13,7 @@ const apiVersion = "compute-operator.dev/v1alpha1";
 export interface PersonOptions {
   cluster: Cluster;
   fleet: Fleet;
-  /** Those that this person looks after, and nobody else. */
+  /** The Computes that only this user manages. */
   members: readonly Member[];
   /** Whether this person scales the pool. */
   scales: boolean;
@@ -158,7 +158,7 @@ export class Person {
     return { op: "replace", path: "/spec", value: spec };
   }
 
-  /** Nothing where a replace took the finalizer along: what that lets leak is on the person, so people wait. */
+  /** Nothing if a replace removed the finalizer: what leaks then is the user's doing, so users wait. */
   async #delete(member: Member, compute: KubeObject, retain: boolean): Promise<void> {
     const { cluster, workloadHistory } = this.#options;
     const { uid, name, finalizers = [] } = compute.metadata;

@@ -24,7 +24,7 @@ const banned: ReadonlyArray<readonly [string, RegExp]> = [
 ];
 
 describe("every source", () => {
-  it("is there to be looked at", () => {
+  it("is found", () => {
     expect(sources.length).toBeGreaterThan(20);
   });
 

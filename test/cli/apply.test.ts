@@ -93,7 +93,7 @@ describe("a reply that is lost", () => {
     expect(stage.time.now() - startedAt >= 60_000).toBe(fate === "lost before");
   });
 
-  test("of a change sends it again only where a fresh look shows that it had not taken", async () => {
+  test("of a change sends it again only if a new list shows that it did not take effect", async () => {
     for (const fate of ["lost after", "lost before"] as const) {
       using stage = new Stage();
       stage.fate = once("PATCH", fate);

@@ -28,7 +28,7 @@ describe("the connection", () => {
       documents(connection.replace("{api-key:", "{key:"), compute("a")),
       `Secret "service-api-key" has no key "api-key"`,
     ],
-  ])("that %s is told", async (_what, text, message) => {
+  ])("that %s is reported", async (_what, text, message) => {
     expect(await refusals(text)).toContain(message);
   });
 
@@ -60,7 +60,7 @@ describe("the connection", () => {
     expect(stage.writes).toEqual([]);
   });
 
-  test("to a service that cannot be reached is told, with the address and where that comes from", async () => {
+  test("to a service that cannot be reached is reported, with the address and its source", async () => {
     using stage = new Stage();
     stage.fate = () => "lost before";
     const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a")))]);
@@ -87,7 +87,7 @@ describe("the connection", () => {
     expect(run).toMatchObject({ status: 1, err: expect.stringContaining("that ends in /api/v2") });
   });
 
-  test("that names a broken authority is told at the connection", async () => {
+  test("that names a broken authority is reported at the connection", async () => {
     using stage = new Stage();
     const broken = connection.replace(
       "apiKeySecretRef",

@@ -83,7 +83,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     expect(await refusals(text)).toContain(message);
   });
 
-  test("of a template only the first mistake is told, not all its echoes", async () => {
+  test("of a template only the first mistake is reported, not all its consequences", async () => {
     const lines = (await refusals("a: {{ b }}\nc: {{ d }}\n{{- e }}\n")).trim().split("\n");
     expect(lines).toEqual([expect.stringMatching(/^a\.yaml:3: not YAML: /)]);
   });
@@ -99,7 +99,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     expect(err).toContain("no Compute and no ComputePool in standard input");
   });
 
-  test("all that is wrong is told at once", async () => {
+  test("all mistakes are reported at once", async () => {
     const lines = (await refusals(documents(compute("a", "typ: x"), compute("b", "typ: y")))).split("\n");
     expect(lines).toHaveLength(2);
   });

@@ -46,7 +46,7 @@ const active = [condition("Ready", "True", "Active"), condition("Synced", "True"
 describe("Argo CD sees a Compute", () => {
   it.each<[string, Value, string]>([
     [
-      "that nobody has looked at as in progress",
+      "that was never reconciled as in progress",
       compute([], { observed: -1 }),
       "Progressing: Waiting for the operator to reconcile generation 2",
     ],

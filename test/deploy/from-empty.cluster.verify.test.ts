@@ -8,7 +8,7 @@ import { grantedRights, usedRights } from "./rights.ts";
 
 needsTools("promtool");
 
-// One story, told in order: an empty control plane, what deploy/ ships, and the image as its Deployment starts it.
+// One story, in order: an empty control plane, what deploy/ ships, and the image as its Deployment starts it.
 
 let installation: Installation;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { chart, helm, installNamespace } from "./render.ts";
 
 needsTools("helm");
 
-// One story, told in order.
+// One story, in order.
 
 let installation: Installation;
 beforeAll(async () => {

@@ -63,13 +63,13 @@ describe("the image", () => {
   });
 
   test("runs as a user with a number, who can write nothing", async () => {
-    const look = `
+    const script = `
       const fs = require("node:fs");
       const tried = ["/", "/app", "/tmp"].map((at) => {
         try { fs.writeFileSync(at + "/x", ""); return "written"; } catch (error) { return error.code; }
       });
       console.log(JSON.stringify({ tried, shell: fs.existsSync("/bin/sh"), uid: process.getuid() }));`;
-    const child = await image.evaluate(look);
+    const child = await image.evaluate(script);
     await child.end;
     const { tried, shell, uid } = JSON.parse(child.tail(1));
     expect(tried.filter((answer: string) => !/^E(ACCES|ROFS|NOENT|PERM)$/.test(answer))).toEqual([]);

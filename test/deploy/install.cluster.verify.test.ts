@@ -91,7 +91,7 @@ describe("the chart", () => {
     expect(names(await helm())).toEqual(names(await kustomize("deploy/base")));
   });
 
-  it("hands its values on to the operator", async () => {
+  it("passes its values on to the operator", async () => {
     const objects = await helm(
       'operator={"selector":"team=shop","allowedBaseURLs":["https://*.example.com/api/v2"],"logLevel":"debug","workers":8,"createSettle":"90s","maxDeletesPerMinute":5,"budgetShare":0.5,"extraArgs":["--http-port=8080"]}',
       'leaderElection={"enabled":false,"leaseName":"mine"}',
@@ -184,7 +184,7 @@ describe("the operator's command line", () => {
 });
 
 describe("the overlays", () => {
-  it("one-namespace gives no right beyond the namespace but to look at the operator's own CRDs, by a binding of its own", () => {
+  it("one-namespace gives no right beyond the namespace except to read the operator's own CRDs, by a binding of its own", () => {
     const objects = rendered["one-namespace"];
     expect(clusterWide(objects)).toEqual(["compute-operator-definitions-shop"]);
     const placed = objects.filter(({ metadata }) => metadata.namespace !== undefined);

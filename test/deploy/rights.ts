@@ -8,7 +8,7 @@ const role = z.object({
   ),
 });
 
-/** Roles for people, not for the operator. */
+/** Roles for users, not for the operator. */
 const forPeople = /^compute-operator-(view|edit)$/;
 
 /** Every right that the objects give the operator, e.g. `patch computes/status.compute-operator.dev`. */

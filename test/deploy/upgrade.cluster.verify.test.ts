@@ -13,7 +13,7 @@ needsTools("helm");
 
 const crds = ["computes", "serviceconnections", "computepools"].map((name) => `${previousCrds}/${name}.yaml`);
 
-/** What each Compute is to say once the new operator has looked at it, by name. */
+/** What each Compute is to say once the new operator has reconciled it, by name. */
 const expected = {
   adopted: "Idle",
   created: "Idle",
@@ -82,7 +82,7 @@ describe.concurrent.each(Object.entries(ways))("by %s", (_name, way) => {
     await way.upgrade(installation);
     // The definitions are those of today.
     expect(await described()).toBe(true);
-    await eventually("every Compute to be looked at", async () => {
+    await eventually("every Compute to be reconciled", async () => {
       const reasons = await ofComputes('.status.conditions[?(@.type=="Ready")].reason');
       const shown = reasons
         .trim()

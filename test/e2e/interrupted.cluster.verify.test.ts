@@ -81,7 +81,7 @@ describe("in the middle of a create, it continues automatically and nothing is c
   });
 });
 
-/** Asks for the deletion, and resolves with its end to come, once the service has been told. */
+/** Requests the deletion, and resolves with its end to come, once the service has received it. */
 async function deletion(meanwhile: () => Promise<void>): Promise<void> {
   const interrupted = new Promise<void>((resolve, reject) => {
     const stop = world.counter.onRequest(({ method }) => {

@@ -120,7 +120,7 @@ describe("a service that is not seen for three refresh intervals", () => {
     world.host.instead = undefined;
     await world.clock.advance(700_000);
     expect(computesOf(world).every(isReady)).toBe(true);
-    expect(world.timesTold(reason)).toBe(fleet);
+    expect(world.timesEmitted(reason)).toBe(fleet);
   });
 
   it("says so by the interval in force, also where the service never answers", async () => {

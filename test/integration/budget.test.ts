@@ -19,7 +19,7 @@ async function spent(): Promise<SmallWorld> {
   world.declare(0, sized(1));
   await world.settle(1);
   setBudget(world, { perMinute: 2, burst: 1 });
-  // Whatever is left goes for this look.
+  // The rest is spent on this reconcile.
   world.annotate(0, "reconcileRequestedAt", "now");
   await world.clock.advance(1000);
   return world;

@@ -10,10 +10,10 @@ const endpoints = `/projects/${project}/endpoints`;
 const create = `POST ${endpoints}`;
 
 describe.concurrent("one owner at all times", () => {
-  it("of two in different namespaces that want one branch: the older, and the other is told who", async () => {
+  it("of two in different namespaces that want one branch: the older; the other reports who", async () => {
     const shop = await stage().scenario();
     const elsewhere = await shop.addNamespace();
-    // They reach the one project with keys of different people.
+    // They reach the one project with keys of different users.
     await shop.setKey(memberKey, elsewhere);
     await shop.compute("db");
     const first = await shop.ready("db");
@@ -70,7 +70,7 @@ describe.concurrent("a move", () => {
       shop.until(name, "the swap", (one) => said(one).includes("want each other's branch"));
     for (const one of await Promise.all([swap("first"), swap("second")])) {
       expect(conditions(one)).toEqual(stalled("Conflict"));
-      // Whose edit came first was told who has the branch, before the other wanted its own.
+      // The Compute that was edited first reported who has the branch, before the other wanted its own.
       const other = one.metadata.name === "first" ? "second" : "first";
       expect(await shop.event(one.metadata.name, "Conflict")).toContain(`Compute ${shop.namespace}/${other}`);
     }

@@ -12,12 +12,12 @@ const seed = 20_260_105;
 const perService = 20;
 const quick = { timeScale: 100 };
 
-/** The scenarios of all parts, whose Computes stay as they are: what comes after looks at them again and again. */
+/** The scenarios of all parts, whose Computes stay as they are: the test reconciles them again and again. */
 const settled: Scenario[] = [];
 const numbers = Array.from({ length: perService }, (_, index) => index);
 
-/** How many passes over Computes have ended. */
-async function passes(): Promise<number> {
+/** How many reconciles of Computes have ended. */
+async function reconciles(): Promise<number> {
   const lines = (await stage().scrape()).matchAll(/^compute_operator_reconcile_total\{kind="compute",.*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
 }
@@ -67,7 +67,7 @@ describe.concurrent("from any valid spec to any other", () => {
 });
 
 describe("settled Computes", () => {
-  it("are looked at 100 times more, all 100 of them, and nothing is written, here or there", async () => {
+  it("are reconciled 100 times more, all 100 of them, and nothing is written to the cluster or the service", async () => {
     expect(settled).toHaveLength(5);
     await Promise.all(settled.map((shop) => shop.lists(2)));
     const writes = settled.map((shop) => shop.writes.length);
@@ -83,18 +83,18 @@ describe("settled Computes", () => {
       },
       { everyMs: 2000 },
     );
-    const passedBefore = await passes();
-    for (let look = 1; look <= 100; look++) {
-      // A change of its connection that touches none of them has each looked at.
-      const allowedProjects = look % 2 === 0 ? [project] : [project, "another"];
+    const reconciledBefore = await reconciles();
+    for (let round = 1; round <= 100; round++) {
+      // A change of their connection that affects none of them has each reconciled.
+      const allowedProjects = round % 2 === 0 ? [project] : [project, "another"];
       await Promise.all(settled.map((shop) => shop.editConnection({ allowedProjects })));
       await eventually(
-        `look ${look} at all`,
-        async () => ((await passes()) - passedBefore >= 100 * look ? true : undefined),
+        `reconcile ${round} of all`,
+        async () => ((await reconciles()) - reconciledBefore >= 100 * round ? true : undefined),
         { everyMs: 5 },
       );
     }
-    expect((await passes()) - passedBefore).toBeGreaterThanOrEqual(100 * 100);
+    expect((await reconciles()) - reconciledBefore).toBeGreaterThanOrEqual(100 * 100);
     await Promise.all(settled.map((shop) => shop.lists(2)));
     expect(settled.map((shop) => shop.writes.length)).toEqual(writes);
     expect(await Promise.all(settled.map(versionsBeside))).toEqual(beside);

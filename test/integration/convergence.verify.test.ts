@@ -7,7 +7,7 @@ const perRun = 100;
 const seed = 20_260_105;
 
 it.each(Array.from({ length: pairsInAll / perRun }, (_, part) => part))(
-  "from any valid spec to any other: 100 Computes settle, and nothing is written in 100 refreshes and 100 passes over each more (part %i of 9)",
+  "from any valid spec to any other: 100 Computes settle, and nothing is written in 100 refreshes and 100 reconciles of each more (part %i of 9)",
   async (part) => {
     const pairs = specPairs(perRun, seed + 10_000 * (part + 1));
     await using world = new SmallWorld(
@@ -36,16 +36,16 @@ it.each(Array.from({ length: pairsInAll / perRun }, (_, part) => part))(
       expect({ index, drifted: reason === "Drifted" }).toEqual({ index, drifted: open.length > 0 });
     }
     await world.clock.advance(150_000);
-    const [versions, passes] = [world.versions, await world.passes()];
+    const [versions, reconciles] = [world.versions, await world.reconciles()];
     const writes = world.host.calls.filter(({ method }) => method !== "GET");
     // A write that the service refused with 423 did nothing.
     expect(writes.filter(({ status }) => status !== 423).length).toBeLessThanOrEqual(2 * pairs.length);
-    // A refresh that shows nothing new has nobody looked at: so each is preceded by what does.
-    for (let look = 0; look < 100; look++) {
+    // A refresh that shows nothing new reconciles nothing, so each is preceded by a change that does.
+    for (let round = 0; round < 100; round++) {
       world.lookAgain();
       await world.clock.advance(30_000);
     }
-    expect((await world.passes()) - passes).toBeGreaterThanOrEqual(100 * pairs.length);
+    expect((await world.reconciles()) - reconciles).toBeGreaterThanOrEqual(100 * pairs.length);
     expect(world.host.calls.filter(({ method }) => method !== "GET")).toHaveLength(writes.length);
     expect(world.versions).toEqual(versions);
   },

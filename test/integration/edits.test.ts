@@ -112,7 +112,7 @@ describe("an edit that comes just after the endpoint was deleted elsewhere", () 
     ["change", (world) => world.edit(0, { computeUnits: { min: 2, max: 2 } })],
     ["restart", (world) => world.annotate(0, "restartedAt", "now")],
   ])(
-    "of a %s says what the service answered, and another is made: nobody is sent to look at the project's id",
+    "of a %s reports what the service answered, and another is created: the message does not blame the project's id",
     async (doing, edit) => {
       await using world = new SmallWorld([place.branchID], 1);
       world.declare(0, place);

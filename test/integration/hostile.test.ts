@@ -40,7 +40,7 @@ describe("a key that is exchanged for one of another account", () => {
     expect(reason(world, 0)).toBe("MassLoss");
     expect(world.writes).toEqual([create]);
 
-    world.annotate(0, "reconcileRequestedAt", "look again");
+    world.annotate(0, "reconcileRequestedAt", "again");
     await world.clock.advance(60_000);
     expect([reason(world, 0), world.writes]).toEqual(["MassLoss", [create]]);
     world.annotate(0, "confirmLoss", "it is true");
@@ -69,7 +69,7 @@ describe("a key that is exchanged for one of another account", () => {
 });
 
 describe("a service that says an endpoint is not there, and still lists it", () => {
-  it("is not told to delete it in a loop, and the deletions of others are not held back by it", async () => {
+  it("is not asked to delete it in a loop, and does not delay the deletions of others", async () => {
     await using world = new SmallWorld([branch.branchID, "br-1-a"], 1);
     world.declare(0, branch);
     world.declare(1, { ...branch, branchID: "br-1-a" });

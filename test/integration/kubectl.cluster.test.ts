@@ -8,7 +8,7 @@ import { useStage } from "./support/use-stage.ts";
 const stage = useStage();
 
 const primary = { id: "ep-cool-term-123456", branchID: main };
-/** What is under way takes minutes, so that it can be looked at. */
+/** Operations take minutes, so that their progress can be read. */
 const slow = { service: { timeScale: 0.002 }, endpoints: [primary] };
 const adopt = { branchPrimary: true };
 const endpoint = `/projects/${project}/endpoints/${primary.id}`;

@@ -39,7 +39,7 @@ describe("an endpoint that was just made and that reads do not show yet", () => 
     await world.settle(2);
     await world.clock.advance(120_000);
     expect(world.writes.slice(length)).toEqual(["POST /projects/shop/endpoints"]);
-    expect([world.endpoints.length, world.timesTold("EndpointLost")]).toEqual([2, 0]);
+    expect([world.endpoints.length, world.timesEmitted("EndpointLost")]).toEqual([2, 0]);
   });
 
   it("is deleted with its Compute, and not taken for gone already", async () => {

@@ -93,7 +93,7 @@ it("a watch that is seconds behind our own writes makes nothing happen twice, an
   await world.clock.advance(60_000);
   const at = `/projects/shop/endpoints/${world.compute(0).status.endpointID}`;
   expect(world.writes).toEqual([create, `PATCH ${at}`, `POST ${at}/restart`]);
-  expect(["Created", "Moved", "Restarted"].map((reason) => world.timesTold(reason))).toEqual([1, 1, 1]);
+  expect(["Created", "Moved", "Restarted"].map((reason) => world.timesEmitted(reason))).toEqual([1, 1, 1]);
   const { annotations } = world.compute(0).metadata;
   expect(Object.keys(annotations ?? {}).filter((name) => name.includes("pending"))).toEqual([]);
   expect(world.compute(0).status).toMatchObject({ restartedAt: "now", branchID: "br-0-b", size: "2 CU" });
@@ -114,7 +114,7 @@ it("a watch that is twenty seconds behind has nothing done twice: the answers to
   await world.clock.advance(120_000);
   const at = `/projects/shop/endpoints/${world.compute(0).status.endpointID}`;
   expect(world.writes).toEqual([create, `PATCH ${at}`, `POST ${at}/restart`]);
-  expect(["Created", "Patched", "Restarted"].map((reason) => world.timesTold(reason))).toEqual([1, 1, 1]);
+  expect(["Created", "Patched", "Restarted"].map((reason) => world.timesEmitted(reason))).toEqual([1, 1, 1]);
   world.remove(0);
   await world.clock.advance(120_000);
   expect(world.isGone(0)).toBe(true);
@@ -145,7 +145,7 @@ it("an endpoint that lists do not show yet is not taken for one of another servi
   expect(world.writes).toEqual([create]);
 });
 
-it("what such a watch has not told, that the Compute is another shard's by now, an answer tells: nothing more is sent", async () => {
+it("if such a watch has not shown that the Compute is another shard's by now, an answer shows it: nothing more is sent", async () => {
   const slow = {
     ...calm,
     line: (path: string) => ({ kind: "delivered" as const, delayMs: path.includes("/computes") ? 60_000 : 0 }),

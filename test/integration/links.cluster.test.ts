@@ -65,7 +65,7 @@ describe.concurrent("the link to an endpoint", () => {
     expect(shop.writes).toHaveLength(2);
   });
 
-  it("is made only where there is room to note it: annotations that are full are told, and nothing is sent", async () => {
+  it("is created only if there is room for its mark: full annotations are reported, and nothing is sent", async () => {
     const shop = await stage().scenario();
     const full = { "example.com/notes": "x".repeat(262_000) };
     await shop.computeIn(shop.namespace, "db", {}, { annotations: full });

@@ -46,11 +46,11 @@ it.each([
       for (const index of notListed) world.annotate(index, "paused", undefined);
     },
   ],
-])("after a mass loss %s is no reason to create again what nobody has confirmed as lost", async (_, befalls) => {
+])("after a mass loss %s is no reason to create again what nobody has confirmed as lost", async (_, happens) => {
   await using world = new SmallWorld(branches, 1);
   await afterMassLoss(world);
   const written = world.writes.length;
-  await befalls(world);
+  await happens(world);
   await world.clock.advance(120_000);
   expect(world.writes.slice(written)).toEqual([]);
   expect(reasons(world).slice(1)).toEqual(["MassLoss", "MassLoss", "MassLoss"]);

@@ -46,12 +46,12 @@ describe("an optional field of one endpoint that cannot be read", () => {
     const { Ready, Synced, Stalled } = conditionsOf(world);
     expect([Ready?.status, Synced?.status, Stalled]).toEqual(["True", "True", undefined]);
     expect(Ready?.message).toContain(sentence);
-    expect([world.events("ServiceUnavailable"), world.timesTold("ServiceUnavailable")]).toEqual([[sentence], 1]);
+    expect([world.events("ServiceUnavailable"), world.timesEmitted("ServiceUnavailable")]).toEqual([[sentence], 1]);
     world.edit(1, { disabled: true });
     await world.settle(2);
     expect(conditionsOf(world, 1)["Ready"]?.message).not.toContain("cannot be read");
     await world.clock.advance(600_000);
-    expect(world.timesTold("ServiceUnavailable")).toBe(1);
+    expect(world.timesEmitted("ServiceUnavailable")).toBe(1);
     world.host.instead = undefined;
     await world.clock.advance(60_000);
     expect(conditionsOf(world)["Ready"]?.message).not.toContain("cannot be read");
@@ -72,7 +72,7 @@ describe("an optional field of one endpoint that cannot be read", () => {
     await world.clock.advance(600_000);
     expect(world.writes.slice(before)).toEqual([`PATCH /projects/${project}/endpoints/${first(world)}`]);
     expect(world.endpoint(first(world)).suspend_timeout_seconds).toBe(600);
-    expect(world.timesTold("ServiceUnavailable")).toBeLessThanOrEqual(2);
+    expect(world.timesEmitted("ServiceUnavailable")).toBeLessThanOrEqual(2);
   });
 
   it("among the Postgres settings of others is not wiped: settings are then not sent, and the Compute says why", async () => {

@@ -38,11 +38,11 @@ describe("a role's password that is reset at the service", () => {
     expect(world.events("SecretUpdated")).toEqual([
       'The password of role "neondb_owner" changed at the service, and Secret "shop-db" holds the new one. Restart the applications that use the old one.',
     ]);
-    expect(world.timesTold("SecretUpdated")).toBe(1);
+    expect(world.timesEmitted("SecretUpdated")).toBe(1);
     expect(world.compute(0).status.conditions?.[0]).toMatchObject({ type: "Ready", status: "True" });
   });
 
-  test("is in the connection Secret at once where a fresh look is asked for", async () => {
+  test("is in the connection Secret at once if a refresh is requested", async () => {
     await using world = new SmallWorld([branch], 1);
     world.declare(0, spec);
     await world.settle(1);
@@ -53,7 +53,7 @@ describe("a role's password that is reset at the service", () => {
     expect(world.compute(0).status.lastHandledReconcileAt).toBe("now");
   });
 
-  test("is looked for with one request an hour for each Secret, spread over the hour, and nothing is written", async () => {
+  test("is checked with one request an hour for each Secret, spread over the hour, and nothing is written", async () => {
     await using world = new SmallWorld([branch], 1);
     const count = 12;
     for (let index = 0; index < count; index += 1) {
@@ -109,7 +109,7 @@ describe("a role or database that does not exist", () => {
     expect(reasonOf(world)).toBe("Rejected");
     await world.clock.advance(hour);
     expect(reasonOf(world)).toBe("Rejected");
-    expect(world.timesTold("Rejected")).toBe(1);
+    expect(world.timesEmitted("Rejected")).toBe(1);
     expect(world.secretsOf(0)).toEqual([secret]);
     await world.restart();
     await world.clock.advance(60_000);

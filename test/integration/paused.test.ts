@@ -4,7 +4,7 @@ import { SmallWorld } from "./support/small-world.ts";
 const place = { projectID: "shop", branchID: "br-0-a", scaleToZero: { enabled: false } };
 
 it.each([0, 20, 300, 1500])(
-  "a Compute that is paused %i ms after a restart was asked for shows what becomes of it, and never loses sight of it",
+  "a Compute that is paused %i ms after a restart was requested shows what becomes of it, and never loses track of it",
   async (ms) => {
     await using world = new SmallWorld([place.branchID], 1, { timeScale: 0.5 });
     world.declare(0, place);
@@ -13,7 +13,7 @@ it.each([0, 20, 300, 1500])(
     await world.clock.advance(ms);
     world.annotate(0, "paused", "true");
     const states = new Set<string | undefined>();
-    for (let look = 0; look < 800; look++) {
+    for (let step = 0; step < 800; step++) {
       await world.clock.advance(25);
       states.add(world.compute(0).status.state);
     }
@@ -60,7 +60,7 @@ it("a copy that is paused shows nothing of the endpoint that is another's, and h
   world.annotate(1, "paused", undefined);
   await world.settle(2);
   expect(world.endpoints).toHaveLength(2);
-  expect(world.timesTold("Conflict")).toBe(1);
+  expect(world.timesEmitted("Conflict")).toBe(1);
 });
 
 describe("while paused, Synced", () => {

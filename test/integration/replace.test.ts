@@ -23,7 +23,7 @@ describe("what kubectl replace drops", () => {
   });
 
   it.each([
-    ["for so short a time that nobody is told", 40_000, "Idle"],
+    ["for so short a time that nothing is reported", 40_000, "Idle"],
     ["for long", 120_000, "ServiceUnavailable"],
   ])(
     "is put back while the service cannot be reached too (%s), so that a deletion waits for it",
@@ -195,7 +195,7 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
   });
 });
 
-it("an adopted primary is deleted with its Compute also when that was just told to move it", async () => {
+it("an adopted primary is deleted with its Compute also if its move was requested just before", async () => {
   await using world = new SmallWorld([place.branchID, "br-0-b"], 1);
   const made = world.console("POST", "/projects/shop/endpoints", {
     endpoint: { branch_id: place.branchID, type: "read_write" },

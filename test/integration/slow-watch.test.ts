@@ -22,7 +22,7 @@ it("of a Compute that was let go nothing is sent any more, however late the watc
   world.remove(0);
   while (!world.isGone(0)) await world.clock.advance(100);
   sent.length = 0;
-  // A change of the connection has all its Computes looked at.
+  // A change of the connection has all its Computes reconciled.
   const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";
   const connection = world.send("GET", path);
   world.send("PUT", path, { ...connection, spec: { ...connection.spec, refreshInterval: "10s" } });

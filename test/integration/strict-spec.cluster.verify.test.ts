@@ -54,7 +54,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     expect(shop.writes).toEqual([`PATCH ${endpoints}/ep-theirs`, `DELETE ${endpoints}/ep-theirs`]);
   });
 
-  it("takes over the branch's primary as it stands, and no other without being told", async () => {
+  it("adopts the branch's primary as it is, and no other without a request", async () => {
     const shop = await stage().scenario(theirs);
     await shop.compute("other");
     const refused = await shop.reason("other", "PrimaryExists");
@@ -126,7 +126,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     expect(accepted.length).toBeLessThanOrEqual(1);
   });
 
-  it("has drift put back, or with Report told and left, and sends what the service does not show once", async () => {
+  it("has drift corrected, or with Report reported and left, and sends once what the service does not show", async () => {
     const shop = await stage().scenario(strict);
     await shop.compute("db", { computeUnits: { min: 1, max: 2 }, scaleToZero: { enabled: false } });
     const { status } = await shop.ready("db");
@@ -207,7 +207,7 @@ describe.concurrent("with such a service a Compute that is deleted", () => {
     expect(shop.writes.filter((write) => write.startsWith("DELETE"))).toEqual([]);
   });
 
-  it("while its create is pending says that it cannot tell, and ends when it is told which endpoint it was", async () => {
+  it("while its create is pending reports that the outcome is unknown, and ends when a person names the endpoint", async () => {
     const shop = await stage().scenario(strict);
     shop.faults({ kind: "drop-after", method: "POST", count: 1 });
     await shop.compute("db", { type: "read_only" });

@@ -20,5 +20,5 @@ test("a Compute without a connection says so after two seconds", async () => {
   world.declare(0, { ...place, connectionRef: { name: "nowhere" } });
   await world.clock.advance(2500);
   expect(world.compute(0).status.conditions?.[0]?.reason).toBe("ConnectionNotFound");
-  expect(world.timesTold("ConnectionNotFound")).toBe(1);
+  expect(world.timesEmitted("ConnectionNotFound")).toBe(1);
 });

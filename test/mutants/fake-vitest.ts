@@ -25,11 +25,11 @@ chai.use((_, utils) => {
 });
 
 /** Tries again for a while, as the poll of vitest does. */
-function poll(look: () => unknown): object {
+function poll(read: () => unknown): object {
   const tries = (matcher: PropertyKey) => async (expected: unknown) => {
     for (const began = performance.now(); ; await sleep(10)) {
       try {
-        const assertion = Reflect.apply(realExpect, undefined, [await look()]);
+        const assertion = Reflect.apply(realExpect, undefined, [await read()]);
         const method: unknown = Reflect.get(assertion, matcher);
         if (typeof method !== "function") throw new Error(`there is no ${String(matcher)}`);
         Reflect.apply(method, assertion, [expected]);

@@ -62,7 +62,7 @@ describe("a mutant", () => {
     expect(mutantsOf("function f() { this.#options.log.warn({ a: !b }, c); }")).toEqual([]);
   });
 
-  it("is told from others like it by what encloses it and by its number there", () => {
+  it("is distinguished from others like it by what encloses it and by its number there", () => {
     const { mutants } = instrument("src/a.ts", "class A { #b() { c(); c(); } d() { c(); } }", 7);
     expect(mutants.map(({ id, within, occurrence }) => [id, within, occurrence])).toEqual([
       [7, "A.#b", 1],

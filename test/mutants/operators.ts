@@ -83,7 +83,7 @@ export function changesOf(position: Position, text: (node: Node) => string): Cha
   return changes;
 }
 
-/** What is written to the log is for people, and no test goes by all of it. */
+/** Log lines are for people, and no test checks all of them. */
 export function isLog(node: Node, text: (node: Node) => string): boolean {
   const call = node.type === "ExpressionStatement" ? child(node, "expression") : node;
   const callee = call?.type === "CallExpression" ? child(call, "callee") : undefined;

@@ -88,7 +88,7 @@ describe("a lease is one shard's", () => {
   });
 });
 
-describe("a bad flag is told with what is allowed:", () => {
+describe("a bad flag is reported with what is allowed:", () => {
   test.each<[string, string[], RegExp]>([
     ["unknown", ["--frobnicate"], /--frobnicate/],
     ["no flag at all", ["something"], /something/],

@@ -11,7 +11,7 @@ const spec = (more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-/** A world in fair weather that is told what to do; closed when it is over. */
+/** A world in fair weather with scripted actions; closed when it is over. */
 async function inAWorld(play: (world: World) => Promise<void>): Promise<void> {
   const world = new World({ seed: 1, operators: 1, rates: noFaults });
   try {
@@ -24,7 +24,7 @@ async function inAWorld(play: (world: World) => Promise<void>): Promise<void> {
 }
 
 describe("a ComputePool", () => {
-  it("makes its member as soon as a foreign Compute of that name is gone", async () => {
+  it("creates its member as soon as another Compute of that name is gone", async () => {
     await inAWorld(async (world) => {
       world.workload.apply("web-0", spec({ type: "read_only" }));
       await world.runUntil(10_000);

@@ -64,7 +64,7 @@ function partition(found: readonly (readonly [string, number])[]) {
   return [new Map(found.filter((one) => !isField(one))), found.filter(isField)] as const;
 }
 
-it("the sizes that are looked at are those of every instance that is alive", async () => {
+it("the measured sizes are those of every instance that is alive", async () => {
   await countClassesBelow("src/operator/runtime", (file) => file === "workqueue.ts");
   const options = { clock: new VirtualClock(), random: () => 0.5 };
   const queues = [1, 2].map(

@@ -100,7 +100,7 @@ describe("two thousand Computes that are to do harm", () => {
     expect(beside).toBeLessThanOrEqual(1.2 * alone);
   });
 
-  test("cost their connections no more passes than there are Computes", async () => {
+  test("cost their connections no more reconciles than there are Computes", async () => {
     expect(await metric(/^compute_operator_reconcile_total\{kind="connection"/)).toBeLessThan(1.5 * evil);
   });
 

@@ -31,7 +31,7 @@ export interface Total {
   failed: Played[];
 }
 
-/** Plays seeds on several threads; `told` hears of each as it ends. */
+/** Plays seeds on several threads; `reported` is called with each as it ends. */
 export async function playMany(
   { from, seeds, workers, mutant }: { from: number; seeds: number; workers: number; mutant?: Mutant },
   reported: (played: Played, total: Total) => void = () => {},

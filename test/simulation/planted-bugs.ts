@@ -161,7 +161,7 @@ function deafToRetryAfter(inner: ServiceTransport): ServiceTransport {
   });
 }
 
-/** A process that led once is told for ever that the lease is its own. */
+/** A process that led once always reads that the lease is its own. */
 function leadingForEver(inner: ClusterTransport): ClusterTransport {
   let own: ClusterResponse | undefined;
   return requesting(inner, async (request, options) => {

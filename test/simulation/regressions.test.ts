@@ -30,7 +30,7 @@ describe("once broken", () => {
     ).toEqual([]);
   });
 
-  it("a loss and a conflict are not told in turns for ever", async () => {
+  it("a loss and a conflict are not reported in turns forever", async () => {
     expect(
       await broken([
         [1, apply("c0", primary())],
@@ -140,7 +140,7 @@ describe("once broken", () => {
 
   it.each([
     [3261, "a shard that has not heard of it yet does not take the guard off a Secret that another has just set"],
-    [12_085, "what a Compute retained is not taken for another's create that nobody could look for meanwhile"],
+    [12_085, "what a Compute retained is not mistaken for another's create that could not be observed meanwhile"],
     [
       14_417,
       "a Secret keeps its finalizer while Computes use a connection created again that the cache does not show yet",
@@ -172,7 +172,7 @@ describe("once broken", () => {
     [117_989, "where no names are shown a primary that another has just made is adopted by nobody"],
     [118_595, "where no names are shown a copy adopts nothing that its original made and still has to delete"],
     [151_954, "where no names are shown what another had meanwhile is known to the next leader too"],
-    [174_663, "a status of a connection whose reply was lost is told again, though the same was told before"],
+    [174_663, "a status of a connection whose reply was lost is written again, though the same was written before"],
     [3564, "an edit of the maximum is sent with the minimum, which had drifted beyond it"],
   ])("seed %i: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(evenScriptOf(seed))).violations).toEqual([]);

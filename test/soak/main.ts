@@ -69,7 +69,7 @@ async function soak(): Promise<number> {
 }
 
 /**
- * Waits until all is well, with people at hand: an operation that failed at the service is tried again only by somebody
+ * Waits until all is well, while users watch: an operation that failed at the service is tried again only by somebody
  * who restarts the compute, as its condition says.
  */
 async function settledWithHelp(stage: SoakStage, workload: Workload) {
@@ -90,7 +90,7 @@ async function settledWithHelp(stage: SoakStage, workload: Workload) {
 }
 
 /**
- * Has people change things while the service fails now and then, and once or twice goes down, as the API server does.
+ * Lets users change things while the service fails now and then, and once or twice goes down, as the API server does.
  */
 async function churn(stage: SoakStage, workload: Workload): Promise<{ samples: Sample[]; requests: Requests }> {
   const { counter, operator, cluster } = stage.installation;

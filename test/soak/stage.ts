@@ -15,7 +15,7 @@ export const namespace = "soak";
 const megabyte = 1024 * 1024;
 /** Half a minute until the last compute is idle, half until connections that nobody uses are closed, and some more. */
 const restMs = 80_000;
-const looksAtRest = 10;
+const samplesAtRest = 10;
 
 /** What goes wrong at the service while the fleet churns: every hundredth request or so, each in another way. */
 const mildFaults = [
@@ -62,7 +62,7 @@ export class SoakStage implements AsyncDisposable {
     this.installation = installation;
     this.projects = projects;
     const connected = loadKubeConfig({ file: installation.cluster.kubeconfig, env: {} });
-    this.#transport = new HttpTransport({ connection: connected, clock: realClock, userAgent: "people" });
+    this.#transport = new HttpTransport({ connection: connected, clock: realClock, userAgent: "users" });
     this.cluster = new Cluster(this.#transport);
   }
 
@@ -148,18 +148,18 @@ export class SoakStage implements AsyncDisposable {
   }
 
   /**
-   * Waits until what nobody uses is closed, and tells what is open: the least of several looks, as each list opens one.
+   * Waits until what nobody uses is closed, and returns what is open: the least of several samples, as each opens one.
    */
   async atRest(): Promise<{ handles: Handles; writes: number }> {
     await sleep(restMs);
     this.installation.counter.clear();
-    const looks: Omit<Handles, "watches">[] = [];
-    while (looks.length < looksAtRest) {
+    const samples: Omit<Handles, "watches">[] = [];
+    while (samples.length < samplesAtRest) {
       await sleep(1500);
       const descriptors = readdirSync(`/proc/${this.installation.operator.child.pid}/fd`).length;
-      looks.push({ descriptors, handles: (await this.metrics()).get("nodejs_active_handles_total") ?? Number.NaN });
+      samples.push({ descriptors, handles: (await this.metrics()).get("nodejs_active_handles_total") ?? Number.NaN });
     }
-    const least = (figure: "descriptors" | "handles") => Math.min(...looks.map((look) => look[figure]));
+    const least = (figure: "descriptors" | "handles") => Math.min(...samples.map((sample) => sample[figure]));
     const handles = { descriptors: least("descriptors"), handles: least("handles"), watches: await this.#watches() };
     return { handles, writes: this.installation.counter.writes.length };
   }

@@ -23,7 +23,7 @@ interface Member {
 const sizes = [0.25, 0.5, 1, 2, 4] as const;
 
 /**
- * The people of a churning fleet: one change at a time, in the cluster or behind the operator's back at the service.
+ * The users of a churning fleet: one change at a time, in the cluster, or at the service outside the operator.
  */
 export class Workload {
   /** How often each thing was done. */

@@ -42,13 +42,13 @@ it("passes a request and its answer on unchanged, and counts it", async () => {
   expect(proxy.reads).toEqual([]);
 });
 
-it("answers in place of the service where it is told to", async () => {
+it("answers in place of the service on request", async () => {
   proxy.instead = ({ path }) => (path.endsWith("/html") ? { status: 502, body: "<h1>Bad gateway</h1>" } : undefined);
   expect(await (await post("/html")).text()).toBe("<h1>Bad gateway</h1>");
   expect((await post("/projects")).status).toBe(201);
 });
 
-it("holds a request up where it is told to, and lets it go on though nobody waits any more", async () => {
+it("delays a request on request, and forwards it even if the client is gone", async () => {
   proxy.holdMs = ({ path }) => (path.endsWith("/held") ? 200 : 0);
   await expect(fetch(`${proxy.baseURL}/held`, { signal: AbortSignal.timeout(50) })).rejects.toThrow("timeout");
   expect((await post("/projects")).status).toBe(201);
@@ -57,7 +57,7 @@ it("holds a request up where it is told to, and lets it go on though nobody wait
   expect(proxy.requests[0]).not.toHaveProperty("answeredAt");
 });
 
-it("drops the connection where it is told to, and where the service is gone", async () => {
+it("drops the connection on request, and if the service is gone", async () => {
   proxy.instead = () => "drop";
   await expect(post("/projects")).rejects.toThrow("fetch failed");
   proxy.instead = undefined;

@@ -1,4 +1,4 @@
-// An operator as tutorials write it, to compare with: a watch, a queue, and one GET at the service per object and look.
+// An operator as tutorials write it, to compare with: a watch, a queue, and one GET per object and reconcile.
 // It works, and takes no short cut that is not in every tutorial: no marks, no claims, no shared lists, no budget.
 // node test/bench/baseline/operator.ts --kubeconfig FILE --base-url URL --key KEY
 import { parseArgs } from "node:util";
@@ -7,7 +7,7 @@ import { Queue } from "./queue.ts";
 import { Service } from "./service.ts";
 
 const finalizer = "baseline.example.com/endpoint";
-/** While the service works on an endpoint it is looked at this often, and later this often, in milliseconds. */
+/** How often an endpoint is read while the service works on it, and later, in milliseconds. */
 const requeueAfter = { pending: 500, settled: 30_000 };
 const workers = 10;
 
@@ -29,7 +29,7 @@ await cluster.follow((type, compute) => {
   }
 });
 
-/** Makes the service match one Compute; answers the milliseconds until the next look. */
+/** Makes the service match one Compute; answers the milliseconds until the next reconcile. */
 async function reconcile(uid: string): Promise<number | undefined> {
   const compute = computes.get(uid);
   if (compute === undefined) return undefined;

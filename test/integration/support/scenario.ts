@@ -284,6 +284,6 @@ export function isReady(compute: Compute): boolean {
 
 function shows(compute: Compute, reason: string): boolean {
   const ready = readyOf(compute);
-  // Of what is paused no newer generation is looked at.
+  // A paused Compute's newer generations are not reconciled.
   return ready?.reason === reason && (reason === "Paused" || ready.observedGeneration === compute.metadata.generation);
 }

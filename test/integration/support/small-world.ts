@@ -178,8 +178,8 @@ export class SmallWorld implements AsyncDisposable {
     return items.filter((event) => event.reason === reason).map(({ message }) => message);
   }
 
-  /** How often an event with this reason was told: one that repeats is counted, not written again. */
-  timesTold(reason: string): number {
+  /** How often an event with this reason was emitted: one that repeats is counted, not written again. */
+  timesEmitted(reason: string): number {
     const { items }: { items: { reason: string; count?: number }[] } = this.send(
       "GET",
       "/api/v1/namespaces/default/events",
@@ -204,14 +204,14 @@ export class SmallWorld implements AsyncDisposable {
     if (open.length > 0) throw new Error(`these do not settle: ${JSON.stringify(open)}`);
   }
 
-  /** How many passes over Computes have ended, of the operator that runs now. */
-  async passes(): Promise<number> {
+  /** How many reconciles of Computes have ended, of the operator that runs now. */
+  async reconciles(): Promise<number> {
     const text = (await this.#operator?.metrics.text()) ?? "";
     const lines = text.matchAll(/^compute_operator_reconcile_total\{kind="compute",.*\} (\d+)$/gm);
     return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
-  /** Has every Compute of the connection looked at once more, by a change of it that touches none of them. */
+  /** Has every Compute of the connection reconciled once more, by a change of it that affects none of them. */
   lookAgain(): void {
     const path = `${api}/serviceconnections/default`;
     const connection = this.send("GET", path);

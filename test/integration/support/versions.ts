@@ -41,7 +41,7 @@ export class Versions {
     const place = `${namespace}/${name}`;
     const newest = () => (this.#gone.has(place) ? undefined : this.of(namespace, name).at(-1));
     return new Promise((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         const compute = newest();
         if (!isSo(compute)) return;
         finish();
@@ -55,10 +55,10 @@ export class Versions {
       }, patienceMs);
       const finish = () => {
         clearTimeout(timer);
-        this.#listeners.delete(look);
+        this.#listeners.delete(check);
       };
-      this.#listeners.add(look);
-      look();
+      this.#listeners.add(check);
+      check();
     });
   }
 

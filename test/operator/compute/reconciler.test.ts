@@ -180,7 +180,7 @@ describe("a write that is about to be sent", () => {
 });
 
 describe("what the API server does not take", () => {
-  test("is told, and offered again", async () => {
+  test("is reported, and offered again", async () => {
     const { reach, run, shown, clock } = await setUp();
     reach.cluster.fate = ({ method, path }) =>
       method === "PATCH" && path.endsWith("/shop") ? { kind: "status", afterMs: 0, status: 403 } : undefined;

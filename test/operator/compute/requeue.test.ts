@@ -10,7 +10,7 @@ const self = compute();
 const requeue = (fields: Partial<ReadonlyState["requeue"]>) => ({ reason: "", count: 0, dueAt: undefined, ...fields });
 const remembering = (fields: Partial<ReadonlyState> = {}) => new ReconcileState(0, fields);
 
-describe("a look that is due", () => {
+describe("a reconcile that is due", () => {
   test("wants a list from when it was due, and is over", () => {
     const state = remembering({ requeue: requeue({ dueAt: 9000 }), listsCountAfter: 5 });
     state.begin(annotationsOf(self), false, now);
@@ -33,7 +33,7 @@ describe("a look that is due", () => {
   });
 });
 
-describe("a fresh look that a person asks for", () => {
+describe("a refresh that a person requests", () => {
   const failedWrite = { write: "", reason: "Rejected", message: "", until: 0, failures: 3 } as const;
   const asking = (handled?: string) =>
     compute({
@@ -63,7 +63,7 @@ describe("a fresh look that a person asks for", () => {
   });
 });
 
-describe("the next look", () => {
+describe("the next reconcile", () => {
   const busy = (more: Partial<Pick<Outcome, "requeue">> = {}) => shown(self, "ProjectBusy", "", more);
 
   test("comes ever later for one reason, and soon again for another", () => {

@@ -120,7 +120,7 @@ describe("a status", () => {
     expect(after.status).toMatchObject({ binding: { name: "shop-db" }, observedThrough: "here" });
   });
 
-  test("answers a fresh look, unless another is asked for since, or what was to be read could not be", async () => {
+  test("answers a requested refresh, unless another was requested since, or the read failed", async () => {
     const metadata = {
       ...linked,
       annotations: { ...linked.annotations, "compute-operator.dev/reconcileRequestedAt": "now" },

@@ -9,7 +9,7 @@ function setUp() {
   return { clock, budget, pause, changes };
 }
 
-test("a pause of more than five seconds is told when it begins and when it is over, its last seconds included", async () => {
+test("a pause of more than five seconds is reported when it begins and when it is over, its last seconds included", async () => {
   const { clock, budget, pause, changes } = setUp();
   expect(pause.isOn).toBe(false);
   budget.closeFor(5001);
@@ -22,7 +22,7 @@ test("a pause of more than five seconds is told when it begins and when it is ov
   ]);
 });
 
-test("a shorter pause is not told, unless it grows long", async () => {
+test("a shorter pause is not reported, unless it grows long", async () => {
   const { clock, budget, pause, changes } = setUp();
   budget.closeFor(4999);
   await clock.advance(10_000);
@@ -37,7 +37,7 @@ test("a shorter pause is not told, unless it grows long", async () => {
   ]);
 });
 
-test("who listens no more is told nothing", async () => {
+test("a listener that was removed receives nothing", async () => {
   const { clock, budget, pause, changes } = setUp();
   pause.stop();
   budget.closeFor(60_000);

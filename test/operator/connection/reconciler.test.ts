@@ -191,14 +191,14 @@ describe("the finalizers of connection and Secret", () => {
   });
 
   test("are kept for the endpoint of a deleted Compute, and not restored if another shard removed them", async () => {
-    const { reconcile, use, remove, departed, computesNow, unguard, finalizersOf } = setUp();
+    const { reconcile, use, remove, deletedUsers, computesNow, dropFinalizers, finalizersOf } = setUp();
     use();
     await reconcile();
-    departed.push(...computesNow());
+    deletedUsers.push(...computesNow());
     remove(`${ours}/computes/db`);
     await reconcile();
     expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
-    unguard();
+    dropFinalizers();
     await reconcile();
     expect(none(finalizersOf().connection)).toEqual([]);
   });

@@ -32,7 +32,7 @@ describe("connections with one base URL and key", () => {
     expect(join(connection()).budget.available).toBe(40);
   });
 
-  test("are told apart by their keys: a changed Secret is another session at once, and the former ends", () => {
+  test("are distinguished by their keys: a changed Secret opens another session at once, and the former ends", () => {
     const { join, secrets } = setUp();
     const before = join(connection());
     secrets[0] = apiKeySecret({ key: "another-key" });

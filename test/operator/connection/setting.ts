@@ -68,7 +68,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     enqueueConnections: () => {},
   });
   /** Computes that are gone and left something behind. */
-  const departed: Compute[] = [];
+  const deletedUsers: Compute[] = [];
   /** What the cache still shows, but for answers to our own writes; what the server has where it does not lag. */
   let old: { connections?: readonly ServiceConnection[]; secrets?: readonly Secret[] } = {};
   const answered = (object: KubeObject) => {
@@ -91,7 +91,7 @@ export function setUp(more: Record<string, unknown> = {}) {
         connectionsOf: () => old.connections ?? connectionsNow(),
         secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
         secretsOf: () => old.secrets ?? stored(),
-        deletedUsersOf: () => departed,
+        deletedUsersOf: () => deletedUsers,
         isUser: () => true,
         usersOf: (_, name) =>
           (old.connections === undefined ? computesNow() : []).filter(
@@ -137,7 +137,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     reported,
     lines,
     finalizersOf,
-    departed,
+    deletedUsers,
     computesNow,
     lag: (shown: typeof old) => {
       old = shown;
@@ -146,7 +146,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     stored,
     connectionsNow,
     view: () => connections.view(compute({ namespace: "default", spec: { projectID: "shop" } })),
-    unguard: () => {
+    dropFinalizers: () => {
       const body = [{ op: "remove", path: "/metadata/finalizers" }];
       const path = `${ours}/serviceconnections/default`;
       server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });

@@ -28,7 +28,7 @@ describe("a read", () => {
     expect(await client.get(configMaps, ref)).toEqual(made);
   });
 
-  test("told to come back later does so after the time it was told, a few times", async () => {
+  test("with a Retry-After is sent again after that time, a few times", async () => {
     const cluster = new MemoryCluster();
     cluster.fate = () => ({ kind: "status", afterMs: 0, status: 429, retryAfterMs: 2000 });
     const outcome = errorOf(cluster.client().get(configMaps, ref));

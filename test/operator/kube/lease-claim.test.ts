@@ -251,12 +251,12 @@ describe("an election", () => {
     expect(electionOn(new MemoryCluster(), times).mayWrite()).toBe(false);
   });
 
-  test("looks at another's lease every two seconds and a tenth, and the moment it falls free", async () => {
+  test("reads another's lease every two seconds and a tenth, and the moment it falls free", async () => {
     const { cluster } = await held();
     await write(cluster, { holderIdentity: "b", leaseDurationSeconds: 15 });
-    const looks: number[] = [];
+    const reads: number[] = [];
     cluster.fate = ({ method }) => {
-      if (method === "GET") looks.push(cluster.clock.monotonic());
+      if (method === "GET") reads.push(cluster.clock.monotonic());
       return undefined;
     };
     const stop = new AbortController();
@@ -265,6 +265,6 @@ describe("an election", () => {
     stop.abort();
     await cluster.clock.advance(1000);
     await ended;
-    expect(looks.slice(0, 8)).toEqual([0, 2200, 4400, 6600, 8800, 11_000, 13_200, 15_000]);
+    expect(reads.slice(0, 8)).toEqual([0, 2200, 4400, 6600, 8800, 11_000, 13_200, 15_000]);
   });
 });

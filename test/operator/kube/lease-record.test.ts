@@ -27,7 +27,7 @@ test("a renewal keeps the time at which it was acquired, and the count of transi
   expect(claimed({ holderIdentity: "a" }, claim)).toMatchObject({ acquireTime: time, leaseTransitions: 0 });
 });
 
-test("a lease that changes hands is acquired now, and one more transition", () => {
+test("a lease with another holder is acquired now, and counts one more transition", () => {
   const before = { holderIdentity: "b", acquireTime: "2026-01-01T00:00:00.000000Z", leaseTransitions: 3 };
   expect(claimed(before, claim)).toMatchObject({ holderIdentity: "a", acquireTime: time, leaseTransitions: 4 });
   expect(claimed({}, claim)).toMatchObject({ leaseTransitions: 1 });

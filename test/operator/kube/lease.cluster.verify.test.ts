@@ -32,7 +32,7 @@ function pass(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-test("leadership given back is taken at the next look, and that of a dead holder within its lease and one look", async () => {
+test("leadership given back is taken at the next retry, and that of a dead holder within its lease and one retry", async () => {
   const namespace = await createNamespace("lease");
   const first = candidate(namespace, "first");
   await leads(first);
@@ -76,16 +76,16 @@ test("a process stopped while it writes as leader sends no more than the one req
   process.kill(stopped.pid, "SIGSTOP");
   await pass(200);
   const before = await written();
-  const adoptReplacement = candidate(namespace, "heir");
-  await leads(adoptReplacement);
+  const successor = candidate(namespace, "successor");
+  await leads(successor);
   process.kill(stopped.pid, "SIGCONT");
   await pass(2 * timing.retryPeriodMs);
   expect((await written()) - before).toBeLessThanOrEqual(1);
-  expect(adoptReplacement.election.mayWrite()).toBe(true);
+  expect(successor.election.mayWrite()).toBe(true);
   expect(stopped.running).toBe(true);
 
   // It stands again like any other, and writes again once it leads.
-  adoptReplacement.stop.abort();
+  successor.stop.abort();
   await eventually("writes of the one that was stopped", async () =>
     (await written()) > before + 5 ? true : undefined,
   );

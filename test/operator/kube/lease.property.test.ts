@@ -8,7 +8,7 @@ import { seededRandom } from "../../simulation/random.ts";
 import { ProcessClock } from "../../support/process-clock.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 
-/** What befalls one of three candidates for a while. */
+/** What affects one of three candidates for a while. */
 interface Trouble {
   who: number;
   kind: "cut off" | "replies lost" | "slow" | "restarted" | "stopped" | "asleep";

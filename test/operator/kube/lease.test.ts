@@ -9,7 +9,7 @@ import { MemoryCluster } from "./memory-cluster.ts";
 
 const second = 1000;
 
-/** One candidate on the shared cluster. `drainMs`: how long its work takes to end when it is told to. */
+/** One candidate on the shared cluster. `drainMs`: how long its work takes to end after a stop. */
 function candidate(cluster: MemoryCluster, identity: string, options: { drainMs?: number } = {}) {
   const stop = new AbortController();
   const log: string[] = [];
@@ -68,7 +68,7 @@ describe("a candidate", () => {
     expect(cluster.clock.pending).toBe(0);
   });
 
-  test("that gave the lease back is followed within one look of the next", async () => {
+  test("that gave the lease back is followed within one retry of the next", async () => {
     const cluster = new MemoryCluster();
     const a = candidate(cluster, "a");
     await cluster.clock.advance(second);
@@ -81,7 +81,7 @@ describe("a candidate", () => {
     expect(await recordOf(cluster)).toMatchObject({ holderIdentity: "b", leaseTransitions: 1 });
   });
 
-  test("that is told to stop gives the lease back, also in the middle of a renewal", async () => {
+  test("that is stopped gives the lease back, also in the middle of a renewal", async () => {
     const kept: number[] = [];
     // The renewals of two seconds, and every few milliseconds of them.
     for (let at = 0; at < 2100; at += 7) {

@@ -114,7 +114,7 @@ describe("a watch that breaks off", () => {
 });
 
 describe("what others do wrong", () => {
-  test("a kind whose definition is not installed is told as that, with what installs it", async () => {
+  test("a kind whose definition is not installed is reported as such, with what installs it", async () => {
     const kind = { ...configMaps, group: "compute-operator.dev", plural: "computes" };
     const messages: string[] = [];
     const log: Logger = { ...silentLogger, info: (_, message) => messages.push(message) };

@@ -23,7 +23,7 @@ export function setUp(options: Partial<ReflectorOptions<ConfigMap>> = {}) {
   });
   const stop = new AbortController();
   const run = () => reflector.run(stop.signal);
-  /** Starts it and forgets what the first list told. */
+  /** Starts it and forgets the changes of the first list. */
   const started = async () => {
     void run();
     await cluster.clock.advance(100);

@@ -36,7 +36,7 @@ test("over restarts of the API server and a forgotten history a reflector ends u
   const remove = (name: string) => client.delete(configMaps, { namespace: "default", name });
   const names = () => reflector.list().map((object) => object.metadata.name);
   const reported = (...wanted: string[]) =>
-    eventually(`to be told ${wanted.join()}`, () => wanted.every((change) => changes.includes(change)) || undefined);
+    eventually(`the changes ${wanted.join()}`, () => wanted.every((change) => changes.includes(change)) || undefined);
 
   for (const name of ["a", "b", "c"]) await create(name);
   const stop = new AbortController();

@@ -38,14 +38,14 @@ function storm(random: () => number, isOn: () => boolean): Partial<ClusterWeathe
     request: ({ method }): RequestFate => {
       if (!isOn() || random() < 0.5) return { kind: "answered", arriveMs: 0, replyMs: 0 };
       if (method === "GET" && random() < 0.5) return { kind: "answered", arriveMs: 0, replyMs: 8 * late() };
-      const fates: RequestFate[] = [
+      const outcomes: RequestFate[] = [
         { kind: "answered", arriveMs: late(), replyMs: late() },
         { kind: "refused", afterMs: late() },
         { kind: "lost", arriveMs: 0, afterMs: late() },
         { kind: "status", afterMs: late(), status: 429, retryAfterMs: 1000 },
         { kind: "status", afterMs: late(), status: 500 },
       ];
-      return fates[Math.floor(random() * fates.length)] ?? { kind: "refused", afterMs: 0 };
+      return outcomes[Math.floor(random() * outcomes.length)] ?? { kind: "refused", afterMs: 0 };
     },
     watchOpens: () => ({ kind: isOn() && random() < 0.3 ? "refused" : "opened" }),
     line: () => (isOn() && random() < 0.1 ? { kind: "cut" } : { kind: "delivered", delayMs: isOn() ? late() : 0 }),
@@ -53,7 +53,7 @@ function storm(random: () => number, isOn: () => boolean): Partial<ClusterWeathe
   };
 }
 
-test("whatever the network does, what was told adds up to what is kept, and that to the cluster once it calms down", async () => {
+test("whatever the network does, the reported changes add up to the store, and the store equals the cluster once it calms down", async () => {
   let answers = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { maxLength: 80, size: "max" }), fc.nat(), async (steps, seed) => {
@@ -73,7 +73,7 @@ test("whatever the network does, what was told adds up to what is kept, and that
         pageSize: 2,
         onChange: ({ type, object, previous }) => {
           const { name, uid } = object.metadata;
-          if (reported.get(name) !== previous) wrong.push(`${type} ${name} does not follow on what was told before`);
+          if (reported.get(name) !== previous) wrong.push(`${type} ${name} does not follow the change reported before`);
           if (type === "updated" && uid !== previous.metadata.uid) wrong.push(`${name} changed its uid`);
           if (
             type === "updated" &&

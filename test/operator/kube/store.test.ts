@@ -8,7 +8,7 @@ function object(version: number | string, more: Partial<KubeObject["metadata"]> 
   return { metadata: { name: "a", namespace: "default", uid: "one", resourceVersion: String(version), ...more } };
 }
 
-/** A store after a list of version 100, without what that told. */
+/** A store after a list of version 100, without the changes of that list. */
 function listed(...objects: KubeObject[]): ObjectStore<KubeObject> {
   const store = new ObjectStore<KubeObject>();
   store.beginList();
@@ -78,7 +78,7 @@ describe("an answer to a write", () => {
     expect(versions(store)).toEqual(["two 120"]);
   });
 
-  test("whose order cannot be told is left to the watch, whose events all count", () => {
+  test("whose order is unknown is left to the watch, whose events all count", () => {
     const store = listed(object("x50"));
     expect(store.answered(object("x120"), late)).toEqual([]);
     expect(types(store.upsert(object("x40")))).toEqual(["updated one x40"]);
@@ -97,7 +97,7 @@ describe("a list", () => {
     expect(versions(store)).toEqual(["one 120", "two 105", "three 125"]);
   });
 
-  test("is the truth of what it is newer than: also what it lacks", () => {
+  test("counts for all that it is newer than: also for what it lacks", () => {
     const store = listed(object(50), object(60, { name: "b", uid: "two" }));
     store.beginList();
     store.answered(object(120), late);
@@ -114,7 +114,7 @@ describe("a list", () => {
     expect(store.upsert(object(90, { ...terminating, finalizers: ["one"] }))).toEqual([]);
   });
 
-  test("that began after an answer is the truth even where it goes back, as after etcd was restored", () => {
+  test("that began after an answer counts even if its version is older, as after etcd was restored", () => {
     const store = listed(object(50), object(60, { ...terminating, name: "b", uid: "two", finalizers: ["one"] }));
     store.answered(object(120), late);
     store.answered(object(60, { ...terminating, name: "b", uid: "two" }), late);

@@ -10,7 +10,7 @@ import { VirtualClock } from "../../support/virtual-clock.ts";
 function running(fail: (pass: number) => Error | undefined, again?: number) {
   const clock = new VirtualClock();
   const stop = new AbortController();
-  const passes: number[] = [];
+  const reconciles: number[] = [];
   const lines: string[] = [];
   const queue = new Controller({
     kind: "compute",
@@ -22,8 +22,8 @@ function running(fail: (pass: number) => Error | undefined, again?: number) {
     flowOf: () => "",
     nameOf: () => ({ namespace: "eu", name: "primary" }),
     reconcile: async () => {
-      passes.push(clock.monotonic());
-      const error = fail(passes.length);
+      reconciles.push(clock.monotonic());
+      const error = fail(reconciles.length);
       if (error !== undefined) throw error;
       return { requeueAfterMs: again };
     },
@@ -31,23 +31,23 @@ function running(fail: (pass: number) => Error | undefined, again?: number) {
   });
   void queue.run(stop.signal);
   queue.enqueue(["shop"]);
-  return { clock, stop, passes, lines, queue };
+  return { clock, stop, reconciles, lines, queue };
 }
 
 describe("a pass that may not write", () => {
   test("because the claim to the lease lapsed for a moment is repeated: nobody else would wake its object", async () => {
-    const { clock, passes } = running((pass) => (pass === 1 ? new NotLeader("not now") : undefined));
+    const { clock, reconciles } = running((count) => (count === 1 ? new NotLeader("not now") : undefined));
     await clock.advance(60_000);
-    expect(passes).toEqual([0, 50]);
+    expect(reconciles).toEqual([0, 50]);
   });
 
   test("because the operator stops is not", async () => {
-    const { clock, stop, passes } = running(() => {
+    const { clock, stop, reconciles } = running(() => {
       stop.abort();
       return new NotLeader("no more");
     });
     await clock.advance(60_000);
-    expect(passes).toEqual([0]);
+    expect(reconciles).toEqual([0]);
     expect(clock.pending).toBe(0);
   });
 });
@@ -57,13 +57,13 @@ test.each([
   [3600, 30_000],
 ])("one that the API server refuses with Retry-After: %i is repeated after %i ms", async (seconds, ms) => {
   const overloaded = new ClusterError({ status: 429, reason: "", message: "too many", retryAfterMs: seconds * 1000 });
-  const { clock, passes } = running((pass) => (pass === 1 ? overloaded : undefined));
+  const { clock, reconciles } = running((count) => (count === 1 ? overloaded : undefined));
   await clock.advance(60_000);
-  expect(passes).toEqual([0, ms]);
+  expect(reconciles).toEqual([0, ms]);
 });
 
-test("a pass that fails is told with the name of its object, not by its uid alone", async () => {
-  const { clock, lines } = running((pass) => (pass === 1 ? new Error("no right") : undefined));
+test("a reconcile that fails is reported with the name of its object, not only its uid", async () => {
+  const { clock, lines } = running((count) => (count === 1 ? new Error("no right") : undefined));
   await clock.advance(1000);
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: "warn", kind: "compute", namespace: "eu", name: "primary", uid: "shop", error: { message: "no right" } },
@@ -71,7 +71,7 @@ test("a pass that fails is told with the name of its object, not by its uid alon
 });
 
 test("a pass that asks for another in a fraction of a millisecond gets it with the next whole one, and never spins", async () => {
-  const { clock, passes } = running(() => undefined, 1e-11);
+  const { clock, reconciles } = running(() => undefined, 1e-11);
   await clock.advance(3);
-  expect(passes).toEqual([0, 1, 2, 3]);
+  expect(reconciles).toEqual([0, 1, 2, 3]);
 });

@@ -116,7 +116,7 @@ beforeEach(() => {
 });
 afterEach(() => probed[Symbol.asyncDispose]());
 
-it("an operator that fails as it begins to lead ends, and is not left to watch and to look well", async () => {
+it("an operator that fails as it begins to lead exits, and does not stay and seem healthy", async () => {
   const failure = new Error("no term can begin");
   for (const crd of ["computes", "serviceconnections", "computepools"]) probed.install(crd);
   await probed.start({

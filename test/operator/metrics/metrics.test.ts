@@ -63,7 +63,7 @@ test("a service that makes up ever new values cannot flood the monitoring", asyn
   expect(series[0]?.length).toBeLessThan(200);
 });
 
-test("of the projects that are shown together as other, and of two lists of one, the worst is told", async () => {
+test("of the projects that are shown together as other, and of two lists of one, shows the worst", async () => {
   const metrics = createMetrics();
   for (let n = 0; n < 100; n += 1) {
     metrics.endpointListAge.set({ project: `shop-${n}` }, n === 80 ? 900 : 5);

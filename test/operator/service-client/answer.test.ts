@@ -80,7 +80,7 @@ test("a pause that the service asks for is passed on, of five minutes at most; t
   }
 });
 
-test("a long message is cut, a redirect named, and nothing else of a stranger's body told", () => {
+test("a long message is cut, a redirect is named, and nothing else of an unknown body is shown", () => {
   expect(failureOf(refusal(400, "x".repeat(10_000)), true).message).toHaveLength(301);
   expect(failureOf(refusal(400, "x".repeat(300)), true).message).toBe("x".repeat(300));
   expect(failureOf(json(302, "secret"), true).message).toBe("HTTP 302: a redirect, which is never followed");

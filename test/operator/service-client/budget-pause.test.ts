@@ -9,7 +9,7 @@ describe("a pause", () => {
     return { clock, budget, reported, stop };
   }
 
-  test("is told when it begins, grows by a second or more, and ends, also where nobody waits for a request", async () => {
+  test("is reported when it begins, grows by a second or more, and ends, also if no request waits", async () => {
     const { clock, budget, reported } = listening();
     budget.closeFor(500);
     await clock.advance(400);
@@ -21,7 +21,7 @@ describe("a pause", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("is told when it ends also where a caller comes before the timer, as after the process has slept", async () => {
+  test("is reported at its end also if a request comes before the timer, as after the process was suspended", async () => {
     const { clock, budget, reported } = listening();
     clock.after(1000, () => budget.tryTake("write", "caller", () => {}));
     budget.closeFor(1000);
@@ -37,14 +37,14 @@ describe("a pause", () => {
     expect([reported, called]).toEqual([[], []]);
   });
 
-  test("that is not there is never told, however long others wait", async () => {
+  test("that does not exist is never reported, however long others wait", async () => {
     const { clock, budget, reported } = listening();
     for (let n = 0; n < 5; n += 1) void budget.take("write", forever, 0);
     await clock.advance(10_000);
     expect(reported).toEqual([]);
   });
 
-  test("is told no more to who listens no more", async () => {
+  test("is not reported to a listener that was removed", async () => {
     const { clock, budget, reported, stop } = listening();
     budget.closeFor(1000);
     stop();

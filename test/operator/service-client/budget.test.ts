@@ -170,7 +170,7 @@ describe("how long requests waited", () => {
     return { clock, budget, waits };
   }
 
-  test("is told in seconds, from when each first asked", async () => {
+  test("is counted in seconds, from when each first asked", async () => {
     const { clock, budget, waits } = measured();
     for (let n = 0; n < 3; n += 1) void budget.take("write", forever, 0);
     await clock.advance(2000);

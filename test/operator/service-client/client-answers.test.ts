@@ -112,7 +112,7 @@ describe("a list of projects", () => {
     expect(service.requests).toHaveLength(2);
   });
 
-  test("is cut short beyond the size of the largest list: what was read is told, as incomplete", async () => {
+  test("is cut short beyond the size of the largest list: what was read is returned as incomplete", async () => {
     const { client, service } = setUp((requests) => page([`p-${requests}`], `${requests}`, mostBytes.endpoints / 2));
     expect(await client.listProjects(undefined, forever)).toEqual({
       kind: "ok",

@@ -235,7 +235,7 @@ describe("what was sent", () => {
     expect(await asked).toMatchObject({ kind: "ok", value: { endpoint: { id: "ep-one" } } });
   });
 
-  test("is told by route and code, failures too, and never with an id or the key", async () => {
+  test("is counted by route and code, failures too, and never with an id or the key", async () => {
     const clock = new VirtualClock();
     const reported: unknown[] = [];
     const failures: Failure[] = [];

@@ -52,7 +52,7 @@ describe("a list of endpoints", () => {
     }
   });
 
-  test("is told from that of another project, and from one of before the project was forgotten", () => {
+  test("is distinguished from that of another project, and from one from before the project was forgotten", () => {
     const lists = new EndpointLists();
     const first = read(lists, [endpoint("ep-a")]).endpoints;
     expect(read(lists, [endpoint("ep-a")], "other").endpoints).not.toBe(first);

@@ -88,7 +88,7 @@ describe("an answer that is no use", () => {
     ["lists within lists", `{"endpoints":[${JSON.stringify(endpoint()).replace("{", `{"more":${deep(100_000)},`)}]}`],
     ["only lists within lists", deep(1_000_000)],
     ["a list that never closes", "[".repeat(1_000_000)],
-  ])("is told from a list: %s", async (_, text) => {
+  ])("is distinguished from a list: %s", async (_, text) => {
     service.behaviour = (__, response) => response.end(text);
     const answer = await list();
     expect(answer).toMatchObject({ kind: "unavailable" });

@@ -220,7 +220,7 @@ describe("a GET", () => {
     expect([asked, server.requests.length]).toEqual([1, 1]);
   });
 
-  test("that is told when to come back is not sent before", async () => {
+  test("that has a Retry-After is not sent again before", async () => {
     server.behaviour = (_, response) => json(response, 503, {}, { "retry-after": "7" });
     expect(await send("GET")).toMatchObject({ status: 503, retryAfterMs: 7000 });
     expect(server.requests).toHaveLength(1);

@@ -5,7 +5,7 @@ function errorOf(message: string, more: { name?: string; code?: unknown } = {}):
   return Object.assign(new Error(message), more);
 }
 
-describe("why there is no answer is told in a few words:", () => {
+describe("the reason for a missing answer is stated in a few words:", () => {
   test.each([
     ["something that is no error", "no answer"],
     [errorOf("The operation was aborted due to timeout", { name: "TimeoutError", code: 23 }), "no answer in time"],
@@ -22,7 +22,7 @@ describe("why there is no answer is told in a few words:", () => {
   });
 });
 
-describe("a certificate that no trusted authority has signed is told with what to do:", () => {
+describe("a certificate that no trusted authority has signed is reported with what to do:", () => {
   test.each([
     "DEPTH_ZERO_SELF_SIGNED_CERT",
     "SELF_SIGNED_CERT_IN_CHAIN",

@@ -169,7 +169,7 @@ describe("the environment's proxy", () => {
     expect(asked).toEqual([]);
   });
 
-  test("is told its name and password, and no error tells them", async () => {
+  test("receives its name and password, and no error shows them", async () => {
     const env = { HTTPS_PROXY: proxy.url.replace("//", "//ana:open-sesame@") };
     await send(trusted(), env);
     const reported = `Basic ${Buffer.from("ana:open-sesame").toString("base64")}`;

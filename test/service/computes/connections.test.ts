@@ -26,7 +26,7 @@ describe("a client", () => {
     expect(shop.connect(primary).body["max_connections"]).toBe(901);
   });
 
-  it("is told when the compute will be up, and holds the connection from then on", () => {
+  it("learns when the compute will be up, and holds the connection from then on", () => {
     const shop = new Shop();
     const { body } = shop.connect(primary, 10);
     const connected = Date.parse(String(body["connected_at"])) - shop.time.now();

@@ -98,7 +98,7 @@ describe("the keys of an organization", () => {
     ]);
   });
 
-  it("are not made for all of it by a member, who is told so and offered projects alone", () => {
+  it("cannot be created for all of it by a member, who is offered projects alone", () => {
     expect(bob.get("/app/keys").html).not.toContain("all of it</option>");
     const seen = bob.post(path, { name: "all", project: "" });
     expect(seen.status).toBe(403);

@@ -20,7 +20,7 @@ const signedIn = (account = "acc-ana") => new Visitor(shop.core).signIn(account)
 const largest = () => shop.get(primary).autoscaling_limit_max_cu;
 
 describe("a mistake of our own", () => {
-  it("is told on a page, without what went wrong, and reported", () => {
+  it("is shown on a page without its cause, and logged", () => {
     const ana = signedIn();
     const broken = (): never => {
       throw new Error("the inner workings");
@@ -170,7 +170,7 @@ describe("a form that the person did not send from a page of theirs", () => {
   });
 });
 
-describe("what people wrote", () => {
+describe("text that users wrote", () => {
   it("stands on every page as text", () => {
     shop.applySeed({
       accounts: [{ id: "acc-mal", email: "mal@example.com", name: attack }],

@@ -30,7 +30,7 @@ describe("a call of the public API that is not served", () => {
     expect(new Shop({ strictSpec: true }).ana("GET /consumption_history/projects").status).toBe(404);
   });
 
-  it("is told apart from a route that nobody has", () => {
+  it("is distinguished from a route that does not exist", () => {
     const answer = shop.ana("GET /projects/shiny/nowhere");
     expect([answer.status, answer.body["message"]]).toEqual([404, "this route does not exist"]);
   });

@@ -56,7 +56,7 @@ describe("with --strict-spec", () => {
     expect(shop.core.context.store.endpoints.byId(primary)?.suspendTimeoutSeconds).toBe(60);
   });
 
-  it("a single compute cannot be looked at, and projects come in one list", () => {
+  it("a single compute cannot be read, and projects come in one list", () => {
     const shop = new Shop({ strictSpec: true });
     const single = shop.ana(`GET /projects/${project}/endpoints/${primary}`);
     expect(single.status).toBe(404);

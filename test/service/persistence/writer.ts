@@ -2,7 +2,7 @@ import { ApiKeyCreated, ApiKeysAnswer } from "../../../src/api/api-keys.ts";
 import { EndpointAnswer, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { OperationsAnswer } from "../../../src/api/operation.ts";
 
-/** What a writer has been told about one thing, and what it has asked for without hearing back. */
+/** What a writer knows about one thing from answers, and what it has requested without an answer. */
 interface Known {
   /** The name that the service last confirmed. */
   name: string;

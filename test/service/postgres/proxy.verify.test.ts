@@ -39,7 +39,7 @@ it("leads the pooled name to the compute too", async () => {
   expect(await rig.query(await rig.uri({ pooled: true }), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
 });
 
-it("hands the other options on to the server, and not the compute's", async () => {
+it("passes the other options on to the server, and not the compute's", async () => {
   const rows = await rig.query(`${uri}%20-c%20work_mem%3D5MB`, "SHOW work_mem");
   expect(rows).toEqual([{ work_mem: "5MB" }]);
 });

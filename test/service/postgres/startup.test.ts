@@ -113,8 +113,8 @@ describe("the compute that a client means", () => {
         (words) => {
           const escaped = words.map((word) => word.replaceAll(/[\s\\]/g, "\\$&"));
           const options = [...escaped, "endpoint=ep-a"].join(" ");
-          const { parameters: told } = route(given(options), undefined);
-          expect(told.get("options")).toBe(escaped.length === 0 ? undefined : escaped.join(" "));
+          const { parameters: sent } = route(given(options), undefined);
+          expect(sent.get("options")).toBe(escaped.length === 0 ? undefined : escaped.join(" "));
         },
       ),
     );

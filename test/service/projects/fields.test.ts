@@ -140,7 +140,7 @@ describe("usage", () => {
   });
 });
 
-it("regions, the account's billing and one member are there to be looked up", () => {
+it("regions, the account's billing and one member can be read", () => {
   expect(shop.ana("GET /regions").body["regions"]).toContainEqual(
     expect.objectContaining({ region_id: "aws-us-east-2", default: true }),
   );

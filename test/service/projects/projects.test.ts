@@ -47,7 +47,7 @@ describe("the list of projects", () => {
     expect(listed(shop, keys.ana, "?search=100%25")).toEqual([]);
   });
 
-  it("comes in pages of ten unless told, up to 400", () => {
+  it("comes in pages of ten by default, and of up to 400", () => {
     const shop = new Shop();
     const names = Array.from({ length: 25 }, (_, index) => `many-${index}`);
     shop.applySeed({ projects: names.map((id) => ({ id, owner: "acc-eve", endpoints: [] })) });

@@ -24,7 +24,7 @@ export const keys = {
   other: "other-key",
 } as const;
 
-/** An organization with two projects, its people, and strangers. */
+/** An organization with two projects, its users, and users of others. */
 export const shopSeed = {
   accounts: [
     { id: "acc-ana", email: "ana@example.com", plan: "scale", apiKeys: [{ name: "laptop", key: keys.ana }] },

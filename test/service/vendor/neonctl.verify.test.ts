@@ -96,7 +96,7 @@ describe("neonctl", () => {
     expect(await neonctl(...args)).toContain(output);
   });
 
-  it("is told by name what is not served", async () => {
+  it("receives the name of a call that is not served", async () => {
     await expect(neonctl("snapshots", "list", "--project-id", project)).rejects.toThrow("listSnapshots");
   });
 

@@ -28,7 +28,7 @@ export interface ClusterWeather {
   request(request: ClusterRequest, timeoutMs: number): RequestFate;
   watchOpens(path: string): WatchFate;
   line(path: string): LineFate;
-  /** Whether changes of one object that wait for delivery are told as one. */
+  /** Whether changes of one object that wait for delivery are sent as one event. */
   merges(): boolean;
 }
 

@@ -125,7 +125,7 @@ export class InMemoryClusterTransport implements ClusterTransport {
       });
       if (typeof opened === "function") {
         close = opened;
-        // Cut off while it was told what it had missed.
+        // Cut off while it received what it had missed.
         if (ended) close();
       } else stream.fail(errorOf(opened, doing));
     }

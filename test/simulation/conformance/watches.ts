@@ -92,7 +92,7 @@ export function watchesConform(host: Host): void {
         return found === -1 ? undefined : { reported: watching.lines.slice(0, found), ...watching.lines[found] };
       });
       expect(at(bookmark.object, "kind")).toBe("Widget");
-      // What is told last may be a moment behind what was made last, and a bookmark is never behind what was told.
+      // The last event may be a moment behind the last write, and a bookmark is never behind an event.
       const reported = [made.body, ...bookmark.reported.map(({ object }) => object)].map((object) => versionOf(object));
       expect(versionOf(bookmark.object)).toBeGreaterThanOrEqual(Math.max(...reported));
     });

@@ -16,7 +16,7 @@ export interface Trace {
   end: string;
 }
 
-/** Plays one seed and hashes what left the operators. `messages: false` leaves out the text for people. */
+/** Plays one seed and hashes what left the operators. `messages: false` leaves out the text of messages. */
 export async function traceOf(seed: number, options: { messages: boolean }): Promise<Trace> {
   const recorder = new Recorder(options.messages);
   let end = "";

@@ -32,9 +32,9 @@ export type Action =
   | { do: "edit base URL"; backAfterMs: number }
   /** The namespace loses the label that its ClusterServiceConnection selects by, and gets it back. */
   | { do: "unselect namespace"; backAfterMs: number }
-  /** When it is gone, people create it again with all that they had applied. */
+  /** When it is gone, users create it again with all that they had applied. */
   | { do: "delete namespace" }
-  /** Of Computes, or of all three kinds; when they are gone, people install and apply everything again. */
+  /** Of Computes, or of all three kinds; when they are gone, users install and apply everything again. */
   | { do: "delete CRDs"; all: boolean }
   /** Somebody else changes an endpoint: the n-th there is, counted round. */
   | { do: "change endpoint"; nth: number; body: JsonObject }

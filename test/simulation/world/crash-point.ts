@@ -19,7 +19,7 @@ export type CrashPoint = (effect: Effect) => Verdict;
 
 export const noCrash: CrashPoint = () => "pass";
 
-/** Counts requests, and has `verdict` befall the one of this number, counted from 1. */
+/** Counts requests, and applies `verdict` to the one of this number, counted from 1. */
 export function crashPointAt(
   number: number,
   verdict: Verdict,

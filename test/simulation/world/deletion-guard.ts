@@ -83,12 +83,12 @@ export class DeletionGuard {
       this.#report("never lost", `delete of ${target.id} while its Compute ${name} is to be`);
     }
     // One too many is deleted for a Compute that is to be, as far as its operator knows.
-    const surplus = twins.length > 1 && linked !== target.id && this.#ago(deletingSince ?? 0) < goodFaithMs;
+    const isDuplicate = twins.length > 1 && linked !== target.id && this.#ago(deletingSince ?? 0) < goodFaithMs;
     const retains = specOf(compute)["deletionPolicy"] === "Retain" && this.#ago(policySince) > goodFaithMs;
-    if (retains && !living && !surplus) {
+    if (retains && !living && !isDuplicate) {
       this.#report("never lost", `delete of ${target.id} though ${name} says Retain`);
     }
-    if (this.#register.uninstalled.has(uid) && this.#wentWithDefinition(deletingSince) && !surplus) {
+    if (this.#register.uninstalled.has(uid) && this.#wentWithDefinition(deletingSince) && !isDuplicate) {
       this.#report("uninstalling deletes nothing", `delete of ${target.id} while the CRD of ${name} is being deleted`);
     }
   }

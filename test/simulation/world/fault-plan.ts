@@ -19,7 +19,7 @@ export type ServiceFate =
   /** Carried out, and the answer breaks off in its middle. */
   | { kind: "cut"; arriveMs: number; replyMs: number };
 
-/** The share of requests that each fault befalls, 0 to 1, and how slow the network is. */
+/** The share of requests that each fault affects, 0 to 1, and how slow the network is. */
 export interface Rates {
   service: {
     refused: number;

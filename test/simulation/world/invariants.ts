@@ -61,7 +61,7 @@ export class Invariants {
     return this.#history.map(({ at, what }) => `${(at / 1000).toFixed(3).padStart(9)} s  ${what()}`);
   }
 
-  /** Drops the history so far, and all that it would be told from. */
+  /** Drops the history so far, and all that it would be written from. */
   forget(): void {
     this.#history.length = 0;
     this.#written.clear();

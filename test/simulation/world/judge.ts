@@ -23,7 +23,7 @@ export interface Scene {
   mayLeave: ReadonlySet<string>;
   /** Whether the service shows names: where it does not, those given here are known to the judge alone. */
   namesShown: boolean;
-  /** Uids of Computes from which a person took the note that, where no name is shown, alone told what they had made. */
+  /** Uids of Computes from which a user removed the mark: without names, only that showed what they had created. */
   forgotten: ReadonlySet<string>;
   /** The uid of the Compute that an endpoint was disabled for by an operator, as the judge knows. */
   disabledFor: (endpointID: string) => string | undefined;

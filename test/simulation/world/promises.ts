@@ -16,7 +16,7 @@ import type { Services } from "./services.ts";
 import { ShardGuard } from "./shard-guard.ts";
 import { WindowGuard } from "./window-guard.ts";
 
-/** How long before a Compute's end its operator last looked for its endpoints, at most: a refresh, if it was paused. */
+/** How long before a Compute's end its operator last listed its endpoints, at most: a refresh, if it was paused. */
 const lastLookMs = 35_000;
 
 export interface PromisesOptions {
@@ -49,7 +49,7 @@ export class Promises {
   readonly #lists: ListGuard;
   readonly #windows: WindowGuard;
   readonly #deletions: DeletionGuard;
-  readonly #sights: ObservationGuard;
+  readonly #observations: ObservationGuard;
   readonly #pools: PoolGuard;
 
   constructor({ clock, services, namesShown, refreshMs, poolStands }: PromisesOptions) {
@@ -67,7 +67,7 @@ export class Promises {
     this.#lists = new ListGuard(report);
     this.#windows = new WindowGuard(namesShown, report);
     this.#pools = new PoolGuard(poolStands, report);
-    this.#sights = new ObservationGuard({ allShown: namesShown, refreshMs }, report);
+    this.#observations = new ObservationGuard({ allShown: namesShown, refreshMs }, report);
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) ||
       (!this.#namesShown && cameAfterAnother(this.#writes, endpointID)) ||
@@ -144,12 +144,12 @@ export class Promises {
   /** A complete list of a project's endpoints reached a process. */
   listed(process: string, service: string, project: string, begunAt: number): void {
     this.#lists.listed(process, service, project, begunAt);
-    this.#sights.listed(process, project, this.#clock.monotonic());
+    this.#observations.listed(process, project, this.#clock.monotonic());
   }
 
   /** The service refused the key of a process. */
   refused(process: string): void {
-    this.#sights.refused(process, this.#clock.monotonic());
+    this.#observations.refused(process, this.#clock.monotonic());
   }
 
   carriedOut(write: ServiceWrite): void {
@@ -185,7 +185,7 @@ export class Promises {
   clusterWritten(write: ClusterWrite): void {
     this.#restarts.clusterWritten(write);
     this.#deletions.clusterWritten(write);
-    this.#sights.clusterWritten(write);
+    this.#observations.clusterWritten(write);
     this.shards.clusterWritten(write);
     this.access.clusterWritten(write);
   }
@@ -206,7 +206,7 @@ export class Promises {
     });
   }
 
-  /** Whether an endpoint was made too late for its Compute's last look to show it, or nothing shows whose it is. */
+  /** Whether an endpoint was created too late for its Compute's last list to show it, or nothing shows whose it is. */
   #arrivedUnseen(endpointID: string): boolean {
     const late = this.#writes.find((write) => write.endpointID === endpointID && wasMadeTooLate(write));
     if (late === undefined) return false;
@@ -222,7 +222,7 @@ export class Promises {
     this.register.forget(before, new Set(this.#services.endpoints().map(({ id }) => id)));
   }
 
-  /** An operator links a Compute only to what carries its mark, what it is told to adopt, and what it was linked to. */
+  /** An operator links a Compute only to what carries its marker, what it is to adopt, and what it was linked to. */
   #checkAdoption(before: KubeObject | undefined, after: KubeObject, process: string): void {
     const { uid, name } = after.metadata;
     const id = annotationOf(after, "endpoint-id");
@@ -233,7 +233,7 @@ export class Promises {
     if (this.register.hasClaimed(id, uid)) return;
     const takenForOwn = before !== undefined && this.#isTakenForOwn(before, endpoint, process);
     if (takenForOwn || isOurs(after, endpoint) || this.register.wasToldToAdopt(uid)) return;
-    this.report("adoption", `${name} was linked to ${id}, which it was never told to adopt`);
+    this.report("adoption", `${name} was linked to ${id}, which it was never asked to adopt`);
   }
 
   /** Where no name is shown, nothing proves a primary that is linked because it appeared after an unanswered create. */

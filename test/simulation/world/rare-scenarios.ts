@@ -6,9 +6,9 @@ import { noFaults } from "./fault-plan.ts";
 import type { Script } from "./script.ts";
 import { branchesOf, projects } from "./service-host.ts";
 
-/** Something that befalls some runs only. Each has dice of its own, so that it changes nothing but what it adds. */
+/** Something that affects some runs only, each with its own random numbers, so that it changes only what it adds. */
 interface Seldom {
-  /** The share of runs that it befalls, 0 to 1. */
+  /** The share of runs that it affects, 0 to 1. */
   share: number;
   add: (script: Script, dice: Dice) => Script;
 }
@@ -27,7 +27,7 @@ const kinds: readonly Seldom[] = [
   { share: 0.15, add: withSharedKey },
 ];
 
-/** Adds to a run what befalls it seldom; nothing at all to two runs in five. */
+/** Adds a rare scenario to three runs in five. */
 export function withMore(script: Script): Script {
   return kinds.reduce((more, { share, add }, index) => {
     const dice = new Dice(seededRandom(script.seed ^ (0x5e1d00 + index)));
@@ -119,7 +119,7 @@ function withPool(script: Script, dice: Dice): Script {
   ]);
 }
 
-/** Where there is a pool, people edit its replicas: no template disables one, so nothing of that may be sent. */
+/** If there is a pool, users edit its replicas: no template disables one, so nothing of that may be sent. */
 function withEditedReplicas(script: Script, dice: Dice): Script {
   if (!script.actions.some(({ action }) => action.do === "scale pool")) return script;
   const edits = Array.from(
@@ -182,7 +182,7 @@ function withShards(script: Script, dice: Dice): Script {
   ]);
 }
 
-/** Where no name is shown, a stranger's new endpoint cannot be told from one that a lost create made: none is made. */
+/** If no name is shown, a new endpoint of a stranger looks like one of a lost create: none is created. */
 function withStrictSpec(script: Script): Script {
   return {
     ...script,

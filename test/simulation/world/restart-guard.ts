@@ -55,7 +55,7 @@ export class RestartGuard {
     }
   }
 
-  /** Whoever was told that a restart was carried out says so, at the latest when the service is done with it. */
+  /** An operator that knows of a restart reports it, at the latest when the service is done with it. */
   clusterWritten({ process, resource, before, after }: ClusterWrite): void {
     if (resource !== "computes" || before === undefined || after === undefined) return;
     if (JSON.stringify(statusOf(before)) === JSON.stringify(statusOf(after))) return;
@@ -83,7 +83,7 @@ export class RestartGuard {
     const { uid, name } = after.metadata;
     const { restartedAt, endpointID } = statusOf(after);
     const asked = this.#asked.find((one) => one.uid === uid && one.value === restartedAt);
-    // What stands there at the first look was asked of nobody.
+    // A value that is there at the first reconcile requests nothing.
     const first = Number(statusOf(before)["observedGeneration"] ?? -1) < 0;
     if (asked === undefined || first || statusOf(before)["restartedAt"] === restartedAt) return;
     const carriedOut = this.#sent.some(

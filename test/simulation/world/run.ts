@@ -35,7 +35,7 @@ const restWithinMs = 20 * 60_000;
 const lookEveryMs = 5_000;
 /** What the service does automatically is seen with the next refresh. */
 const seenWithinMs = 35_000;
-/** How long something that people do, or that happens, is put off at most so that it falls on a deadline. */
+/** How long an action of a user, or an event, is delayed at most so that it falls on a deadline. */
 const mostPutOffMs = 5_000;
 /** Three refreshes. */
 const quietForMs = 95_000;
@@ -69,7 +69,7 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
   }
 }
 
-/** Faults stop, people lend a hand where only people can, and then all must be well and quiet. */
+/** Faults stop, users do what only they can do, and then all must be well and quiet. */
 export async function comeToRest(world: World): Promise<void> {
   const { promises, clock, weather } = world;
   weather.rates = noFaults;

@@ -43,7 +43,7 @@ export function evenScriptOf(seed: number): Script {
   return withMore(plainScriptOf(seed));
 }
 
-/** The same without what happens seldom: uninstalling, shards, another service, and the like. */
+/** The same without rare scenarios: uninstalling, shards, another service, and the like. */
 export function plainScriptOf(seed: number): Script {
   const dice = new Dice(seededRandom(seed));
   const calmAtMs = dice.between(60_000, 240_000);
@@ -164,7 +164,7 @@ export function changeOf(dice: Dice): JsonObject {
   ]);
 }
 
-/** A third of all runs are nearly calm, so that what people do is also tried without faults. */
+/** A third of all runs are nearly calm, so that users' actions are also tried without faults. */
 function ratesOf(dice: Dice): Rates {
   if (dice.chance(0.3)) return noFaults;
   const upTo = (most: number) => (dice.chance(0.5) ? 0 : dice.random() * most);

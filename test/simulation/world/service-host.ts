@@ -14,8 +14,8 @@ export interface Reply {
   retryAfterMs: number | undefined;
 }
 
-/** The key of the people who look after the service; the operator has keys of its own. */
-export const peoplesKey = "peoples-key";
+/** The key of the service's administrators; the operator has keys of its own. */
+export const usersKey = "peoples-key";
 const consoleKey = "console-key";
 /** The key of an account that has no part in the projects. */
 export const strangersKey = "the-key-of-a-perfect-stranger";
@@ -42,7 +42,7 @@ export const projects = ["shiny-wind-000001", "quiet-moon-000002"] as const;
 export const branchesOf = (project: string): string[] =>
   ["main", "one", "two"].map((name) => `br-${name}-${project.slice(-1)}`);
 
-/** The real service, in this process, on in-memory SQLite, with what people do there and how it once looked. */
+/** The real service, in this process, on in-memory SQLite, with what users do there, and its earlier states. */
 export class ServiceHost {
   readonly service: Service;
   /** Where keys are made, on the same store: the specification has a console for that, and no calls. */
@@ -117,10 +117,10 @@ export class ServiceHost {
     return now.status === 200 && past !== undefined ? past.reply : now;
   }
 
-  /** What people do, whether or not it works out: the answer's status. */
+  /** What users do, whether or not it succeeds: the answer's status. */
   byPeople(method: string, path: string, body?: unknown): Reply {
     if (method === "DELETE") this.#deletedByPeople.set(path.split("/").at(-1) ?? "", this.#clock.monotonic());
-    return this.request(method, path, peoplesKey, body);
+    return this.request(method, path, usersKey, body);
   }
 
   /** A client connects for a moment, which wakes an idle compute. */
@@ -128,7 +128,7 @@ export class ServiceHost {
     this.service.call({ method: "POST", path: `/_connect/${endpointID}`, query: { seconds: "5" } });
   }
 
-  /** When people deleted an endpoint; absent where they did not. */
+  /** When users deleted an endpoint; absent if they did not. */
   deletedByPeopleAt(endpointID: string): number | undefined {
     return this.#deletedByPeople.get(endpointID);
   }
@@ -199,7 +199,7 @@ export class ServiceHost {
   #remember(path: string): void {
     const project = /^\/projects\/([^/]+)\//.exec(path)?.[1];
     if (project === undefined) return;
-    const reply = this.request("GET", `/projects/${project}/endpoints`, peoplesKey);
+    const reply = this.request("GET", `/projects/${project}/endpoints`, usersKey);
     if (reply.status === 200) this.#past.push({ until: this.#clock.monotonic(), project, reply });
     if (this.#past.length > 200) this.#past.shift();
   }
@@ -224,7 +224,7 @@ function seedWith(firstKey: string): Seed {
         ],
       },
       { id: "acc-stranger", email: "stranger@example.com", apiKeys: [{ name: "stranger", key: strangersKey }] },
-      { id: "acc-dev", email: "dev@example.com", plan: "scale", apiKeys: [{ name: "people", key: peoplesKey }] },
+      { id: "acc-dev", email: "dev@example.com", plan: "scale", apiKeys: [{ name: "users", key: usersKey }] },
     ],
     organizations: [
       {

@@ -63,7 +63,7 @@ export class SimServiceTransport implements ServiceTransport {
     return process.wait(this.#send(request, write, options)).then(
       ({ response, own }) => {
         ended();
-        // What the process has really been told: it may have died, or slept, since the answer came.
+        // What the process has really received: it may have died, or been suspended, since the answer came.
         const { status, retryAfterMs, body } = response;
         if (write !== undefined) write.heard = own ? status : undefined;
         invariants.heard(process.name, request, { status, retryAfterMs, sentAt, own, body });

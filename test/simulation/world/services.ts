@@ -9,7 +9,7 @@ export class Services {
   readonly #clock: Clock;
   readonly #hosts = new Map<string, ServiceHost>();
   #baseURL = "";
-  /** When people last led the connection to another, and first. */
+  /** When users last switched the connection to another service, and first. */
   #editedAt = Number.NEGATIVE_INFINITY;
   #firstEditedAt = Number.POSITIVE_INFINITY;
 
@@ -19,7 +19,7 @@ export class Services {
     this.#clock = clock;
   }
 
-  /** The base URL that people last gave the connection. */
+  /** The base URL that users last gave the connection. */
   get baseURL(): string {
     return this.#baseURL;
   }
@@ -56,12 +56,12 @@ export class Services {
     this.#firstEditedAt = Math.min(this.#firstEditedAt, this.#editedAt);
   }
 
-  /** Whether people led the connection to another service since then. */
+  /** Whether users switched the connection to another service since then. */
   editedSince(at: number): boolean {
     return this.#editedAt >= at;
   }
 
-  /** When people first led the connection to another service. */
+  /** When users first switched the connection to another service. */
   get firstEditedAt(): number {
     return this.#firstEditedAt;
   }
@@ -71,7 +71,7 @@ export class Services {
     return this.all.flatMap((host) => host.allEndpoints());
   }
 
-  /** Whether people deleted an endpoint after that, behind the operators' back. */
+  /** Whether users deleted an endpoint after that, outside the operators. */
   wasDeletedSince(endpointID: string, at: number): boolean {
     return this.all.some((host) => (host.deletedByPeopleAt(endpointID) ?? Number.NEGATIVE_INFINITY) >= at);
   }

@@ -24,8 +24,8 @@ function untrue(compute: KubeObject, { endpoints }: Scene): string[] {
     return [`${name} is ready (${String(ready.reason)}) and says Synced ${String(synced)}`];
   const wrong = fieldsOf(endpoint)
     // Not every service shows all of them.
-    .filter(([field, truth]) => status[field] !== undefined && status[field] !== truth)
-    .map(([field, truth]) => `${name} says ${field} ${String(status[field])}, and it is ${String(truth)}`);
+    .filter(([field, actual]) => status[field] !== undefined && status[field] !== actual)
+    .map(([field, actual]) => `${name} says ${field} ${String(status[field])}, and it is ${String(actual)}`);
   const { min, max } = isJsonObject(status["computeUnits"]) ? status["computeUnits"] : {};
   if (min !== endpoint.minCu || max !== endpoint.maxCu)
     wrong.push(`${name} says ${String(min)} to ${String(max)} CU, and it has ${endpoint.minCu} to ${endpoint.maxCu}`);
@@ -33,9 +33,9 @@ function untrue(compute: KubeObject, { endpoints }: Scene): string[] {
   const asked = annotationOf(compute, "restartedAt");
   if (asked !== undefined && status["restartedAt"] !== asked)
     wrong.push(`${name} is ready and was not restarted for ${asked}`);
-  const look = annotationOf(compute, "reconcileRequestedAt");
-  if (look !== undefined && status["lastHandledReconcileAt"] !== look)
-    wrong.push(`${name} is ready and has not been looked at for ${look}`);
+  const requested = annotationOf(compute, "reconcileRequestedAt");
+  if (requested !== undefined && status["lastHandledReconcileAt"] !== requested)
+    wrong.push(`${name} is ready and has not been refreshed for ${requested}`);
   return wrong;
 }
 

@@ -24,7 +24,7 @@ const definitions: ReadonlyMap<string, unknown> = new Map(
   kinds.map((name) => [name, parse(readFileSync(`crds/${name}.yaml`, "utf8"))]),
 );
 
-/** What people do to the cluster with kubectl: straight, without weather, and again on a conflict. */
+/** What users do to the cluster with kubectl: directly, without weather, and again on a conflict. */
 export class Workload {
   readonly #server: ApiServer;
   readonly #refresh: { refreshInterval?: string };
@@ -202,7 +202,7 @@ export class Workload {
     this.#patch(`${computesPath}/${name}`, [{ op: "add", path: "/metadata/annotations", value: annotations }]);
   }
 
-  /** Asks for a fresh look at every Compute whose create is pending, or is not. */
+  /** Requests a refresh of every Compute whose create is pending, or is not. */
   askForAll({ pending }: { pending: boolean }, value: string): void {
     for (const compute of this.computes()) {
       if ((createMarkOf(compute) !== undefined) !== pending) continue;

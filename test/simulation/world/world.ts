@@ -49,10 +49,10 @@ const firstKey = "key-number-0-of-the-simulated-operator";
 export const shards = { a: "compute-operator.dev/shard!=b", b: "compute-operator.dev/shard=b" } as const;
 type Shard = keyof typeof shards;
 
-/** How often people look whether what they deleted is gone, in milliseconds. */
+/** How often users check whether what they deleted is gone, in milliseconds. */
 const lookForEndMs = 2000;
 
-/** The whole of it in one process, on one clock and one seed: cluster, service, operators, people and weather. */
+/** The whole of it in one process, on one clock and one seed: cluster, service, operators, users and weather. */
 export class World {
   readonly clock = new VirtualClock();
   readonly server: ApiServer;
@@ -203,7 +203,7 @@ export class World {
     this.workload.deleteCRDs(all);
   }
 
-  /** As soon as everything being deleted is gone, people create all of it again. */
+  /** As soon as everything being deleted is gone, users create all of it again. */
   comeBack(): void {
     if (this.workload.awaited !== undefined) {
       this.clock.after(lookForEndMs, () => this.comeBack());
@@ -272,7 +272,7 @@ export class World {
     };
   }
 
-  /** Shortly before a create settles, people ask for a fresh look at all that is pending, and then at all the rest. */
+  /** Shortly before a create settles, users request a refresh of all that is pending, and then of all the rest. */
   #askBefore(inMs: number): void {
     const { edges } = this.weather;
     for (const [pending, earliest, latest] of [

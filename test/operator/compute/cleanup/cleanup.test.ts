@@ -4,11 +4,11 @@ import type { ServiceResponse } from "../../../../src/operator/service-client/tr
 import { compute, endpoint, operation, uidOf } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
-import { closedBrake, deletedEvent, departed, mayExist, replaced, uid } from "./departed.ts";
+import { closedBrake, deletedCompute, deletedEvent, mayExist, replaced, uid } from "./deleted-compute.ts";
 
 describe("what a replaced and deleted Compute made", () => {
   test("is deleted, proved gone, and forgotten", async () => {
-    const { reach, clock, expectSettled } = await departed();
+    const { reach, clock, expectSettled } = await deletedCompute();
     await clock.advance(2000);
     expect(reach.sent()).toEqual(["list", "DELETE ep-one", "list"]);
     expect(reach.reported).toEqual([deletedEvent]);
@@ -21,7 +21,7 @@ describe("what a replaced and deleted Compute made", () => {
   });
 
   test("keeps its connection until then, and is known as one that is being deleted", async () => {
-    const { cleanup, clock, reach } = await departed();
+    const { cleanup, clock, reach } = await deletedCompute();
     const last = { ...replaced, metadata: { ...replaced.metadata, deletionTimestamp: "2026-01-01T00:50:00Z" } };
     expect(cleanup.all).toEqual([last]);
     expect(cleanup.of(uid)).toEqual(last);
@@ -32,7 +32,7 @@ describe("what a replaced and deleted Compute made", () => {
   });
 
   test("leaves its project's turn to write to others between its own writes", async () => {
-    const { session, clock, reach } = await departed();
+    const { session, clock, reach } = await deletedCompute();
     const turn = session?.project("shiny-wind-028834").writeLimiter;
     const answer = Promise.withResolvers<ServiceResponse>();
     reach.answer = ({ method }) => (method === "DELETE" ? answer.promise : undefined);
@@ -45,7 +45,7 @@ describe("what a replaced and deleted Compute made", () => {
   });
 
   test("has the operations of its deletion followed, so that nobody else writes while they run", async () => {
-    const { session, clock, reach } = await departed();
+    const { session, clock, reach } = await deletedCompute();
     reach.answer = ({ method }) =>
       method === "DELETE" ? json(200, { endpoint: endpoint(), operations: [operation()] }) : undefined;
     await clock.advance(600);
@@ -53,7 +53,7 @@ describe("what a replaced and deleted Compute made", () => {
   });
 
   test("is deleted again while lists show it, with an event for each deletion that the service confirms", async () => {
-    const { reach, clock } = await departed();
+    const { reach, clock } = await deletedCompute();
     const answers = [refusal(500), refusal(423), refusal(404)];
     reach.answer = ({ method }) => (method === "DELETE" ? answers.shift() : undefined);
     for (let n = 0; n < 200 && answers.length > 0; n += 1) await clock.advance(50);
@@ -64,7 +64,7 @@ describe("what a replaced and deleted Compute made", () => {
   });
 
   test("is not deleted on a list from before its last DELETE", async () => {
-    const { reach, clock } = await departed();
+    const { reach, clock } = await deletedCompute();
     await clock.advance(600);
     expect(reach.sent()).toEqual(["list", "DELETE ep-one"]);
     reach.enqueue(uid);
@@ -72,7 +72,7 @@ describe("what a replaced and deleted Compute made", () => {
     expect(reach.sent()).not.toContain("DELETE ep-one");
   });
 
-  test("waits for the brake, and looks again though nobody calls it", async () => {
+  test("waits for the brake, and continues automatically", async () => {
     let open = false;
     const counted: string[] = [];
     const brake = {
@@ -82,7 +82,7 @@ describe("what a replaced and deleted Compute made", () => {
       sent: () => {},
       leave: () => {},
     };
-    const { reach, clock } = await departed({ brake });
+    const { reach, clock } = await deletedCompute({ brake });
     await clock.advance(70_000);
     expect(reach.sent()).not.toContain("DELETE ep-one");
     open = true;
@@ -91,10 +91,10 @@ describe("what a replaced and deleted Compute made", () => {
     expect(counted).toEqual([uid]);
   });
 
-  test("waits for the brake no more once a person is told to delete it", async () => {
+  test("no longer waits for the brake once a person is asked to delete it", async () => {
     const clock = new VirtualClock();
     const brake = new DeletionBrake(clock, 0);
-    const { reach, clock: time, settled } = await departed({ brake });
+    const { reach, clock: time, settled } = await deletedCompute({ brake });
     await time.advance(60_000);
     expect(brake.held).toBe(1);
     await time.advance(3_700_000);
@@ -103,8 +103,8 @@ describe("what a replaced and deleted Compute made", () => {
     expect(brake.held).toBe(0);
   });
 
-  test("stands as long as the API server still has the Compute: the watch had only lost sight of it", async () => {
-    const { reach, clock } = await departed({ stored: true });
+  test("stays while the API server still has the Compute: only the watch no longer showed it", async () => {
+    const { reach, clock } = await deletedCompute({ stored: true });
     await clock.advance(10_000);
     expect(reach.sent()).not.toContain("DELETE ep-one");
     reach.removeStored();
@@ -114,7 +114,7 @@ describe("what a replaced and deleted Compute made", () => {
   });
 
   test("stands when the Compute is seen again, and nothing is listed for it", async () => {
-    const { reach, clock, cleanup } = await departed({ brake: closedBrake });
+    const { reach, clock, cleanup } = await deletedCompute({ brake: closedBrake });
     await clock.advance(2000);
     cleanup.back(uid);
     expect(cleanup.all).toEqual([]);
@@ -124,7 +124,7 @@ describe("what a replaced and deleted Compute made", () => {
   });
 
   test("stands while the CRD itself is being deleted", async () => {
-    const { reach, clock, expectSettled } = await departed({ uninstalling: true });
+    const { reach, clock, expectSettled } = await deletedCompute({ uninstalling: true });
     await clock.advance(2000);
     expect(reach.sent()).toEqual(["list"]);
     expect(reach.reported).toEqual([]);
@@ -132,15 +132,15 @@ describe("what a replaced and deleted Compute made", () => {
   });
 
   test("stands where another Compute is linked to it by now", async () => {
-    const heir = compute({ uid: uidOf("b"), name: "heir", linked: "ep-one" });
-    const { reach, clock, expectSettled } = await departed({ endpoints: [endpoint()], others: [heir] });
+    const replacement = compute({ uid: uidOf("b"), name: "replacement", linked: "ep-one" });
+    const { reach, clock, expectSettled } = await deletedCompute({ endpoints: [endpoint()], others: [replacement] });
     await clock.advance(2000);
     expect(reach.sent()).toEqual(["list"]);
     await expectSettled();
   });
 
   test("is found by its id where the service shows no names", async () => {
-    const { reach, clock, expectSettled } = await departed({
+    const { reach, clock, expectSettled } = await deletedCompute({
       state: { proved: { endpointID: "ep-one", proof: "created" } },
       endpoints: [endpoint(), endpoint({ id: "ep-two" })],
     });
@@ -149,8 +149,8 @@ describe("what a replaced and deleted Compute made", () => {
     await expectSettled();
   });
 
-  test("stands where it was given another name since, and a person is told within the hour", async () => {
-    const { reach, clock, settled } = await departed({ endpoints: [endpoint({ name: "mine now" })] });
+  test("stays if it was given another name since, and this is reported within the hour", async () => {
+    const { reach, clock, settled } = await deletedCompute({ endpoints: [endpoint({ name: "mine now" })] });
     await clock.advance(3_599_000);
     expect(settled).toEqual([]);
     await clock.advance(120_000);
@@ -161,7 +161,7 @@ describe("what a replaced and deleted Compute made", () => {
   });
 
   test("is proved gone by its own GET, which begins the proof again where it shows it", async () => {
-    const { reach, clock, settled } = await departed({ endpoints: [] });
+    const { reach, clock, settled } = await deletedCompute({ endpoints: [] });
     const answers = [json(200, { endpoint: endpoint() }), refusal(500), refusal(500), refusal(500), refusal(500)];
     reach.answer = ({ path }) => (path.endsWith("/ep-one") ? answers.shift() : undefined);
     await clock.advance(10_500);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { compute, createMark, endpoint, madeBy, uidOf } from "../../../support/builders.ts";
 import { json } from "../../../support/scripted-service.ts";
-import { deletedEvent, departed, made, mayExist, pending, replaced } from "./departed.ts";
+import { deletedCompute, deletedEvent, made, mayExist, pending, replaced } from "./deleted-compute.ts";
 
-describe("nothing is asked of the service, and nobody is told, for a Compute", () => {
+describe("nothing is asked of the service, and nothing is reported, for a Compute", () => {
   test.each([
     ["that made nothing", replaced, {}],
     ["that was let go", replaced, { ...made, released: true as const }],
@@ -17,7 +17,7 @@ describe("nothing is asked of the service, and nobody is told, for a Compute", (
       pending(),
     ],
   ])("%s", async (_, last, state) => {
-    const { reach, clock, expectSettled } = await departed({ last, state });
+    const { reach, clock, expectSettled } = await deletedCompute({ last, state });
     await clock.advance(10);
     expect(reach.sent()).toEqual([]);
     await expectSettled();
@@ -29,7 +29,7 @@ describe("nothing is asked of the service, and nobody is told, for a Compute", (
     ["was taken over", replaced, { proved: { endpointID: "ep-one", proof: "adopted" as const } }],
     ["was made by one that is seen with its finalizer to the last", compute(), made],
   ])("but of an endpoint that %s", async (_, last, state) => {
-    const { reach, clock, expectSettled } = await departed({ last, state });
+    const { reach, clock, expectSettled } = await deletedCompute({ last, state });
     await clock.advance(10);
     expect(reach.sent()).toEqual([]);
     expect(reach.reported).toEqual([mayExist]);
@@ -39,7 +39,7 @@ describe("nothing is asked of the service, and nobody is told, for a Compute", (
 
 describe("a create whose outcome is not known", () => {
   test("is waited for until it can take effect no more, and what it makes is deleted", async () => {
-    const { reach, clock, settled, expectSettled } = await departed({ state: pending(), endpoints: [] });
+    const { reach, clock, settled, expectSettled } = await deletedCompute({ state: pending(), endpoints: [] });
     await clock.advance(31_000);
     expect(settled).toEqual([]);
     reach.endpoints.set("ep-one", madeBy(replaced));
@@ -51,7 +51,7 @@ describe("a create whose outcome is not known", () => {
   });
 
   test("that made nothing is forgotten without a word", async () => {
-    const { reach, clock, settled, expectSettled } = await departed({ state: pending(), endpoints: [] });
+    const { reach, clock, settled, expectSettled } = await deletedCompute({ state: pending(), endpoints: [] });
     await clock.advance(59_000);
     expect(settled).toEqual([]);
     await clock.advance(12_000);
@@ -61,7 +61,7 @@ describe("a create whose outcome is not known", () => {
 
   test("is waited for also where another endpoint of the Compute is proved gone", async () => {
     const state = { ...made, ...pending({ resent: true }) };
-    const { reach, clock, expectSettled } = await departed({ state, endpoints: [] });
+    const { reach, clock, expectSettled } = await deletedCompute({ state, endpoints: [] });
     await clock.advance(50_000);
     expect(reach.sent().filter((one) => one.startsWith("GET"))).toEqual(["GET ep-one"]);
     reach.endpoints.set("ep-two", madeBy(replaced, { id: "ep-two" }));
@@ -77,7 +77,7 @@ describe("a create whose outcome is not known", () => {
       endpoint({ id: "ep-type", type: "read_only" }),
       endpoint({ id: "ep-linked" }),
     ];
-    const { reach, clock, expectSettled } = await departed({
+    const { reach, clock, expectSettled } = await deletedCompute({
       state: pending(),
       endpoints: [...fits, ...others],
       others: [compute({ uid: uidOf("b"), name: "other", linked: "ep-linked" })],
@@ -92,7 +92,10 @@ describe("a create whose outcome is not known", () => {
     ["was known to show names when it was sent", pending({ named: true }), []],
     ["shows names by now", pending(), [endpoint({ id: "ep-named", name: "of-a-person" })]],
   ])("at a service that %s made none without a name", async (_, state, more) => {
-    const { reach, clock, expectSettled } = await departed({ state, endpoints: [endpoint({ id: "ep-b" }), ...more] });
+    const { reach, clock, expectSettled } = await deletedCompute({
+      state,
+      endpoints: [endpoint({ id: "ep-b" }), ...more],
+    });
     await clock.advance(71_000);
     expect(reach.reported).toEqual([]);
     await expectSettled();
@@ -100,7 +103,7 @@ describe("a create whose outcome is not known", () => {
 
   test("may have made one whose name cannot be read", async () => {
     const unread = { ...endpoint({ id: "ep-b" }), name: 7 };
-    const { reach, clock } = await departed({ state: pending({ named: true }), endpoints: [] });
+    const { reach, clock } = await deletedCompute({ state: pending({ named: true }), endpoints: [] });
     reach.answer = ({ path }) => (path.endsWith("/endpoints") ? json(200, { endpoints: [unread] }) : undefined);
     await clock.advance(71_000);
     expect(reach.reported).toEqual([expect.stringContaining("ep-b")]);

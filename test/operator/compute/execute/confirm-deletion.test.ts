@@ -47,7 +47,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     expect([known.missing, known.listsCountAfter, known.deleted]).toEqual([undefined, 500, undefined]);
   });
 
-  test("that shows it while a deletion waits is told", async () => {
+  test("that shows it while a deletion waits is reported", async () => {
     const { acting, self } = missing({ deleting: true });
     acting.answer = () => json(200, { endpoint: endpoint() });
     const { condition } = await acting.execute({ ...action, after: "lost" }, self);

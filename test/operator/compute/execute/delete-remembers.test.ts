@@ -32,7 +32,7 @@ describe("of a deletion is remembered", () => {
     expect(condition).toMatchObject({ reason: "Deleting", message: expect.stringContaining("was deleted") });
   });
 
-  test("how often it was answered before: what is listed all the same is told as such", async () => {
+  test("how often it was answered before: an endpoint that is still listed is reported as such", async () => {
     const { acting, known, send } = deleting();
     await send("deleted");
     const { condition } = await send("deleted");

@@ -172,7 +172,7 @@ describe("a link", () => {
     expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
-  test("to the primary that appeared is told as taken without a proof", async () => {
+  test("to the primary that appeared is reported as linked without proof", async () => {
     const acting = new Acting();
     acting.stored({ status: dropped });
     const taken = { ...link, proof: "none", news: "created" } as const;

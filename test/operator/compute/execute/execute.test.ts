@@ -53,7 +53,7 @@ describe("a create", () => {
 
   test.each([
     ["without annotations and finalizers", {}],
-    // A patch that has no map or list to make tests the version only because it is told to.
+    // A patch that creates no map or list tests the version only if it is asked to.
     ["with both", { annotations: { a: "b" }, finalizers: ["example.com/other", "compute-operator.dev/endpoint"] }],
   ])("is not sent from a stale view %s: the mark is guarded by the version seen", async (_, metadata) => {
     const acting = new Acting();

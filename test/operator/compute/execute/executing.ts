@@ -26,7 +26,7 @@ export const linked = {
 /** Status of one that was carried out. */
 export const settled = { observedGeneration: 1, appliedGeneration: 1, observedThrough: "here", endpointID: "ep-one" };
 
-/** One Compute on an API server in memory, a service that answers as told, and a log of all effects in their order. */
+/** One Compute on an API server in memory, a service with scripted answers, and a log of all effects in their order. */
 export class Acting {
   readonly cluster = new MemoryCluster();
   readonly effects: string[] = [];

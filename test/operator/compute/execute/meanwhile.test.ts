@@ -48,7 +48,7 @@ describe("a create", () => {
   );
 });
 
-describe("a fresh look", () => {
+describe("a requested refresh", () => {
   test("that is asked for while a pass is under way is not answered by that pass", async () => {
     const acting = new Acting();
     const self = acting.stored();

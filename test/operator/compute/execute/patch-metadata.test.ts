@@ -13,7 +13,7 @@ import { Acting } from "./executing.ts";
 type Link = Extract<MetadataAction, { kind: "link" }>;
 
 const finalizer = "compute-operator.dev/endpoint";
-/** With annotations and finalizers a patch tests the version only where it is told to. */
+/** With annotations and finalizers a patch tests the version only if it is asked to. */
 const whole = { annotations: { a: "b" }, finalizers: ["example.com/other"] };
 const link: Link = { kind: "link", endpointID: "ep-one", proof: "marker", news: "created" };
 
@@ -47,7 +47,7 @@ describe("a link", () => {
     expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
-  test("keeps the mark that it is told to keep, also where kubectl replace dropped it", async () => {
+  test("keeps the mark that the action names, also if kubectl replace removed it", async () => {
     const acting = new Acting();
     const { uid } = acting.stored({ metadata: whole }).metadata;
     const keepsMark = {

@@ -78,7 +78,7 @@ describe("of a create is remembered", () => {
     expect(known.pendingCreate?.since).toBe(pendingCreateOf(acting.compute())?.since);
   });
 
-  test("one in place of a lost endpoint is told as such", async () => {
+  test("one that replaces a lost endpoint is reported as such", async () => {
     const [first, again] = [await creating("read_write").send(), await creating("read_write").send({ lost: true })];
     expect(first.events[0]?.message).toBe("Created endpoint ep-new.");
     expect(again.events[0]?.message).toContain("in place of the one that was lost");
@@ -175,7 +175,7 @@ describe("of a change is remembered", () => {
     expect(earlier.patched).toMatchObject({ generation: 1, tries: 0 });
   });
 
-  test("the drift that was told, from the status or, where that was wiped, from before", async () => {
+  test("the drift that was reported, from the status or, if that was wiped, from before", async () => {
     const reported = changing({ drift: [drift] });
     await reported.send();
     expect(reported.known.applied?.drift).toEqual([drift]);
@@ -191,7 +191,7 @@ describe("of a change is remembered", () => {
     expect(known.corrections[9]).toEqual({ generation: 1, at: 0 });
   });
 
-  test("a move is told as such", async () => {
+  test("a move is reported as such", async () => {
     const { send } = changing();
     const { events } = await send({ attributes: { branch_id: "br-next" }, fields: ["branchID"], progress: "Moving" });
     expect(events).toMatchObject([{ reason: "Moved", message: expect.stringContaining("br-next") }]);

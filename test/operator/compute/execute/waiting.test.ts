@@ -136,7 +136,7 @@ describe("an action that sends nothing", () => {
 
   test.each([
     ["forgets what failed", {}, {}],
-    ["says when to look again", { requeueAfterMs: 700 }, { requeue: after(700) }],
+    ["says when to reconcile again", { requeueAfterMs: 700 }, { requeue: after(700) }],
     ["says that no disabling is open", { disablesOver: true as const }, { disabling: { unanswered: 0 } }],
   ])("and is settled %s", async (_, more, expected) => {
     const failedWrite = { write: "", reason: "Rejected", message: "", until: 0, failures: 3 } as const;

@@ -18,7 +18,7 @@ describe("of those that want to be the primary of one free branch", () => {
 
   const untrusted = ["ProjectNotFound", "Forbidden", "Unauthorized", "ConnectionNotReady", "Paused"];
   test.each(untrusted)(
-    "one that was told %s does not count, through a key of its own: it has no business there",
+    "one that reports %s through a key of its own does not count: it has no access there",
     (shows) => {
       const squatter = other({ created: older, shows, status: { observedThrough: undefined } });
       expect(plan(...input({ compute: self, others: [squatter] }))).toMatchObject({ kind: "create" });
@@ -39,7 +39,7 @@ describe("of those that want to be the primary of one free branch", () => {
     ["counts with the fingerprint of its own session, which has shown the project", "here", conflict()],
     ["does not count with another's fingerprint", "there", { kind: "create" }],
     ["does not count with none", "", { kind: "create" }],
-  ])("one that was told so and has a pending create %s", (_, through, action) => {
+  ])("one that reports this and has a pending create %s", (_, through, action) => {
     const annotations = { pendingCreate: createMark({ uid: uidOf("b"), through }) };
     const status = { observedThrough: undefined };
     const pending = other({ created: older, shows: "Unauthorized", status, annotations });
@@ -56,8 +56,8 @@ describe("of those that want to be the primary of one free branch", () => {
     ["another branch", other({ created: older, spec: { branchID: "br-next" } }), {}],
     ["another service", other({ created: older }), { "others/default": "https://another/api/v2" }],
     ["read replicas", other({ created: older, spec: { type: "read_only" } }), {}],
-  ])("one of %s does not count", (_, rival, elsewhere) => {
-    expect(plan(...input({ compute: self, others: [rival], elsewhere }))).toMatchObject({ kind: "create" });
+  ])("one of %s does not count", (_, claimant, elsewhere) => {
+    expect(plan(...input({ compute: self, others: [claimant], elsewhere }))).toMatchObject({ kind: "create" });
   });
 
   test("read replicas never stand in each other's way", () => {
@@ -80,7 +80,7 @@ describe("a branch that has a primary", () => {
       status: { observedGeneration: 1, drift: [{ field: "branchID", ours: "br-next", theirs: "br-main" }] },
     });
 
-  test("which no Compute owns is told, with how to adopt it", () => {
+  test("which no Compute owns is reported, with how to adopt it", () => {
     expect(plan(...input({ endpoints: [endpoint()] }))).toMatchObject({
       kind: "blocked",
       reason: "PrimaryExists",
@@ -172,7 +172,7 @@ describe("a move in a ring", () => {
     });
   });
 
-  test("in which somebody else is caught further on is waited for, not looked for without end", () => {
+  test("with another loop further on is waited for, not followed without end", () => {
     const self = ring("a", "br-1", "br-2");
     const [b, c] = [ring("b", "br-2", "br-3"), ring("c", "br-3", "br-2")];
     const endpoints = [self.seen, b.seen, c.seen];

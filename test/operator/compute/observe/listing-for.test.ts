@@ -13,9 +13,9 @@ async function written(fields: Parameters<typeof observing>[0] = {}) {
 
 describe("after a write whose answer shows the whole endpoint", () => {
   test("a plan is made on that answer, laid over the list from before", async () => {
-    const { look, write } = await written();
+    const { observeNow, write } = await written();
     write();
-    expect(await look()).toMatchObject({
+    expect(await observeNow()).toMatchObject({
       kind: "observed",
       laidOver: true,
       links: { link: { endpoint: { pooler_enabled: true } } },
@@ -27,29 +27,29 @@ describe("after a write whose answer shows the whole endpoint", () => {
     ["a second create", { annotations: { pendingCreate: createMark() } }],
     ["a restart", { annotations: { restartedAt: "now" } }],
   ])("%s needs a list from after the write", async (_, fields) => {
-    const { look, write, clock } = await written(fields);
+    const { observeNow, write, clock } = await written(fields);
     write();
-    expect(await look()).toMatchObject({ kind: "pending" });
+    expect(await observeNow()).toMatchObject({ kind: "pending" });
     await clock.advance(2000);
-    expect(await look()).toMatchObject({ kind: "observed" });
+    expect(await observeNow()).toMatchObject({ kind: "observed" });
   });
 
   test("a loss needs a list from after the write", async () => {
-    const { look, write, reach, lister, clock } = await written();
+    const { observeNow, write, reach, lister, clock } = await written();
     reach.endpoints.delete("ep-one");
     lister.listedAfter(clock.monotonic(), "somebody");
     await clock.advance(2000);
     write();
     lister.wrote("ep-one");
-    expect(await look()).toMatchObject({ kind: "pending" });
+    expect(await observeNow()).toMatchObject({ kind: "pending" });
   });
 
   test("a later write whose outcome is not known needs one too", async () => {
-    const { look, write, state, lister, clock } = await written();
+    const { observeNow, write, state, lister, clock } = await written();
     write();
     await clock.advance(1);
     state.needListAfter(lister.wrote("ep-one"));
-    expect(await look()).toMatchObject({ kind: "pending" });
+    expect(await observeNow()).toMatchObject({ kind: "pending" });
   });
 });
 
@@ -60,16 +60,16 @@ describe("the first create", () => {
     one.reach.endpoints.delete("ep-one");
     one.reach.endpoints.set("ep-two", endpoint({ id: "ep-two", name: "theirs" }));
     await one.seen();
-    const { look, state } = one;
+    const { observeNow, state } = one;
     Object.assign(state.known, { seenSince: 5000, listsCountAfter: 5000, firstListAfter });
     await one.clock.advance(5000 - one.clock.monotonic());
-    return { ...one, look };
+    return { ...one, observeNow };
   }
   const replica = { spec: { type: "read_only", branchID: "br-new" } } as const;
 
   test("is planned on the latest list, though that began before the Compute was seen", async () => {
-    const { look } = await late(replica);
-    expect(await look()).toMatchObject({ kind: "observed", links: { link: undefined } });
+    const { observeNow } = await late(replica);
+    expect(await observeNow()).toMatchObject({ kind: "observed", links: { link: undefined } });
   });
 
   test.each<[string, Parameters<typeof late>]>([
@@ -77,7 +77,7 @@ describe("the first create", () => {
     ["where the branch has a primary", [{ spec: { branchID: endpoint().branch_id } }]],
     ["where it is to adopt", [{ spec: { ...replica.spec, adopt: { endpointID: "ep-two" } } }]],
   ])("is not planned on a list %s", async (_, [fields, firstListAfter]) => {
-    const { look } = await late(fields, firstListAfter);
-    expect(await look()).toMatchObject({ kind: "pending" });
+    const { observeNow } = await late(fields, firstListAfter);
+    expect(await observeNow()).toMatchObject({ kind: "pending" });
   });
 });

@@ -10,10 +10,10 @@ const pause = { kind: "unavailable", reason: "RateLimited", message: expect.stri
 
 describe("without a list", () => {
   test("a connection that is closed says why", async () => {
-    const { look, reach } = await observing();
+    const { observeNow, reach } = await observing();
     reach.connections = [];
     const message = expect.stringContaining('There is no ServiceConnection "default"');
-    expect(await look()).toMatchObject({
+    expect(await observeNow()).toMatchObject({
       kind: "unavailable",
       reason: "ConnectionNotFound",
       message,
@@ -22,17 +22,17 @@ describe("without a list", () => {
   });
 
   test("one that is about to be ready is reconciled again soon, in case its event is missed", async () => {
-    const { subject, state, access, connection, look, reach } = await observing();
+    const { subject, state, access, connection, observeNow, reach } = await observing();
     const soon = { kind: "pending", requeueAfterMs: 10_000 };
     expect(await observe(subject(), state.known, connection(), undefined)).toMatchObject(soon);
     expect(await observe(subject(), state.known, { kind: "pending" }, access)).toMatchObject(soon);
-    expect(await look()).toMatchObject({ kind: "pending" });
+    expect(await observeNow()).toMatchObject({ kind: "pending" });
     expect(reach.sent()).toEqual([]);
   });
 });
 
 describe("lists that fail", () => {
-  test("are told at once where the conditions do not speak of the present spec yet", async () => {
+  test("are reported at once if the conditions are not of the present spec yet", async () => {
     const { reach, seen, through } = await observing();
     reach.answer = () => refusal(500);
     expect(await seen(500)).toMatchObject({
@@ -47,31 +47,31 @@ describe("lists that fail", () => {
   test.each([
     ["the conditions speak of it", reported()],
     ["it is paused", reported("Paused", 0)],
-  ])("are told only when nothing is seen any more where %s", async (_, status) => {
-    const { reach, seen, look, clock } = await observing({ status });
+  ])("are reported only when nothing is seen any more if %s", async (_, status) => {
+    const { reach, seen, observeNow, clock } = await observing({ status });
     reach.answer = () => refusal(500);
     expect(await seen(500)).toMatchObject({ kind: "pending" });
     await clock.advance(180_000);
-    expect(await look()).toMatchObject({ kind: "unavailable", reason: "ServiceUnavailable" });
+    expect(await observeNow()).toMatchObject({ kind: "unavailable", reason: "ServiceUnavailable" });
   });
 
-  test("are told in the same words in and between the pauses that the service asks for", async () => {
-    const { reach, seen, clock, look, session, through } = await observing();
+  test("are reported in the same words during and between the pauses that the service asks for", async () => {
+    const { reach, seen, clock, observeNow, session, through } = await observing();
     reach.answer = () => ({ ...refusal(429, "slow down"), retryAfterMs: 1 });
     const asked = { ...pause, projectGone: false, fingerprint: through };
     expect(await seen(500)).toMatchObject(asked);
     reach.answer = () => refusal(500);
     await clock.advance(60_000);
-    expect(await look()).toMatchObject({ reason: "ServiceUnavailable" });
+    expect(await observeNow()).toMatchObject({ reason: "ServiceUnavailable" });
     session.budget.closeFor(60_000);
-    expect(await look()).toMatchObject(asked);
+    expect(await observeNow()).toMatchObject(asked);
   });
 
   test("are no reason to wait in silence during a long pause, but for one whose conditions say it", async () => {
     const [news, quiet] = [await observing(), await observing({ status: reported() })];
     for (const { session } of [news, quiet]) session.budget.closeFor(60_000);
-    expect(await news.look()).toMatchObject({ ...pause, projectGone: false, fingerprint: news.through });
-    expect(await quiet.look()).toMatchObject({ kind: "pending" });
+    expect(await news.observeNow()).toMatchObject({ ...pause, projectGone: false, fingerprint: news.through });
+    expect(await quiet.observeNow()).toMatchObject({ kind: "pending" });
   });
 });
 
@@ -79,14 +79,14 @@ describe("a project that is not found", () => {
   const status = { observedThrough: undefined };
   const gone = async (fields: Parameters<typeof observing>[0], observedThroughThis: boolean, code = 404) => {
     const one = await observing(fields);
-    const { self, reach, through, look, seen, clock } = one;
+    const { self, reach, through, observeNow, seen, clock } = one;
     reach.answer = ({ path }) =>
       path === "/projects" ? json(200, { projects: [{ id: "another" }] }) : refusal(code, "no project");
     const known = { ...self, status: { ...self.status, ...(observedThroughThis ? { observedThrough: through } : {}) } };
     await seen(0);
     await clock.advance(10_000);
     reach.sent();
-    const observation = await look(known);
+    const observation = await observeNow(known);
     return { gone: observation.kind === "unavailable" && observation.projectGone, asked: reach.sent().length > 0 };
   };
 
@@ -117,19 +117,19 @@ describe("what a list is for", () => {
   const handled = { lastHandledReconcileAt: "before" };
   test.each([
     ["what is under way", {}, "follow"],
-    ["what is under way, after a fresh look", { status: handled }, "follow"],
+    ["what is in progress, after a refresh", { status: handled }, "follow"],
     ["a deletion", { deleting: true }, "resolve"],
     ["a create that is open", { annotations: { pendingCreate: createMark() } }, "resolve"],
     ["a change still to be sent", { status: { appliedGeneration: 0 } }, "plan"],
-    ["a fresh look", { annotations: { reconcileRequestedAt: "now" }, status: handled }, "plan"],
+    ["a requested refresh", { annotations: { reconcileRequestedAt: "now" }, status: handled }, "plan"],
     [
       "a restart that is open",
       { annotations: { pendingRestart: JSON.stringify({ uid: compute().metadata.uid }) } },
       "plan",
     ],
   ])("%s", async (_, fields, priority) => {
-    const { look, wanted } = await observing(fields);
-    await look();
+    const { observeNow, wanted } = await observing(fields);
+    await observeNow();
     expect(wanted).toEqual([priority]);
   });
 });
@@ -147,16 +147,16 @@ describe("operations", () => {
     const { id, action, status } = running;
     const bare = { id: "op-2", action, status };
     const unread = { id: "op-3", action, status: "unknown" };
-    const { reach, look, clock, lister } = await observing({ status: { operations: [running, bare, unread] } });
+    const { reach, observeNow, clock, lister } = await observing({ status: { operations: [running, bare, unread] } });
     reach.answer = ({ path }) => (path.includes("/operations/") ? refusal(500) : undefined);
-    await look();
+    await observeNow();
     await clock.advance(100);
     const followed = { endpoint_id: "ep-one", project_id: "shiny-wind-028834", action, status };
     const expected = [
       { id, ...followed, created_at: "2026-01-01T00:00:00Z", updated_at: "2026-01-01T00:00:01Z" },
       { id: "op-2", ...followed },
     ];
-    const observation = await look();
+    const observation = await observeNow();
     expect(observation).toMatchObject({ kind: "observed", operations: expect.arrayContaining(expected) });
     expect(lister.operations.of("ep-one")).toHaveLength(2);
   });
@@ -205,21 +205,21 @@ describe("operations", () => {
     const budget = new RequestBudget(clock, { perMinute: 1, burst: 1 });
     budget.takeSpare();
     const reservation = new RequestReservation(budget, "self", () => {});
-    const look = () => observe(subject(), state.known, connection(), { ...access, reservation });
-    expect(await look()).toMatchObject({ kind: "pending" });
+    const observeNow = () => observe(subject(), state.known, connection(), { ...access, reservation });
+    expect(await observeNow()).toMatchObject({ kind: "pending" });
     budget.closeFor(1000);
-    const observation = await look();
+    const observation = await observeNow();
     expect(observation.kind).toBe("observed");
     expect(reach.sent()).toEqual([]);
   });
 });
 
 test("an endpoint that another Compute wrote to is seen in a list begun after that", async () => {
-  const { seen, look, clock, lister, self } = await observing();
+  const { seen, observeNow, clock, lister, self } = await observing();
   expect(await seen()).toMatchObject({ kind: "observed" });
   await clock.advance(100);
   lister.wrote("ep-one");
-  expect(await look()).toMatchObject({ kind: "pending" });
+  expect(await observeNow()).toMatchObject({ kind: "pending" });
   await clock.advance(3000);
-  expect(await look()).toMatchObject({ kind: "observed", links: { link: { endpoint: madeBy(self) } } });
+  expect(await observeNow()).toMatchObject({ kind: "observed", links: { link: { endpoint: madeBy(self) } } });
 });

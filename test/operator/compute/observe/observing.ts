@@ -48,13 +48,13 @@ export async function observing(
   const access = accessTo(lister, self, new DeletionBrake(clock, 10), () => false);
   const connection = () => registry.view(self);
   const state = new ReconcileState(-1);
-  const look = (one = self) => observe(subject(one), state.known, connection(), access);
+  const observeNow = (one = self) => observe(subject(one), state.known, connection(), access);
   const subject = (one = self): Subject => ({ ...subjectOf(one, { others, now: clock.monotonic() }) });
   /** What it sees once the lists have come. */
   const seen = async (ms = 3000) => {
-    await look();
+    await observeNow();
     await clock.advance(ms);
-    return look();
+    return observeNow();
   };
-  return { reach, clock, self, session, through, lister, access, connection, subject, state, wanted, look, seen };
+  return { reach, clock, self, session, through, lister, access, connection, subject, state, wanted, observeNow, seen };
 }

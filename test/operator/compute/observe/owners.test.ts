@@ -61,10 +61,10 @@ describe("a branch", () => {
   });
 
   test("without a primary is taken by one that wants it and is older, by no marker", () => {
-    const [self, rival] = [compute(), other({ created: older })];
-    expect(claimOnBranch(self, claimantsAmong(self, [rival]), listed())).toEqual({
+    const [self, claimant] = [compute(), other({ created: older })];
+    expect(claimOnBranch(self, claimantsAmong(self, [claimant]), listed())).toEqual({
       kind: "taken",
-      by: rival,
+      by: claimant,
       marked: false,
     });
     expect(claimOnBranch(self, claimantsAmong(self, [other({ created: younger })]), listed())).toEqual({

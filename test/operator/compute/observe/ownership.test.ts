@@ -102,7 +102,7 @@ describe("which endpoint a Compute is linked to", () => {
     });
   });
 
-  test("is, of two with one marker, the linked one, else the older, else the lesser id; the other is surplus", () => {
+  test("is, of two with one marker, the linked one, else the older, else the lesser id; the other is a duplicate", () => {
     const at = (id: string, second: number) => madeBy(compute(), { id, created_at: `2026-01-01T00:00:0${second}Z` });
     expect(links(compute({ linked: "ep-b" }), at("ep-a", 1), at("ep-b", 2))).toMatchObject({
       id: "ep-b",

@@ -48,8 +48,8 @@ describe("adoption", () => {
     expect(plan(...input({ compute: replica, endpoints: [endpoint()] }))).toMatchObject(ownedByOther);
     const gone = { ...replica, metadata: { ...replica.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
     expect(plan(...input({ compute: gone, endpoints: [endpoint()] }))).toMatchObject({ kind: "release" });
-    const rival = other({ spec: { adopt: { endpointID: "ep-one" } } });
-    const seen = { compute: rival, endpoints: [endpoint()], others: [replica] };
+    const claimant = other({ spec: { adopt: { endpointID: "ep-one" } } });
+    const seen = { compute: claimant, endpoints: [endpoint()], others: [replica] };
     expect(plan(...input(seen))).toMatchObject({ kind: "link", proof: "adopted" });
   });
 
@@ -61,17 +61,19 @@ describe("adoption", () => {
   });
 
   test("by two is won by the older one, or by the one that holds it already", () => {
-    const rival = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
-    expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [rival] }))).toMatchObject(conflict());
+    const claimant = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [claimant] }))).toMatchObject(conflict());
     const holder = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
     expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [holder] }))).toMatchObject(conflict());
   });
 
   test("by two of the same branch's primary is won by the older, before either has linked it", () => {
     const spec = { adopt: { branchPrimary: true } };
-    const [self, rival] = [compute({ spec }), other({ created: younger, spec })];
-    expect(plan(...input({ compute: self, endpoints: [endpoint()], others: [rival] }))).toMatchObject({ kind: "link" });
-    expect(plan(...input({ compute: rival, endpoints: [endpoint()], others: [self] }))).toMatchObject(
+    const [self, claimant] = [compute({ spec }), other({ created: younger, spec })];
+    expect(plan(...input({ compute: self, endpoints: [endpoint()], others: [claimant] }))).toMatchObject({
+      kind: "link",
+    });
+    expect(plan(...input({ compute: claimant, endpoints: [endpoint()], others: [self] }))).toMatchObject(
       conflict("team/shop"),
     );
   });
@@ -116,9 +118,9 @@ describe("adoption", () => {
   });
 
   test("of one that is named by a claimant on another service is no matter", () => {
-    const rival = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
+    const claimant = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
     const elsewhere = { "others/default": "https://another/api/v2" };
-    expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [rival], elsewhere }))).toMatchObject({
+    expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [claimant], elsewhere }))).toMatchObject({
       kind: "link",
     });
   });

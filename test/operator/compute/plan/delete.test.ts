@@ -243,7 +243,7 @@ describe("after the DELETE", () => {
     });
   });
 
-  test("of a surplus endpoint that is listed still, the linked one goes first, and neither is forgotten", () => {
+  test("of a duplicate that is still listed: the linked endpoint is deleted first, and neither is forgotten", () => {
     const endpoints = [madeBy(mine), madeBy(mine, { id: "ep-two" })];
     const state = { answeredDeletes: new Map([["ep-two", { at: now - 1000, before: 0 }]]) };
     expect(plan(...input({ compute: mine, endpoints, state }))).toMatchObject({ kind: "delete", endpointID: "ep-one" });

@@ -14,7 +14,7 @@ function planned(fields: ComputeFields, seen = {}, state: Partial<ReadonlyState>
 }
 
 describe("drift", () => {
-  test("is put back with driftPolicy Correct, and told what from and what to", () => {
+  test("is corrected with driftPolicy Correct, and reported with the values before and after", () => {
     expect(planned({})).toMatchObject({
       kind: "patch",
       attributes: { autoscaling_limit_max_cu: 2 },
@@ -29,7 +29,7 @@ describe("drift", () => {
   const updateStatus = { driftPolicy: "Report" };
   const drift = [{ field: "computeUnits.max", ours: "2", theirs: "8" }];
 
-  test("is told and left with driftPolicy Report", () => {
+  test("is reported and left with driftPolicy Report", () => {
     expect(planned({ spec: updateStatus })).toEqual({
       kind: "settled",
       reason: "Drifted",
@@ -199,7 +199,7 @@ describe("whether a change has taken", () => {
 describe("another tool that sets a field back", () => {
   const corrected = (agoMs: number, generation = 1) => ({ generation, at: now - agoMs });
 
-  test("is corrected four times in ten minutes, then left and told, and tried again later", () => {
+  test("is corrected four times in ten minutes, then left and reported, and tried again later", () => {
     const three = [1, 2, 3].map((n) => corrected(n * minute));
     expect(planned({}, {}, { corrections: three })).toMatchObject({ kind: "patch" });
     const four = [...three, corrected(4 * minute)];

@@ -29,7 +29,7 @@ describe("an endpoint that a list lacks", () => {
     expect(plan(...input({ compute: linked(), state: { ...missing(10_000), created } }))).toMatchObject({ kind });
   });
 
-  test("and that its own GET does not show either is told as lost, before another is made", () => {
+  test("and that its own GET does not show either is reported as lost, before another is created", () => {
     expect(plan(...input({ compute: linked(), state: proved }))).toMatchObject({
       kind: "wait",
       reason: "EndpointLost",
@@ -38,7 +38,7 @@ describe("an endpoint that a list lacks", () => {
     expect(plan(...input({ compute: reported, state: proved }))).toMatchObject({ kind: "create", lost: true });
   });
 
-  test("is not told as lost again and again while the create in its place is refused", () => {
+  test("is reported as lost only once while the create of its replacement is refused", () => {
     const refused = linked({ shows: "ProjectBusy", status: { state: "Lost" } });
     expect(plan(...input({ compute: refused, state: proved }))).toMatchObject({ kind: "create" });
   });
@@ -129,13 +129,13 @@ describe("too much gone at once", () => {
     expect(action.kind === "blocked" && action.reason === "MassLoss").toBe(refused);
   });
 
-  test("is not confirmed by a fresh look that a person asks for", () => {
+  test("is not confirmed by a refresh that a person requests", () => {
     const annotations = { endpointID: "ep-one", reconcileRequestedAt: "now" };
     const asked = linked({ annotations, shows: "MassLoss" });
     expect(plan(...input({ compute: asked, list: massive, state: proved }))).toMatchObject(massLoss);
   });
 
-  test("is not looked into further until a person confirms it", () => {
+  test("is not examined further until a person confirms it", () => {
     expect(plan(...input({ compute: linked(), list: massive, state: proved }))).toMatchObject(massLoss);
     const annotations = { endpointID: "ep-one", confirmLoss: "now" };
     expect(plan(...input({ compute: linked({ annotations }), list: massive, state: proved }))).toMatchObject(massLoss);

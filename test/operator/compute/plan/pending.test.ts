@@ -70,7 +70,7 @@ describe("a create whose outcome is not known", () => {
   test.each([
     ["another base URL", "there-0000"],
     ["another key of the same base URL", "here-0000"],
-    ["nothing that can be told", ""],
+    ["nothing that can be reported", ""],
   ])("through %s is not repeated here, and found here all the same", (_, through) => {
     const annotations = { pendingCreate: createMark({ through }) };
     for (const type of ["read_write", "read_only"]) {
@@ -274,7 +274,7 @@ describe("a primary whose create was sent again", () => {
   const self = compute({ annotations: { pendingCreate: createMark({ resent: true }) }, linked: "ep-new" });
   const endpoints = [madeBy(self, { id: "ep-new" })];
 
-  test("keeps its mark while the first may yet arrive, and is looked at as soon as it no longer may", () => {
+  test("keeps its mark while the first may still arrive, and is reconciled as soon as it no longer may", () => {
     expect(plan(...input({ compute: self, endpoints, state: seen(1000) }))).toMatchObject({
       kind: "settled",
       requeueAfterMs: settleMs - 1000,

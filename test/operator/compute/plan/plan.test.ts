@@ -133,7 +133,7 @@ describe("what we began", () => {
   });
 
   test.each(["failed", "error", "cancelled"])(
-    "and that ended as %s is told, with action, id and failures",
+    "and that ended as %s is reported, with action, id and failures",
     (status) => {
       const failed = operation({ status, failures_count: 3, error: "no room" });
       expect(
@@ -166,7 +166,7 @@ describe("what we began", () => {
 describe("the order of the rules", () => {
   const late = { id: "ep-two", created_at: "2026-01-01T00:00:01Z" };
 
-  test("a surplus endpoint goes before anything else is done", () => {
+  test("a duplicate is deleted before anything else is done", () => {
     const self = compute({ linked: "ep-one", guarded: false, spec: { disabled: true } });
     expect(
       plan(...input({ compute: self, endpoints: [madeBy(self, late), madeBy(self, { disabled: false })] })),
@@ -246,7 +246,7 @@ describe("a write that failed", () => {
     expect(plan(...input({ state, compute: compute({ generation: 2 }) }))).toMatchObject({ kind: "create" });
   });
 
-  test("is not sent again and again because a fresh look was asked for that no endpoint answers yet", () => {
+  test("is not sent again and again because of a requested refresh that no endpoint answers yet", () => {
     const asked = compute({ annotations: { reconcileRequestedAt: "now" } });
     const create = { branch_id: "br-main", type: "read_write", name: `k8s-${uidOf("a")}` };
     const state = failedWrite(JSON.stringify(["create", 1, create]));

@@ -72,7 +72,7 @@ describe("the annotation restartedAt", () => {
     expect(planned(compute({ linked: "ep-one", status: { restartedAt: "first" } }))).toMatchObject({ kind: "settled" });
   });
 
-  test("asks for nothing until the Compute has been looked at once: what stands there then is recorded as done", () => {
+  test("requests nothing until the first reconcile: the value at that time is recorded as done", () => {
     const fresh = restarting({ status: { observedGeneration: -1, restartedAt: undefined } });
     expect(planned(fresh)).toMatchObject({ kind: "settled" });
     const seen = {

@@ -102,7 +102,7 @@ describe("connection details that cannot be read", () => {
     expect([session.budget.closedForMs, stored().length]).toEqual([0, 0]);
   });
 
-  test("are told where nothing else is to be told, and count for no fresh look where a Secret stands", async () => {
+  test("are reported unless something else is, and answer no request for a refresh while a Secret exists", async () => {
     const { self, run, reach, stored } = await binding({ spec: withDatabase, shows: "Rejected" });
     const [active, busy] = [activeOf(self), shown(self, "Updating", "")];
     const works = reach.answer;
@@ -144,11 +144,11 @@ describe("connection details that cannot be read", () => {
 });
 
 test("one without an endpoint is bound to nothing new", async () => {
-  const { reach, look, access, state, clock, tools, stored } = await binding({ unlinked: true });
+  const { reach, observeNow, access, state, clock, tools, stored } = await binding({ unlinked: true });
   reach.endpoints.clear();
   await clock.advance(40_000);
   const outcome = unchanged(compute({ namespace: "default", spec: plain, status: before }));
-  expect(await bind(outcome, await look(outcome.compute), access, state, tools)).toEqual({
+  expect(await bind(outcome, await observeNow(outcome.compute), access, state, tools)).toEqual({
     outcome,
     binding: "before",
     unchecked: false,

@@ -145,7 +145,7 @@ describe("a connection Secret", () => {
     expect(await keep(self)).toEqual(bound);
   });
 
-  test("is made again where it was deleted, which is told", async () => {
+  test("is created again and reported if it was deleted", async () => {
     const { keep, read, cluster } = setUp();
     await keep(self);
     const before = read();

@@ -103,10 +103,10 @@ describe("the generation that the service was brought to", () => {
   });
 });
 
-describe("a fresh look that was asked for", () => {
+describe("a refresh that was requested", () => {
   const asked = compute({ linked: "ep-one", annotations: { endpointID: "ep-one", reconcileRequestedAt: "now" } });
 
-  test("is answered with the look, also where there is nothing to see yet", () => {
+  test("is answered with the refresh, also if there is nothing to see yet", () => {
     expect(statusAfter(active(asked)).lastHandledReconcileAt).toBe("now");
     expect(statusAfter(shown(asked, "Conflict", ""), { endpoint: undefined }).lastHandledReconcileAt).toBe("now");
   });

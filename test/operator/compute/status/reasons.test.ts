@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type Requeue, reasons, requeueDelay } from "../../../../src/operator/compute/status/reasons.ts";
 
-test("reason → Ready, Synced, Reconciling, Stalled, next look", () => {
+test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
   const lines = Object.entries(reasons).map(([reason, { ready, synced, reconciling, stalled, look }]) =>
     [
       reason.padEnd(19),
@@ -61,7 +61,7 @@ test("no reason has a Compute both going on and stuck, and none that is ready is
   }
 });
 
-describe("the next look", () => {
+describe("the next reconcile", () => {
   test.each([
     ["refresh", [undefined, undefined]],
     ["progress", [500, 800, 1280, 2048]],

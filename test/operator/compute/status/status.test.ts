@@ -52,7 +52,7 @@ test("a status shows what the console would", () => {
   });
 });
 
-describe("a second look at the same", () => {
+describe("a second reconcile without a change", () => {
   const settled = after(active());
 
   test("writes nothing", () => {
@@ -118,7 +118,7 @@ describe("sizes", () => {
   });
 });
 
-test("the pooled host is told only where the host begins with the id", () => {
+test("the pooled host is shown only if the host begins with the id", () => {
   expect(poolerHost(endpoint({ host: "ep-one.example.com" }))).toBe("ep-one-pooler.example.com");
   expect(poolerHost(endpoint({ host: "10.0.0.1" }))).toBeUndefined();
   expect(poolerHost(endpoint({ host: "ep-oneandhalf.example.com" }))).toBeUndefined();
@@ -216,7 +216,7 @@ describe("operations", () => {
     ]);
   });
 
-  test("of which the service told no end are of unknown outcome once nothing is under way, and no sooner", () => {
+  test("whose end the service never showed have an unknown outcome once nothing is in progress, and no sooner", () => {
     const begun = after(written([at(1), at(2, { status: "finished" })]));
     expect(begun.status.operations?.map(({ status }) => status)).toEqual(["finished", "running"]);
     const settled = after(active(begun));

@@ -33,8 +33,8 @@ interface Fields {
 
 export const closedBrake = { mayGo: () => false, isExhausted: true, count: () => {}, sent: () => {}, leave: () => {} };
 
-/** A Compute that is gone, what this process knew of it, and what the service has; it is looked after at once. */
-export async function departed(fields: Fields = {}) {
+/** A Compute that is gone, what this process knew of it, and what the service has; its cleanup begins at once. */
+export async function deletedCompute(fields: Fields = {}) {
   const { state = made, others = [], joined = true } = fields;
   const reach = new Reaching(fields.limits);
   const last = fields.stored === true ? reach.stored() : (fields.last ?? replaced);
@@ -75,10 +75,10 @@ export async function departed(fields: Fields = {}) {
     expect(settled).toEqual([last.metadata.uid]);
     expect(cleanup.all).toEqual([]);
     reach.sent();
-    const passes = reach.delays.length;
+    const delaysBefore = reach.delays.length;
     await clock.advance(600_000);
     expect(reach.sent()).toEqual([]);
-    expect(reach.delays.slice(passes).filter((delay) => delay !== undefined)).toEqual([]);
+    expect(reach.delays.slice(delaysBefore).filter((delay) => delay !== undefined)).toEqual([]);
     expect(settled).toEqual([last.metadata.uid]);
   };
   return { ...fields, reach, clock, cleanup, session, brake, settled, expectSettled };

@@ -21,13 +21,13 @@ describe("what somebody else changed at the service", () => {
     await world.clock.advance(120_000);
     const ours = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1, passwordless_access: true };
     expect(patches(world).map(({ body }) => body)).toEqual([{ endpoint: ours }]);
-    expect(world.timesTold("DriftCorrected")).toBe(1);
+    expect(world.timesEmitted("DriftCorrected")).toBe(1);
     expect(world.events("DriftCorrected")).toEqual([
       "Corrected what was changed at the service: computeUnits.min (was 2, now 1), computeUnits.max (was 4, now 1), passwordlessAccess (was false, now true).",
     ]);
   });
 
-  it("is seen at once where a fresh look is asked for, and says that it was looked", async () => {
+  it("is seen at once if a refresh is requested, and the status names the request", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     refreshEvery(world, "24h");
     world.declare(0, sized(1));
@@ -117,7 +117,7 @@ it.each([
   ["the service is away", 503, "ServiceUnavailable"],
   ["the role was dropped", 404, "Rejected"],
 ])(
-  "a fresh look for a new password that is asked for while %s is not over before the Secret has it",
+  "a refresh for a new password that is requested while %s is not over before the Secret has it",
   async (_, status, reason) => {
     await using world = new SmallWorld(["br-0-a"], 1);
     const connectionSecret = { name: "shop-db", database: "neondb", role: "neondb_owner" };
