@@ -21,7 +21,7 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     load: async () => (await import("./operator/command.ts")).runCommand,
   },
   plan: {
-    summary: "show what the operator would do to the service for these manifests; needs no cluster",
+    summary: "show what the operator would do to the service for these manifests",
     load: async () => (await import("./cli/commands/command.ts")).planCommand,
   },
   apply: {

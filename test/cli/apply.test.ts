@@ -110,7 +110,7 @@ describe("a reply that is lost", () => {
     using stage = new Stage();
     stage.shop.active();
     stage.fate = once("POST", "lost after");
-    const metadata = `uid: 0b0b, annotations: {compute-operator.dev/endpoint-id: ${primary}, compute-operator.dev/restartedAt: now}`;
+    const metadata = `uid: ${derivedUID("shop", "shop-primary")}, annotations: {compute-operator.dev/endpoint-id: ${primary}, compute-operator.dev/restartedAt: now}`;
     const text = compute("shop-primary", "", main, metadata);
     const status = "status: {observedGeneration: 1}\n";
     const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, text + status)), "--yes"]);

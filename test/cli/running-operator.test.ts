@@ -32,9 +32,7 @@ describe("the manifests of a fleet that a cluster's operator runs", () => {
     expect(stage.writes).toEqual([]);
     expect(stage.shop.list()).toHaveLength(before);
     expect(run.out).toContain("! shop/shop-readers-0  refuse   Conflict: A running operator keeps computes");
-    expect(run.out).toContain(
-      "kubectl get computes,computepools,serviceconnections,clusterserviceconnections,secrets -A -o yaml",
-    );
+    expect(run.out).toContain("Name its cluster with --kubeconfig or --context");
     expect(run.out).toContain(primary);
   });
 

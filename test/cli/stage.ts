@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { expect } from "vitest";
 import { applyCommand, exportCommand, planCommand } from "../../src/cli/commands/command.ts";
 import type { CliPorts } from "../../src/cli/commands/ports.ts";
+import type { ClusterTransport } from "../../src/operator/kube/transport.ts";
 import type { Clock } from "../../src/operator/runtime/clock.ts";
 import {
   NoResponseError,
@@ -60,6 +61,8 @@ export class Stage implements Disposable {
   fate: (request: ServiceRequest) => Fate = () => "answered";
   /** For how long lists show the computes as they stood when this was set. */
   staleUntil = 0;
+  /** The API server of the cluster that a kubeconfig names. */
+  cluster: ClusterTransport | undefined;
   #stale: string | undefined;
   readonly #directory = temporaryDirectory("cli");
 
@@ -105,6 +108,7 @@ export class Stage implements Disposable {
       env: this.env,
       signal: this.stopping.signal,
       serviceTransport: this.transport(),
+      ...(this.cluster === undefined ? {} : { clusterTransport: this.cluster }),
     };
   }
 

@@ -25,7 +25,11 @@ import { type CliPorts, CommandProblem, readLine } from "./ports.ts";
 export function planCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(planLine, parsePlanFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
-      const prepared = await prepare({ ...flags, createSettleMs: defaultCreateSettleMs }, ports, transport);
+      const prepared = await prepare(
+        { ...flags, createSettleMs: defaultCreateSettleMs, leavesToCluster: false },
+        ports,
+        transport,
+      );
       const entries = await planAll(prepared, ports.clock);
       ports.stdout(renderPlan(entries, flags.output, inColour(ports)));
       if (hasProblems(entries)) return 1;
@@ -37,7 +41,9 @@ export function planCommand(args: readonly string[], ports: CliPorts): Promise<n
 /** `compute-operator apply`: returns the exit status, 0 if everything is as declared. */
 export function applyCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(applyLine, parseApplyFlags, args, ports, (flags) =>
-    withTransport(ports, async (transport) => apply(flags, await prepare(flags, ports, transport), ports)),
+    withTransport(ports, async (transport) =>
+      apply(flags, await prepare({ ...flags, leavesToCluster: true }, ports, transport), ports),
+    ),
   );
 }
 

@@ -3,15 +3,18 @@ import { BadFlag, type Command, duration, flag, newCommand, parsed, repeatable }
 import { publicServicePattern } from "../../operator/connection/resolve.ts";
 import { createSettle } from "../../operator/flags.ts";
 
-const more = `The service is reached through the ServiceConnection and Secret that the manifests hold. If they hold none, --base-url
-names it and the environment variable COMPUTE_OPERATOR_API_KEY holds the API key. The key is sent to --base-url alone,
-never to an address that only a manifest names.`;
+const more = `The service is reached through the ServiceConnection and Secret that the manifests hold, else those of the cluster. If
+there are none, --base-url names it and the environment variable COMPUTE_OPERATOR_API_KEY holds the API key. The key is
+sent to --base-url alone, and a key of the cluster to the address alone that its connection has there, never to an
+address that only a manifest names.`;
 
 /** A command that reads manifests. */
 function manifestsCommand(name: string, about: string): Command {
   return newCommand(name, about, { usage: "-f PATH... [flags]", more })
     .addOption(repeatable("-f, --filename <PATH>", "a file, a directory (with all below it), or - for standard input"))
-    .option("--namespace <NAME>", "namespace of manifests that name none", "default")
+    .option("--namespace <NAME>", "namespace of manifests that name none (default: the context's, else default)")
+    .option("--kubeconfig <FILE>", "compare with the cluster that this file names")
+    .option("--context <NAME>", "compare with the cluster of this context of the kubeconfig")
     .option(
       "--base-url <URL>",
       `base URL of the service, such as ${publicServicePattern}; required if the manifests hold no ServiceConnection`,
@@ -20,13 +23,15 @@ function manifestsCommand(name: string, about: string): Command {
 
 export const planLine = manifestsCommand(
   "plan",
-  `Shows what the operator would do to the service for these manifests. Sends only read requests; needs no cluster.
+  `Shows what the operator would do to the service for these manifests. Sends only read requests. Without --kubeconfig and
+--context it reads no cluster.
 Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a person can put right.`,
 ).addOption(flag("--output <FORMAT>", "text, json or markdown", format).default("text"));
 
 export const applyLine = manifestsCommand(
   "apply",
-  `Shows the plan, asks, carries it out once and waits until the service is done. Needs no cluster.
+  `Shows the plan, asks, carries it out once and waits until the service is done. Writes to no cluster, and sends nothing
+for a Compute that a cluster's operator keeps.
 Exit status: 0 everything is as declared, 1 anything else.`,
 )
   .option("--yes", "do not ask; required if standard input is not a terminal", false)
@@ -55,13 +60,17 @@ export type Format = z.infer<typeof Format>;
 
 export interface ManifestFlags {
   paths: readonly string[];
-  namespace: string;
+  namespace: string | undefined;
+  kubeconfig: string | undefined;
+  context: string | undefined;
   baseURL: string | undefined;
 }
 
 const manifestValues = {
   filename: z.array(z.string()).default([]),
-  namespace: z.string(),
+  namespace: z.string().optional(),
+  kubeconfig: z.string().optional(),
+  context: z.string().optional(),
   baseUrl: z.string().optional(),
 };
 
@@ -108,10 +117,12 @@ const hint = "manifests are named with -f";
 function manifestFlags({
   filename: paths,
   namespace,
+  kubeconfig,
+  context,
   baseUrl: baseURL,
 }: z.infer<z.ZodObject<typeof manifestValues>>): ManifestFlags {
   if (paths.length === 0) throw new BadFlag("-f is needed: a file, a directory, or - for standard input");
-  return { paths, namespace, baseURL };
+  return { paths, namespace, kubeconfig, context, baseURL };
 }
 
 function format(text: string, name: string): Format {

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { CommandPorts } from "../../operator/command.ts";
+import type { ClusterTransport } from "../../operator/kube/transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 
 /** What plan, apply and export receive from the process. */
@@ -10,6 +11,7 @@ export interface CliPorts extends Omit<CommandPorts, "random" | "newID" | "log" 
   stdoutTerminal: boolean;
   /** Replaces HTTP in tests. */
   serviceTransport?: ServiceTransport;
+  clusterTransport?: ClusterTransport;
 }
 
 /** The command cannot continue. Each line says what is wrong, where, what is allowed and what to do. Exit status 1. */

@@ -14,9 +14,7 @@ import { objectMeta, type Parsed, parseWith } from "../../operator/resources/obj
 import { type Account, ApiKey } from "../../operator/service-client/account.ts";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Declared, Manifests } from "./manifests.ts";
-
-/** Where the Secret of a ClusterServiceConnection is unless `run` says otherwise: for a message only. */
-const operatorNamespace = "compute-operator-system";
+import { inCluster, installNamespace, placeOf, runningBaseURL } from "./running.ts";
 
 export const keyVariable = "COMPUTE_OPERATOR_API_KEY";
 
@@ -38,14 +36,15 @@ export function givenAccount(given: Given): Account {
 
 /** Base URL and key of a Compute: from the manifests, then from flags and environment. */
 export function accountFor({ object: compute, where }: Declared<Compute>, manifests: Manifests, given: Given): Reached {
-  const { connections, secrets, namespaces } = manifests;
+  const { connections, namespaces, running } = manifests;
   const { metadata, spec } = compute;
   const label = `${where}: Compute ${metadata.namespace ?? ""}/${metadata.name}`;
   const key = givenKey(given);
   const named = connectionKeyOf(compute);
   const connection = find(connections, named.namespace, named.name);
   if (connection === undefined) {
-    const missing = `${label}: spec.connectionRef.name: there is no ${spec.connectionRef.kind} "${named.name}" in these manifests`;
+    const places = running === undefined ? "in these manifests" : "in these manifests and in the cluster";
+    const missing = `${label}: spec.connectionRef.name: there is no ${spec.connectionRef.kind} "${named.name}" ${places}`;
     // The manifest is for a service that is not named; a default might be another service.
     if (key === undefined || given.baseURL === undefined) {
       const instead = `set --base-url (the public service is ${publicServicePattern}) and ${keyVariable}`;
@@ -60,12 +59,14 @@ export function accountFor({ object: compute, where }: Declared<Compute>, manife
     };
   }
   const baseURL = normalisedBaseURL(object.spec.baseURL) ?? object.spec.baseURL;
-  const { name } = object.spec.apiKeySecretRef;
-  // Which namespace the operator reads the Secrets of ClusterServiceConnections in, no manifest says.
-  const secret = isOfCluster(object)
-    ? secrets.find((one) => one.object.metadata.name === name)
-    : find(secrets, named.namespace, name);
+  const secret = secretFor(object, manifests);
   const declared = `${connection.where}: ${kindOf(object).kind} ${nameOf(object.metadata)}`;
+  if (secret?.where === inCluster && baseURL !== (running && runningBaseURL(running, placeOf(object.metadata)))) {
+    // Otherwise anyone who may edit a manifest could have the cluster's key sent to an address of their own.
+    return {
+      problem: `${declared}: spec.baseURL: the key in the cluster is sent only to the service that this connection names there, not to ${baseURL}. Apply the connection to the cluster first, or set --base-url and ${keyVariable}`,
+    };
+  }
   if (secret === undefined && key !== undefined) {
     const allowed = givenBaseURL(given);
     const ca = object.spec.caBundle === undefined ? {} : { caBundle: object.spec.caBundle };
@@ -75,13 +76,24 @@ export function accountFor({ object: compute, where }: Declared<Compute>, manife
       problem: `${declared}: spec.baseURL: the key in ${keyVariable} is sent only to ${allowed}, not to ${baseURL}. If you mean that service, set --base-url ${baseURL}`,
     };
   }
-  const resolved = resolve(object, secret?.object, [baseURL], operatorNamespace);
+  const resolved = resolve(object, secret?.object, [baseURL], installNamespace);
   if (resolved.kind === "account") return { account: resolved.account, connection: object };
   const instead = resolved.reason === "SecretNotFound" ? ` Or set ${keyVariable}.` : "";
   const place = (resolved.reason === "InvalidSecret" ? secret?.where : undefined) ?? connection.where;
   return {
     problem: `${place}: ${kindOf(object).kind} ${nameOf(object.metadata)}: ${resolved.message}${instead}`,
   };
+}
+
+function secretFor(connection: Connection, { secrets, running }: Manifests): Declared<Secret> | undefined {
+  const { metadata, spec } = connection;
+  const { name } = spec.apiKeySecretRef;
+  // Which namespace the operator reads the Secrets of ClusterServiceConnections in, no manifest says.
+  const declared = isOfCluster(connection)
+    ? secrets.find((one) => one.object.metadata.name === name)
+    : find(secrets, metadata.namespace ?? "", name);
+  const stored = running?.secrets.get(placeOf(metadata));
+  return declared ?? (stored && { object: stored, where: inCluster });
 }
 
 /** Whether the connection selects a namespace, as far as the manifests tell its labels; its name is one of them. */

@@ -11,6 +11,7 @@ import { parseServiceConnection } from "../../operator/resources/service-connect
 import { secretOf } from "./accounts.ts";
 import { allowedAt, type OurKind, ourKinds, unknownFields } from "./check-fields.ts";
 import type { ManifestObject } from "./documents.ts";
+import type { Running } from "./running.ts";
 
 /** An object of a manifest and its place. */
 export interface Declared<T> {
@@ -27,13 +28,25 @@ export interface Manifests {
   /** The labels of each namespace that is declared. */
   namespaces: Map<string, Readonly<Record<string, string>>>;
   secrets: Declared<Secret>[];
+  /** Computes of the cluster that the manifests do not declare: they claim what they own. */
+  others: readonly Compute[];
+  /** The cluster that was read, if any. */
+  running?: Running;
   /** One line for each problem. */
   problems: string[];
 }
 
 /** Sorts objects by kind and parses ours with the rules of the CRDs; other objects are ignored. */
 export function sortManifests(objects: readonly ManifestObject[], namespace: string): Manifests {
-  const all: Manifests = { computes: [], pools: [], connections: [], namespaces: new Map(), secrets: [], problems: [] };
+  const all: Manifests = {
+    computes: [],
+    pools: [],
+    connections: [],
+    namespaces: new Map(),
+    secrets: [],
+    others: [],
+    problems: [],
+  };
   for (const object of objects) sort(object, namespace, all);
   for (const list of [all.computes, all.pools, all.connections, all.secrets]) {
     all.problems.push(...doubles<Compute | ComputePool | Connection | Secret>(list));

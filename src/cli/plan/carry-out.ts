@@ -94,7 +94,9 @@ export async function dryRun(
   for (;;) {
     const observed = inventory.observe(tracked, recent);
     const action = plan(observed, tracked.state.known);
-    if (!isInMemory(action)) return { action: leftToOperator(action, observed), observed, adopted };
+    if (!isInMemory(action)) {
+      return { action: leftToOperator(action, observed, inventory.leavesToCluster), observed, adopted };
+    }
     adopted ||= action.kind === "link" && action.news === "adopted";
     // Each action is planned from the result of the previous one.
     await carryOut(action, observed, { inventory, tracked, clock });

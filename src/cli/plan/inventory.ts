@@ -43,6 +43,8 @@ export interface InventoryOptions {
   transport: ServiceTransport;
   signal: AbortSignal;
   createSettleMs: number;
+  /** Nothing is written for Computes of a cluster, which its operator keeps. */
+  leavesToCluster: boolean;
 }
 
 /** Lists the service for a set of Computes: one list of endpoints per project. */
@@ -64,6 +66,10 @@ export class Inventory {
     this.#options = options;
   }
 
+  get leavesToCluster(): boolean {
+    return this.#options.leavesToCluster;
+  }
+
   get projects(): readonly Project[] {
     return [...this.#projects.values()];
   }
@@ -79,6 +85,12 @@ export class Inventory {
     const project = this.#project(compute, account, connection);
     this.#projectOf.set(compute.metadata.uid, project);
     return { compute, state: new ReconcileState(clock.monotonic()), project };
+  }
+
+  /** A Compute that is not planned, and claims what it owns at the service with this base URL. */
+  claim(compute: Compute, baseURL: string | undefined): void {
+    if (baseURL !== undefined) this.#baseURLs.set(nameOf(connectionKeyOf(compute)), baseURL);
+    this.#claims.set(compute);
   }
 
   /** Stores a changed Compute; its claims count for the other Computes. */

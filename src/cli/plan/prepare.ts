@@ -1,12 +1,16 @@
+import { type ClusterConnection, loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
+import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
 import { httpServiceTransport } from "../../operator/service-client/http-transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import type { ManifestFlags } from "../commands/flags.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
-import { accountFor, type Given } from "../manifests/accounts.ts";
+import { accountFor } from "../manifests/accounts.ts";
 import { declaredComputes } from "../manifests/declared.ts";
 import { objectsIn, readManifests } from "../manifests/documents.ts";
-import { sortManifests } from "../manifests/manifests.ts";
-import { Inventory, type Tracked } from "./inventory.ts";
+import { type Declared, type Manifests, sortManifests } from "../manifests/manifests.ts";
+import { overRunning } from "../manifests/over-running.ts";
+import { placeOf, RunningCluster, runningBaseURL } from "../manifests/running.ts";
+import { Inventory, type InventoryOptions, type Tracked } from "./inventory.ts";
 
 /** The Computes of the manifests, and the inventory of the service. */
 export interface Prepared {
@@ -14,38 +18,86 @@ export interface Prepared {
   tracked: Tracked[];
 }
 
-/** Reads manifests and finds the account of each Compute. Throws `CommandProblem`. */
+/** Reads manifests and the cluster that flags name, and finds the account of each Compute. Throws `CommandProblem`. */
 export async function prepare(
-  flags: ManifestFlags & { createSettleMs: number },
+  flags: ManifestFlags & Pick<InventoryOptions, "createSettleMs" | "leavesToCluster">,
   ports: CliPorts,
   transport: ServiceTransport,
 ): Promise<Prepared> {
   const texts = await readManifests(flags.paths, ports.stdin);
+  const cluster = clusterOf(flags, ports);
+  try {
+    const { manifests, computes } = await declaredBy(texts, flags, cluster);
+    return tracking(manifests, computes, flags, ports, transport);
+  } finally {
+    await cluster?.close();
+  }
+}
+
+/** The cluster that the flags name, if any. */
+function clusterOf({ kubeconfig, context }: ManifestFlags, ports: CliPorts): RunningCluster | undefined {
+  if (kubeconfig === undefined && context === undefined) return undefined;
+  let connection: ClusterConnection;
+  try {
+    connection = loadKubeConfig({ file: kubeconfig, context, env: ports.env });
+  } catch (error) {
+    throw new CommandProblem([error instanceof Error ? error.message : String(error)], { cause: error });
+  }
+  return new RunningCluster(connection, ports);
+}
+
+/** The Computes that the manifests declare, with what the cluster knows of them. */
+async function declaredBy(
+  texts: Awaited<ReturnType<typeof readManifests>>,
+  flags: ManifestFlags,
+  cluster: RunningCluster | undefined,
+): Promise<{ manifests: Manifests; computes: readonly Declared<Compute>[] }> {
   const read = texts.map(objectsIn);
-  const manifests = sortManifests(
-    read.flatMap(({ objects }) => objects),
-    flags.namespace,
-  );
-  const problems = [...read.flatMap((file) => file.problems), ...manifests.problems];
+  const objects = read.flatMap((file) => file.objects);
+  const written = sortManifests(objects, flags.namespace ?? cluster?.namespace ?? "default");
+  const problems = [...read.flatMap((file) => file.problems), ...written.problems];
   if (problems.length > 0) throw new CommandProblem(problems);
-  const declared = declaredComputes(manifests);
-  if (declared.problems.length > 0) throw new CommandProblem(declared.problems);
-  if (declared.computes.length === 0) {
+  const namespaces = [...written.computes, ...written.pools].map(
+    ({ object: { metadata } }) => metadata.namespace ?? "",
+  );
+  const running = await cluster?.read([...new Set(namespaces)]);
+  const manifests = running === undefined ? written : overRunning(written, running);
+  if (manifests.problems.length > 0) throw new CommandProblem(manifests.problems);
+  const { computes, problems: unplanned } = declaredComputes(manifests);
+  if (unplanned.length > 0) throw new CommandProblem(unplanned);
+  if (computes.length === 0) {
     const places = flags.paths.map((path) => (path === "-" ? "standard input" : path));
     const hint = "of a directory the .yaml, .yml and .json files are read, with all below it";
     throw new CommandProblem([`no Compute and no ComputePool in ${places.join(", ")}: ${hint}`]);
   }
-  const given: Given = { baseURL: flags.baseURL, env: ports.env };
-  const { clock, signal } = ports;
-  const inventory = new Inventory({ clock, transport, signal, createSettleMs: flags.createSettleMs });
+  const used = new Set(computes.map(({ object }) => placeOf(connectionKeyOf(object))));
+  const connections = manifests.connections.filter(({ object }) => used.has(placeOf(object.metadata)));
+  if (cluster !== undefined && running !== undefined) {
+    await Promise.all(connections.map(({ object }) => cluster.readSecretOf(object, running)));
+  }
+  return { manifests, computes };
+}
+
+function tracking(
+  manifests: Manifests,
+  computes: readonly Declared<Compute>[],
+  { baseURL, createSettleMs, leavesToCluster }: Parameters<typeof prepare>[0],
+  { clock, signal, env }: CliPorts,
+  transport: ServiceTransport,
+): Prepared {
+  const inventory = new Inventory({ clock, transport, signal, createSettleMs, leavesToCluster });
   const unreached = new Set<string>();
-  const tracked = declared.computes.flatMap((compute) => {
-    const reached = accountFor(compute, manifests, given);
+  const tracked = computes.flatMap((compute) => {
+    const reached = accountFor(compute, manifests, { baseURL, env });
     if (!("problem" in reached)) return [inventory.track(compute.object, reached.account, reached.connection)];
     unreached.add(reached.problem);
     return [];
   });
   if (unreached.size > 0) throw new CommandProblem([...unreached]);
+  const { running, others } = manifests;
+  for (const compute of others) {
+    inventory.claim(compute, running && runningBaseURL(running, placeOf(connectionKeyOf(compute))));
+  }
   return { inventory, tracked };
 }
 

@@ -12,10 +12,23 @@ import { isDerivedUID } from "../manifests/declared.ts";
 const mostNamed = 5;
 
 const cure =
-  "Give the command the cluster's own objects (kubectl get computes,computepools,serviceconnections,clusterserviceconnections,secrets -A -o yaml | compute-operator plan -f -); if that operator is gone, adopt the endpoint by id (export writes the manifests)";
+  "Name its cluster with --kubeconfig or --context; if that operator is gone, adopt the endpoint by id (export writes the manifests)";
 
-/** Refuses an action that would duplicate or change the endpoint of a Compute that no manifest has. */
-export function leftToOperator<T extends Action>(action: T, o: Observed): T | Extract<Action, { kind: "blocked" }> {
+/**
+ * Refuses an action that would duplicate or change the endpoint of a Compute that no manifest has, and for a command
+ * that writes to the service, any write for a Compute that a cluster holds.
+ */
+export function leftToOperator<T extends Action>(
+  action: T,
+  o: Observed,
+  leavesToCluster: boolean,
+): T | Extract<Action, { kind: "blocked" }> {
+  if (leavesToCluster && isWrite(action) && !isDerivedUID(o.compute.metadata.uid)) {
+    return refused(
+      "Conflict",
+      "This Compute is in a cluster, whose operator keeps it, so apply sends nothing for it. Apply its manifest with kubectl.",
+    );
+  }
   const unknown = endpointsOfUnknownUID(o);
   if (unknown.length === 0) return action;
   const { projectID, branchID } = o.compute.spec;

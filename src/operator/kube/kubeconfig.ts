@@ -43,10 +43,12 @@ const tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token";
  */
 export function loadKubeConfig(options: {
   file?: string | undefined;
+  /** Another context than the current one. */
+  context?: string | undefined;
   /** The environment of the process. */
   env: Readonly<Record<string, string | undefined>>;
 }): ClusterConnection {
-  const { file, env } = options;
+  const { file, context, env } = options;
   const config = new KubeConfig();
   const inCluster = file === undefined && env.KUBERNETES_SERVICE_HOST !== undefined && existsSync(tokenFile);
   const source = file ?? (inCluster ? "the pod's service account" : "KUBECONFIG or ~/.kube/config");
@@ -63,6 +65,15 @@ export function loadKubeConfig(options: {
     throw new Error(
       "No cluster to talk to: this is no pod, KUBECONFIG is not set, and there is no ~/.kube/config. Name a kubeconfig with --kubeconfig",
     );
+  }
+  if (context !== undefined) {
+    const known = config.getContexts().map(({ name }) => name);
+    if (!known.includes(context)) {
+      throw new Error(
+        `The kubeconfig from ${source} has no context ${JSON.stringify(context)}: it has ${known.toSorted().join(", ")}`,
+      );
+    }
+    config.setCurrentContext(context);
   }
   return connectionOf(config, { source, inCluster, env });
 }

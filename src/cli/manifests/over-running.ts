@@ -1,0 +1,78 @@
+import { isDeepStrictEqual } from "node:util";
+import { nameOf } from "../../operator/kube/objects.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
+import { type ComputePool, owningPool } from "../../operator/resources/compute-pool.ts";
+import type { Declared, Manifests } from "./manifests.ts";
+import { inCluster, type Running } from "./running.ts";
+
+/**
+ * The manifests as they would be stored in the cluster that runs them: what they declare, with identity, links and
+ * status of the object that is there, and the connections and members of pools that they do not hold. Its other
+ * Computes only claim what they own.
+ */
+export function overRunning(manifests: Manifests, running: Running): Manifests {
+  const problems = [...manifests.problems];
+  const byName = <T extends Compute | ComputePool>(objects: readonly T[]) =>
+    new Map(objects.map((object) => [nameOf(object.metadata), object]));
+  const computes = byName(running.computes);
+  const pools = byName(running.pools);
+  const declared = manifests.computes.map((each) => {
+    const before = computes.get(nameOf(each.object.metadata));
+    if (before === undefined) return each;
+    problems.push(...unchangeable(each, before.spec, each.object.spec, ["projectID", "type"]));
+    return stored(each, before);
+  });
+  const declaredPools = manifests.pools.map((each) => {
+    const before = pools.get(nameOf(each.object.metadata));
+    if (before === undefined) return each;
+    problems.push(...unchangeable(each, before.spec.template, each.object.spec.template, ["projectID"]));
+    return stored(each, before);
+  });
+  const names = new Set(declared.map(({ object }) => nameOf(object.metadata)));
+  const poolUIDs = new Set(declaredPools.map(({ object }) => object.metadata.uid));
+  const rest = running.computes.filter(({ metadata }) => !names.has(nameOf(metadata)));
+  const isMember = (compute: Compute) => poolUIDs.has(owningPool(compute)?.uid ?? "");
+  return {
+    ...manifests,
+    computes: [...declared, ...rest.filter(isMember).map(there)],
+    pools: declaredPools,
+    connections: [
+      ...manifests.connections,
+      ...running.connections
+        .filter(({ metadata }) =>
+          manifests.connections.every(({ object }) => nameOf(object.metadata) !== nameOf(metadata)),
+        )
+        .map(there),
+    ],
+    namespaces: new Map([...running.namespaces, ...manifests.namespaces]),
+    others: rest.filter((compute) => !isMember(compute)),
+    running,
+    problems,
+  };
+}
+
+function there<T>(object: T): Declared<T> {
+  return { object, where: inCluster };
+}
+
+function stored<T extends Compute | ComputePool>(declared: Declared<T>, before: T): Declared<T> {
+  const { spec, metadata } = declared.object;
+  const annotations = { ...before.metadata.annotations, ...metadata.annotations };
+  const generation = (before.metadata.generation ?? 0) + (isDeepStrictEqual(spec, before.spec) ? 0 : 1);
+  return { ...declared, object: { ...before, spec, metadata: { ...before.metadata, annotations, generation } } };
+}
+
+/** A line for each of these fields that the manifest changes: the API server refuses that. */
+function unchangeable<T extends object>(
+  { object, where }: Declared<Compute | ComputePool>,
+  before: T,
+  after: T,
+  fields: readonly (string & keyof T)[],
+): string[] {
+  return fields
+    .filter((field) => before[field] !== after[field])
+    .map(
+      (field) =>
+        `${where}: ${object.kind ?? ""} ${nameOf(object.metadata)}: ${field} is immutable and is ${String(before[field])} in the cluster, so kubectl apply refuses ${String(after[field])}`,
+    );
+}
