@@ -6,12 +6,14 @@ const service = { operationMs: 50, answersAfterMs: 5 };
 const each = 100;
 
 describe("what a fleet of 100 Computes in one project costs", { timeout: 60_000 }, () => {
-  it("at a service that does not lock: no list or poll per write, and a handful of reconciles", async () => {
+  it("at a service that does not lock: no list or poll per write, few reconciles, four writes to the API server", async () => {
     const figures = await figuresOf({ computes: each, projects: 1, locks: false, ...service });
     expect(figures).toMatchObject({ writes: each, refused: 0, mostListsASecond: 1, mostPollsASecond: 1 });
     expect(figures.lists + figures.polls).toBeLessThanOrEqual(11);
     expect(figures.reconciles).toBeLessThanOrEqual(9);
     expect(figures.readyMs).toBeLessThanOrEqual(each * 10 + 2500);
+    // Mark, link and the final status; the event of the create.
+    expect(figures).toMatchObject({ patches: 3, events: 1, resized: { writes: 1, patches: 1, events: 1 } });
   });
 
   it("at a service that locks the project: each write when the operation before it is expected to end", async () => {
@@ -22,6 +24,10 @@ describe("what a fleet of 100 Computes in one project costs", { timeout: 60_000 
     expect(figures.refused + figures.lists + figures.polls).toBeLessThanOrEqual(0.3 * each);
     expect(figures.reconciles).toBeLessThanOrEqual(11);
     expect(figures.lastWriteMs).toBeLessThanOrEqual(1.4 * each * service.operationMs);
+    // Besides those above, that it waits for its turn.
+    expect(figures.patches).toBeLessThanOrEqual(4);
+    expect(figures.resized.patches).toBeLessThanOrEqual(2);
+    expect(figures).toMatchObject({ events: 1, resized: { writes: 1, events: 1 } });
   });
 });
 

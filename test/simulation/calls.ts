@@ -1,5 +1,6 @@
 import { isReady } from "../integration/support/scenario.ts";
 import type { JsonObject } from "./api-server/objects.ts";
+import { edit } from "./large-fleet.ts";
 import { ManyProjects, type ManyProjectsOptions } from "./many-projects.ts";
 import { Tenants } from "./tenants.ts";
 
@@ -27,6 +28,8 @@ export interface Figures {
   /** The most lists, and polls, that began within a second in one project. */
   mostListsASecond: number;
   mostPollsASecond: number;
+  /** Of each Compute, when the size of all is changed at once afterwards. */
+  resized: { writes: number; patches: number; events: number };
 }
 
 const mostMs = 30 * 60_000;
@@ -58,7 +61,7 @@ export async function figuresOf({
   const readyMs = areReady() ? clock.monotonic() - start : Number.POSITIVE_INFINITY;
   await clock.advance(5000);
   const each = (what: string) => (tenants.written.get(what) ?? 0) / computes;
-  return {
+  const figures = {
     writes: many.writes.length,
     refused: many.refused,
     lists: many.listed.length,
@@ -71,6 +74,16 @@ export async function figuresOf({
     mostListsASecond: mostASecond(many.listed),
     mostPollsASecond: mostASecond(many.polled),
   };
+  tenants.written.clear();
+  for (let n = 0; n < computes; n += 1) edit(tenants, `computes/c-${n}`, { computeUnits: { min: 1, max: 4 } });
+  do await clock.advance(5000);
+  while (!areReady() && clock.monotonic() - start < mostMs);
+  const resized = {
+    writes: (many.writes.length - figures.writes) / computes,
+    patches: each("PATCH computes"),
+    events: each("POST events") + each("PATCH events"),
+  };
+  return { ...figures, resized };
 }
 
 async function reconcilesOf(tenants: Tenants): Promise<number> {

@@ -147,8 +147,8 @@ export class ComputeReconciler {
   ): Promise<Reconciled> {
     const { clock, cluster, signal, uninstalling } = this.#options;
     const { compute, annotations } = subject;
-    const isFollowed = access?.lister.operations.isBusyWith(annotations.recordedID ?? "") === true;
-    state.begin(annotations, isFollowed, subject.now);
+    const isExpected = access?.lister.isExpected(compute.metadata.uid, annotations.recordedID) === true;
+    state.begin(annotations, isExpected, subject.now);
     const observed = await observe(subject, state.known, connection, access);
     if (observed.kind === "observed") state.listed(observed);
     const action = await this.#overruled(plan(observed, state.known), compute);
@@ -156,7 +156,7 @@ export class ComputeReconciler {
     const executed = await execute(action, context).catch((error: unknown) => refusedPatch(error, compute));
     const bound = await bind(executed, observed, access, state, this.#binding);
     const outcome = withUnreadable(bound.outcome, endpointAfter(bound.outcome, observed), state);
-    const reported = await updateStatus(outcome, observed, bound, this.#options);
+    const reported = await updateStatus(outcome, observed, bound, { ...this.#options, state });
     state.reported(reported.status);
     if (outcome.condition.kind === "released") state.released();
     this.#options.onStep?.(action, reported, outcome);

@@ -1,6 +1,7 @@
 import type { PendingCreate } from "./observe/annotations.ts";
 import type { Proof } from "./observe/ownership.ts";
 import type { Difference } from "./plan/fields.ts";
+import type { HeldStatus } from "./status/held.ts";
 import type { Reason } from "./status/reasons.ts";
 
 /** What a `ReconcileState` holds. Times on the monotonic clock, in milliseconds. */
@@ -49,6 +50,10 @@ export interface Remembered {
   restarted?: string;
   /** The last message about fields that cannot be read: an event reports it once. */
   unreadable?: string | undefined;
+  /** What the status does not say yet. */
+  held?: HeldStatus;
+  /** When an event last reported a write. */
+  announcedAt?: number;
   /** The operator removed its finalizer. */
   released?: true;
   /** When the service is asked again whether the connection Secret's password is still valid. */

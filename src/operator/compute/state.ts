@@ -1,3 +1,4 @@
+import type { Endpoint } from "../../api/endpoint.ts";
 import { isInProgress } from "../../api/operation.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Annotations, PendingCreate } from "./observe/annotations.ts";
@@ -6,6 +7,7 @@ import { hasArrived } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { compare, desiredSpec } from "./plan/fields.ts";
 import { answersCountAfter, type ReadonlyState, type Remembered } from "./remembered.ts";
+import { heldForMs } from "./status/held.ts";
 import { reasons, requeueDelay } from "./status/reasons.ts";
 
 /**
@@ -60,14 +62,14 @@ export class ReconcileState {
   }
 
   /**
-   * A requeue that is due, or a reconcile that a person requested, needs a list from after that; unless operations of
-   * the endpoint are followed, because their end brings one.
+   * A reconcile that a person requested needs a list from after that, and so does a requeue that is due, unless a list
+   * is expected anyway: the Compute waits for one, or operations of its endpoint are followed and bring one.
    */
-  begin({ reconcileRequested, reconcileRequestedAt }: Annotations, isFollowed: boolean, now: number): void {
+  begin({ reconcileRequested, reconcileRequestedAt }: Annotations, isExpected: boolean, now: number): void {
     const known = this.#known;
     const { dueAt } = known.requeue;
     if (dueAt !== undefined && now >= dueAt) {
-      if (!isFollowed) known.listsCountAfter = Math.max(known.listsCountAfter, dueAt);
+      if (!isExpected) known.listsCountAfter = Math.max(known.listsCountAfter, dueAt);
       known.requeue = { ...known.requeue, dueAt: undefined };
     }
     if (reconcileRequested && known.handledReconcileRequest !== reconcileRequestedAt) {
@@ -221,6 +223,34 @@ export class ReconcileState {
     if (appliedGeneration !== undefined) this.#known.applied = { generation: appliedGeneration, drift };
   }
 
+  /** An event reported a write. */
+  announced(now: number): void {
+    this.#known.announcedAt = now;
+  }
+
+  /**
+   * Holds a status back, unless it has waited for long enough; returns whether it waits. `isNew`: it reports a write
+   * that has just been accepted. `endpoint`: as last seen.
+   */
+  hold(
+    outcome: Outcome,
+    { isNew, endpoint }: { isNew: boolean; endpoint: Endpoint | undefined },
+    now: number,
+  ): boolean {
+    const { held } = this.#known;
+    const dueAt = isNew || held === undefined ? now + heldForMs : held.dueAt;
+    if (now >= dueAt) return false;
+    const { compute, condition, effect } = outcome;
+    const lasting = effect.kind === "accepted" ? { ...effect, endpoint } : effect;
+    this.#known.held = { generation: generationOf(compute), condition, effect: lasting, dueAt };
+    return true;
+  }
+
+  /** The status was written: it says all that is known. */
+  wrote(): void {
+    delete this.#known.held;
+  }
+
   /** The fields that cannot be read were reported; `undefined`: all can be read. */
   reportedUnreadable(message: string | undefined): void {
     this.#known.unreadable = message;
@@ -249,7 +279,8 @@ export class ReconcileState {
     }
     // A reading of the Secret that is overdue waits for what holds it up, and is enqueued by it.
     const readAt = known.secretDueAt !== undefined && known.secretDueAt > now ? [known.secretDueAt] : [];
-    const next = Math.min(known.requeue.dueAt ?? Number.POSITIVE_INFINITY, ...readAt);
+    const writeAt = known.held === undefined ? [] : [known.held.dueAt];
+    const next = Math.min(known.requeue.dueAt ?? Number.POSITIVE_INFINITY, ...readAt, ...writeAt);
     return next === Number.POSITIVE_INFINITY ? undefined : Math.max(1, next - now);
   }
 }

@@ -9,35 +9,77 @@ import { patched } from "./execute/patch-metadata.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { generationOf, isBeingDeleted, type Observed, shownReason } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
-import { compare, desiredSpec } from "./plan/fields.ts";
-import { type Reason, reasons, rowOf } from "./status/reasons.ts";
+import { type Comparison, compare, desiredSpec } from "./plan/fields.ts";
+import type { ReconcileState } from "./state.ts";
+import { mayWait, withHeld } from "./status/held.ts";
+import { isAtRest, isProgress, type Reason, reasons } from "./status/reasons.ts";
 import { nextStatus } from "./status/status.ts";
 
 export interface StatusTools {
   cluster: ComputePatcher;
   clock: Clock;
   event: (compute: Compute, record: EventInput) => void;
+  /** Without it every status is written at once, and every transition is an event. */
+  state?: Pick<ReconcileState, "known" | "announced" | "hold" | "wrote">;
 }
 
+/** For so long, in milliseconds, the event of a write says what its progress and its end would say. */
+const announcedForMs = 10_000;
+
 /**
- * The only exit of a reconcile: one status patch if something changed, events on a transition. `secret`: the connection
- * Secret's name, and whether it could be checked. What the annotations ask for since the reconcile began is left to the
- * next one.
+ * The only exit of a reconcile: one status patch if something changed, events on a transition. A status that only says
+ * what is on the way may wait. `secret`: the connection Secret's name, and whether it could be checked. What the
+ * annotations ask for since the reconcile began is left to the next one.
  */
 export async function updateStatus(
-  outcome: Outcome,
+  latest: Outcome,
   o: Observed,
   secret: { binding: string | undefined; unchecked: boolean },
-  { cluster, clock, event }: StatusTools,
+  { cluster, clock, event, state }: StatusTools,
 ): Promise<Compute> {
-  const { compute, condition, effect, events } = outcome;
+  const { compute, events } = latest;
+  const now = clock.monotonic();
   for (const each of events) event(compute, each);
-  if (condition.kind === "released") return compute;
-  const annotations = annotationsOf(compute);
+  if (events.some(({ type }) => type === "Normal")) state?.announced(now);
+  if (latest.condition.kind === "released") return compute;
+  const outcome = withHeld(latest, state?.known.held, o.kind === "observed");
+  const endpoint = endpointAfter(outcome, o);
+  const comparison = endpoint && compare(desiredSpec(compute), endpoint);
+  const status = statusAfter(outcome, o, { endpoint, comparison, secret, now: clock.now() });
+  const isHidden = comparison === undefined || comparison.notReturned.length > 0;
+  const isNew = latest.effect.kind === "accepted";
+  const waits =
+    status !== undefined &&
+    mayWait(outcome, status, isHidden) &&
+    state?.hold(outcome, { isNew, endpoint }, now) === true;
+  if (status === undefined) state?.wrote();
+  if (status === undefined || waits) return compute;
+  // A status that was only observed must not overwrite a newer one; what was done at the service holds in any case.
+  const isDone = latest.effect.kind === "accepted" || latest.effect.kind === "restarted";
+  const patch = guardedPatch(compute, { resourceVersion: !isDone }).setStatus(status);
+  const patchedCompute = await patched(cluster, patch, compute, { subresource: "status" });
+  state?.wrote();
+  const { announcedAt = Number.NEGATIVE_INFINITY } = state?.known ?? {};
+  const change = transition(outcome, now - announcedAt < announcedForMs);
+  if (change !== undefined && !events.some(({ reason }) => reason === change.reason)) event(patchedCompute, change);
+  return patchedCompute;
+}
+
+function statusAfter(
+  outcome: Outcome,
+  o: Observed,
+  seen: {
+    endpoint: Endpoint | undefined;
+    comparison: Comparison | undefined;
+    secret: { binding: string | undefined; unchecked: boolean };
+    now: number;
+  },
+): Compute["status"] | undefined {
+  const { endpoint, comparison, secret, now } = seen;
+  const annotations = annotationsOf(outcome.compute);
   const { reconcileRequestedAt, confirmLoss } = annotations;
   const list = o.kind === "observed" ? o : undefined;
-  const endpoint = endpointAfter(outcome, o);
-  const status = nextStatus(outcome, {
+  return nextStatus(outcome, {
     annotations,
     endpoint,
     absent: list !== undefined && endpoint === undefined,
@@ -46,24 +88,13 @@ export async function updateStatus(
       list !== undefined &&
       (endpoint !== undefined || list.links.missing === undefined) &&
       confirmLoss === o.annotations.confirmLoss,
-    compared: compared(outcome, o, endpoint),
+    compared: isAsDeclared(outcome, o, comparison),
     made: list?.links.link?.proof === "marker" || list?.links.link?.proof === "created",
     operations: list?.operations ?? [],
     fingerprint: list?.fingerprint,
     binding: secret.binding,
-    now: clock.now(),
+    now,
   });
-  if (status === undefined) return compute;
-  // A status that was only observed must not overwrite a newer one; what was done at the service holds in any case.
-  const isDone = effect.kind === "accepted" || effect.kind === "restarted";
-  const patch = guardedPatch(compute, { resourceVersion: !isDone }).setStatus(status);
-  const patchedCompute = await patched(cluster, patch, compute, { subresource: "status" });
-  if (condition.kind === "shown") {
-    const change = transition(shownReason(compute), condition.reason, condition.message);
-    const isReported = events.some(({ reason }) => reason === change?.reason);
-    if (change !== undefined && !isReported) event(patchedCompute, change);
-  }
-  return patchedCompute;
 }
 
 /** The endpoint as newest known after a reconcile. */
@@ -74,10 +105,14 @@ export function endpointAfter({ effect }: Outcome, o: Observed): Endpoint | unde
 }
 
 /** Whether the service shows what the spec says; `undefined`: that was not seen. */
-function compared({ compute, effect }: Outcome, o: Observed, endpoint: Endpoint | undefined): boolean | undefined {
+function isAsDeclared(
+  { compute, effect }: Outcome,
+  o: Observed,
+  comparison: Comparison | undefined,
+): boolean | undefined {
   if (o.kind !== "observed" || effect.kind === "ownedByOther") return undefined;
-  if (endpoint === undefined || isBeingDeleted(compute)) return false;
-  const { differences, notReturned, unreadable } = compare(desiredSpec(compute), endpoint);
+  if (comparison === undefined || isBeingDeleted(compute)) return false;
+  const { differences, notReturned, unreadable } = comparison;
   if (differences.length > 0) return false;
   if (unreadable.length > 0) return undefined;
   const sent = effect.kind === "accepted" ? effect.generation : (compute.status.appliedGeneration ?? -1);
@@ -85,18 +120,25 @@ function compared({ compute, effect }: Outcome, o: Observed, endpoint: Endpoint 
   return sent >= generationOf(compute) || notReturned.length === 0 ? true : undefined;
 }
 
-/** A change of reason is an event, but for the service's own waking and suspending. */
-function transition(before: string | undefined, reason: Reason, message: string): EventInput | undefined {
+/**
+ * A change of reason is an event, but for the service's own waking and suspending. `isAnnounced`: an event of the write
+ * that caused it was reported a moment ago.
+ */
+function transition({ compute, condition, requeue }: Outcome, isAnnounced: boolean): EventInput | undefined {
+  if (condition.kind !== "shown") return undefined;
+  const before = shownReason(compute);
+  const { reason, message } = condition;
   if (before === reason || (isAtRest(before) && isAtRest(reason))) return undefined;
+  // The event of a write that waits for its turn is that of the write.
+  const isTold = isAnnounced || requeue.kind === "enqueued";
+  if (isTold && isProgress(reason)) return undefined;
+  if (isAnnounced && isAtRest(reason) && (before === undefined || isProgress(before))) return undefined;
+  return { type: isTrouble(reason) ? "Warning" : "Normal", reason, message: clippedMessage(message) };
+}
+
+function isTrouble(reason: Reason): boolean {
   const { stalled, look, synced, ready } = reasons[reason];
   const drifted = ready === "True" && synced === "False";
   const waits = look === "backoff" || look === "patient" || look === "slow";
-  const trouble = stalled || waits || drifted || reason === "EndpointLost";
-  return { type: trouble ? "Warning" : "Normal", reason, message: clippedMessage(message) };
-}
-
-/** Ready and in step with the spec: whichever of these it is, is the service's own to decide. */
-function isAtRest(reason: string | undefined): boolean {
-  const row = rowOf(reason);
-  return row?.ready === "True" && row.synced === "True";
+  return stalled || waits || drifted || reason === "EndpointLost";
 }

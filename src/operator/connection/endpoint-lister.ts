@@ -188,6 +188,11 @@ export class EndpointLister {
     return undefined;
   }
 
+  /** Whether a Compute waits for the next list, or one of its endpoint's operations brings one when it ends. */
+  isExpected(uid: string, endpointID: string | undefined): boolean {
+    return this.#users.waiting.has(uid) || this.operations.isBusyWith(endpointID ?? "");
+  }
+
   /** A write to this endpoint has just ended: lists that began before do not count for it any more. */
   wrote(endpointID: string): number {
     const now = this.#options.clock.monotonic();

@@ -22,7 +22,7 @@ const polling = {
   everyMs: 1000,
   firstMs: 300,
   putOffMs: 150,
-  mostPutOffMs: 3000,
+  mostPutOffMs: 1500,
   factor: 1.5,
   mostMs: 5000,
 } as const;

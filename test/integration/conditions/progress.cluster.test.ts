@@ -19,7 +19,6 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     expect(creating.status).toMatchObject({ state: "Creating", observedGeneration: 1, appliedGeneration: 1 });
     expect(creating.status.operations).toMatchObject([{ action: "start_compute", status: "running" }]);
     expect(said(creating)).toBe(`Endpoint ${creating.status.endpointID} was created. The service is starting it.`);
-    expect(await shop.event("db", "Creating")).toBe(said(creating));
     expect(await shop.event("db", "Created")).toContain(creating.status.endpointID);
     expect(reasonsIn(shop.history("db"))).toEqual(["Creating", "Active"]);
     expect(shop.writes).toEqual([`POST ${endpoints}`]);
@@ -36,7 +35,6 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     expect(said(updating)).toMatch(
       `The service accepted a change and is applying it to endpoint ${status.endpointID}.`,
     );
-    expect(await shop.event("db", "Updating")).toBe(said(updating));
     const after = await shop.ready("db");
     expect(after.status).toMatchObject({ size: "1–4 CU", appliedGeneration: 2, host: status.host });
     expect(await shop.event("db", "Patched")).toContain("computeUnits.max");
@@ -55,7 +53,6 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     expect(conditions(moving)).toEqual(inProgress("Moving"));
     expect(moving.status.state).toBe("Moving");
     expect(said(moving)).toBe(`The service is moving endpoint ${status.endpointID} to another branch.`);
-    expect(await shop.event("db", "Moving")).toBe(said(moving));
     const after = await shop.ready("db");
     expect(after.status).toMatchObject({ branchID: preview, host: status.host });
     expect(await shop.event("db", "Moved")).toContain(preview);
@@ -73,7 +70,6 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     expect(conditions(restarting)).toEqual(sameSpec("Restarting"));
     expect(restarting.status.state).toBe("Restarting");
     expect(said(restarting)).toBe(`The service is restarting endpoint ${status.endpointID}.`);
-    expect(await shop.event("db", "Restarting")).toBe(said(restarting));
     await shop.ready("db");
     const after = await shop.until("db", "the restart", (db) => db.status.restartedAt === "today");
     expect(await shop.event("db", "Restarted")).toContain(status.endpointID);

@@ -32,7 +32,7 @@ export async function observe(
   const { lister, reservation, client } = access;
   const { fingerprint } = connection.session;
   const { showsNames } = connection.session;
-  const listing = listingFor({ subject, state: s, lister, showsNames, priority: priorityOf(subject) });
+  const listing = listingFor({ subject, state: s, lister, showsNames, priority: priorityOf(subject, s) });
   const failure = lister.unseen ?? (isNews(subject) ? lister.failure : undefined);
   if (failure !== undefined) {
     const isDeletion = isBeingDeleted(compute) && failure.kind === "notFound" && isKnownThrough(subject, fingerprint);
@@ -74,10 +74,12 @@ function isNews({ compute }: Subject): boolean {
 }
 
 /** What a list is for: a create or a deletion to resolve, a change still to be sent, or what is under way. */
-function priorityOf({ compute, annotations }: Subject): Priority {
+function priorityOf({ compute, annotations }: Subject, { accepted }: ReadonlyState): Priority {
   const { pendingCreate, pendingRestart, reconcileRequested } = annotations;
   if (compute.metadata.deletionTimestamp !== undefined || pendingCreate !== undefined) return "resolve";
-  const isChanged = compute.status.appliedGeneration !== generationOf(compute) || reconcileRequested;
+  // The status may not say yet what was accepted.
+  const isAccepted = [compute.status.appliedGeneration, accepted?.generation].includes(generationOf(compute));
+  const isChanged = !isAccepted || reconcileRequested;
   return isChanged || pendingRestart !== undefined ? "plan" : "follow";
 }
 

@@ -11,11 +11,11 @@ import { deleteDueInMs } from "./lost.ts";
 import { mayArriveForMs } from "./pending.ts";
 
 /** An operation of ours is in progress: nothing else is begun. The service's own waking and suspending do not count. */
-export const operationInProgress: PlanRule = ({ compute, links, operations }) => {
+export const operationInProgress: PlanRule = ({ compute, links, operations }, { held }) => {
   if (links.link === undefined) return undefined;
   const { endpoint } = links.link;
   const ours = operations.find(isInProgress);
-  const shown = shownReason(compute);
+  const shown = held?.condition.kind === "shown" ? held.condition.reason : shownReason(compute);
   const begun: Progress | undefined = isProgress(shown) ? shown : undefined;
   const changing = begun !== undefined && endpoint.pending_state !== undefined;
   const [newest] = operations;

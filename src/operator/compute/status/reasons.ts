@@ -85,6 +85,12 @@ export function rowOf(reason: string | undefined): Row | undefined {
   return reason !== undefined && Object.hasOwn(rows, reason) ? rows[reason] : undefined;
 }
 
+/** Ready and in step with the spec: whichever of these it is, is the service's own to decide. */
+export function isAtRest(reason: string | undefined): boolean {
+  const row = rowOf(reason);
+  return row?.ready === "True" && row.synced === "True";
+}
+
 /** What our own write is doing while it runs. */
 export type Progress = "Creating" | "Starting" | "Updating" | "Moving" | "Restarting";
 

@@ -60,13 +60,25 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     ...requests(compute, outcome, seen),
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
   };
-  const isSame = sameJSON({ ...after, lastActive: before.lastActive }, before);
+  const operations = withTimesOf(before.operations, after.operations);
+  const isSame = sameJSON({ ...after, lastActive: before.lastActive, operations }, before);
   return isSame && !isDue(before.lastActive, after.lastActive) ? undefined : compacted(after);
 }
 
 function isDue(before: string | undefined, after: string | undefined): boolean {
   if (before === undefined || after === undefined) return before !== after;
   return Math.abs(Date.parse(after) - Date.parse(before)) >= lastActiveEveryMs;
+}
+
+/** The operations, with the times as before of those that have not changed otherwise. */
+function withTimesOf(
+  before: readonly StatusOperation[] = [],
+  after?: StatusOperation[],
+): StatusOperation[] | undefined {
+  return after?.map((operation) => {
+    const old = before.find(({ id }) => id === operation.id);
+    return old !== undefined && sameJSON({ ...operation, updatedAt: old.updatedAt }, old) ? old : operation;
+  });
 }
 
 /** Of an endpoint that is another's the status keeps nothing: a link would outlive the annotation in it. */

@@ -1,0 +1,70 @@
+import type { Compute, ComputeStatus } from "../../resources/compute.ts";
+import { sameJSON } from "../../resources/record.ts";
+import { generationOf, shownReason } from "../observe/observation.ts";
+import type { Effect, Outcome } from "../outcome.ts";
+import { isAtRest, isProgress } from "./reasons.ts";
+
+/**
+ * What of a status is not written yet. A status that only says what is on the way waits a moment: where that ends soon,
+ * the final status is the only one.
+ */
+export interface HeldStatus {
+  /** Of the Compute that it is about. */
+  generation: number;
+  condition: Outcome["condition"];
+  effect: Effect;
+  /** When it is written at the latest, on the monotonic clock. */
+  dueAt: number;
+}
+
+/** For how long such a status waits, in milliseconds. */
+export const heldForMs = 2000;
+
+/** What later processes rely on, or a person waits for: never held back. */
+const lasting = [
+  "restartedAt",
+  "lastHandledReconcileAt",
+  "lastHandledConfirmLoss",
+  "disabledByUs",
+  "unansweredDisables",
+  "lossDoubted",
+  "drift",
+  "binding",
+  "clusterConnection",
+] as const satisfies readonly (keyof ComputeStatus)[];
+
+/**
+ * Whether the status says nothing but what is on the way, and replaces nothing but rest, progress or no status.
+ * `isHidden`: lists do not show all that was sent.
+ */
+export function mayWait({ compute, condition }: Outcome, after: ComputeStatus, isHidden: boolean): boolean {
+  const { spec, status: before } = compute;
+  if (condition.kind === "shown" && !isProgress(condition.reason)) return false;
+  const reason = shownReason(compute);
+  if (reason !== undefined && !isProgress(reason) && !isAtRest(reason)) return false;
+  if (before.endpointID !== undefined && before.endpointID !== after.endpointID) return false;
+  // A later process sees in lists what was sent; it needs the generation for what they do not show, and for Report.
+  const isNeeded = spec.driftPolicy === "Report" || isHidden;
+  if (isNeeded && before.appliedGeneration !== after.appliedGeneration) return false;
+  return lasting.every((field) => sameJSON(before[field], after[field]));
+}
+
+/** An outcome with what an earlier one said that is not written yet. `isSeen`: whether the endpoint is seen again. */
+export function withHeld(outcome: Outcome, held: HeldStatus | undefined, isSeen: boolean): Outcome {
+  if (held === undefined) return outcome;
+  const { condition, effect } = outcome;
+  return {
+    ...outcome,
+    condition: condition.kind === "unchanged" && isAbout(outcome.compute, held) ? held.condition : condition,
+    effect: effect.kind === "none" ? lastingEffect(held.effect, isSeen) : effect,
+  };
+}
+
+function isAbout(compute: Compute, { generation }: HeldStatus): boolean {
+  return generation === generationOf(compute);
+}
+
+function lastingEffect(effect: Effect, isSeen: boolean): Effect {
+  if (effect.kind !== "accepted") return { kind: "none" };
+  return isSeen ? { ...effect, endpoint: undefined } : effect;
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { type Effect, type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
+import { ReconcileState } from "../../../../src/operator/compute/state.ts";
+import { heldForMs, mayWait, withHeld } from "../../../../src/operator/compute/status/held.ts";
+import type { Reason } from "../../../../src/operator/compute/status/reasons.ts";
+import type { Compute, ComputeStatus } from "../../../../src/operator/resources/compute.ts";
+import { compute, endpoint } from "../../../support/builders.ts";
+
+const showing = (reason: string, more: ComputeStatus = {}, spec: Partial<Compute["spec"]> = {}): Compute => {
+  const ready = { type: "Ready", status: "True", reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
+  return compute({ status: { endpointID: "ep-one", conditions: [ready], ...more }, spec });
+};
+const waits = (self: Compute, reason: Reason, after: ComputeStatus, isHidden = false) =>
+  mayWait(shown(self, reason, ""), { ...self.status, state: reason, ...after }, isHidden);
+
+describe("a status may wait", () => {
+  test.each([
+    ["that replaces none", compute(), "Creating"],
+    ["that replaces progress", showing("Creating"), "Starting"],
+    ["that replaces rest", showing("Idle"), "Updating"],
+  ] as const)("%s with progress", (_, self, reason) => {
+    expect(waits(self, reason, {})).toBe(true);
+  });
+
+  test("that only shows the endpoint again", () => {
+    expect(mayWait(unchanged(showing("Active")), { endpointID: "ep-one", currentState: "init" }, false)).toBe(true);
+  });
+
+  test.each([
+    ["that says anything but progress", showing("Creating"), "Active", {}],
+    ["that reports trouble", showing("Active"), "CreateUnknown", {}],
+    ["that ends trouble", showing("Conflict"), "Creating", {}],
+    ["that ends a pause", showing("Drifted"), "Updating", {}],
+    ["of another endpoint", showing("Active"), "Creating", { endpointID: "ep-two" }],
+    ["of a restart", showing("Active"), "Restarting", { restartedAt: "now" }],
+    ["of a reconcile that a person requested", showing("Active"), "Updating", { lastHandledReconcileAt: "now" }],
+    ["of a loss that a person confirmed", showing("Active"), "Creating", { lastHandledConfirmLoss: "now" }],
+    ["of a compute that this operator disabled", showing("Active"), "Updating", { disabledByUs: true }],
+    ["of writes without an answer", showing("Active"), "Updating", { unansweredDisables: 1 }],
+    ["of a doubted loss", showing("Active"), "Creating", { lossDoubted: true }],
+    ["with drift", showing("Active"), "Updating", { drift: [{ field: "disabled", ours: "false", theirs: "true" }] }],
+    ["of a connection Secret", showing("Active"), "Updating", { binding: { name: "shop-db" } }],
+    ["of the use of a ClusterServiceConnection", showing("Active"), "Updating", { clusterConnection: "default" }],
+  ] satisfies [string, Compute, Reason, ComputeStatus][])("not: one %s", (_, self, reason, after) => {
+    expect(waits(self, reason, after)).toBe(false);
+  });
+
+  test.each([
+    [{ driftPolicy: "Correct" }, false, true],
+    [{ driftPolicy: "Correct" }, true, false],
+    [{ driftPolicy: "Report" }, false, false],
+  ] as const)("with a new generation, under %j, hidden fields: %s: %s", (spec, isHidden, expected) => {
+    expect(
+      waits(showing("Active", { appliedGeneration: 1 }, spec), "Updating", { appliedGeneration: 2 }, isHidden),
+    ).toBe(expected);
+  });
+});
+
+describe("what is held back", () => {
+  const self = compute();
+  const accepted: Effect = { kind: "accepted", generation: 1, endpoint: endpoint(), operations: [] };
+  const made = shown(self, "Creating", "made", { effect: accepted });
+  const hold = (state: ReconcileState, outcome: Outcome, now: number, isNew = false) =>
+    state.hold(outcome, { isNew, endpoint: endpoint() }, now);
+
+  test("is due after two seconds, and counts anew from a write that is accepted", () => {
+    const state = new ReconcileState(0);
+    expect(hold(state, shown(self, "Creating", "waits"), 100)).toBe(true);
+    expect(hold(state, made, 1100, true)).toBe(true);
+    expect(state.requeueAfter(unchanged(self), 1100)).toBe(heldForMs);
+    expect(hold(state, shown(self, "Creating", "made"), 1100 + heldForMs - 1)).toBe(true);
+    expect(hold(state, shown(self, "Creating", "made"), 1100 + heldForMs)).toBe(false);
+    state.wrote();
+    expect(state.known.held).toBeUndefined();
+    expect(state.requeueAfter(unchanged(self), 5000)).toBeUndefined();
+  });
+
+  test("is said where the next reconcile knows nothing new, with what was accepted", () => {
+    const state = new ReconcileState(0);
+    hold(state, made, 0, true);
+    const { held } = state.known;
+    expect(withHeld(unchanged(self), held, false)).toMatchObject({ condition: made.condition, effect: accepted });
+    expect(withHeld(unchanged(self), held, true).effect).toEqual({ ...accepted, endpoint: undefined });
+    const later = shown(self, "Starting", "later");
+    expect(withHeld(later, held, false)).toMatchObject({ condition: later.condition, effect: accepted });
+    const other = shown(self, "Conflict", "", { effect: { kind: "ownedByOther" } });
+    expect(withHeld(other, held, false)).toEqual(other);
+  });
+
+  test("says nothing of another generation", () => {
+    const state = new ReconcileState(0);
+    hold(state, made, 0, true);
+    const edited = compute({ generation: 2 });
+    expect(withHeld(unchanged(edited), state.known.held, false).condition).toEqual({ kind: "unchanged" });
+  });
+});
