@@ -49,6 +49,13 @@ const line = newCommand(
       address,
     ),
   )
+  .addOption(
+    flag(
+      "--temporary-disk-scale <N>",
+      "with --postgres: size of the disk for temporary files, as a factor of the normal one, such as 0.001",
+      positive,
+    ).default(1),
+  )
   .option("--strict-spec", "serve only what the specification shows", false);
 
 const values = {
@@ -67,6 +74,7 @@ const values = {
   postgresBin: z.string().optional(),
   postgresUser: z.string().optional(),
   postgresAdvertise: z.string().optional(),
+  temporaryDiskScale: z.number(),
   strictSpec: z.boolean(),
 };
 

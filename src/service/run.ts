@@ -36,6 +36,7 @@ export interface RunOptions extends Pick<ServiceOptions, "timeScale" | "strictSp
   postgresBin?: string | undefined;
   postgresUser?: string | undefined;
   postgresAdvertise?: string | undefined;
+  temporaryDiskScale: number;
 }
 
 /** What a running service takes from the process and gives back to it. */
@@ -64,7 +65,7 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     postgres = options.postgres ? await openPostgres(options, ports, store) : undefined;
     service = make(options, ports, beginning, store, postgres);
     // Before anything is made: where it cannot listen, the first key is not shown, and so not lost either.
-    listening = await listen(service, options).catch((error: unknown) => {
+    listening = await listen(service, options, postgres?.driverAccess).catch((error: unknown) => {
       throw new CannotListen(options, error);
     });
     const firstKey = beginning.seedAtStart(service);
@@ -103,6 +104,7 @@ function openPostgres(options: RunOptions, ports: RunPorts, store: Store): Promi
     binaries: options.postgresBin,
     user: options.postgresUser,
     data: options.data,
+    temporaryDiskScale: options.temporaryDiskScale,
   };
   return Postgres.open(settings, { ...ports, store, onError: (error) => reportTo(ports, error) });
 }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Service } from "../service.ts";
 import type { EventStream, Exchange } from "./exchange.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
@@ -34,8 +35,18 @@ export interface ListenOptions {
 /** The part of the service that answers requests. */
 export type Answering = Pick<Service, "context" | "exchange" | "internalError">;
 
+/** SQL on the service's port; exists only with real servers behind the computes. */
+export interface SqlAccess {
+  /** The largest body of a request, in bytes. */
+  longestBody: number;
+  /** Answers `POST /sql`. `gone` aborts when the client has left. */
+  answer(call: ServiceCall, gone: AbortSignal): Promise<ServiceReply>;
+  /** Takes a connection over for the WebSocket at `/v2`. */
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void;
+}
+
 /** Serves the service over HTTP. Rejects with the system's error if it cannot listen. */
-export async function listen(service: Answering, address: ListenOptions): Promise<Listening> {
+export async function listen(service: Answering, address: ListenOptions, sql?: SqlAccess): Promise<Listening> {
   const { host, port, requestTimeoutMs = defaultRequestTimeoutMs } = address;
   const options = {
     keepAliveTimeout: keepAliveMs,
@@ -44,11 +55,12 @@ export async function listen(service: Answering, address: ListenOptions): Promis
     connectionsCheckingInterval: requestTimeoutMs / 10,
   };
   const server = createServer(options, (incoming, outgoing) => {
-    answer(service, incoming, outgoing).catch((error: unknown) => {
+    answer(service, incoming, outgoing, sql).catch((error: unknown) => {
       // A client that went away in the middle of its request waits for no answer.
       if (!outgoing.destroyed) send(outgoing, service.internalError(error));
     });
   });
+  if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, incoming, socket, head));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -68,19 +80,42 @@ function portOf(address: AddressInfo | string | null): number | undefined {
 }
 
 /** Hands a request to the service's core and sends the answer, or loses it where a fault says so. */
-async function answer(service: Answering, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function answer(
+  service: Answering,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  sqlAccess: SqlAccess | undefined,
+): Promise<void> {
   const url = urlOf(incoming);
   if (url === null) return send(outgoing, badTarget);
-  const body = await bodyOf(incoming);
+  const sql = incoming.method === "POST" && url.pathname === "/sql" ? sqlAccess : undefined;
+  const longest = sql?.longestBody ?? maxBodyBytes;
+  const body = await bodyOf(incoming, longest);
   if (body === undefined) {
-    send(outgoing, tooLarge);
+    send(outgoing, refusal(413, `the request body is larger than ${longest} bytes`));
     await elapsed(service, lingerMs);
     if (!incoming.complete) incoming.destroy();
     return;
   }
-  const exchange = service.exchange(callOf(incoming, url, body));
+  const call = callOf(incoming, url, body);
+  if (sql) return send(outgoing, await sql.answer(call, goneSignal(outgoing)));
+  const exchange = service.exchange(call);
   if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
   carryOut(exchange, outgoing);
+}
+
+/** Aborts when the client leaves before it has its answer. */
+function goneSignal(outgoing: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  return gone.signal;
+}
+
+function upgrade(sql: SqlAccess, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const url = urlOf(incoming);
+  socket.on("error", () => socket.destroy());
+  if (url?.pathname === "/v2") sql.upgrade(incoming, socket, head, url);
+  else socket.end("HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
 }
 
 function carryOut(exchange: Exchange, outgoing: ServerResponse): void {
@@ -105,14 +140,14 @@ function urlOf({ url = "" }: IncomingMessage): URL | null {
  * The whole request body, empty if there is none; `undefined` as soon as it is known to be too long: the rest is not
  * kept. Rejects if it is cut off.
  */
-function bodyOf(incoming: IncomingMessage): Promise<string | undefined> {
-  if (Number(incoming.headers["content-length"] ?? 0) > maxBodyBytes) return Promise.resolve(undefined);
+function bodyOf(incoming: IncomingMessage, longest: number): Promise<string | undefined> {
+  if (Number(incoming.headers["content-length"] ?? 0) > longest) return Promise.resolve(undefined);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
     const read = (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= maxBodyBytes) {
+      if (length <= longest) {
         chunks.push(chunk);
         return;
       }
@@ -183,7 +218,6 @@ function elapsed({ context }: Answering, ms: number): Promise<void> {
   });
 }
 
-const tooLarge = refusal(413, `the request body is larger than ${maxBodyBytes} bytes`);
 const badTarget = refusal(400, "the request has no valid URL");
 
 function refusal(status: number, message: string): ServiceReply {

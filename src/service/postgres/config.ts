@@ -31,6 +31,8 @@ export interface ServerConfig {
   /** Names the socket: nothing listens on a port. */
   port: number;
   sockets: string;
+  /** How much each session may write into temporary files; `undefined` for any amount. */
+  temporaryDiskKiB: number | undefined;
   /** From the compute; of the allowed ones. */
   settings: Readonly<Record<string, string>>;
   /** Of a standby: how it reaches its primary. */
@@ -38,7 +40,7 @@ export interface ServerConfig {
 }
 
 /** The whole of postgresql.conf. What a compute sets stands first: nothing of it can undo the rest. */
-export function configText({ limits, port, sockets, settings, primary }: ServerConfig): string {
+export function configText({ limits, port, sockets, temporaryDiskKiB, settings, primary }: ServerConfig): string {
   const fixed: Readonly<Record<string, string>> = {
     listen_addresses: "",
     port: String(port),
@@ -53,6 +55,7 @@ export function configText({ limits, port, sockets, settings, primary }: ServerC
     wal_keep_size: "32MB",
     hot_standby: "on",
     wal_retrieve_retry_interval: "500ms",
+    temp_file_limit: temporaryDiskKiB === undefined ? "-1" : `${temporaryDiskKiB}kB`,
     password_encryption: "scram-sha-256",
     ssl: "off",
     archive_mode: "off",

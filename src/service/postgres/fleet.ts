@@ -12,8 +12,10 @@ import type { Home } from "./home.ts";
 import { stopLeftover } from "./leftover.ts";
 import type { Processes } from "./processes.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
+import type { Sockets } from "./sockets.ts";
 import { SqlClient } from "./sql-client.ts";
 import type { Edition, Templates } from "./templates.ts";
+import { temporaryDiskKiB } from "./temporary-disk.ts";
 import { Turns } from "./turns.ts";
 
 export interface FleetPorts {
@@ -21,11 +23,14 @@ export interface FleetPorts {
   clock: ServiceClock;
   processes: Processes;
   home: Home;
+  sockets: Sockets;
   templates: Templates;
   /** Of our own role. */
   password: string;
   passwordOf: (passwordSource: string) => string;
   newGeneration: () => string;
+  /** How large the computes' disks for temporary files are, as a part of their normal size. */
+  temporaryDiskScale: number;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
   /** A server ended that nobody stopped. */
@@ -33,7 +38,7 @@ export interface FleetPorts {
 }
 
 /** A server that runs for a compute. */
-interface Running {
+export interface Running {
   endpoint: StoredEndpoint;
   /** Of the branch's data that it serves or follows. */
   generation: string;
@@ -49,7 +54,6 @@ export class Fleet {
   readonly #catalogs: BranchCatalogs;
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
-  readonly #socketNumbers = new Map<string, number>();
   #closed = false;
 
   constructor(ports: FleetPorts) {
@@ -75,10 +79,10 @@ export class Fleet {
     return this.#running.get(endpointId)?.server.running === true;
   }
 
-  /** The path of the socket of a compute's server; `undefined` where it does not run. */
-  socketOf(endpointId: string): string | undefined {
+  /** A compute's server; `undefined` where it does not run. */
+  serverOf(endpointId: string): Running | undefined {
     const running = this.#running.get(endpointId);
-    return running?.server.running ? this.#socket(running.config.port) : undefined;
+    return running?.server.running ? running : undefined;
   }
 
   /** Starts the server of a compute, again where it runs. Rejects with `ServerFailed`. */
@@ -106,7 +110,7 @@ export class Fleet {
     if (!before) return;
     if (before.endpoint.branchId !== endpoint.branchId) return this.stop(endpoint.id);
     await this.#turns.take(endpoint.branchId, async () => {
-      const config = { ...before.config, settings: settingsOf(endpoint) };
+      const config = { ...before.config, settings: endpoint.settings.pg_settings ?? {} };
       await writeConfig(before.data, config, this.#ports.home.user);
       Object.assign(before, { endpoint, config });
       const client = await this.#connect(config.port, "postgres");
@@ -120,14 +124,9 @@ export class Fleet {
     });
   }
 
-  /** The computes whose servers run, and the data that each serves or follows. */
-  running(): { endpointId: string; branchId: string; generation: string; data: string }[] {
-    return [...this.#running.values()].map(({ endpoint: { id, branchId }, generation, data }) => ({
-      endpointId: id,
-      branchId,
-      generation,
-      data,
-    }));
+  /** The servers that run. */
+  running(): readonly Running[] {
+    return [...this.#running.values()];
   }
 
   /** Stops everything; nothing starts any more. */
@@ -180,7 +179,7 @@ export class Fleet {
       await rename(making, data);
     }
     const limits = largerOf(limitsOf({ min: endpoint.minCu, max: endpoint.maxCu }), branch);
-    const primary = { port: this.#socketNumber(`branch ${endpoint.branchId}`), password };
+    const primary = { port: this.#ports.sockets.number(`branch ${endpoint.branchId}`), password };
     await this.#run(endpoint, branch.generation, data, edition, this.#configOf(endpoint, limits, primary));
   }
 
@@ -249,18 +248,36 @@ export class Fleet {
   }
 
   async #serve(data: string, edition: Edition): Promise<OwnServer> {
-    const port = this.#socketNumber(`data ${data}`);
+    const port = this.#ports.sockets.number(`data ${data}`);
     const limits = limitsOf({ min: 0.25, max: 0.25 });
     const place = { postgres: edition.postgres, data, logFile: join(this.#ports.home.root, "logs", "copies.log") };
-    const { sockets } = this.#ports.home;
-    const server = await this.#launch(place, { limits, port, sockets, settings: {}, primary: undefined });
+    const sockets = this.#ports.sockets.directory;
+    const server = await this.#launch(place, {
+      limits,
+      port,
+      sockets,
+      temporaryDiskKiB: undefined,
+      settings: {},
+      primary: undefined,
+    });
     return { connect: (database) => this.#connect(port, database), stop: () => server.stop() };
   }
 
   #configOf(endpoint: StoredEndpoint, limits: Limits, primary: ServerConfig["primary"]): ServerConfig {
     const key = primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`;
-    const { sockets } = this.#ports.home;
-    return { limits, port: this.#socketNumber(key), sockets, settings: settingsOf(endpoint), primary };
+    const sockets = this.#ports.sockets.directory;
+    const temporaryDisk = temporaryDiskKiB(
+      { min: endpoint.minCu, max: endpoint.maxCu },
+      this.#ports.temporaryDiskScale,
+    );
+    return {
+      limits,
+      temporaryDiskKiB: temporaryDisk,
+      port: this.#ports.sockets.number(key),
+      sockets,
+      settings: endpoint.settings.pg_settings ?? {},
+      primary,
+    };
   }
 
   async #editionOf(endpoint: StoredEndpoint): Promise<Edition> {
@@ -270,23 +287,11 @@ export class Fleet {
   }
 
   #connect(port: number, database: string): Promise<SqlClient> {
-    return SqlClient.connect({ socket: this.#socket(port), user: superuser, password: this.#ports.password, database });
+    return SqlClient.connect({
+      socket: this.#ports.sockets.path(port),
+      user: superuser,
+      password: this.#ports.password,
+      database,
+    });
   }
-
-  #socket(port: number): string {
-    return join(this.#ports.home.sockets, `.s.PGSQL.${port}`);
-  }
-
-  /** The same for the same thing as long as the service runs: standbys find their primary by it. */
-  #socketNumber(key: string): number {
-    const known = this.#socketNumbers.get(key);
-    if (known !== undefined) return known;
-    const number = this.#socketNumbers.size + 1;
-    this.#socketNumbers.set(key, number);
-    return number;
-  }
-}
-
-function settingsOf({ settings }: StoredEndpoint): Readonly<Record<string, string>> {
-  return settings.pg_settings ?? {};
 }

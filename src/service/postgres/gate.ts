@@ -3,11 +3,14 @@ import { wake } from "../computes/connect.ts";
 import { meter } from "../computes/meter.ts";
 import { suspendDue } from "../computes/settle.ts";
 import type { ServiceContext } from "../context.ts";
-import type { Fleet } from "./fleet.ts";
+import { ServerFailed } from "./failure.ts";
+import type { Fleet, Running } from "./fleet.ts";
+import type { Poolers } from "./poolers.ts";
 import type { Admission, Target } from "./proxy/proxy.ts";
 import { Rejection } from "./proxy/rejection.ts";
 import type { DrivenService } from "./runner.ts";
 import type { Session, Sessions } from "./sessions.ts";
+import type { Sockets } from "./sockets.ts";
 
 /** How exact `last_active` is while clients come and go, in milliseconds: each writing of it goes to the disk. */
 const activityMs = 1000;
@@ -15,20 +18,25 @@ const activityMs = 1000;
 /** How often a client whose compute falls asleep again just then has it woken. */
 const mostTries = 3;
 
+export interface GatePorts {
+  fleet: Fleet;
+  /** `undefined` where there is no PgBouncer: clients of pooled hosts reach their servers directly. */
+  poolers: Poolers | undefined;
+  sockets: Sockets;
+  sessions: Sessions;
+}
+
 /** Lets clients in: wakes their compute, waits for its server, and keeps account of who is there. */
 export class Gate {
   readonly #service: DrivenService;
-  readonly #fleet: Fleet;
+  readonly #ports: GatePorts;
   readonly #sessions: Sessions;
-  readonly #log: (line: string) => void;
   #closed = false;
-  #toldOfPooler = false;
 
-  constructor(service: DrivenService, fleet: Fleet, sessions: Sessions, log: (line: string) => void) {
-    this.#log = log;
+  constructor(service: DrivenService, ports: GatePorts) {
     this.#service = service;
-    this.#fleet = fleet;
-    this.#sessions = sessions;
+    this.#ports = ports;
+    this.#sessions = ports.sessions;
   }
 
   /** Nothing is noted any more: the store closes. */
@@ -40,15 +48,11 @@ export class Gate {
   async admit(target: Target): Promise<Admission> {
     if (this.#closed) throw new Rejection("57P03", "the service is shutting down");
     const session: Session = { ...target };
-    if (target.pooled && !this.#toldOfPooler) {
-      this.#toldOfPooler = true;
-      this.#log("There is no connection pooler here: clients of pooled hosts reach their servers directly.");
-    }
     this.#enter(session);
     try {
       for (let tries = 0; tries < mostTries; tries += 1) {
-        const socket = await this.#awake(session.endpointId);
-        if (socket !== undefined) return { socket, leave: () => this.#leave(session) };
+        const running = await this.#awake(session.endpointId);
+        if (running) return { socket: await this.#socketFor(session, running), leave: () => this.#leave(session) };
         this.#service.change((context, at) => this.#wake(context, session, at));
       }
       throw new Rejection("57P03", `compute ${target.endpointId} is suspended again and again: try later`);
@@ -98,12 +102,20 @@ export class Gate {
     });
   }
 
-  /** The socket of the compute's server as soon as it is up; `undefined` where it was suspended after all. */
-  #awake(endpointId: string): Promise<string | undefined> {
+  async #socketFor({ endpointId, pooled }: Session, running: Running): Promise<string> {
+    const { poolers, sockets } = this.#ports;
+    if (!pooled || !poolers) return sockets.path(running.config.port);
+    return poolers.socketBefore(endpointId, running).catch((error: unknown) => {
+      throw error instanceof ServerFailed ? new Rejection("57P03", error.message) : error;
+    });
+  }
+
+  /** The compute's server as soon as it is up; `undefined` where it was suspended after all. */
+  #awake(endpointId: string): Promise<Running | undefined> {
     return new Promise((resolve, reject) => {
       const check = (): boolean => {
         const found = this.#state(endpointId);
-        if (found.kind === "up") resolve(found.socket);
+        if (found.kind === "up") resolve(found.running);
         else if (found.kind === "asleep") resolve(undefined);
         else if (found.kind === "rejected") reject(found.rejection);
         return found.kind !== "changing";
@@ -121,8 +133,8 @@ export class Gate {
     if (!endpoint) return { kind: "rejected", rejection: unknown(endpointId) };
     if (endpoint.disabled) return { kind: "rejected", rejection: disabled(endpointId) };
     if (endpoint.pendingState !== undefined) return { kind: "changing" };
-    const socket = this.#fleet.socketOf(endpointId);
-    if (endpoint.currentState === "active" && socket !== undefined) return { kind: "up", socket };
+    const running = this.#ports.fleet.serverOf(endpointId);
+    if (endpoint.currentState === "active" && running) return { kind: "up", running };
     const [last] = store.operations.ofEndpoint(endpoint.projectId, endpointId, 1);
     if (last?.status !== "failed" && last?.status !== "cancelled") return { kind: "asleep" };
     const reason = store.operations.ofEndpoint(endpoint.projectId, endpointId, 5).find(({ error }) => error)?.error;
@@ -132,7 +144,7 @@ export class Gate {
 }
 
 type State =
-  | { kind: "up"; socket: string }
+  | { kind: "up"; running: Running }
   | { kind: "asleep" }
   | { kind: "changing" }
   | { kind: "rejected"; rejection: Rejection };

@@ -7,16 +7,20 @@ import type { Store } from "../store/store.ts";
 import { PostgresBackend } from "./backend.ts";
 import { BranchCopies } from "./branch-copies.ts";
 import { PostgresCatalog } from "./catalog.ts";
+import { DriverAccess } from "./driver/driver-access.ts";
 import { messageOf, PostgresUnusable } from "./failure.ts";
 import { Fleet } from "./fleet.ts";
 import { Gate } from "./gate.ts";
 import { Home } from "./home.ts";
+import { findPooler } from "./pooler.ts";
+import { Poolers } from "./poolers.ts";
 import type { Processes } from "./processes.ts";
 import { type Certificate, selfSigned } from "./proxy/certificate.ts";
 import { type Admission, Proxy, type Target } from "./proxy/proxy.ts";
 import { Rejection } from "./proxy/rejection.ts";
 import { type DrivenService, OperationRunner } from "./runner.ts";
 import { Sessions } from "./sessions.ts";
+import { Sockets } from "./sockets.ts";
 import { serverUser, Templates } from "./templates.ts";
 
 export interface PostgresSettings {
@@ -31,6 +35,8 @@ export interface PostgresSettings {
   user: string | undefined;
   /** The store's file, or `:memory:`. */
   data: string;
+  /** How large the computes' disks for temporary files are, as a part of their normal size. */
+  temporaryDiskScale: number;
 }
 
 export interface PostgresPorts {
@@ -47,7 +53,9 @@ export interface PostgresPorts {
 export class Postgres {
   readonly backend: PostgresBackend;
   readonly catalog: PostgresCatalog;
+  readonly driverAccess: DriverAccess;
   readonly #ports: PostgresPorts;
+  readonly #settings: PostgresSettings;
   readonly #home: Home;
   readonly #templates: Templates;
   readonly #password: string;
@@ -55,6 +63,7 @@ export class Postgres {
   readonly #proxy: Proxy;
   #gate: Gate | undefined;
   #fleet: Fleet | undefined;
+  #poolers: Poolers | undefined;
   #runner: OperationRunner | undefined;
 
   /** Listens, but lets nobody in before `begin`. Rejects with `PostgresUnusable`. */
@@ -72,7 +81,7 @@ export class Postgres {
         progress: stderr,
       };
       const templates = new Templates(home, programs, processes, password);
-      return await Postgres.#listening(settings, ports, { home, templates, password });
+      return await Postgres.#listening(settings, ports, { home, templates, password, settings });
     } catch (error) {
       await home.close();
       throw error;
@@ -99,6 +108,7 @@ export class Postgres {
 
   private constructor(ports: PostgresPorts, parts: Parts, proxy: Proxy, address: { host: string; port: number }) {
     this.#ports = ports;
+    this.#settings = parts.settings;
     this.#home = parts.home;
     this.#templates = parts.templates;
     this.#password = parts.password;
@@ -106,6 +116,7 @@ export class Postgres {
     this.#sessions = new Sessions();
     this.backend = new PostgresBackend(address, this.#sessions, parts.templates);
     this.catalog = new PostgresCatalog(ports);
+    this.driverAccess = new DriverAccess(proxy, (target) => admit(this, target));
   }
 
   get gate(): Gate | undefined {
@@ -114,26 +125,41 @@ export class Postgres {
 
   /** Makes what the service's projects need, and from then on carries its operations out. */
   async begin(service: DrivenService): Promise<void> {
-    const { store, processes, clock, ids, onError, stderr } = this.#ports;
+    const { store, processes, clock, ids, onError } = this.#ports;
     for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
     const change = (act: () => void) => service.change(act);
+    const sockets = new Sockets(this.#home.sockets);
     const fleet = new Fleet({
       store,
       clock,
       processes,
       home: this.#home,
+      sockets,
       templates: this.#templates,
       password: this.#password,
       passwordOf: (passwordSource) => this.catalog.passwordOf({ passwordSource }),
       newGeneration: () => ids.uuid().slice(0, 8),
+      temporaryDiskScale: this.#settings.temporaryDiskScale,
       change,
       onCrash: (endpointId) => this.#runner?.crashed(endpointId),
     });
     const copies = new BranchCopies({ store, storage: fleet.storage, change });
     this.#fleet = fleet;
     this.#runner = new OperationRunner(service, fleet, copies, onError);
-    this.#gate = new Gate(service, fleet, this.#sessions, stderr);
+    const poolers = await this.#findPoolers(sockets);
+    this.#poolers = poolers;
+    this.#gate = new Gate(service, { fleet, poolers, sockets, sessions: this.#sessions });
     this.#runner.begin();
+  }
+
+  async #findPoolers(sockets: Sockets): Promise<Poolers | undefined> {
+    const { processes, clock, env, stderr } = this.#ports;
+    const pgbouncer = await findPooler(processes, given(env));
+    if (pgbouncer === undefined) {
+      stderr("pgbouncer is not on the path: clients of pooled hosts reach their servers directly.");
+      return undefined;
+    }
+    return new Poolers({ processes, clock, home: this.#home, sockets, password: this.#password, pgbouncer });
   }
 
   /** Lets nobody in any more, stops every server, and removes what is temporary. */
@@ -141,6 +167,7 @@ export class Postgres {
     this.#runner?.close();
     this.#gate?.close();
     await this.#fleet?.close();
+    await this.#poolers?.idle();
     await this.#runner?.idle();
     await this.#proxy.close();
     await this.#home.close();
@@ -148,6 +175,7 @@ export class Postgres {
 }
 
 interface Parts {
+  settings: PostgresSettings;
   home: Home;
   templates: Templates;
   password: string;

@@ -152,7 +152,7 @@ export class OperationRunner {
 
   /** Whether an idle compute comes up for a change: roles and databases can only be changed on a running server. */
   #needsServer(endpoint: StoredEndpoint): boolean {
-    const movedAway = this.#fleet.running().some(({ endpointId }) => endpointId === endpoint.id);
+    const movedAway = this.#fleet.running().some((one) => one.endpoint.id === endpoint.id);
     return endpoint.currentState === "idle" && endpoint.type === "read_write" && !endpoint.disabled && !movedAway;
   }
 
@@ -189,7 +189,8 @@ export class OperationRunner {
     while (this.#sweepAgain && !this.#closed) {
       this.#sweepAgain = false;
       try {
-        for (const { endpointId, branchId, generation } of this.#fleet.running()) {
+        for (const { generation, endpoint: served } of this.#fleet.running()) {
+          const { id: endpointId, branchId } = served;
           const endpoint = store.endpoints.byId(endpointId);
           const busy = endpoint && store.operations.unfinishedOf(endpoint.projectId, endpointId).length > 0;
           const right =

@@ -1,7 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { createConnection, type Socket } from "node:net";
 import { parse, serialize } from "pg-protocol/dist/index.js";
-import type { BackendMessage, DatabaseError, DataRowMessage } from "pg-protocol/dist/messages.js";
+import type {
+  BackendKeyDataMessage,
+  BackendMessage,
+  CommandCompleteMessage,
+  DatabaseError,
+  DataRowMessage,
+  Field,
+  RowDescriptionMessage,
+} from "pg-protocol/dist/messages.js";
 import { messageOf, ServerFailed } from "./failure.ts";
 import { ScramLogin } from "./scram.ts";
 
@@ -11,90 +19,171 @@ export interface Login {
   user: string;
   password: string;
   database: string;
+  /** Further parameters of the connection. */
+  parameters?: Readonly<Record<string, string>>;
 }
 
 /** A row's columns as text, in the order of the query. */
 export type TextRow = readonly (string | null)[];
 
-/** A connection of our own to a server: runs statements one after another. */
-export class SqlClient {
-  readonly #socket: Socket;
-  #rows: TextRow[] = [];
-  #error: string | undefined;
-  #waiting: { resolve: (rows: TextRow[]) => void; reject: (error: Error) => void } | undefined;
-  #ended: string | undefined;
+/** The answer to one statement. */
+export interface StatementResult {
+  fields: readonly Field[];
+  rows: readonly TextRow[];
+  /** As Postgres sends it, such as `INSERT 0 1`; empty for an empty statement. */
+  tag: string;
+}
 
-  private constructor(socket: Socket) {
-    this.#socket = socket;
+/** The rows of one answer are larger than the caller allows. */
+export class AnswerTooLarge extends Error {
+  override name = "AnswerTooLarge";
+}
+
+/** A connection to a server: runs statements one after another. */
+export class SqlClient {
+  /** Resolves when the server has ended the connection. */
+  readonly closed: Promise<void>;
+  readonly #socket: Socket;
+  readonly #path: string;
+  readonly #longestAnswer: number;
+  #answered: { fields: readonly Field[]; rows: TextRow[]; tag: string; bytes: number } = nothing();
+  #error: Error | undefined;
+  #key: BackendKeyDataMessage | undefined;
+  #waiting: { resolve: (result: StatementResult) => void; reject: (error: Error) => void } | undefined;
+  #ended: Error | undefined;
+
+  private constructor(path: string, longestAnswer: number) {
+    this.#path = path;
+    this.#longestAnswer = longestAnswer;
+    this.#socket = createConnection(path);
+    this.closed = new Promise((resolve) => {
+      this.#socket.once("close", () => resolve());
+    });
   }
 
-  /** Rejects with `ServerFailed`. */
-  static async connect({ socket: path, user, password, database }: Login): Promise<SqlClient> {
-    const client = new SqlClient(createConnection(path));
-    const login = new ScramLogin(password, randomBytes(18).toString("base64"));
+  /** `longestAnswer` limits the rows of one answer, in bytes. Rejects with `ServerFailed`. */
+  static async connect(login: Login, longestAnswer = Number.POSITIVE_INFINITY): Promise<SqlClient> {
+    const { socket: path, user, password, database, parameters } = login;
+    const client = new SqlClient(path, longestAnswer);
+    const scram = new ScramLogin(password, randomBytes(18).toString("base64"));
     const socket = client.#socket;
     socket.once("error", (error) => client.#end(error.message));
     socket.once("close", () => client.#end("the server closed the connection"));
-    void parse(socket, (message) => client.#receive(message, login)).catch((error: unknown) =>
+    void parse(socket, (message) => client.#receive(message, scram)).catch((error: unknown) =>
       client.#end(messageOf(error)),
     );
-    await client.#answer(() => socket.write(serialize.startup({ user, database })));
+    await client.#answer([serialize.startup({ ...parameters, user, database })]);
     return client;
   }
 
   /** Runs statements; answers the rows of all of them. Rejects with what the server says. */
-  query(sql: string): Promise<TextRow[]> {
-    return this.#answer(() => this.#socket.write(serialize.query(sql)));
+  async query(sql: string): Promise<readonly TextRow[]> {
+    return (await this.#answer([serialize.query(sql)])).rows;
+  }
+
+  /** Runs one statement with parameters as text. Rejects with what the server says. */
+  execute(sql: string, values: readonly (string | null)[]): Promise<StatementResult> {
+    return this.#answer([
+      serialize.parse({ text: sql }),
+      serialize.bind({ values: [...values] }),
+      serialize.describe({ type: "P" }),
+      serialize.execute(),
+      serialize.sync(),
+    ]);
+  }
+
+  /** Has the server end the statement that runs. */
+  cancel(): void {
+    const key = this.#key;
+    if (key === undefined || this.#ended !== undefined) return;
+    const socket = createConnection(this.#path);
+    socket.on("error", () => socket.destroy());
+    socket.end(serialize.cancel(key.processID, key.secretKey));
   }
 
   close(): void {
     this.#socket.end(serialize.end());
   }
 
-  #answer(send: () => void): Promise<TextRow[]> {
+  #answer(messages: readonly Buffer[]): Promise<StatementResult> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== undefined) {
-        reject(new ServerFailed(this.#ended));
+        reject(this.#ended);
         return;
       }
-      this.#rows = [];
+      this.#answered = nothing();
       this.#error = undefined;
       this.#waiting = { resolve, reject };
-      send();
+      this.#socket.write(Buffer.concat(messages));
     });
   }
 
   #receive(message: BackendMessage, login: ScramLogin): void {
+    const answered = this.#answered;
     if (message.name === "authenticationSASL") {
       this.#socket.write(serialize.sendSASLInitialResponseMessage("SCRAM-SHA-256", login.first));
     } else if (isChallenge(message)) {
       this.#socket.write(serialize.sendSCRAMClientFinalMessage(login.final(message.data)));
+    } else if (isKey(message)) {
+      this.#key = message;
+    } else if (isDescription(message)) {
+      answered.fields = message.fields;
     } else if (isRow(message)) {
-      this.#rows.push(message.fields);
+      answered.bytes += message.length;
+      if (answered.bytes <= this.#longestAnswer) answered.rows.push(message.fields);
+      else this.#tooLarge();
+    } else if (isComplete(message)) {
+      answered.tag = message.text;
+    } else if (message.name === "copyInResponse") {
+      // The server has ignored the Sync that came before.
+      this.#socket.write(Buffer.concat([serialize.copyFail("no data can be sent here"), serialize.sync()]));
     } else if (isError(message)) {
-      this.#error ??= message.message;
+      this.#error ??= new ServerFailed(message.message, { cause: message });
     } else if (message.name === "readyForQuery") {
       const { resolve, reject } = this.#waiting ?? {};
       this.#waiting = undefined;
-      if (this.#error === undefined) resolve?.(this.#rows);
-      else reject?.(new ServerFailed(this.#error));
+      if (this.#error === undefined) resolve?.(answered);
+      else reject?.(this.#error);
     }
   }
 
+  #tooLarge(): void {
+    if (this.#error !== undefined) return;
+    this.#answered.rows = [];
+    this.#error = new AnswerTooLarge(`the answer is larger than ${this.#longestAnswer} bytes`);
+    this.cancel();
+  }
+
   #end(reason: string): void {
-    this.#ended ??= this.#error ?? reason;
-    this.#waiting?.reject(new ServerFailed(this.#ended));
+    this.#ended ??= this.#error ?? new ServerFailed(reason);
+    this.#waiting?.reject(this.#ended);
     this.#waiting = undefined;
     this.#socket.destroy();
   }
+}
+
+function nothing(): { fields: readonly Field[]; rows: TextRow[]; tag: string; bytes: number } {
+  return { fields: [], rows: [], tag: "", bytes: 0 };
 }
 
 function isChallenge(message: BackendMessage): message is BackendMessage & { data: string } {
   return message.name === "authenticationSASLContinue";
 }
 
+function isKey(message: BackendMessage): message is BackendKeyDataMessage {
+  return message.name === "backendKeyData";
+}
+
+function isDescription(message: BackendMessage): message is RowDescriptionMessage {
+  return message.name === "rowDescription";
+}
+
 function isRow(message: BackendMessage): message is DataRowMessage {
   return message.name === "dataRow";
+}
+
+function isComplete(message: BackendMessage): message is CommandCompleteMessage {
+  return message.name === "commandComplete";
 }
 
 function isError(message: BackendMessage): message is DatabaseError {

@@ -1,14 +1,12 @@
 import { readdirSync } from "node:fs";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { nodePostgres } from "./node-postgres.ts";
-import { main, PostgresRig, primary, project } from "./rig.ts";
+import { main, primary, project } from "./rig.ts";
+import { usePostgresRig } from "./use-rig.ts";
 
-let rig: PostgresRig;
+const rig = usePostgresRig();
 let uri: string;
 beforeAll(async () => {
-  nodePostgres();
-  rig = await PostgresRig.start();
   uri = await rig.uri();
   await rig.query(
     uri,
@@ -16,7 +14,6 @@ beforeAll(async () => {
     "INSERT INTO item VALUES ('bolt')",
   );
 });
-afterAll(() => rig[Symbol.asyncDispose]());
 
 const branches = `/projects/${project}/branches`;
 const endpoints = `/projects/${project}/endpoints`;

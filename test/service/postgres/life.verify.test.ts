@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { commandLines } from "../../support/process-list.ts";
 import { runProgram } from "../../support/run-program.ts";
-import { nodePostgres } from "./node-postgres.ts";
-import { main, PostgresRig, primary, project } from "./rig.ts";
+import { main, primary, project } from "./rig.ts";
+import { usePostgresRig } from "./use-rig.ts";
 
-let rig: PostgresRig;
+const rig = usePostgresRig();
 let uri: string;
 beforeAll(async () => {
-  nodePostgres();
-  rig = await PostgresRig.start();
   uri = await rig.uri();
 });
-afterAll(() => rig[Symbol.asyncDispose]());
 
 const endpoints = `/projects/${project}/endpoints`;
 

@@ -10,6 +10,7 @@ import { stopLeftover } from "../../../src/service/postgres/leftover.ts";
 import type { Processes, ProcessFacts } from "../../../src/service/postgres/processes.ts";
 import { selfSigned } from "../../../src/service/postgres/proxy/certificate.ts";
 import { ScramLogin, scramVerifier } from "../../../src/service/postgres/scram.ts";
+import { temporaryDiskKiB } from "../../../src/service/postgres/temporary-disk.ts";
 import { Turns } from "../../../src/service/postgres/turns.ts";
 import { realClock } from "../../support/real-clock.ts";
 
@@ -60,9 +61,10 @@ describe("the settings of a compute", () => {
   it("cannot undo what the service sets, nor add a line", () => {
     const settings = { work_mem: "1MB'\nfsync = 'off", search_path: "a\\b" };
     const limits = limitsOf({ min: 1, max: 1 });
-    const text = configText({ limits, port: 5, sockets: "/s", settings, primary: undefined });
+    const text = configText({ limits, port: 5, sockets: "/s", temporaryDiskKiB: 64, settings, primary: undefined });
     expect(text.split("\n").slice(0, 2)).toEqual(["work_mem = '1MB''\\nfsync = ''off'", "search_path = 'a\\\\b'"]);
     expect(text).toContain("listen_addresses = ''\n");
+    expect(text).toContain("temp_file_limit = '64kB'\n");
   });
 
   it("follow the size: connections and shared buffers", () => {
@@ -70,6 +72,13 @@ describe("the settings of a compute", () => {
     expect(sharedBuffersMB(limitsOf({ min: 0.25, max: 0.25 }))).toBe(128);
     expect(sharedBuffersMB(limitsOf({ min: 8, max: 8 }))).toBe(909);
   });
+});
+
+it("sizes the disk for temporary files by the largest size, and by the scale", () => {
+  const gibibyte = 1024 ** 2;
+  expect(temporaryDiskKiB({ min: 0.25, max: 1 }, 1)).toBe(20 * gibibyte);
+  expect(temporaryDiskKiB({ min: 0.25, max: 8 }, 1)).toBe(120 * gibibyte);
+  expect(temporaryDiskKiB({ min: 8, max: 8 }, 0.5)).toBe(60 * gibibyte);
 });
 
 describe("SCRAM", () => {

@@ -1,9 +1,9 @@
 import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, test } from "vitest";
-import { nodePostgres } from "./node-postgres.ts";
-import { PostgresRig, primary, seed } from "./rig.ts";
+import { beforeAll, expect, it, test } from "vitest";
+import { primary, seed } from "./rig.ts";
+import { usePostgresRig } from "./use-rig.ts";
 
 /** The smallest size, whose 112 connections are soon used up. */
 const small = {
@@ -18,16 +18,13 @@ const small = {
   })),
 };
 
-let rig: PostgresRig;
+const rig = usePostgresRig(["--time-scale", "100"], small);
 let uri: string;
 let bare: string;
 beforeAll(async () => {
-  nodePostgres();
-  rig = await PostgresRig.start(["--time-scale", "100"], small);
   uri = await rig.uri();
   bare = uri.replace(/\?.*$/, "");
 });
-afterAll(() => rig[Symbol.asyncDispose]());
 
 it("takes a client by the server name of its TLS handshake", async () => {
   const client = await rig.client(bare, { ssl: { rejectUnauthorized: false, servername: `${primary}.localhost` } });

@@ -61,7 +61,7 @@ export class PostgresRig implements AsyncDisposable {
     return rig;
   }
 
-  private constructor(flags: readonly string[], document: object) {
+  constructor(flags: readonly string[], document: object) {
     chmodSync(this.directory.path, 0o755);
     const file = join(this.directory.path, "seed.yaml");
     writeFileSync(file, stringify(document));
@@ -78,6 +78,11 @@ export class PostgresRig implements AsyncDisposable {
   get child(): Child {
     if (!this.#child) throw new Error("the service does not run");
     return this.#child;
+  }
+
+  /** Where the service listens, as HOST:PORT. */
+  get serviceAddress(): string {
+    return new URL(this.#baseURL).host;
   }
 
   /** Where clients of computes connect, as HOST:PORT. */

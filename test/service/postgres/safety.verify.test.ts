@@ -1,18 +1,14 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, test } from "vitest";
+import { beforeAll, expect, it, test } from "vitest";
 import { startCommand } from "../../support/processes.ts";
-import { nodePostgres } from "./node-postgres.ts";
-import { PostgresRig } from "./rig.ts";
+import { usePostgresRig } from "./use-rig.ts";
 
-let rig: PostgresRig;
+const rig = usePostgresRig();
 let uri: string;
 beforeAll(async () => {
-  nodePostgres();
-  rig = await PostgresRig.start();
   uri = await rig.uri();
 });
-afterAll(() => rig[Symbol.asyncDispose]());
 
 test.each([
   ["CREATE TABLE t (x text); COPY t FROM PROGRAM 'id'", /permission denied to COPY to or from an external program/],

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { DiskErrors } from "../../../src/service/postgres/proxy/disk-errors.ts";
 import { Greeting } from "../../../src/service/postgres/proxy/greeting.ts";
 import { errorResponse, Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { route } from "../../../src/service/postgres/proxy/route.ts";
@@ -103,6 +104,23 @@ describe("the compute that a client means", () => {
     expect(() => route(given(options), serverName)).toThrow(message);
   });
 
+  it.each([
+    [new Map([["user", "pgbouncer"]])],
+    [
+      new Map([
+        ["user", "ana"],
+        ["database", "pgbouncer"],
+      ]),
+    ],
+  ])("is never PgBouncer's own console: %j", (named) => {
+    expect(() => route(named, "ep-a-pooler.localhost")).toThrow(/does not lead to a database "pgbouncer"/);
+    expect(route(named, "ep-a.localhost").target).toEqual({ endpointId: "ep-a", pooled: false });
+  });
+
+  it("is none for the servers' own role", () => {
+    expect(() => route(new Map([["user", "cloud_admin"]]), "ep-a.localhost")).toThrow(/not permitted to log in/);
+  });
+
   it("leaves every other word of the options as the server would read it", () => {
     fc.assert(
       fc.property(
@@ -157,6 +175,47 @@ describe("what a server says first", () => {
     const sent = Buffer.concat([message("Z", Buffer.from("I")), message("K", Buffer.alloc(8))]);
     expect(greeting.push(sent)).toEqual(sent);
     expect(greeting.push(message("K", Buffer.alloc(8)))).toEqual(message("K", Buffer.alloc(8)));
+  });
+});
+
+describe("what a server says after its login", () => {
+  const message = (type: string, body: Uint8Array) => {
+    const head = Buffer.from(`${type}\0\0\0\0`, "latin1");
+    head.writeUInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body]);
+  };
+  const error = (code: string, says: string) => message("E", Buffer.from(`SERROR\0C${code}\0M${says}\0RFileWrite\0\0`));
+  const limit = error("53400", 'temporary file size exceeds "temp_file_limit" (2097kB)');
+  const full = error("53100", 'could not write to file "base/pgsql_tmp/pgsql_tmp": No space left on device');
+  const other = [error("42P01", "C53400"), error("53400", "another limit"), message("D", limit), message("N", limit)];
+
+  it("reaches the client as it was but for a full temporary disk, however it is cut", () => {
+    const anything = fc.oneof(
+      fc
+        .tuple(fc.constantFrom("D", "C", "Z", "T"), fc.uint8Array({ maxLength: 40 }))
+        .map(([type, body]) => message(type, body)),
+      fc.constantFrom(limit, ...other),
+    );
+    fc.assert(
+      fc.property(fc.array(anything, { maxLength: 8 }), fc.array(fc.nat(), { maxLength: 8 }), (messages, cuts) => {
+        const sent = Buffer.concat(messages);
+        const expected = Buffer.concat(messages.map((one) => (one === limit ? full : one)));
+        const errors = new DiskErrors();
+        const at = (cut: number) => (sent.length === 0 ? 0 : cut % sent.length);
+        const edges = [0, ...cuts.map(at).toSorted((one, two) => one - two), sent.length];
+        const chunks = edges.slice(1).map((edge, index) => errors.push(sent.subarray(edges[index], edge)));
+        expect(Buffer.concat(chunks)).toEqual(expected);
+      }),
+    );
+  });
+
+  it("is passed on as soon as it comes, but for the beginning of an error", () => {
+    const errors = new DiskErrors();
+    const row = message("D", Buffer.alloc(100));
+    expect(errors.push(row.subarray(0, 50))).toEqual(row.subarray(0, 50));
+    expect(errors.push(row.subarray(50))).toEqual(row.subarray(50));
+    expect(errors.push(limit.subarray(0, 20))).toEqual(Buffer.alloc(0));
+    expect(errors.push(limit.subarray(20))).toEqual(full);
   });
 });
 

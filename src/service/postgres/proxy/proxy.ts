@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { createConnection, createServer, type Server } from "node:net";
+import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { ServiceClock } from "../../clock.ts";
-import { superuser } from "../config.ts";
 import type { Certificate } from "./certificate.ts";
+import { DiskErrors } from "./disk-errors.ts";
 import { Greeting } from "./greeting.ts";
+import { nextChunk } from "./next-chunk.ts";
+import { askPassword, logIn } from "./password-login.ts";
 import { errorResponse, Rejection } from "./rejection.ts";
 import { type Routed, route, type Target } from "./route.ts";
 import { cancelPacket, type Opening, readOpening, startupPacket } from "./startup.ts";
@@ -38,7 +41,7 @@ export class Proxy {
   readonly #ports: ProxyPorts;
   readonly #secure: SecureContext;
   readonly #server: Server;
-  readonly #clients = new Set<Socket>();
+  readonly #clients = new Set<Duplex>();
   /** By our key as text: where a cancelled query runs, and the server's own key. */
   readonly #keys = new Map<string, { socket: string; key: Buffer }>();
 
@@ -48,11 +51,13 @@ export class Proxy {
     this.#server = createServer((socket) => {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, keepAliveMs);
-      this.#clients.add(socket);
-      socket.once("close", () => this.#clients.delete(socket));
-      socket.on("error", () => socket.destroy());
       void this.#serve(socket);
     });
+  }
+
+  /** Serves a client behind a WebSocket to this host: such clients send their password at once, and in clear. */
+  serveWebSocket(stream: Duplex, host: string | undefined): void {
+    void this.#serve(stream, { serverName: host });
   }
 
   /** Resolves with the port. */
@@ -74,7 +79,10 @@ export class Proxy {
     });
   }
 
-  async #serve(raw: Socket): Promise<void> {
+  async #serve(raw: Duplex, webSocket?: { serverName: string | undefined }): Promise<void> {
+    this.#clients.add(raw);
+    raw.once("close", () => this.#clients.delete(raw));
+    raw.on("error", () => raw.destroy());
     let client = raw;
     try {
       const opened = await this.#open(raw);
@@ -83,11 +91,10 @@ export class Proxy {
       if (opening.kind === "cancel") {
         await this.#cancel(opening.key);
         client.end();
-      } else if (opening.kind === "startup") {
-        if (opening.parameters.get("user") === superuser) {
-          throw new Rejection("28000", `role "${superuser}" is not permitted to log in`);
-        }
-        await this.#join(client, route(opening.parameters, opened.serverName), opening.version, rest);
+      } else {
+        const routed = route(opening.parameters, opened.serverName ?? webSocket?.serverName);
+        const asked = webSocket ? await askPassword(client, rest) : { password: undefined, rest };
+        await this.#join({ client, ...asked }, routed, opening.version);
       }
     } catch (error) {
       if (!(error instanceof Rejection)) this.#ports.onError(error);
@@ -97,7 +104,7 @@ export class Proxy {
   }
 
   /** Reads up to what the client wants, and begins TLS where it asks for that. Throws `Rejection`. */
-  async #open(raw: Socket): Promise<Opened> {
+  async #open(raw: Duplex): Promise<Opened> {
     const names: string[] = [];
     let client = raw;
     let received = Buffer.alloc(0);
@@ -140,7 +147,7 @@ export class Proxy {
     }
   }
 
-  #secured(raw: Socket, names: string[]): Socket {
+  #secured(raw: Duplex, names: string[]): Duplex {
     const secure = new TLSSocket(raw, {
       isServer: true,
       secureContext: this.#secure,
@@ -154,7 +161,7 @@ export class Proxy {
     return secure;
   }
 
-  async #join(client: Socket, { target, parameters }: Routed, version: number, rest: Buffer): Promise<void> {
+  async #join({ client, password, rest }: Joining, { target, parameters }: Routed, version: number): Promise<void> {
     client.pause();
     const admission = await this.#ports.admit(target);
     if (client.destroyed) {
@@ -166,26 +173,30 @@ export class Proxy {
     key.writeUInt32BE(key.readUInt32BE(0) >>> 1, 0);
     const name = key.toString("hex");
     const greeting = new Greeting(key, (own) => this.#keys.set(name, { socket: admission.socket, key: own }));
+    const errors = new DiskErrors();
+    const shown = (said: Buffer) => errors.push(greeting.push(said));
     server.on("error", () => server.destroy());
     server.once("close", () => {
       this.#keys.delete(name);
       client.end();
       admission.leave();
     });
-    server.write(startupPacket(version, parameters));
-    if (rest.length > 0) server.write(rest);
-    server.on("data", (chunk) => {
-      if (client.destroyed) return;
-      if (client.write(greeting.push(chunk))) return;
-      server.pause();
-      client.once("drain", () => server.resume());
-    });
-    client.pipe(server);
     // A server process whose client has left ends its query first, and counts until then.
     client.once("close", () => {
       server.resume();
       server.end();
     });
+    server.write(startupPacket(version, parameters));
+    if (password !== undefined) client.write(shown(await logIn(server, password)));
+    if (rest.length > 0) server.write(rest);
+    server.on("data", (chunk) => {
+      if (client.destroyed) return;
+      if (client.write(shown(chunk))) return;
+      server.pause();
+      client.once("drain", () => server.resume());
+    });
+    server.resume();
+    client.pipe(server);
   }
 
   async #cancel(key: Buffer): Promise<void> {
@@ -201,31 +212,17 @@ export class Proxy {
   }
 }
 
-interface Opened {
-  client: Socket;
-  opening: Extract<Opening, { kind: "cancel" | "startup" }>;
-  serverName: string | undefined;
+/** A client about to be joined to its server; with a password, the proxy logs in for it. */
+interface Joining {
+  client: Duplex;
+  password: string | undefined;
+  /** What the client has sent beyond its login. */
   rest: Buffer;
 }
 
-/** What the client sends next. Rejects when it leaves. */
-function nextChunk(client: Socket): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      client.off("data", onData);
-      client.off("close", onClose);
-      client.pause();
-    };
-    const onData = (chunk: Buffer) => {
-      stop();
-      resolve(chunk);
-    };
-    const onClose = () => {
-      stop();
-      reject(new Rejection("08006", "the client left"));
-    };
-    client.on("data", onData);
-    client.once("close", onClose);
-    client.resume();
-  });
+interface Opened {
+  client: Duplex;
+  opening: Extract<Opening, { kind: "cancel" | "startup" }>;
+  serverName: string | undefined;
+  rest: Buffer;
 }

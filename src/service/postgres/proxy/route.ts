@@ -1,3 +1,4 @@
+import { superuser } from "../config.ts";
 import { Rejection } from "./rejection.ts";
 import type { Parameters } from "./startup.ts";
 
@@ -18,6 +19,9 @@ const howTo =
 
 /** Finds the compute by the parameter `options` or by TLS's server name. Throws `Rejection`. */
 export function route(parameters: Parameters, serverName: string | undefined): Routed {
+  if (parameters.get("user") === superuser) {
+    throw new Rejection("28000", `role "${superuser}" is not permitted to log in`);
+  }
   const words = optionWords(parameters.get("options") ?? "");
   const named = words.flatMap((word) => /^endpoint=(.*)$/s.exec(word)?.[1] ?? []);
   const label = serverName?.split(".")[0]?.toLowerCase();
@@ -28,11 +32,16 @@ export function route(parameters: Parameters, serverName: string | undefined): R
   if (targets.size > 1) {
     throw new Rejection("08P01", `the connection names more than one compute, ${[...targets].join(" and ")}: ${howTo}`);
   }
+  const target = targetOf(id);
+  // PgBouncer's own console: its commands would be open to whoever names it.
+  if (target.pooled && (parameters.get("database") ?? parameters.get("user")) === "pgbouncer") {
+    throw new Rejection("3D000", 'the pooled host does not lead to a database "pgbouncer": use the direct host');
+  }
   const rest = words.filter((word) => !word.startsWith("endpoint="));
   const told = new Map(parameters);
   if (rest.length === 0) told.delete("options");
   else told.set("options", rest.map(escaped).join(" "));
-  return { target: targetOf(id), parameters: told };
+  return { target, parameters: told };
 }
 
 function targetOf(id: string): Target {

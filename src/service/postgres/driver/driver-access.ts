@@ -1,0 +1,33 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { createWebSocketStream, WebSocketServer } from "ws";
+import type { ServiceCall, ServiceReply } from "../../http/message.ts";
+import type { SqlAccess } from "../../http/server.ts";
+import type { Admission, Proxy } from "../proxy/proxy.ts";
+import type { Target } from "../proxy/route.ts";
+import { longestBody, sqlOverHttp } from "./sql-over-http.ts";
+
+/** What the vendor's serverless driver reaches on the service's port: SQL over HTTP and over WebSockets. */
+export class DriverAccess implements SqlAccess {
+  readonly longestBody = longestBody;
+  readonly #proxy: Proxy;
+  readonly #admit: (target: Target) => Promise<Admission>;
+  readonly #webSockets = new WebSocketServer({ noServer: true, maxPayload: longestBody });
+
+  constructor(proxy: Proxy, admit: (target: Target) => Promise<Admission>) {
+    this.#proxy = proxy;
+    this.#admit = admit;
+  }
+
+  answer({ headers = {}, body = "" }: ServiceCall, gone: AbortSignal): Promise<ServiceReply> {
+    return sqlOverHttp(headers, body, this.#admit, gone);
+  }
+
+  /** Carries the protocol of Postgres in the messages of a WebSocket. `?address=HOST:PORT` may name the compute. */
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void {
+    const address = url.searchParams.get("address");
+    this.#webSockets.handleUpgrade(incoming, socket, head, (webSocket) => {
+      this.#proxy.serveWebSocket(createWebSocketStream(webSocket), address?.replace(/:\d+$/, ""));
+    });
+  }
+}

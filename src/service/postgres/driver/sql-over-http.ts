@@ -1,0 +1,85 @@
+import { DatabaseError } from "pg-protocol/dist/messages.js";
+import { jsonReply, type ServiceReply } from "../../http/message.ts";
+import { ServerFailed } from "../failure.ts";
+import type { Admission } from "../proxy/proxy.ts";
+import { Rejection } from "../proxy/rejection.ts";
+import type { Target } from "../proxy/route.ts";
+import { AnswerTooLarge, SqlClient, type StatementResult } from "../sql-client.ts";
+import { asFullDisk } from "../temporary-disk.ts";
+import { readSqlRequest, type SqlRequest } from "./sql-request.ts";
+
+/** The largest body of a request and of an answer, in bytes: the vendor's limit. */
+export const longestBody = 64 * 1024 ** 2;
+
+/** Answers `POST /sql`, which the vendor's serverless driver sends. `gone` aborts when the client has left. */
+export async function sqlOverHttp(
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  admit: (target: Target) => Promise<Admission>,
+  gone: AbortSignal,
+): Promise<ServiceReply> {
+  try {
+    const request = readSqlRequest(headers, body);
+    const admission = await admit(request.routed.target);
+    return jsonReply(200, await answerTo(request, admission, gone));
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+async function answerTo(request: SqlRequest, { socket, leave }: Admission, gone: AbortSignal): Promise<unknown> {
+  const { user, password, database, routed } = request;
+  const parameters = Object.fromEntries(routed.parameters);
+  const connecting = SqlClient.connect({ socket, user, password, database, parameters }, longestBody);
+  const client = await connecting.catch((error: unknown) => {
+    leave();
+    throw error;
+  });
+  void client.closed.then(leave);
+  const cancel = () => client.cancel();
+  gone.addEventListener("abort", cancel);
+  if (gone.aborted) cancel();
+  try {
+    return await results(request, client);
+  } finally {
+    gone.removeEventListener("abort", cancel);
+    client.close();
+  }
+}
+
+async function results({ statements, begin, arrayMode }: SqlRequest, client: SqlClient): Promise<unknown> {
+  const answers: unknown[] = [];
+  // A batch that fails is rolled back by the end of its connection.
+  if (begin !== undefined) await client.query(begin);
+  for (const { sql, values } of statements) answers.push(shown(await client.execute(sql, values), arrayMode));
+  if (begin === undefined) return answers[0];
+  await client.query("COMMIT");
+  return { results: answers };
+}
+
+/** As node-postgres shows it; values stay text, which the driver converts. */
+function shown({ fields, rows, tag }: StatementResult, arrayMode: boolean): object {
+  const words = tag.split(" ");
+  const count = /^\d+$/.test(words.at(-1) ?? "") ? Number(words.at(-1)) : null;
+  const names = fields.map(({ name }) => name);
+  return {
+    fields,
+    command: words[0] ?? "",
+    rowCount: count,
+    rows: arrayMode ? rows : rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]]))),
+    rowAsArray: arrayMode,
+  };
+}
+
+function refused(error: unknown): ServiceReply {
+  if (error instanceof AnswerTooLarge) return jsonReply(507, { message: error.message });
+  if (error instanceof Rejection) {
+    return jsonReply(400, { message: error.message, code: error.sqlState, severity: "FATAL" });
+  }
+  if (!(error instanceof ServerFailed)) throw error;
+  const { cause } = error;
+  if (!(cause instanceof DatabaseError)) return jsonReply(502, { message: error.message });
+  const { length: _length, name: _name, ...fields } = cause;
+  const { code, message } = cause;
+  return jsonReply(400, { ...fields, message, ...asFullDisk({ code, message }) });
+}

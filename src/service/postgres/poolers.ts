@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import { maxPooledConnections } from "../../api/compute-units.ts";
+import type { ServiceClock } from "../clock.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Home } from "./home.ts";
+import { Pooler } from "./pooler.ts";
+import type { Processes } from "./processes.ts";
+import type { PostgresServer } from "./server.ts";
+import type { Sockets } from "./sockets.ts";
+import { Turns } from "./turns.ts";
+
+export interface PoolersPorts {
+  processes: Processes;
+  clock: ServiceClock;
+  home: Home;
+  sockets: Sockets;
+  /** Of our own role. */
+  password: string;
+  /** The path of PgBouncer. */
+  pgbouncer: string;
+}
+
+/** The poolers of computes: each starts with the first client of the pooled host, and ends with its server. */
+export class Poolers {
+  readonly #ports: PoolersPorts;
+  readonly #poolers = new Map<PostgresServer, Pooler>();
+  readonly #turns = new Turns();
+
+  constructor(ports: PoolersPorts) {
+    this.#ports = ports;
+  }
+
+  /** The path of the socket of the pooler before a compute's server. Rejects with `ServerFailed`. */
+  socketBefore(
+    endpointId: string,
+    { server, config }: { server: PostgresServer; config: ServerConfig },
+  ): Promise<string> {
+    return this.#turns.take(endpointId, async () => {
+      const known = this.#poolers.get(server);
+      if (known?.running) return known.socket;
+      const pooler = await this.#start(endpointId, config);
+      this.#poolers.set(server, pooler);
+      void this.#watch(server, pooler);
+      return pooler.socket;
+    });
+  }
+
+  /** Resolves when all are gone. To be called when their servers have ended. */
+  async idle(): Promise<void> {
+    await this.#turns.idle();
+    await Promise.all([...this.#poolers.values()].map((pooler) => pooler.stop()));
+  }
+
+  #start(endpointId: string, config: ServerConfig): Promise<Pooler> {
+    const { home, sockets, password, pgbouncer, processes, clock } = this.#ports;
+    const number = sockets.number(`pooler ${endpointId}`);
+    return Pooler.start(
+      { processes, clock, user: home.user },
+      {
+        pgbouncer,
+        files: join(home.root, "poolers", endpointId),
+        logFile: home.log(`${endpointId}-pooler`),
+        sockets: sockets.directory,
+        socket: sockets.path(number),
+        port: number,
+        serverPort: config.port,
+        password,
+        maxConnections: config.limits.maxConnections,
+        maxClients: maxPooledConnections,
+      },
+    );
+  }
+
+  async #watch(server: PostgresServer, pooler: Pooler): Promise<void> {
+    await Promise.race([server.ended, pooler.ended]);
+    await pooler.stop();
+    if (this.#poolers.get(server) === pooler) this.#poolers.delete(server);
+  }
+}

@@ -1,0 +1,43 @@
+import type { Duplex } from "node:stream";
+import { nextChunk } from "./next-chunk.ts";
+import { Rejection } from "./rejection.ts";
+
+export interface Message {
+  type: string;
+  body: Buffer;
+  /** With its head. */
+  whole: Buffer;
+}
+
+/** Reads messages of Postgres's protocol one by one from a paused stream. */
+export class MessageReader {
+  readonly #stream: Duplex;
+  #received: Buffer;
+
+  constructor(stream: Duplex, received: Buffer) {
+    this.#stream = stream;
+    this.#received = received;
+  }
+
+  /** What was received beyond the messages that were read. */
+  get rest(): Buffer {
+    return this.#received;
+  }
+
+  /** Rejects with `Rejection` where the stream ends, or the message is longer than `longest` bytes. */
+  async next(longest: number): Promise<Message> {
+    for (;;) {
+      const received = this.#received;
+      const length = received.length >= 5 ? received.readUInt32BE(1) : undefined;
+      if (length !== undefined && (length < 4 || length > longest)) {
+        throw new Rejection("08P01", "invalid length of a message");
+      }
+      if (length !== undefined && received.length > length) {
+        this.#received = received.subarray(length + 1);
+        const whole = received.subarray(0, length + 1);
+        return { type: String.fromCharCode(received[0] ?? 0), body: whole.subarray(5), whole };
+      }
+      this.#received = Buffer.concat([received, await nextChunk(this.#stream)]);
+    }
+  }
+}
