@@ -1,7 +1,7 @@
 import { Command, CommanderError, Help, Option } from "commander";
 import { z } from "zod";
 
-export type { Command } from "commander";
+export type { Command, Option } from "commander";
 
 /** The flags are wrong. The message says which one, and what is allowed. */
 export class BadFlag extends Error {
@@ -31,9 +31,10 @@ export function newCommand(name: string, about: string, { usage = "[flags]", mor
 /** Parses a value; `flag` is for the message. Throws `BadFlag`. */
 export type Parse<T> = (value: string, flag: string) => T;
 
-/** A flag with a value. */
-export function flag<T>(flags: string, description: string, parse: Parse<T>): Option {
+/** A flag with a value; `choices` are offered by the completion of shells. */
+export function flag<T>(flags: string, description: string, parse: Parse<T>, choices?: readonly string[]): Option {
   const option = new Option(flags, description);
+  if (choices !== undefined) option.argChoices = [...choices];
   return option.argParser((value) => parse(value, option.long ?? flags));
 }
 

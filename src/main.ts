@@ -37,7 +37,20 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "run the service itself, for tests and demos",
     load: async () => (await import("./service/command.ts")).serviceCommand,
   },
+  completion: { summary: "print the completion of commands and flags for bash, zsh or fish", load: loadCompletion },
 };
+
+async function loadCompletion(): Promise<Command> {
+  const [{ completionCommand, completionLine }, { runLine }, { crdsLine }, cli, { serviceLine }] = await Promise.all([
+    import("./cli/commands/completion.ts"),
+    import("./operator/flags.ts"),
+    import("./operator/command.ts"),
+    import("./cli/commands/flags.ts"),
+    import("./service/command.ts"),
+  ]);
+  const lines = [runLine, cli.planLine, cli.applyLine, cli.exportLine, crdsLine, serviceLine, completionLine];
+  return (args, ports) => completionCommand(args, ports, lines);
+}
 
 const clock: Clock = {
   now: () => Date.now(),

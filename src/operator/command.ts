@@ -84,7 +84,7 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
   return 0;
 }
 
-const crdsLine = newCommand("crds", "Prints the CRDs as YAML.");
+export const crdsLine = newCommand("crds", "Prints the CRDs as YAML.");
 
 /** `compute-operator crds`: prints the CRDs as YAML. */
 export function crdsCommand(args: readonly string[], ports: Pick<CommandPorts, "stdout" | "stderr">): Promise<number> {

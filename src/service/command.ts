@@ -6,7 +6,7 @@ import type { Processes } from "./postgres/processes.ts";
 import { systemProcesses } from "./postgres/system-processes.ts";
 import { type RunOptions, type RunPorts, runService } from "./run.ts";
 
-const line = newCommand(
+export const serviceLine = newCommand(
   "service",
   "Runs the service: a faithful, persistent implementation of the API that the operator talks to.",
 )
@@ -81,7 +81,7 @@ const values = {
 /** `compute-operator service`: answers the exit status. */
 export function serviceCommand(args: readonly string[], ports: ServiceCommandPorts): Promise<number> {
   const { self, ...rest } = ports;
-  return withFlags(line, parse, args, ports, (options) =>
+  return withFlags(serviceLine, parse, args, ports, (options) =>
     runService(options, { ...rest, ids: cryptoIds(), processes: systemProcesses(self) }),
   );
 }
@@ -90,7 +90,7 @@ export function serviceCommand(args: readonly string[], ports: ServiceCommandPor
 export type ServiceCommandPorts = Omit<RunPorts, "ids" | "processes"> & { self: Processes["self"] };
 
 function parse(args: readonly string[]): RunOptions {
-  const options = parsed(line, args, values);
+  const options = parsed(serviceLine, args, values);
   if (options.testControls && !isLoopbackHost(options.host)) {
     throw new BadFlag(`--test-controls needs a --host of this machine alone, such as 127.0.0.1, not ${options.host}`);
   }

@@ -26,7 +26,7 @@ export const planLine = manifestsCommand(
   `Shows what the operator would do to the service for these manifests. Sends only read requests. Without --kubeconfig and
 --context it reads no cluster.
 Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a person can put right.`,
-).addOption(flag("--output <FORMAT>", "text, json or markdown", format).default("text"));
+).addOption(flag("--output <FORMAT>", "text, json or markdown", format, ["text", "json", "markdown"]).default("text"));
 
 export const applyLine = manifestsCommand(
   "apply",

@@ -1,0 +1,121 @@
+import { BadFlag, type Command, newCommand, type Option, withFlags } from "../../command-line.ts";
+
+/** Under these names the program is called: kubectl runs the second as `kubectl compute-operator`. */
+const programs = ["compute-operator", "kubectl-compute_operator"] as const;
+
+const shells = {
+  bash: { script: bash, use: "source <(compute-operator completion bash)" },
+  zsh: { script: zsh, use: "source <(compute-operator completion zsh)" },
+  fish: { script: fish, use: "compute-operator completion fish | source" },
+} as const;
+
+const names = Object.keys(shells).join(", ");
+
+export const completionLine = newCommand(
+  "completion",
+  `Prints a script with which a shell completes commands and flags: ${names}.`,
+  {
+    usage: "SHELL",
+    more: Object.values(shells)
+      .map(({ use }) => `  ${use}`)
+      .join("\n"),
+  },
+).argument("<shell>", names);
+
+/** `compute-operator completion SHELL`: the script for these commands. */
+export function completionCommand(
+  args: readonly string[],
+  ports: { stdout: (text: string) => void; stderr: (text: string) => void },
+  commands: readonly Command[],
+): Promise<number> {
+  return withFlags(completionLine, shellOf, args, ports, async (shell) => {
+    ports.stdout(shells[shell].script(commands).trimEnd());
+    return 0;
+  });
+}
+
+function shellOf(args: readonly string[]): keyof typeof shells {
+  completionLine.parse(args, { from: "user" });
+  const [name = ""] = completionLine.args;
+  if (name === "bash" || name === "zsh" || name === "fish") return name;
+  throw new BadFlag(`there is no completion for ${JSON.stringify(name)}: the shells are ${names}`);
+}
+
+/** What follows `compute-operator`. */
+function verbOf(command: Command): string {
+  return command.name().replace(/^compute-operator /, "");
+}
+
+function wordsOf({ short, long }: Option): string[] {
+  return [short, long].filter((word) => word !== undefined);
+}
+
+function takesFile({ flags }: Option): boolean {
+  return /<(FILE|PATH|DIR)>/.test(flags);
+}
+
+function bash(commands: readonly Command[]): string {
+  const cases = commands.flatMap((command) => {
+    const verb = verbOf(command);
+    const after = (options: readonly Option[]) =>
+      options
+        .flatMap(wordsOf)
+        .map((word) => `${verb}:${word}`)
+        .join("|");
+    const valued = command.options.filter(({ required }) => required);
+    const chosen = valued.filter(({ argChoices }) => argChoices !== undefined);
+    const files = valued.filter(takesFile);
+    const free = valued.filter((option) => !chosen.includes(option) && !files.includes(option));
+    return [
+      ...chosen.map((option) => `${after([option])}) words="${option.argChoices?.join(" ")}" ;;`),
+      ...(files.length === 0 ? [] : [`${after(files)}) COMPREPLY=($(compgen -f -- "$word")); return ;;`]),
+      ...(free.length === 0 ? [] : [`${after(free)}) return ;;`]),
+      `${verb}:*) words="${command.options.flatMap(wordsOf).join(" ")} --help" ;;`,
+    ];
+  });
+  return `_compute_operator() {
+  local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} words=""
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words="${commands.map(verbOf).join(" ")} help"
+  else
+    case "\${COMP_WORDS[1]}:$before" in
+${cases.map((line) => `      ${line}`).join("\n")}
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
+complete -F _compute_operator ${programs.join(" ")}
+`;
+}
+
+/** zsh runs the completions of bash. */
+function zsh(commands: readonly Command[]): string {
+  return `autoload -U +X compinit && compinit
+autoload -U +X bashcompinit && bashcompinit
+${bash(commands)}`;
+}
+
+function fish(commands: readonly Command[]): string {
+  const lines = commands.flatMap((command) => {
+    const verb = verbOf(command);
+    const of = `-n '__fish_seen_subcommand_from ${verb}'`;
+    const flags = command.options.map((option) => {
+      const short = option.short === undefined ? "" : ` -s ${option.short.slice(1)}`;
+      const values = option.argChoices === undefined ? "" : ` -xa '${option.argChoices.join(" ")}'`;
+      const file = takesFile(option) ? " -rF" : " -x";
+      const value = values === "" && option.required ? file : values;
+      return `${of}${short} -l ${option.long?.slice(2)}${value} -d ${quoted(option.description)}`;
+    });
+    return [`-n __fish_use_subcommand -a ${verb} -d ${quoted(firstSentence(command.description()))}`, ...flags];
+  });
+  return programs.flatMap((program) => [`-f`, ...lines].map((line) => `complete -c ${program} ${line}`)).join("\n");
+}
+
+function firstSentence(text: string): string {
+  return text.replaceAll("\n", " ").split(". ")[0] ?? "";
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", String.raw`\'`)}'`;
+}
