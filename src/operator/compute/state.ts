@@ -10,6 +10,9 @@ import { answersCountAfter, type ReadonlyState, type Remembered } from "./rememb
 import { heldForMs } from "./status/held.ts";
 import { reasons, requeueDelay } from "./status/reasons.ts";
 
+/** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
+const enqueuedFallbackMs = 600_000;
+
 /**
  * What this process remembers of one Compute, by uid. All of it may be lost at any time without harm. Others read it as
  * `known`; only these methods change it.
@@ -280,7 +283,8 @@ export class ReconcileState {
     // A reading of the Secret that is overdue waits for what holds it up, and is enqueued by it.
     const readAt = known.secretDueAt !== undefined && known.secretDueAt > now ? [known.secretDueAt] : [];
     const writeAt = known.held === undefined ? [] : [known.held.dueAt];
-    const next = Math.min(known.requeue.dueAt ?? Number.POSITIVE_INFINITY, ...readAt, ...writeAt);
+    const fallback = requeue.kind === "enqueued" ? now + enqueuedFallbackMs : Number.POSITIVE_INFINITY;
+    const next = Math.min(known.requeue.dueAt ?? fallback, ...readAt, ...writeAt);
     return next === Number.POSITIVE_INFINITY ? undefined : Math.max(1, next - now);
   }
 }

@@ -133,9 +133,11 @@ export class ProjectWriteLimiter {
     this.give(uid);
   }
 
+  /** A place that is kept for the budget is given back: other connections to the project share it. */
   stop(): void {
     this.#timer?.();
     this.#waiting.clear();
+    for (const [uid, { waitsForBudget }] of this.#holders) if (waitsForBudget) this.#release(uid);
   }
 
   get #earlyMs(): number {

@@ -109,11 +109,16 @@ describe("the next reconcile", () => {
     expect(state.known.requeue).toMatchObject({ reason: "ProjectBusy", count: 3 });
   });
 
-  test("is none for one that is woken, nor for one that was let go", () => {
-    const due = () => remembering({ requeue: requeue({ dueAt: now + 5000 }) });
-    const state = due();
-    expect(state.requeueAfter(unchanged(self, { requeue: { kind: "enqueued" } }), now)).toBeUndefined();
+  test("comes in ten minutes for one that is to be enqueued, and needs no list then", () => {
+    const state = remembering({ requeue: requeue({ dueAt: now + 5000 }) });
+    expect(state.requeueAfter(unchanged(self, { requeue: { kind: "enqueued" } }), now)).toBe(600_000);
     expect(state.known.requeue.dueAt).toBeUndefined();
+    state.begin(annotationsOf(self), false, now + 600_000);
+    expect(state.known.listsCountAfter).toBe(0);
+  });
+
+  test("is none for one that was let go", () => {
+    const due = () => remembering({ requeue: requeue({ dueAt: now + 5000 }) });
     expect(due().requeueAfter({ ...unchanged(self), condition: { kind: "released" } }, now)).toBeUndefined();
   });
 

@@ -4,14 +4,13 @@ import { WriteWindow } from "../../../src/operator/connection/write-window.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 /** A limiter, and the ends of the operations that still run. */
-function limiterOf({ showsNames = true } = {}) {
-  const clock = new VirtualClock();
+function limiterOf({ showsNames = true, clock = new VirtualClock(), window = new WriteWindow(clock) } = {}) {
   const running: number[] = [];
   const state = { showsNames };
   const enqueued: string[] = [];
   const limiter = new ProjectWriteLimiter({
     clock,
-    window: new WriteWindow(clock),
+    window,
     showsNames: () => state.showsNames,
     enqueue: (uids) => enqueued.push(...uids),
     operations: {
@@ -37,6 +36,30 @@ describe("writes to one project", () => {
     expect([limiter.take("a"), limiter.take("b"), news()]).toEqual([true, false, []]);
     limiter.give("a");
     expect([news(), limiter.take("b")]).toEqual([["b"], true]);
+  });
+
+  test("are not held up by a place that a connection which is no longer used kept for the budget", () => {
+    const clock = new VirtualClock();
+    const window = new WriteWindow(clock);
+    const [old, other] = [limiterOf({ clock, window }), limiterOf({ clock, window })];
+    expect([old.limiter.take("a"), other.limiter.take("b")]).toEqual([true, false]);
+    old.limiter.waitsForBudget("a");
+    old.limiter.stop();
+    expect(window.underWay).toBe(0);
+    expect(other.limiter.take("b")).toBe(true);
+    old.limiter.give("a");
+    expect(window.underWay).toBe(1);
+  });
+
+  test("count until they have ended, also through a connection that is no longer used", () => {
+    const clock = new VirtualClock();
+    const window = new WriteWindow(clock);
+    const [old, other] = [limiterOf({ clock, window }), limiterOf({ clock, window })];
+    old.limiter.take("a");
+    old.limiter.stop();
+    expect(other.limiter.take("b")).toBe(false);
+    old.limiter.give("a");
+    expect(other.limiter.take("b")).toBe(true);
   });
 
   test("go tenant by tenant, however many Computes of one wait", () => {
