@@ -88,6 +88,7 @@ class ElectedOperator implements Operator {
         informers: this.#informers,
         connections: this.#manager?.connections,
         deletesHeld: this.#brake.held,
+        queued: this.#manager?.queued ?? { compute: 0, connection: 0, pool: 0 },
         clock,
       }),
     );

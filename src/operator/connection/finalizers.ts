@@ -17,8 +17,8 @@ export interface FinalizersOptions {
     connectionsOf(namespace: string): readonly Connection[];
     secret(namespace: string, name: string): Secret | undefined;
     secretsOf(namespace: string): readonly Secret[];
-    /** The Computes that use this connection. */
-    usersOf(namespace: string, name: string): readonly Compute[];
+    /** The Computes that use this connection: there may be thousands, so only as many are read as are needed. */
+    usersOf(namespace: string, name: string): Iterable<Compute>;
     /** Deleted Computes whose endpoint is still to be deleted through this connection. */
     deletedUsersOf(namespace: string, name: string): readonly Compute[];
     /** Whether a Compute that names a connection counts as its user. */
@@ -132,7 +132,8 @@ export class Finalizers {
   }
 
   #inUse({ metadata }: Connection): boolean {
-    return this.#options.cache.usersOf(metadata.namespace ?? "", metadata.name).length > 0;
+    const [user] = this.#options.cache.usersOf(metadata.namespace ?? "", metadata.name);
+    return user !== undefined;
   }
 
   /** Deleted Computes keep the finalizer but do not restore it: another shard, which ignores them, would remove it. */

@@ -22,8 +22,11 @@ const mostOfNames = 400;
 export function terminatingOf(
   connection: Connection,
   secret: Secret | undefined,
-  users: readonly Compute[],
+  usersOf: () => readonly Compute[],
 ): Terminating | undefined {
+  const deleted = secret !== undefined && isTerminating(secret) ? secret : undefined;
+  if (deleted === undefined && !isTerminating(connection)) return undefined;
+  const users = usersOf();
   if (users.length === 0) return undefined;
   const standing = users.filter((user) => user.metadata.deletionTimestamp === undefined);
   const endsAutomatically = standing.length === 0;
@@ -33,8 +36,7 @@ export function terminatingOf(
       ? deleting.endsAutomatically(name)
       : deleting.inUse(name, pools, namesOf(standing, isOfCluster(connection)));
   if (isTerminating(connection)) return { kind: "connection", message: messageFor(undefined), endsAutomatically };
-  if (secret === undefined || !isTerminating(secret)) return undefined;
-  return { kind: "Secret", message: messageFor(secret.metadata.name), endsAutomatically };
+  return { kind: "Secret", message: messageFor(deleted?.metadata.name), endsAutomatically };
 }
 
 function isTerminating(object: Pick<KubeObject, "metadata">): boolean {

@@ -118,7 +118,7 @@ export class Reflector<T extends KubeObject> {
         else await this.#watch(this.#resourceVersion, signal);
       } catch (error) {
         if (signal.aborted) return;
-        if (this.#resourceVersion === undefined) await this.#checkInstalled(error);
+        if (this.#resourceVersion === undefined) await this.#checkInstalled(error, signal);
         this.#failures += 1;
         this.#note(error);
         const delay = delayAfter(error, this.#failures, this.#options.random);
@@ -155,17 +155,17 @@ export class Reflector<T extends KubeObject> {
   }
 
   /** A kind that is being uninstalled has no objects, so a process that starts now must not wait for a list of it. */
-  async #checkInstalled(failed: unknown): Promise<void> {
+  async #checkInstalled(failed: unknown, signal: AbortSignal): Promise<void> {
     if (this.#options.optional === true) {
       const isMissing = failed instanceof ClusterError && (failed.status === 403 || failed.status === 404);
-      if (isMissing && !this.#hasSynced) this.#replace([], [], "");
+      if (isMissing && !this.#hasSynced) await this.#replace([], [], "", signal);
       return;
     }
     if (!isNotFound(failed)) return;
     const uninstalled = await this.#options.isUninstalled?.().catch(() => false);
     if (uninstalled !== true || (this.#hasSynced && !this.#isServed)) return;
     this.#isServed = false;
-    this.#replace([], [], "");
+    await this.#replace([], [], "", signal);
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -185,16 +185,23 @@ export class Reflector<T extends KubeObject> {
     this.#listedAt = startedAt;
     this.#lastHeardAt = clock.monotonic();
     this.#isServed = true;
-    this.#replace(objects, unreadable, resourceVersion);
+    await this.#replace(objects, unreadable, resourceVersion, signal);
   }
 
-  #replace(objects: readonly T[], unreadable: readonly string[], version: string): void {
-    const { kind, observer, onRelist } = this.#options;
+  async #replace(
+    objects: readonly T[],
+    unreadable: readonly string[],
+    version: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { kind, clock, observer, onRelist } = this.#options;
     const cause = this.#relistCause;
-    const changes = this.#store.replace(objects, unreadable, version);
     observer?.relisted?.(kind.kind, cause);
     this.#guard(() => onRelist?.(cause));
-    this.#tell(changes);
+    for (const [index, step] of this.#store.replace(objects, unreadable, version).entries()) {
+      if (index > 0) await sleep(clock, 0, signal).catch(() => {});
+      this.#tell(step());
+    }
     this.#hasSynced = true;
     this.#synced.resolve();
   }

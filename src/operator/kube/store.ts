@@ -7,6 +7,9 @@ export type Change<T> =
   /** `object` is the last that was seen of it. */
   | { type: "deleted"; object: T; previous?: T };
 
+/** How many objects of a list are taken in at once: some ten milliseconds where all have changed. */
+const objectsPerStep = 250;
+
 /**
  * The objects of one kind as last heard of, by name and by uid; every mutator returns what it changed.
  *
@@ -94,19 +97,26 @@ export class ObjectStore<T extends KubeObject> {
   }
 
   /**
-   * Takes in a complete list, whose version is `version`; of `unreadable` uids, which were in it too, the known state
-   * stays. It is the truth even where it goes back, as after etcd was restored, but for answers that are newer.
+   * A complete list, whose version is `version`; of `unreadable` uids, which were in it too, the known state stays. It
+   * is the truth even where it goes back, as after etcd was restored, but for answers that are newer. Returns the steps
+   * that take it in, each for one task: a list may be long, and answers may come in between.
    */
-  replace(objects: readonly T[], unreadable: readonly string[], version: string): Change<T>[] {
+  replace(objects: readonly T[], unreadable: readonly string[], version: string): (() => Change<T>[])[] {
     for (const [uid, list] of this.#gone) if (list < this.#lists) this.#gone.delete(uid);
     const isOutdatedFor = (known: T | undefined) =>
       known !== undefined && this.#answered.has(known.metadata.uid) && isNewer(versionOf(known), version) === true;
-    const listed = objects.filter(({ metadata }) => {
-      return !this.#gone.has(metadata.uid) && !isOutdatedFor(this.#byName.get(nameOf(metadata)));
-    });
     const present = new Set([...objects.map((object) => object.metadata.uid), ...unreadable]);
-    const gone = [...this.#byUid.values()].filter((known) => !present.has(known.metadata.uid) && !isOutdatedFor(known));
-    return [...gone.flatMap((object) => this.#remove(object)), ...listed.flatMap((object) => this.#put(object))];
+    const absent = [...this.#byUid.values()].filter((known) => !present.has(known.metadata.uid));
+    const remove = (known: T) => (isOutdatedFor(this.#byUid.get(known.metadata.uid)) ? [] : this.#remove(known));
+    const put = (object: T) => {
+      const { metadata } = object;
+      const isOutdated = this.#gone.has(metadata.uid) || isOutdatedFor(this.#byName.get(nameOf(metadata)));
+      return isOutdated ? [] : this.#put(object);
+    };
+    return [
+      ...inParts(absent).map((part) => () => part.flatMap(remove)),
+      ...inParts(objects).map((part) => () => part.flatMap(put)),
+    ];
   }
 
   /** One of the same name with another uid is deleted by that. */
@@ -159,6 +169,11 @@ export class ObjectStore<T extends KubeObject> {
     this.#sorted = undefined;
     this.#sortedIn.delete(namespace);
   }
+}
+
+function inParts<T>(objects: readonly T[]): T[][] {
+  const parts = Math.ceil(objects.length / objectsPerStep);
+  return Array.from({ length: parts }, (_, part) => objects.slice(part * objectsPerStep, (part + 1) * objectsPerStep));
 }
 
 function versionOf({ metadata }: KubeObject): string {

@@ -17,8 +17,10 @@ export class ConnectionUsers {
   }
 
   /** The namespace of a ClusterServiceConnection is empty. */
-  of(namespace: string, name: string): Compute[] {
-    return [...(this.#byConnection.get(keyOf({ namespace, name }))?.values() ?? [])];
+  *of(namespace: string, name: string, isUser: (compute: Compute) => boolean = () => true): Iterable<Compute> {
+    for (const compute of this.#byConnection.get(keyOf({ namespace, name }))?.values() ?? []) {
+      if (isUser(compute)) yield compute;
+    }
   }
 
   #drop(compute: Compute): void {

@@ -40,7 +40,6 @@ export class Controller {
       maxPerFlow: Math.max(1, Math.ceil(workers / 4)),
       maxPerTenant: workers,
       observer: {
-        depthChanged: (depth) => metrics.queueDepth.set({ kind }, depth),
         started: (_, waitedMs) => metrics.queueSeconds.observe({ kind }, waitedMs / 1000),
         failed: () => metrics.retries.add({ kind }),
       },
@@ -54,6 +53,10 @@ export class Controller {
   /** The number of reconciles that wait for the service changed: they occupy no worker. */
   changeBlockedWorkers(by: number): void {
     this.#queue.changeBlockedWorkers(by);
+  }
+
+  get depth(): number {
+    return this.#queue.depth;
   }
 
   progress(): QueueProgress {

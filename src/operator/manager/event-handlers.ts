@@ -21,9 +21,11 @@ export interface EventHandlersOptions {
   selects: OperatorOptions["selects"];
   /** Enqueues these objects. */
   enqueue: (kind: Kind, uids: Iterable<string>) => void;
+  /** Lets timers and sockets have their turn; rejects once the operator stops. */
+  pause: () => Promise<void>;
 }
 
-/** How many Computes are indexed in one task: some ten milliseconds. */
+/** How many Computes are indexed or enqueued in one task: some ten milliseconds. */
 const computesPerTask = 500;
 
 /** Enqueues the objects that a change of the watches affects. */
@@ -38,15 +40,14 @@ export class EventHandlers implements ChangeHandlers {
    * This process starts to lead: indexes and enqueues all objects, some of them per task. Nothing may be reconciled
    * before it has ended, because a claim that is not indexed yet would not count.
    */
-  async everything(pause: () => Promise<void>): Promise<void> {
+  async everything(signal: AbortSignal): Promise<void> {
     const { informers, claims, connections, enqueue } = this.#options;
-    for (const [index, { metadata }] of informers.computes.list().entries()) {
-      if (index % computesPerTask === computesPerTask - 1) await pause();
+    await this.#eachCompute((uid) => {
       // It may have changed in a pause.
-      const compute = informers.computes.byUid(metadata.uid);
+      const compute = informers.computes.byUid(uid);
       if (compute !== undefined) claims.set(compute);
-      enqueue("compute", [metadata.uid]);
-    }
+      enqueue("compute", [uid]);
+    }, signal);
     const orphans = informers.apiKeys.list().filter((secret) => connections.secretSeen(secret));
     enqueue("connection", uidsOf([...informers.connections, ...orphans]));
     enqueue("pool", uidsOf(informers.pools.list()));
@@ -75,9 +76,9 @@ export class EventHandlers implements ChangeHandlers {
   }
 
   computesRelisted(): void {
-    const { informers, computes, enqueue } = this.#options;
+    const { computes, enqueue } = this.#options;
     computes.relisted();
-    enqueue("compute", uidsOf(informers.computes.list()));
+    void this.#eachCompute((uid) => enqueue("compute", [uid])).catch(() => {});
   }
 
   connection({ type, object, previous }: Change<Connection>): void {
@@ -143,6 +144,15 @@ export class EventHandlers implements ChangeHandlers {
     enqueue("compute", uidsOf(others.filter(({ spec }) => spec.connectionSecret?.name === name)));
   }
 
+  /** Calls for each Compute that there is now, some of them per task; rejects once the operator stops. */
+  async #eachCompute(call: (uid: string) => void, signal?: AbortSignal): Promise<void> {
+    for (const [index, { metadata }] of this.#options.informers.computes.list().entries()) {
+      if (index % computesPerTask === computesPerTask - 1) await this.#options.pause();
+      signal?.throwIfAborted();
+      call(metadata.uid);
+    }
+  }
+
   /** Enqueues the Computes that use a connection. */
   usersOf(namespace: string, connection: string): void {
     const { informers, enqueue } = this.#options;
@@ -183,6 +193,6 @@ function poolNameIn({ metadata }: Compute): string {
   return metadata.name.replace(/-\d+$/, "");
 }
 
-function uidsOf(objects: readonly { metadata: { uid: string } }[]): string[] {
-  return objects.map(({ metadata }) => metadata.uid);
+function uidsOf(objects: Iterable<{ metadata: { uid: string } }>): string[] {
+  return Array.from(objects, ({ metadata }) => metadata.uid);
 }

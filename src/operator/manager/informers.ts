@@ -24,6 +24,7 @@ import {
 import type { Clock, Random } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { OperationalError } from "../runtime/operational-error.ts";
+import { ComputeCounts } from "./compute-counts.ts";
 import { ConnectionUsers } from "./connection-users.ts";
 
 export interface InformersOptions {
@@ -66,6 +67,7 @@ export interface ChangeHandlers {
 export class Informers {
   readonly computes: Reflectors<Compute>;
   readonly users = new ConnectionUsers();
+  readonly counts = new ComputeCounts();
   readonly #connections: Reflectors<ServiceConnection>;
   readonly #cluster: ClusterInformers | undefined;
   readonly pools: Reflectors<ComputePool>;
@@ -90,6 +92,7 @@ export class Informers {
     const each = (call: (handlers: ChangeHandlers) => void) => this.#handlers.forEach(call);
     const computeChanged = (change: Change<Compute>) => {
       this.users.change(change);
+      this.counts.change(change);
       each((handlers) => handlers.compute(change));
     };
     this.computes = reflect(computeKind, computeChanged, {

@@ -81,11 +81,18 @@ export class Manager {
       connections: this.#connectionReconciler,
       selects: settings.selects,
       enqueue: (kind, uids) => this.#enqueue(kind, uids),
+      pause: () => sleep(options.clock, 0, this.#stop.signal),
     });
   }
 
   get connections(): SessionRegistry {
     return this.#connections;
+  }
+
+  /** How many objects wait for a worker, by kind. */
+  get queued(): Record<Kind, number> {
+    const { compute, connection, pool } = this.#queues;
+    return { compute: compute.depth, connection: connection.depth, pool: pool.depth };
   }
 
   /** The progress of each queue, for the health check. */
@@ -102,11 +109,9 @@ export class Manager {
       drained = clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
     };
     signal.addEventListener("abort", hardStop, { once: true });
-    await this.#handlers
-      .everything(() => sleep(clock, 0, signal))
-      .catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
+    await this.#handlers.everything(signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
     await Promise.all(Object.values(this.#queues).map((queue) => queue.run(signal)));
     unsubscribe();
     drained();
@@ -163,7 +168,7 @@ export class Manager {
         secretsOf: (namespace) => informers.apiKeys.within(namespace),
         isUser: (compute) => this.#connections.isUser(compute),
         usersOf: (namespace, name) =>
-          informers.users.of(namespace, name).filter((compute) => this.#connections.isUser(compute)),
+          informers.users.of(namespace, name, (compute) => this.#connections.isUser(compute)),
         deletedUsersOf: (namespace, name) =>
           this.#computes.awaitingCleanup.filter((compute) => names(compute, namespace, name)),
       },

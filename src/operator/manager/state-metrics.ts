@@ -2,8 +2,8 @@ import type { Listing } from "../connection/list-changes.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import { nameOf } from "../kube/objects.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { conditionOf } from "../resources/conditions-of.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Kind } from "./flow-of.ts";
 import type { Informers } from "./informers.ts";
 
 export interface State {
@@ -12,24 +12,22 @@ export interface State {
   /** `undefined` if this process does not lead. */
   connections: SessionRegistry | undefined;
   deletesHeld: number;
+  /** How many objects wait for a worker, by kind. */
+  queued: Readonly<Record<Kind, number>>;
   clock: Clock;
 }
 
 /** Sets the gauges that are computed before each scrape. */
-export function measureState(metrics: Metrics, { leading, informers, connections, deletesHeld, clock }: State): void {
+export function measureState(
+  metrics: Metrics,
+  { leading, informers, connections, deletesHeld, queued, clock }: State,
+): void {
   metrics.leader.set({}, leading ? 1 : 0);
   metrics.deletesHeld.set({}, deletesHeld);
   for (const [kind, ms] of Object.entries(informers.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
+  for (const [kind, depth] of Object.entries(queued)) metrics.queueDepth.set({ kind }, depth);
   metrics.computes.reset();
-  const counts = Map.groupBy(informers.computes.list(), ({ status }) =>
-    JSON.stringify([status.state ?? "Unknown", conditionOf(status, "Ready")?.status ?? "Unknown"]),
-  );
-  for (const computes of counts.values()) {
-    const [first] = computes;
-    if (first === undefined) continue;
-    const ready = conditionOf(first.status, "Ready")?.status ?? "Unknown";
-    metrics.computes.set({ state: first.status.state ?? "Unknown", ready }, computes.length);
-  }
+  for (const { state, ready, count } of informers.counts.all()) metrics.computes.set({ state, ready }, count);
   metrics.budgetAvailable.reset();
   metrics.endpointListAge.reset();
   metrics.refreshInterval.reset();

@@ -3,7 +3,6 @@ import { FairQueue } from "./fair-queue.ts";
 
 /** Reports of a queue, for metrics. Durations in milliseconds. */
 export interface QueueObserver {
-  depthChanged?(depth: number): void;
   started?(key: string, waitedMs: number): void;
   /** The handler threw; the key is retried. */
   failed?(key: string, error: unknown): void;
@@ -91,7 +90,6 @@ export class WorkQueue {
       return;
     }
     this.#ready.put(key, this.#options.flowOf?.(key) ?? "", this.#options.clock.monotonic());
-    this.#options.observer?.depthChanged?.(this.depth);
     this.#pump();
   }
 
@@ -160,7 +158,6 @@ export class WorkQueue {
     this.#closed = true;
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#ready.clear();
-    this.#options.observer?.depthChanged?.(0);
   }
 
   #stop(): void {
@@ -201,7 +198,6 @@ export class WorkQueue {
       const next = this.#ready.next();
       if (next === undefined) return;
       this.#running.add(next.key);
-      this.#options.observer?.depthChanged?.(this.depth);
       void this.#handle(next.key, next.since, next.release, this.#work.handle);
     }
   }

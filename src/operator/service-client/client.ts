@@ -4,6 +4,7 @@ import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
 import { type Endpoint, EndpointAnswer } from "../../api/endpoint.ts";
 import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
+import { sleep } from "../runtime/clock.ts";
 import { type Account, accountFingerprint } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
 import { type AnswerReader, EndpointLists } from "./endpoint-lists.ts";
@@ -75,7 +76,8 @@ export class ServiceClient {
   }
 
   async listEndpoints(projectID: string, signal: AbortSignal): Promise<Answer<Endpoint[]>> {
-    const answer = await this.#read("/projects/{p}/endpoints", [projectID], this.#lists.reader(projectID), signal);
+    const reader = this.#lists.reader(projectID, () => sleep(this.#options.clock, 0, signal));
+    const answer = await this.#read("/projects/{p}/endpoints", [projectID], reader, signal);
     if (answer.kind !== "ok") return answer;
     const endpoints = answer.value;
     const ids = new Set(endpoints.map(({ id }) => id));
@@ -201,7 +203,7 @@ export class ServiceClient {
     }
     this.#options.onAccepted?.();
     if (known !== undefined) return { kind: "ok", status, value: known, bytes };
-    const parsed = reader.safeParse(response.body);
+    const parsed = await reader.safeParse(response.body);
     if (parsed.success) return { kind: "ok", status, value: parsed.data, bytes };
     return this.#invalidResponse(`GET ${route}`, placeOf(parsed.error));
   }

@@ -10,8 +10,11 @@ type Read<T> = { success: true; data: T } | { success: false; error: z.ZodError 
 export interface AnswerReader<T> {
   /** The value of an answer that need not be parsed for it. */
   known?: (response: ServiceResponse) => T | undefined;
-  safeParse: (body: unknown) => Read<T>;
+  safeParse: (body: unknown) => Read<T> | Promise<Read<T>>;
 }
+
+/** How many endpoints are read in one task: some five milliseconds where all have changed. */
+const endpointsPerTask = 200;
 
 /**
  * The latest list of each project. A list that repeats it byte by byte is the same array and is not parsed; of another
@@ -20,7 +23,8 @@ export interface AnswerReader<T> {
 export class EndpointLists {
   readonly #latest = new Map<string, { digest: string | undefined; endpoints: Endpoint[] }>();
 
-  reader(projectID: string): AnswerReader<Endpoint[]> {
+  /** `pause`: lets timers and sockets have their turn, because a project may have thousands of endpoints. */
+  reader(projectID: string, pause: () => Promise<void>): AnswerReader<Endpoint[]> {
     const latest = this.#latest.get(projectID);
     let digest: string | undefined;
     return {
@@ -28,8 +32,8 @@ export class EndpointLists {
         digest = text === undefined ? undefined : hash("sha256", text);
         return digest !== undefined && digest === latest?.digest ? latest.endpoints : undefined;
       },
-      safeParse: (body) => {
-        const read = endpointsIn(body, latest?.endpoints ?? []);
+      safeParse: async (body) => {
+        const read = await endpointsIn(body, latest?.endpoints ?? [], pause);
         if (read.success) this.#latest.set(projectID, { digest, endpoints: read.data });
         return read;
       },
@@ -43,12 +47,17 @@ export class EndpointLists {
 }
 
 /** The endpoints of an answer; those that are as before are the objects from before. */
-function endpointsIn(body: unknown, before: readonly Endpoint[]): Read<Endpoint[]> {
+async function endpointsIn(
+  body: unknown,
+  before: readonly Endpoint[],
+  pause: () => Promise<void>,
+): Promise<Read<Endpoint[]>> {
   const { endpoints: items } = asRecord(body);
   if (!Array.isArray(items)) return wholeAnswer(body);
   const known = new Map(before.map((endpoint) => [endpoint.id, endpoint]));
   const endpoints: Endpoint[] = [];
-  for (const item of items) {
+  for (const [index, item] of items.entries()) {
+    if (index % endpointsPerTask === endpointsPerTask - 1) await pause();
     const same = known.get(String(asRecord(item).id));
     if (same !== undefined && sameJSON(same, item)) {
       endpoints.push(same);

@@ -43,6 +43,16 @@ describe("a ServiceConnection", () => {
     );
   });
 
+  test("that many Computes use reads only as many as show that it is used", async () => {
+    const { reconcile, use, usersRead } = setUp();
+    for (let n = 0; n < 100; n += 1) use(`db-${n}`);
+    await reconcile();
+    usersRead.count = 0;
+    await reconcile();
+    expect(usersRead.count).toBeGreaterThan(0);
+    expect(usersRead.count).toBeLessThan(10);
+  });
+
   test("that is settled asks nothing and writes nothing", async () => {
     const { reconcile, service, cluster } = setUp();
     await reconcile();

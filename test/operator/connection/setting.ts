@@ -77,6 +77,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     const others = old.connections.filter(({ metadata }) => metadata.uid !== object.metadata.uid);
     old = { ...old, connections: [...others, parsed.value] };
   };
+  const usersRead = { count: 0 };
   const woken: string[] = [];
   const reported: string[] = [];
   const lines: string[] = [];
@@ -93,10 +94,12 @@ export function setUp(more: Record<string, unknown> = {}) {
         secretsOf: () => old.secrets ?? stored(),
         deletedUsersOf: () => deletedUsers,
         isUser: () => true,
-        usersOf: (_, name) =>
-          (old.connections === undefined ? computesNow() : []).filter(
-            ({ spec: wanted }) => wanted.connectionRef.name === name,
-          ),
+        *usersOf(_, name) {
+          for (const user of old.connections === undefined ? computesNow() : []) {
+            usersRead.count += 1;
+            if (user.spec.connectionRef.name === name) yield user;
+          }
+        },
       },
       uninstalling: () => crdIsGoing(cluster.client()),
       enqueueUsers: (namespace, name) => woken.push(`${namespace}/${name}`),
@@ -138,6 +141,7 @@ export function setUp(more: Record<string, unknown> = {}) {
     lines,
     finalizersOf,
     deletedUsers,
+    usersRead,
     computesNow,
     lag: (shown: typeof old) => {
       old = shown;

@@ -40,6 +40,22 @@ describe("the first list", () => {
     expect(new Set(cluster.lists().map(({ query }) => query?.limit))).toEqual(new Set(["2"]));
   });
 
+  test("of many objects is reported in several tasks, and counts only after the last", async () => {
+    const { clock, outside, reflector, run, changes } = setUp();
+    for (let n = 0; n < 600; n += 1) outside.create(`n-${n}`);
+    void run();
+    const synced: number[] = [];
+    void reflector.whenSynced(new AbortController().signal).finally(() => synced.push(changes.length));
+    const perTask: number[] = [];
+    for (let tasks = 0; tasks < 2000 && synced.length === 0; tasks += 1) {
+      const before = changes.length;
+      await clock.runNext(minute);
+      if (changes.length > before) perTask.push(changes.length - before);
+    }
+    expect(synced).toEqual([600]);
+    expect(perTask).toEqual([250, 250, 100]);
+  });
+
   test("starts over where its history is forgotten between two pages", async () => {
     const { cluster, clock, outside, run, names } = setUp({ pageSize: 2 });
     for (const name of ["a", "b", "c"]) outside.create(name);

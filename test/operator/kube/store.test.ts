@@ -12,8 +12,13 @@ function object(version: number | string, more: Partial<KubeObject["metadata"]> 
 function listed(...objects: KubeObject[]): ObjectStore<KubeObject> {
   const store = new ObjectStore<KubeObject>();
   store.beginList();
-  store.replace(objects, [], "100");
+  taken(store.replace(objects, [], "100"));
   return store;
+}
+
+/** What a list changes, taken in step by step. */
+function taken<T>(steps: readonly (() => T[])[]): T[] {
+  return steps.flatMap((step) => step());
 }
 
 function types(changes: readonly { type: string; object: KubeObject }[]): string[] {
@@ -91,7 +96,7 @@ describe("a list", () => {
     store.beginList();
     store.answered(object(120), late);
     store.answered(object(125, { name: "c", uid: "three" }), { created: true, seenUpTo: undefined });
-    expect(types(store.replace([object(50), object(105, { name: "b", uid: "two" })], [], "110"))).toEqual([
+    expect(types(taken(store.replace([object(50), object(105, { name: "b", uid: "two" })], [], "110")))).toEqual([
       "updated two 105",
     ]);
     expect(versions(store)).toEqual(["one 120", "two 105", "three 125"]);
@@ -102,7 +107,7 @@ describe("a list", () => {
     store.beginList();
     store.answered(object(120), late);
     store.answered(object(125, { name: "b", uid: "two" }), late);
-    expect(types(store.replace([object(130)], [], "140"))).toEqual(["deleted two 125", "updated one 130"]);
+    expect(types(taken(store.replace([object(130)], [], "140")))).toEqual(["deleted two 125", "updated one 130"]);
   });
 
   test("does not bring back what an answer showed to be gone while it was on its way", () => {
@@ -110,7 +115,7 @@ describe("a list", () => {
     const store = listed(held);
     store.beginList();
     store.answered(object(50, terminating), late);
-    expect(store.replace([held], [], "110")).toEqual([]);
+    expect(taken(store.replace([held], [], "110"))).toEqual([]);
     expect(store.upsert(object(90, { ...terminating, finalizers: ["one"] }))).toEqual([]);
   });
 
@@ -120,14 +125,34 @@ describe("a list", () => {
     store.answered(object(60, { ...terminating, name: "b", uid: "two" }), late);
     store.beginList();
     const restored = [object(40), object(45, { name: "b", uid: "two" })];
-    expect(types(store.replace(restored, [], "70"))).toEqual(["updated one 40", "added two 45"]);
+    expect(types(taken(store.replace(restored, [], "70")))).toEqual(["updated one 40", "added two 45"]);
     expect(types(store.upsert(object(71, { name: "b", uid: "two" })))).toEqual(["updated two 71"]);
+  });
+
+  test("is taken in 250 objects at a time, and what answers bring in between stays", () => {
+    const one = (n: number, version: number) => object(version, { name: `n-${n}`, uid: `u-${n}` });
+    const many = (version: number, from = 0) => Array.from({ length: 600 - from }, (_, n) => one(n + from, version));
+    const store = listed(...many(50), one(600, 50), one(601, 50));
+    store.beginList();
+    const steps = store.replace(many(105), [], "110");
+    const sizes: number[] = [];
+    for (const step of steps) {
+      sizes.push(step().length);
+      if (sizes.length > 1) continue;
+      store.answered(one(599, 120), late);
+      store.answered(one(700, 125), { created: true, seenUpTo: "110" });
+      store.answered({ ...one(598, 121), metadata: { ...one(598, 121).metadata, ...terminating } }, late);
+    }
+    expect(sizes).toEqual([2, 250, 250, 98]);
+    expect(store.byUid("u-599")?.metadata.resourceVersion).toBe("120");
+    expect([store.byUid("u-700") === undefined, store.byUid("u-598")]).toEqual([false, undefined]);
+    expect(store.list()).toHaveLength(600);
   });
 
   test("leaves what it cannot read as it was", () => {
     const store = listed(object(50));
     store.beginList();
-    expect(store.replace([], ["one"], "110")).toEqual([]);
+    expect(taken(store.replace([], ["one"], "110"))).toEqual([]);
     expect(versions(store)).toEqual(["one 50"]);
   });
 });

@@ -36,6 +36,7 @@ test("a new leader indexes a large fleet in several tasks, and keeps what change
   const through = () => "through";
   const claims = new ClaimIndex(through, () => false, through);
   const enqueued = new Set<string>();
+  let pauses = 0;
   const ignore = () => {};
   const handlers = new EventHandlers({
     informers,
@@ -44,15 +45,15 @@ test("a new leader indexes a large fleet in several tasks, and keeps what change
     connections: { seen: ignore, secretSeen: () => false },
     selects: () => true,
     enqueue: (_, uids) => [...uids].forEach((uid) => enqueued.add(uid)),
+    pause: async () => {
+      pauses += 1;
+      // One that is indexed already, and one that is still to come.
+      if (pauses > 1) return;
+      for (const index of [0, 900]) informers.computes.answered(declared(index, `moved-${index}`, "2"), false);
+    },
   });
   informers.subscribe(handlers);
-  let pauses = 0;
-  await handlers.everything(async () => {
-    pauses += 1;
-    // One that is indexed already, and one that is still to come.
-    if (pauses > 1) return;
-    for (const index of [0, 900]) informers.computes.answered(declared(index, `moved-${index}`, "2"), false);
-  });
+  await handlers.everything(stop.signal);
   expect(pauses).toBe(2);
   expect(enqueued.size).toBe(many);
   const claimants = claims.claimantsOf(informers.computes.byUid(uidOf(1)) ?? declared(1, "br-1"));
@@ -64,6 +65,13 @@ test("a new leader indexes a large fleet in several tasks, and keeps what change
     [uidOf(900)],
     [uidOf(7)],
   ]);
+  enqueued.clear();
+  handlers.computesRelisted();
+  // The rest follows after a pause.
+  expect(enqueued.size).toBe(499);
+  await clock.advance(0);
+  expect(enqueued.size).toBe(many);
+  expect(pauses).toBe(4);
   stop.abort();
   await clock.advance(60_000);
   await running;

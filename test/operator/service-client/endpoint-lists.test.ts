@@ -5,10 +5,12 @@ function endpoint(id: string, fields: object = {}) {
   return { id, branch_id: "br-main", type: "read_write", host: `${id}.example.com`, ...fields };
 }
 
-function read(lists: EndpointLists, endpoints: readonly object[], project = "shop") {
+async function read(lists: EndpointLists, endpoints: readonly object[], project = "shop") {
   const text = JSON.stringify({ endpoints });
-  const reader = lists.reader(project);
-  let parses = 0;
+  let [parses, pauses] = [0, 0];
+  const reader = lists.reader(project, async () => {
+    pauses += 1;
+  });
   const response = {
     status: 200,
     text,
@@ -19,52 +21,59 @@ function read(lists: EndpointLists, endpoints: readonly object[], project = "sho
     },
   };
   const known = reader.known?.(response);
-  const result = known === undefined ? reader.safeParse(response.body) : { success: true as const, data: known };
-  return { endpoints: result.success ? result.data : [], problem: result.success ? undefined : result.error, parses };
+  const result = known === undefined ? await reader.safeParse(response.body) : { success: true as const, data: known };
+  const problem = result.success ? undefined : result.error;
+  return { endpoints: result.success ? result.data : [], problem, parses, pauses };
 }
 
 describe("a list of endpoints", () => {
-  test("that repeats the one before is the same array, and is not parsed", () => {
+  test("that repeats the one before is the same array, and is not parsed", async () => {
     const lists = new EndpointLists();
-    const first = read(lists, [endpoint("ep-a"), endpoint("ep-b")]);
-    const second = read(lists, [endpoint("ep-a"), endpoint("ep-b")]);
+    const first = await read(lists, [endpoint("ep-a"), endpoint("ep-b")]);
+    const second = await read(lists, [endpoint("ep-a"), endpoint("ep-b")]);
     expect([first.parses, second.parses]).toEqual([1, 0]);
     expect(second.endpoints).toBe(first.endpoints);
   });
 
-  test("shares the endpoints that did not change, and shows those that did", () => {
+  test("shares the endpoints that did not change, and shows those that did", async () => {
     const lists = new EndpointLists();
-    const before = read(lists, [endpoint("ep-a"), endpoint("ep-b"), endpoint("ep-c")]).endpoints;
-    const after = read(lists, [
-      endpoint("ep-c"),
-      endpoint("ep-a"),
-      endpoint("ep-b", { current_state: "idle" }),
-    ]).endpoints;
+    const before = (await read(lists, [endpoint("ep-a"), endpoint("ep-b"), endpoint("ep-c")])).endpoints;
+    const after = (await read(lists, [endpoint("ep-c"), endpoint("ep-a"), endpoint("ep-b", { current_state: "idle" })]))
+      .endpoints;
     expect(after).toEqual([endpoint("ep-c"), endpoint("ep-a"), endpoint("ep-b", { current_state: "idle" })]);
     expect([after[0] === before[2], after[1] === before[0], after[2] === before[1]]).toEqual([true, true, false]);
   });
 
-  test("names in each list what cannot be read of an endpoint", () => {
+  test("names in each list what cannot be read of an endpoint", async () => {
     const lists = new EndpointLists();
     for (const host of [7, 7, "a.example.com"]) {
-      const [shown] = read(lists, [endpoint("ep-a", { host })]).endpoints;
+      const [shown] = (await read(lists, [endpoint("ep-a", { host })])).endpoints;
       expect(shown?.unreadable).toEqual(typeof host === "number" ? ["host"] : undefined);
     }
   });
 
-  test("is distinguished from that of another project, and from one from before the project was forgotten", () => {
+  test("is distinguished from that of another project, and from one from before the project was forgotten", async () => {
     const lists = new EndpointLists();
-    const first = read(lists, [endpoint("ep-a")]).endpoints;
-    expect(read(lists, [endpoint("ep-a")], "other").endpoints).not.toBe(first);
+    const first = (await read(lists, [endpoint("ep-a")])).endpoints;
+    expect((await read(lists, [endpoint("ep-a")], "other")).endpoints).not.toBe(first);
     lists.forget("shop");
-    expect(read(lists, [endpoint("ep-a")])).toMatchObject({ parses: 1, endpoints: [endpoint("ep-a")] });
+    expect(await read(lists, [endpoint("ep-a")])).toMatchObject({ parses: 1, endpoints: [endpoint("ep-a")] });
   });
 
-  test("that cannot be read says where, and the one before stays what others are compared with", () => {
+  test("that cannot be read says where, and the one before stays what others are compared with", async () => {
     const lists = new EndpointLists();
-    const before = read(lists, [endpoint("ep-a")]).endpoints;
-    const broken = read(lists, [endpoint("ep-a"), { id: "ep-b" }]);
+    const before = (await read(lists, [endpoint("ep-a")])).endpoints;
+    const broken = await read(lists, [endpoint("ep-a"), { id: "ep-b" }]);
     expect(broken.problem?.issues[0]?.path.join(".")).toMatch(/^endpoints\.1/);
-    expect(read(lists, [endpoint("ep-a")]).endpoints).toBe(before);
+    expect((await read(lists, [endpoint("ep-a")])).endpoints).toBe(before);
+  });
+
+  test("is read 200 endpoints at a time, though all have changed", async () => {
+    const lists = new EndpointLists();
+    const all = (last_active: string) => Array.from({ length: 1000 }, (_, n) => endpoint(`ep-${n}`, { last_active }));
+    await read(lists, all("2026-01-01T00:00:00Z"));
+    const { endpoints, pauses } = await read(lists, all("2026-01-01T00:05:00Z"));
+    expect(endpoints).toEqual(all("2026-01-01T00:05:00Z"));
+    expect(pauses).toBe(5);
   });
 });
