@@ -1,0 +1,101 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { z } from "zod";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { kubectl } from "../control-plane/kubectl.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
+import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
+import { blocksOf } from "./blocks.ts";
+import { Shell } from "./shell.ts";
+
+const Workflow = z.object({
+  jobs: z.object({
+    plan: z.object({ steps: z.array(z.object({ name: z.string().optional(), run: z.string().optional() })) }),
+  }),
+});
+
+const page = "docs/gitops.md";
+
+/** What a step of the page's workflow types. */
+function step(name: string): string {
+  const [workflow] = blocksOf(page, "yaml").flatMap((block) =>
+    parseAllDocuments(block).flatMap((document) => Workflow.safeParse(document.toJS()).data ?? []),
+  );
+  const run = workflow?.jobs.plan.steps.find((each) => each.name === name)?.run;
+  if (run === undefined) throw new Error(`the workflow of ${page} has no step ${name} that runs anything`);
+  return run;
+}
+
+const clone = temporaryDirectory("pull-request");
+let cluster: ControlPlane;
+let service: ServiceProcess;
+let operator: OperatorProcess;
+let shell: Shell;
+
+beforeAll(async () => {
+  const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
+  [cluster, service] = await Promise.all([startControlPlane(), ServiceProcess.start({ seed, timeScale: 20 })]);
+  const admin = { kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl };
+  await kubectl(["apply", "--server-side", "-k", "crds"], admin);
+  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"], admin);
+  await kubectl(["apply", "-k", "deploy/base/shared"], admin);
+  await kubectl(["apply", "-k", "deploy/samples"], admin);
+  const connected = JSON.stringify({ spec: { baseURL: service.baseURL } });
+  await kubectl(["patch", "sconn", "default", "-n", "shop", "--type=merge", "-p", connected], admin);
+  await kubectl(["create", "clusterrolebinding", "ci", "--clusterrole=compute-operator-view", "--user=ci"], admin);
+  const { kubeconfig } = cluster;
+  operator = await OperatorProcess.start({ kubeconfig, allowedBaseURLs: [service.baseURL], namespaces: ["shop"] });
+  await kubectl(["wait", "compute", "--all", "-n", "shop", "--for=condition=Ready", "--timeout=120s"], admin);
+  cpSync("deploy/samples", join(clone.path, "shop"), {
+    recursive: true,
+    filter: (file) => !file.endsWith("connection.yaml") && !file.endsWith("seed.yaml"),
+  });
+  const temp = join(clone.path, "temp");
+  mkdirSync(temp);
+  const env = {
+    RUNNER_TEMP: temp,
+    KUBECONFIG_TEXT: readFileSync(await cluster.kubeconfigFor({ name: "ci" }), "utf8"),
+    COMPUTE_OPERATOR_API_KEY: "org-key",
+  };
+  shell = new Shell({}, env, clone.path);
+});
+
+afterAll(async () => {
+  shell?.[Symbol.dispose]();
+  await operator?.[Symbol.asyncDispose]();
+  await Promise.all([service?.[Symbol.asyncDispose](), cluster?.stop()]);
+  clone.remove();
+});
+
+/** Types both steps, and resolves with the comment and the status of the job. */
+async function planned(): Promise<{ comment: string; failed: boolean }> {
+  // The workflow is for the public service; here it is one of this machine.
+  const script = `set -e\n${step("Plan")}`;
+  const { status, output } = await shell.type(script.replace("plan -f", `plan --base-url ${service.baseURL} -f`));
+  expect({ output, status }).toEqual({ output, status: 0 });
+  const result = await shell.type(step("Result"));
+  return { comment: readFileSync(join(clone.path, "temp", "plan.md"), "utf8"), failed: result.status !== 0 };
+}
+
+function edited(from: string, to: string): void {
+  const file = join(clone.path, "shop", "computes.yaml");
+  const text = readFileSync(file, "utf8");
+  expect(text).toContain(from);
+  writeFileSync(file, text.replace(from, to));
+}
+
+it("the workflow that shows in a pull request what it changes tells no change, a change and a mistake", async () => {
+  expect(await planned()).toMatchObject({
+    comment: expect.stringMatching(/^### Compute plan: \d+ unchanged$/m),
+    failed: false,
+  });
+  edited("max: 2", "max: 3");
+  const changed = await planned();
+  expect(changed).toMatchObject({ comment: expect.stringContaining("1 to change"), failed: false });
+  expect(changed.comment).toContain("computeUnits.max");
+  edited("min: 0.25", "min: 4");
+  const wrong = await planned();
+  expect(wrong).toMatchObject({ comment: expect.stringContaining("must not be greater"), failed: true });
+});
