@@ -60,6 +60,13 @@ export const runLine = newCommand(
   )
   .addOption(createSettle)
   .addOption(
+    flag(
+      "--fleet <NAME>",
+      "signs endpoints for this fleet, so that a rebuilt cluster finds them with spec.adopt.former (default: none)",
+      fleetName,
+    ),
+  )
+  .addOption(
     flag("--max-deletes-per-minute <N>", "most deletions at the service per minute", whole(1, 1_000_000)).default(60),
   )
   .addOption(
@@ -79,6 +86,7 @@ const values = {
   logLevel: z.enum(levels),
   allowedBaseUrl: z.array(z.string()),
   createSettle: z.number(),
+  fleet: z.string().optional(),
   maxDeletesPerMinute: z.number(),
   budgetShare: z.number(),
 };
@@ -136,6 +144,11 @@ function name(what: string): Parse<string> {
       `${flagName} must be the name of ${what} (a-z, 0-9 and -, 63 at most), not ${JSON.stringify(value)}`,
     );
   };
+}
+
+function fleetName(value: string, flagName: string): string {
+  if (/^\S{1,253}$/.test(value)) return value;
+  throw new BadFlag(`${flagName} must be 1 to 253 characters without spaces, not ${JSON.stringify(value)}`);
 }
 
 function baseURL(value: string, flagName: string): string {

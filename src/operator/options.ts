@@ -13,6 +13,8 @@ export interface OperatorOptions {
   /** How long after a create of unknown outcome another may be sent, in milliseconds. */
   createSettleMs: number;
   maxDeletesPerMinute: number;
+  /** `--fleet`; left out: none. */
+  fleet?: string | undefined;
   /** The share of each request budget that this process may use, above 0 to 1. */
   budgetShare: number;
   /** How long requests in flight may take once the operator is to stop, in milliseconds. */

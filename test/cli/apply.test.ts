@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { derivedUID } from "../../src/cli/manifests/declared.ts";
-import { markerOf, uidOfMarker } from "../../src/operator/resources/names.ts";
+import { markerOf, uidOfMarker } from "../../src/operator/resources/signature.ts";
 import type { ServiceRequest } from "../../src/operator/service-client/transport.ts";
 import { main, preview, primary, project, staging } from "../service/support/shop.ts";
 import { type Fate, Stage } from "./stage.ts";

@@ -57,7 +57,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     [
       "two ways to adopt",
       compute("a", "adopt: {endpointID: ep-a, branchPrimary: true}"),
-      "spec.adopt: adopt takes exactly one of endpointID and branchPrimary",
+      "spec.adopt: adopt takes exactly one of endpointID, branchPrimary and former",
     ],
     [
       "a name that Kubernetes refuses",

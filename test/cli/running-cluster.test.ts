@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
-import { annotations, finalizers, markerOf } from "../../src/operator/resources/names.ts";
+import { annotations, finalizers } from "../../src/operator/resources/names.ts";
 import { asRecord } from "../../src/operator/resources/record.ts";
+import { markerOf } from "../../src/operator/resources/signature.ts";
 import { main, project, staging } from "../service/support/shop.ts";
 import { ApiServer } from "../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../simulation/api-server/transport.ts";

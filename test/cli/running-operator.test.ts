@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { derivedUID } from "../../src/cli/manifests/declared.ts";
-import { markerOf } from "../../src/operator/resources/names.ts";
+import { markerOf } from "../../src/operator/resources/signature.ts";
 import { main, preview, staging } from "../service/support/shop.ts";
 import { Stage } from "./stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";

@@ -93,7 +93,7 @@ describe("the chart", () => {
 
   it("passes its values on to the operator", async () => {
     const objects = await helm(
-      'operator={"selector":"team=shop","allowedBaseURLs":["https://*.example.com/api/v2"],"logLevel":"debug","workers":8,"createSettle":"90s","maxDeletesPerMinute":5,"budgetShare":0.5,"extraArgs":["--http-port=8080"]}',
+      'operator={"selector":"team=shop","allowedBaseURLs":["https://*.example.com/api/v2"],"logLevel":"debug","workers":8,"createSettle":"90s","fleet":"prod","maxDeletesPerMinute":5,"budgetShare":0.5,"extraArgs":["--http-port=8080"]}',
       'leaderElection={"enabled":false,"leaseName":"mine"}',
       "replicaCount=1",
     );

@@ -15,7 +15,8 @@ import { createdProof, EndpointIndex, ownershipOf } from "../../src/operator/com
 import type { ReadonlyState } from "../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
 import { type Compute, type ComputeStatus, parseCompute } from "../../src/operator/resources/compute.ts";
-import { annotations, finalizers, markerOf } from "../../src/operator/resources/names.ts";
+import { annotations, finalizers } from "../../src/operator/resources/names.ts";
+import { markerOf } from "../../src/operator/resources/signature.ts";
 
 /** A uid for a number or a letter: tests name Computes by one character. */
 export function uidOf(character: string | number): string {
@@ -145,6 +146,8 @@ export interface InputFields {
   list?: Partial<Omit<EndpointSnapshot, "endpoints" | "links">>;
   observation?: Omit<Pending, keyof Subject> | Omit<Unavailable, keyof Subject>;
   now?: number;
+  /** As in a signature. */
+  fleet?: string;
 }
 
 /** All that a plan is made from; by default a list just begun, in which everything is in order. */
@@ -160,15 +163,25 @@ export function observedBy(
   self: Compute,
   endpoints: readonly Endpoint[],
   list: InputFields["list"] = {},
-  fields: Pick<InputFields, "others" | "elsewhere" | "now"> = {},
+  fields: Pick<InputFields, "others" | "elsewhere" | "now" | "fleet"> = {},
 ): Observation {
   return { ...subjectOf(self, fields), ...listOf(self, endpoints, list), kind: "observed" };
 }
 
-export function subjectOf(self: Compute, fields: Pick<InputFields, "others" | "elsewhere" | "now"> = {}): Subject {
+export function subjectOf(
+  self: Compute,
+  fields: Pick<InputFields, "others" | "elsewhere" | "now" | "fleet"> = {},
+): Subject {
   const claimants = claimantsAmong(self, fields.others ?? [], fields.elsewhere);
   const parsed = annotationsOf(self);
-  return { compute: self, annotations: parsed, claimants, now: fields.now ?? now, createSettleMs: 60_000 };
+  return {
+    compute: self,
+    annotations: parsed,
+    claimants,
+    now: fields.now ?? now,
+    createSettleMs: 60_000,
+    fleet: fields.fleet,
+  };
 }
 
 export function listOf(

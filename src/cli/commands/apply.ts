@@ -193,6 +193,8 @@ function saidOf(write: WriteAction, { effect, condition }: Outcome): string {
       return `created ${endpoint.id}${endpoint.name === write.attributes.name ? "" : nameless(endpoint.id)}`;
     case "patch":
       return `changed ${write.fields.join(", ")} of ${write.endpointID}`;
+    case "sign":
+      return `wrote the name of ${write.endpointID}`;
     case "restart":
       return `restarted ${write.endpointID}`;
     case "delete":

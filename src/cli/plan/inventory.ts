@@ -126,7 +126,7 @@ export class Inventory {
     const { id, connection, listing, operations, client } = project;
     const annotations = annotationsOf(compute);
     const claimants = this.#claims.claimantsOf(compute);
-    const subject = { compute, annotations, claimants, now: clock.monotonic(), createSettleMs };
+    const subject = { compute, annotations, claimants, now: clock.monotonic(), createSettleMs, fleet: undefined };
     if (connection !== undefined && !allowsProject(connection, id)) {
       const message = `${labelOf(connection)} does not allow project ${id}. Add it to its spec.allowedProjects, or use another connection.`;
       return { ...subject, kind: "unavailable", reason: "ConnectionNotReady", message, projectGone: false };

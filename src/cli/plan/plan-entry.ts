@@ -70,6 +70,8 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
       const sent = changes(compute, linked).filter(({ field }) => action.fields.includes(field));
       return { step: "patch", endpoint: action.endpointID, fields: sent };
     }
+    case "sign":
+      return { step: "patch", endpoint: action.endpointID, fields: [] };
     case "restart":
       return { step: "restart", endpoint: action.endpointID, fields: [] };
     case "delete":

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import { ownerOf } from "../../operator/compute/observe/claims.ts";
 import type { Observed } from "../../operator/compute/observe/observation.ts";
 import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
-import { uidOfMarker } from "../../operator/resources/names.ts";
+import { uidOfMarker } from "../../operator/resources/signature.ts";
 import { isDerivedUID } from "../manifests/declared.ts";
 
 // An operator in a cluster names its endpoints after uids that a manifest from Git does not have. Without the cluster's

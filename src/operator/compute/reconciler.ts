@@ -4,6 +4,7 @@ import type { Secret } from "../connection/resolve.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Compute } from "../resources/compute.ts";
+import type { Fleet } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import { Cleanup, type CleanupOptions } from "./cleanup/cleanup.ts";
@@ -43,6 +44,7 @@ export interface ComputeReconcilerOptions {
   /** Whether a Compute that is being deleted goes only because its definition does. */
   uninstalling: CrdDeletion;
   createSettleMs: number;
+  fleet: Fleet | undefined;
   signal: AbortSignal;
   onSettled: CleanupOptions["onSettled"];
   onStep?: (action: Action, compute: Compute, outcome: Outcome) => void;
@@ -129,9 +131,9 @@ export class ComputeReconciler {
     }
     const connection = this.#options.connections.view(compute);
     const lister = this.#join(compute, annotations, connection);
-    const { brake, claims, createSettleMs } = this.#options;
+    const { brake, claims, createSettleMs, fleet } = this.#options;
     const access = lister && accessTo(lister, compute, brake, () => this.#isOutdated(compute));
-    const subject = { compute, annotations, claimants: claims.claimantsOf(compute), now, createSettleMs };
+    const subject = { compute, annotations, claimants: claims.claimantsOf(compute), now, createSettleMs, fleet };
     try {
       return await this.#reconcile(subject, state, connection, access);
     } finally {

@@ -44,6 +44,9 @@ export interface Remembered {
   corrections: readonly { generation: number; at: number }[];
   /** A write that failed, not to be repeated before `until` with the same base URL and key. */
   failedWrite?: { write: string; through?: string; reason: Reason; message: string; until: number; failures: number };
+  signed?: Signed;
+  /** The endpoints of a former Compute that a warning has named. */
+  warnedOf?: readonly string[];
   /** How often in a row the Compute was reconciled for one reason, and when it is due again. */
   requeue: { reason: string; count: number; dueAt: number | undefined };
   /** The value of `restartedAt` last carried out: not to be sent again if the status is lost. */
@@ -62,6 +65,21 @@ export interface Remembered {
   enteredAt?: number;
   /** The value of `reconcileRequestedAt` that lists are being renewed for. */
   handledReconcileRequest?: string | undefined;
+}
+
+/** The endpoint that this process last signed, and over which uid. */
+export interface Signed {
+  endpointID: string;
+  over: string | undefined;
+  /** It is not signed again before. */
+  renewAt: number;
+  /** How often it was signed before. */
+  before: number;
+}
+
+/** How often this process has signed the endpoint. */
+export function signedBefore({ signed }: ReadonlyState, endpointID: string): number {
+  return signed?.endpointID === endpointID ? signed.before + 1 : 0;
 }
 
 export type ReadonlyState = Readonly<Remembered>;

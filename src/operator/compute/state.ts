@@ -6,7 +6,7 @@ import { generationOf, hasFinalizer, type Observation } from "./observe/observat
 import { hasArrived } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { compare, desiredSpec } from "./plan/fields.ts";
-import { answersCountAfter, type ReadonlyState, type Remembered } from "./remembered.ts";
+import { answersCountAfter, type ReadonlyState, type Remembered, type Signed, signedBefore } from "./remembered.ts";
 import { heldForMs } from "./status/held.ts";
 import { reasons, requeueDelay } from "./status/reasons.ts";
 
@@ -173,6 +173,16 @@ export class ReconcileState {
     known.accepted = { endpointID, generation };
     known.applied = { generation, drift: compute.status.drift ?? known.applied?.drift ?? [] };
     if (corrects) known.corrections = [...known.corrections, { generation, at: now }].slice(-10);
+  }
+
+  /** Our signature was sent for an endpoint. */
+  signed(signed: Omit<Signed, "before">): void {
+    this.#known.signed = { ...signed, before: signedBefore(this.#known, signed.endpointID) };
+  }
+
+  /** A warning names these endpoints of a former Compute. */
+  warnedOf(endpointIDs: readonly string[]): void {
+    this.#known.warnedOf = endpointIDs;
   }
 
   /** A PATCH that disables the endpoint got no usable answer. */

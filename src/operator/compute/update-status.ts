@@ -90,6 +90,7 @@ function statusAfter(
       confirmLoss === o.annotations.confirmLoss,
     compared: isAsDeclared(outcome, o, comparison),
     made: list?.links.link?.proof === "marker" || list?.links.link?.proof === "created",
+    signed: list?.fleet !== undefined && list.links.link?.proof === "marker",
     operations: list?.operations ?? [],
     fingerprint: list?.fingerprint,
     binding: secret.binding,

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { uidOfMarker } from "../resources/names.ts";
+import { uidOfMarker } from "../resources/signature.ts";
 import { type Index, IndexEntries } from "../runtime/index-entries.ts";
 import type { ListChanges } from "./list-changes.ts";
 

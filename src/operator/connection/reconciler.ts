@@ -132,8 +132,9 @@ export class ConnectionReconciler {
     const latest = cache.connectionByUID(connection.metadata.uid) ?? connection;
     if (!this.#hasNews(latest, session)) return;
     const secret = cache.secret(latest.metadata.namespace ?? "", latest.spec.apiKeySecretRef.name);
-    const terminating = terminatingOf(latest, secret, () => this.#dependentsOf(latest));
-    const status = statusOf(latest, resolved, session, terminating, timestamp(clock.now()));
+    const users = () => this.#dependentsOf(latest);
+    const terminating = terminatingOf(latest, secret, users);
+    const status = statusOf(latest, resolved, session, terminating, users, timestamp(clock.now()));
     const { uid } = latest.metadata;
     if (session?.probe.health.kind !== "unknown") this.#transitions.report(latest, status);
     const report = reportOf(status, session);

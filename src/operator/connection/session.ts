@@ -11,6 +11,7 @@ import type { ServiceTransport } from "../service-client/transport.ts";
 import { EndpointLister } from "./endpoint-lister.ts";
 import type { Listing } from "./list-changes.ts";
 import { OperationTimes } from "./operation-times.ts";
+import { Orphans, type OrphansAmong } from "./orphans.ts";
 import { Pause } from "./pause.ts";
 import { Probe, projectIsGone } from "./probe.ts";
 import { RefreshInterval } from "./refresh-interval.ts";
@@ -33,6 +34,8 @@ export interface SessionOptions {
   observe?: RequestObserver;
   /** A reconcile starts or stops waiting for the service. */
   changeBlockedWorkers?: InHand;
+  /** `undefined` without a fleet. */
+  orphansAmong?: OrphansAmong | undefined;
   onListed?: (projectID: string, listing: Listing) => void;
   /** No Compute uses the project any more. */
   onUnused?: (projectID: string) => void;
@@ -57,6 +60,8 @@ export class Session {
   readonly budget: RequestBudget;
   readonly pause: Pause;
   readonly refreshes: RefreshInterval;
+  /** `undefined` without a fleet. */
+  readonly orphans: Orphans | undefined;
   /** Aborts when the session is no longer used, or the operator stops. */
   readonly signal: AbortSignal;
   readonly #options: SessionOptions;
@@ -99,7 +104,14 @@ export class Session {
       isUsed: (projectID) => this.#listers.has(projectID),
     });
     this.pause = new Pause(this.budget, onChange);
+    this.orphans = options.orphansAmong && new Orphans(options.orphansAmong, onChange);
     this.refreshes = new RefreshInterval(() => this.#refreshIntervalMs, this.budget, onChange);
+  }
+
+  /** The orphaned endpoints, told apart from those of other services. */
+  get orphanIDs(): string[] {
+    const { baseURL } = this.#options.account;
+    return (this.orphans?.all ?? []).map(({ id }) => `${baseURL} ${id}`);
   }
 
   get listers(): ReadonlyMap<string, EndpointLister> {
@@ -146,6 +158,7 @@ export class Session {
       signal: this.signal,
       onListed: (id, listing) => {
         this.probe.listed();
+        this.orphans?.listed(id, listing);
         onListed?.(id, listing);
       },
       onOperationEnded,
@@ -184,6 +197,7 @@ export class Session {
   #remove(projectID: string, lister: EndpointLister): void {
     lister.stop();
     this.#background.forgetList(projectID);
+    this.orphans?.forget(projectID);
     if (this.#listers.get(projectID) === lister) this.#listers.delete(projectID);
     if (this.#listers.size === 0) this.refreshes.reset();
     this.#options.onUnused?.(projectID);

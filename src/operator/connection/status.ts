@@ -1,7 +1,9 @@
 import type { Connection } from "../resources/cluster-service-connection.ts";
+import type { Compute } from "../resources/compute.ts";
 import { clippedMessage, conditionOf, datedConditions } from "../resources/conditions-of.ts";
 import type { ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
 import { connectionCondition } from "./condition.ts";
+import type { Orphans } from "./orphans.ts";
 import type { Resolved } from "./resolve.ts";
 import type { Session } from "./session.ts";
 import type { Terminating } from "./terminating.ts";
@@ -9,12 +11,16 @@ import type { Terminating } from "./terminating.ts";
 /** Maximum number of projects in a status. */
 const mostProjects = 100;
 
+/** Maximum number of orphaned endpoints in a status. */
+const mostOrphans = 20;
+
 /** The status of a connection. */
 export function statusOf(
   connection: Connection,
   resolved: Resolved,
   session: Session | undefined,
   terminating: Terminating | undefined,
+  users: () => readonly Compute[],
   now: string,
 ): ServiceConnectionStatus {
   const condition = connectionCondition(connection, resolved, session);
@@ -34,7 +40,24 @@ export function statusOf(
     keyType: session?.probe.keyType ?? "unknown",
     projectCount: projects?.length ?? connection.status.projectCount,
     projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
+    ...orphansOf(connection, session?.orphans, users),
   };
+}
+
+/** What other processes report of projects that this one does not list stays while a Compute uses the project. */
+function orphansOf(
+  connection: Connection,
+  orphans: Orphans | undefined,
+  users: () => readonly Compute[],
+): Pick<ServiceConnectionStatus, "orphanedEndpoints" | "orphanedEndpointCount"> {
+  if (orphans === undefined) return {};
+  const others = (connection.status.orphanedEndpoints ?? []).filter(({ projectID }) => !orphans.isJudged(projectID));
+  const known = [...orphans.all, ...others];
+  if (known.length === 0) return {};
+  const used = new Set(users().map(({ spec }) => spec.projectID));
+  const all = known.filter(({ projectID }) => used.has(projectID)).toSorted((a, b) => a.id.localeCompare(b.id));
+  if (all.length === 0) return {};
+  return { orphanedEndpoints: all.slice(0, mostOrphans), orphanedEndpointCount: all.length };
 }
 
 /** The condition while the connection or its Secret is being deleted and still used. */
@@ -55,7 +78,7 @@ export function reportOf(
   session: Session | undefined,
 ): string {
   const reported = conditions?.map(({ status, reason, message }) => [status, reason, message]);
-  return JSON.stringify([observedGeneration, reported, keyType, session?.probe.projects]);
+  return JSON.stringify([observedGeneration, reported, keyType, session?.probe.projects, session?.orphans?.all]);
 }
 
 /** Whether the stored status is about the present spec: a status that was cleared is written again. */

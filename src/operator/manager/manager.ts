@@ -14,6 +14,7 @@ import { awaitsTemplate } from "../pool/plan.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
 import { type Compute, computeKind, connectionKeyOf } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
+import { fleetOf } from "../resources/signature.ts";
 import { type Clock, type Random, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { QueueProgress, Reconciled } from "../runtime/workqueue.ts";
@@ -23,6 +24,7 @@ import { Controller } from "./controller.ts";
 import { EventHandlers } from "./event-handlers.ts";
 import { flowOf, type Kind } from "./flow-of.ts";
 import type { Informers } from "./informers.ts";
+import { orphansAmong } from "./orphans-among.ts";
 import { UsageMeter } from "./state-metrics.ts";
 
 export interface ManagerOptions {
@@ -149,6 +151,10 @@ export class Manager {
         metrics.serviceSeconds.observe({ method, route }, seconds);
       },
       changeBlockedWorkers: (by) => this.#queues.compute.changeBlockedWorkers(by),
+      orphansAmong: orphansAmong(settings, {
+        has: (uid) => this.#claims.has(uid),
+        all: () => informers.computes.list(),
+      }),
       onListed: (project, listing) => usage.listed(project, listing),
       onUnused: (project) => usage.forget(project),
       onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
@@ -200,6 +206,7 @@ export class Manager {
       brake,
       uninstalling: new Uninstalling(cluster, clock, () => brake.wakeAll()),
       createSettleMs: settings.createSettleMs,
+      fleet: settings.fleet === undefined ? undefined : fleetOf(settings.fleet),
       signal: this.#stop.signal,
       onSettled: (compute) => this.#handlers.connectionsUsedBy(compute),
       onStep: (action, compute, outcome) => this.#log(action.kind, compute, outcome.events),

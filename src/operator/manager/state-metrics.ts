@@ -36,6 +36,8 @@ export function measureState(
     if (session === undefined) continue;
     metrics.refreshInterval.set({ connection: nameOf(connection.metadata) }, session.refreshes.inForceMs / 1000);
   }
+  const orphans = [...(connections?.sessions ?? [])].flatMap((session) => session.orphanIDs);
+  metrics.orphanedEndpoints.set({}, new Set(orphans).size);
   for (const session of connections?.sessions ?? []) {
     metrics.budgetAvailable.set({ account: session.fingerprint }, session.budget.available);
     for (const [project, { listing }] of session.listers) {

@@ -90,6 +90,7 @@ function metricsIn({ counter, gauge, histogram }: ReturnType<typeof makers>) {
     ),
     computes: gauge("computes", "Computes by state and readiness.", ["state", "ready"]),
     driftCorrections: counter("drift_corrections_total", "Changes made outside the operator that were corrected.", []),
+    orphanedEndpoints: gauge("orphaned_endpoints", "With --fleet, endpoints of it that no Compute has.", []),
     deletesHeld: gauge("deletes_held", "Deletions that wait because of --max-deletes-per-minute.", []),
     operations: counter("operations_total", "Operations of the service that ended, by outcome.", ["action", "outcome"]),
     clusterRequests: counter("cluster_requests_total", "Requests to the API server, watches and leases included.", [

@@ -50,17 +50,18 @@ export function planPool(
   };
 }
 
-/** The spec of a member: the template with type read_only and its own connection Secret. */
+/** The spec of a member: the template with type read_only, its own connection Secret and `adoptFormer`. */
 export function memberSpec({ spec }: ComputePool, index: number): ComputeSpec {
   const { connectionSecret, ...template } = spec.template;
   const secret =
     connectionSecret === undefined
       ? {}
       : { connectionSecret: { ...connectionSecret, name: `${connectionSecret.name}-${index}` } };
-  return { ...template, ...secret, type: "read_only" };
+  const adopt = spec.adoptFormer === true ? { adopt: { former: true as const } } : {};
+  return { ...template, ...secret, ...adopt, type: "read_only" };
 }
 
-/** The spec of an existing member. `adopt` is kept, because only the user can set it, and only per member. */
+/** The spec of an existing member. Its own `adopt` is kept, because a user may set it per member. */
 export function specOf(pool: ComputePool, { index, compute }: Member): ComputeSpec {
   const { adopt } = compute.spec;
   return { ...memberSpec(pool, index), ...(adopt === undefined ? {} : { adopt }) };

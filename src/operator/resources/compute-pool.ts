@@ -22,6 +22,12 @@ export const computePoolSpec = z.object({
     .min(0)
     .max(1000)
     .describe("How many read replicas there are, 1000 at most. kubectl scale and autoscalers set it."),
+  adoptFormer: z
+    .boolean()
+    .optional()
+    .describe(
+      "true: each read replica gets adopt: {former: true}, so that a pool finds its replicas after the loss of the cluster.",
+    ),
   template: template.describe(
     "The spec of each read replica: the fields of a Compute's spec except type (always read_only) and adopt. The name of a connectionSecret gets the replica's number as suffix.",
   ),

@@ -77,12 +77,19 @@ const adopt = z
         .literal(true)
         .describe("true: take over the branch's primary read-write endpoint; where there is none, one is created."),
     }),
+    z.strictObject({
+      former: z
+        .literal(true)
+        .describe(
+          "true: take over what a former Compute of this fleet, namespace and name made, as after the loss of the cluster; where there is none, one is created. Needs the operator's --fleet.",
+        ),
+    }),
   ])
   .meta({
     "x-kubernetes-validations": [
       {
-        rule: "has(self.endpointID) != has(self.branchPrimary)",
-        message: "adopt takes exactly one of endpointID and branchPrimary",
+        rule: "[has(self.endpointID), has(self.branchPrimary), has(self.former)].filter(given, given).size() == 1",
+        message: "adopt takes exactly one of endpointID, branchPrimary and former",
       },
     ],
   });
@@ -153,7 +160,7 @@ export const computeSpec = withRules(
     adopt: adopt
       .optional()
       .describe(
-        "Take over an endpoint that exists instead of creating one: exactly one of endpointID and branchPrimary. Used only until an endpoint is linked to this object; ignored afterwards.",
+        "Take over an endpoint that exists instead of creating one: exactly one of endpointID, branchPrimary and former. Used only until an endpoint is linked to this object; ignored afterwards.",
       ),
   }),
   {

@@ -144,6 +144,10 @@ export const computeStatus = z.object({
     .string()
     .optional()
     .describe("Name of the ClusterServiceConnection with which the endpoint was last seen, if it was one."),
+  signedEndpoint: z
+    .string()
+    .optional()
+    .describe("In a fleet, the endpoint that was last seen with this Compute's signature."),
   lossDoubted: z
     .boolean()
     .optional()

@@ -47,13 +47,3 @@ export const API_KEY_SECRET_TYPE = `${GROUP}/api-key`;
 
 /** The type of the connection Secrets that the operator writes (Service Binding specification). */
 export const CONNECTION_SECRET_TYPE = "servicebinding.io/postgresql";
-
-/** The name given to the endpoint that is made for the Compute with this uid. */
-export function markerOf(uid: string): string {
-  return `k8s-${uid}`;
-}
-
-/** The uid of the Compute that an endpoint's name marks as its owner; undefined where the name is no marker. */
-export function uidOfMarker(name: string): string | undefined {
-  return /^k8s-([0-9a-f-]+)$/.exec(name)?.[1];
-}

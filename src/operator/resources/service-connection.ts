@@ -81,6 +81,11 @@ const project = z.object({
   locked: z.boolean().optional().describe("Whether the service has locked it."),
 });
 
+const orphan = z.object({
+  id: z.string().describe("The service's id of the endpoint."),
+  projectID: z.string().describe("The project that it is in."),
+});
+
 export const serviceConnectionStatus = z.object({
   observedGeneration,
   conditions: conditions
@@ -97,6 +102,14 @@ export const serviceConnectionStatus = z.object({
     .array(project)
     .optional()
     .describe("The projects that the key reaches: the first 100, sorted by id, read every ten minutes."),
+  orphanedEndpointCount: z
+    .int()
+    .optional()
+    .describe("With --fleet, how many endpoints of this fleet no Compute has, in projects that Computes use."),
+  orphanedEndpoints: z
+    .array(orphan)
+    .optional()
+    .describe("The first 20 of them, sorted by id. The operator never deletes them."),
 });
 
 export type ServiceConnectionSpec = z.output<typeof serviceConnectionSpec>;

@@ -37,6 +37,7 @@ export async function setUp(
       },
       selects: () => true,
       awaitsPool: () => false,
+      fleet: undefined,
       event: reach.event,
       brake: {
         mayGo: (caller) => brake.mayGo(caller),

@@ -34,7 +34,7 @@ const spec: fc.Arbitrary<Fields> = fc
     type: maybe(fc.constantFrom("read_write", "read_only", "primary")),
     computeUnits: maybe(fc.record({ min: cu, max: cu }, { requiredKeys: ["max"] })),
     scaleToZero: maybe(fc.record({ enabled: fc.boolean(), after }, { requiredKeys: [] })),
-    adopt: maybe(fc.record({ endpointID, branchPrimary: fc.boolean() }, { requiredKeys: [] })),
+    adopt: maybe(fc.record({ endpointID, branchPrimary: fc.boolean(), former: fc.boolean() }, { requiredKeys: [] })),
     deletionPolicy: maybe(fc.constantFrom("Delete", "Retain", "Keep")),
     connectionSecret: maybe(fc.record({ name: text, database: text, role: text }, { requiredKeys: ["name"] })),
     postgresSettings: maybe(fc.dictionary(fc.constantFrom("a", "b"), fc.constantFrom<unknown>("1", 1, ""))),

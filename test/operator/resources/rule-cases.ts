@@ -105,7 +105,7 @@ const inPEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
 const fixedAbove16 = "autoscaling ends at 16 CU: above it computeUnits.min must equal computeUnits.max (a fixed size)";
 const aURL =
   "baseURL must be an https or http URL without user, query and fragment, for example https://console.example.com/api/v2";
-const adoptsOne = "adopt takes exactly one of endpointID and branchPrimary";
+const adoptsOne = "adopt takes exactly one of endpointID, branchPrimary and former";
 
 /** Rules across fields, in CEL; commands that have no API server answer with the very same message. */
 export const celCases: readonly RuleCase[] = [
@@ -128,6 +128,12 @@ export const celCases: readonly RuleCase[] = [
       { adopt: { endpointID: "ep-a", branchPrimary: true } },
       adoptsOne,
       { adopt: { endpointID: "ep-a" } },
+    ],
+    [
+      "adopt names one thing, not a former Compute's and a primary",
+      { adopt: { former: true, branchPrimary: true } },
+      adoptsOne,
+      { adopt: { former: true } },
     ],
     ["adopt names one thing, not none", { adopt: {} }, adoptsOne, { adopt: { branchPrimary: true } }],
     [

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/objects.ts";
 
@@ -25,8 +26,33 @@ export function markerOf(uid: string): string {
   return `k8s-${uid}`;
 }
 
+/** The uid in a signature: `k8s-<uid>`, or in a fleet `k8s-<fleet>-<key>-<uid>` without dashes. */
 export function uidOfMarker(name: string | undefined): string | undefined {
-  return name?.startsWith("k8s-") ? name.slice("k8s-".length) : undefined;
+  return signatureIn(name)?.uid;
+}
+
+export interface Signature {
+  uid: string;
+  fleet?: string;
+  key?: string;
+}
+
+/** What design.md says that a name says, read apart from the operator's own reading. */
+export function signatureIn(name: string | undefined): Signature | undefined {
+  if (name?.startsWith("k8s-") !== true) return undefined;
+  const rest = name.slice("k8s-".length);
+  const [fleet = "", key = "", digits = "", ...more] = rest.split("-");
+  if (fleet.length !== 8 || key.length !== 16 || digits.length !== 32 || more.length > 0) return { uid: rest };
+  const [a, b, c, d, e] = [0, 8, 12, 16, 20].map((start, n, starts) => digits.slice(start, starts[n + 1]));
+  return { fleet, key, uid: `${a}-${b}-${c}-${d}-${e}` };
+}
+
+/** The signature that a Compute is to give its endpoint. */
+export function signatureOf({ metadata }: KubeObject, fleet: string | undefined): string {
+  if (fleet === undefined) return markerOf(metadata.uid);
+  const digest = (text: string, digits: number) => createHash("sha256").update(text).digest("hex").slice(0, digits);
+  const key = digest(`${metadata.namespace}/${metadata.name}`, 16);
+  return `k8s-${digest(fleet, 8)}-${key}-${metadata.uid.split("-").join("")}`;
 }
 
 export function isDeleting(compute: KubeObject): boolean {
@@ -71,5 +97,5 @@ export function adopts(compute: KubeObject, endpoint: Pick<StoredEndpoint, "id" 
 }
 
 export function isOurs(compute: KubeObject, endpoint: StoredEndpoint): boolean {
-  return endpoint.name === markerOf(compute.metadata.uid) || adopts(compute, endpoint);
+  return uidOfMarker(endpoint.name) === compute.metadata.uid || adopts(compute, endpoint);
 }

@@ -4,7 +4,7 @@ import type { ClusterClient } from "../../kube/client.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
-import { markerOf } from "../../resources/names.ts";
+import { markerOf } from "../../resources/signature.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Reconciled } from "../../runtime/workqueue.ts";
 import { accessTo, type CrdDeletion, type ListerAccess } from "../execute/context.ts";
@@ -202,7 +202,7 @@ export class Cleanup {
 function createdFor({ metadata }: Compute, index: EndpointIndex, endpointID: string | undefined): Endpoint[] {
   const known = endpointID === undefined ? undefined : index.byID(endpointID);
   const nameless = known !== undefined && known.name === undefined ? [known] : [];
-  return [...index.named(markerOf(metadata.uid)), ...nameless];
+  return [...index.signedBy(metadata.uid), ...nameless];
 }
 
 /** What a deleted Compute may have left at the service. */

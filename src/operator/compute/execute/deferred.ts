@@ -12,7 +12,13 @@ import { reasons, requeueDelay } from "../status/reasons.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import type { Wait } from "./gate.ts";
 
-const progressOf = { create: "Creating", patch: "Updating", restart: "Restarting", delete: "Deleting" } as const;
+const progressOf = {
+  create: "Creating",
+  patch: "Updating",
+  sign: "Updating",
+  restart: "Restarting",
+  delete: "Deleting",
+} as const;
 
 /** A longer wait for the budget or for the end of a pause, in milliseconds, is reported. */
 const longWaitMs = 5000;
@@ -49,7 +55,8 @@ export function paused(compute: Compute, { closedForMs }: ServiceAccess["reserva
 
 function messageOf(wait: Wait, write: WriteAction, projectID: string): string {
   if (wait === "budget") return messages.forBudget;
-  return write.kind === "delete" ? messages.toDelete(write.endpointID) : messages.forProject(projectID, write.kind);
+  if (write.kind === "delete") return messages.toDelete(write.endpointID);
+  return messages.forProject(projectID, write.kind === "sign" ? "patch" : write.kind);
 }
 
 /**

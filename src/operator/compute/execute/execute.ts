@@ -1,3 +1,4 @@
+import type { EventInput } from "../../kube/event-record.ts";
 import { isBeingDeleted } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../plan/action.ts";
@@ -10,6 +11,7 @@ import { paused, waiting } from "./deferred.ts";
 import { deleteEndpoint, keepEndpoint } from "./delete.ts";
 import { patchMetadata } from "./patch-metadata.ts";
 import { restartEndpoint, restarted } from "./restart.ts";
+import { signEndpoint } from "./sign.ts";
 import { patchEndpoint } from "./update.ts";
 
 type ConfirmDeletion = Extract<Action, { kind: "confirmDeletion" }>;
@@ -25,8 +27,13 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
       return unchanged(compute, { requeue: after(action.requeueAfterMs) });
     case "wait":
     case "blocked": {
+      if (action.kind === "wait" && action.warnsOf !== undefined) state.warnedOf(action.warnsOf);
       const effect = { kind: action.ownedByOther === true ? "ownedByOther" : "none" } as const;
-      return shown(compute, action.reason, action.message, { requeue: after(action.requeueAfterMs), effect });
+      return shown(compute, action.reason, action.message, {
+        requeue: after(action.requeueAfterMs),
+        effect,
+        events: warningsOf(action),
+      });
     }
     case "settled": {
       state.succeeded();
@@ -44,11 +51,17 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
       return restarted(action, context);
     case "create":
     case "patch":
+    case "sign":
     case "restart":
     case "delete":
     case "confirmDeletion":
       return access === undefined ? unchanged(compute) : ask(action, context, access);
   }
+}
+
+function warningsOf(action: Extract<Action, { kind: "wait" | "blocked" }>): EventInput[] {
+  if (action.kind !== "wait" || action.warnsOf === undefined) return [];
+  return [{ type: "Warning", reason: action.reason, message: action.message }];
 }
 
 async function ask(
@@ -62,6 +75,10 @@ async function ask(
     // While the CRD is being deleted nothing is deleted at the service, so nothing waits for the brake.
     if (wait === "brake" && action.kind === "delete" && isBeingDeleted(compute) && (await uninstalling.lately(compute)))
       return keepEndpoint(action.endpointID, context);
+    // Nobody waits for a signature that is only renewed.
+    if (wait !== undefined && action.kind === "sign" && action.over === undefined) {
+      return unchanged(compute, { requeue: { kind: "enqueued" } });
+    }
     if (wait !== undefined) return waiting(wait, action, compute, access.reservation);
   }
   switch (action.kind) {
@@ -69,6 +86,8 @@ async function ask(
       return createEndpoint(action, context, access);
     case "patch":
       return patchEndpoint(action, context, access);
+    case "sign":
+      return signEndpoint(action, context, access);
     case "restart":
       return restartEndpoint(action, context, access);
     case "delete":

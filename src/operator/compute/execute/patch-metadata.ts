@@ -5,8 +5,8 @@ import { annotations, finalizers } from "../../resources/names.ts";
 import { sameJSON } from "../../resources/record.ts";
 import { createdProof } from "../observe/ownership.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
-import type { Action } from "../plan/action.ts";
-import { adopted, created } from "../status/messages/events.ts";
+import type { Action, LinkNews } from "../plan/action.ts";
+import { adopted, created, tookOverFormer } from "../status/messages/events.ts";
 import type { ComputePatcher, ExecuteContext } from "./context.ts";
 
 /** Actions that only patch the Compute: the service is not asked. */
@@ -55,7 +55,7 @@ async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteC
  * status must not say that this operator disabled an endpoint that it did not create.
  */
 function takeOver(
-  news: "adopted" | "created",
+  news: Exclude<LinkNews, "none">,
   { compute, annotations: { pendingCreate }, cluster, state }: ExecuteContext,
 ): Promise<Compute> {
   state.tookOver();
@@ -75,6 +75,8 @@ function linkEvents({ news, endpointID, proof }: Extract<Action, { kind: "link" 
       return [];
     case "adopted":
       return [{ type: "Normal", reason: "Adopted", message: adopted(endpointID) }];
+    case "former":
+      return [{ type: "Normal", reason: "Adopted", message: tookOverFormer(endpointID) }];
     case "created":
       if (proof === "none") return [{ type: "Warning", reason: "Created", message: created.unproved(endpointID) }];
       return [{ type: "Normal", reason: "Created", message: created.replyLost(endpointID) }];

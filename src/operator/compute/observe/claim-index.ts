@@ -59,6 +59,11 @@ export class ClaimIndex {
     };
   }
 
+  /** Whether a Compute with this uid exists, of whatever process. */
+  has(uid: string): boolean {
+    return this.#computes.has(uid);
+  }
+
   set(compute: Compute): void {
     this.delete(compute.metadata.uid);
     this.#computes.set(compute.metadata.uid, compute);

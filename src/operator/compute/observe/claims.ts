@@ -1,7 +1,7 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
-import { uidOfMarker } from "../../resources/names.ts";
+import { uidOfMarker } from "../../resources/signature.ts";
 import { rowOf } from "../status/reasons.ts";
 import { isPaused, isRecordedSince, type PendingCreate, pendingCreateOf, recordedID } from "./annotations.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
@@ -102,7 +102,7 @@ export function ownerOf(
   endpoints: EndpointIndex,
   candidate?: Compute,
 ): Compute | undefined {
-  const marked = claimants.byUID(uidOfMarker(endpoint.name ?? "") ?? "");
+  const marked = claimants.byUID(uidOfMarker(endpoint.name) ?? "");
   if (marked !== undefined) return marked;
   const adopters = claimants.onBranch(endpoint.branch_id).filter((other) => adoptsPrimary(other, endpoint));
   const contenders = [...new Set([...claimants.onEndpoint(endpoint.id), ...adopters])].filter((other) => {
@@ -177,7 +177,7 @@ function proofRank(compute: Compute, endpoint: Endpoint): number {
 }
 
 function isMarkedBy(owner: Compute, endpoint: Endpoint): boolean {
-  return uidOfMarker(endpoint.name ?? "") === owner.metadata.uid;
+  return uidOfMarker(endpoint.name) === owner.metadata.uid;
 }
 
 /** Whether the holder of a branch is to give it up: what is reported as drift stays where it is. */

@@ -2,6 +2,7 @@ import type { Operation } from "../../../api/operation.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { finalizers } from "../../resources/names.ts";
+import type { Fleet } from "../../resources/signature.ts";
 import type { Reason } from "../status/reasons.ts";
 import type { Annotations } from "./annotations.ts";
 import type { Claimants } from "./claims.ts";
@@ -16,6 +17,8 @@ export interface Subject {
   now: number;
   /** `--create-settle`, in milliseconds. */
   createSettleMs: number;
+  /** `--fleet`; `undefined`: none. */
+  fleet: Fleet | undefined;
 }
 
 /** Nothing is known yet, or nothing new enough: a newer list enqueues the Compute, or `requeueAfterMs` if it is set. */

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { markerOf } from "../../resources/names.ts";
+import { type Fleet, signatureIn, uidOfMarker } from "../../resources/signature.ts";
 import { annotation, type PendingCreate, pendingCreateOf, recordedID } from "./annotations.ts";
 
 /**
@@ -26,17 +26,19 @@ export interface Ownership {
   replacements: readonly Link[];
 }
 
-/** A list of endpoints, to be asked by id, by name and by branch. */
+/** A list of endpoints, to be asked by id, by signature and by branch. */
 export class EndpointIndex {
   readonly all: readonly Endpoint[];
   readonly #byID: ReadonlyMap<string, Endpoint>;
-  readonly #byName: ReadonlyMap<string, readonly Endpoint[]>;
+  readonly #byUID: ReadonlyMap<string, readonly Endpoint[]>;
+  /** Made when it is first asked for: only a fleet needs it. */
+  #byKey: ReadonlyMap<string, readonly Endpoint[]> | undefined;
   readonly #primaries: ReadonlyMap<string, readonly Endpoint[]>;
 
   constructor(endpoints: readonly Endpoint[]) {
     this.all = endpoints;
     this.#byID = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
-    this.#byName = Map.groupBy(endpoints, ({ name }) => name ?? "");
+    this.#byUID = Map.groupBy(endpoints, ({ name }) => uidOfMarker(name) ?? "");
     this.#primaries = Map.groupBy(
       endpoints.filter(({ type }) => type === "read_write"),
       ({ branch_id }) => branch_id,
@@ -47,8 +49,17 @@ export class EndpointIndex {
     return this.#byID.get(id);
   }
 
-  named(name: string): readonly Endpoint[] {
-    return this.#byName.get(name) ?? [];
+  /** Those whose names bear the uid of this Compute, in whatever fleet. */
+  signedBy(uid: string): readonly Endpoint[] {
+    return this.#byUID.get(uid) ?? [];
+  }
+
+  /** Those whose names bear this key, in this fleet or in any other one. */
+  bearing(key: string, fleet: Fleet, which: "same" | "other"): readonly Endpoint[] {
+    this.#byKey ??= Map.groupBy(this.all, ({ name }) => signatureIn(name)?.key ?? "");
+    return (this.#byKey.get(key) ?? []).filter(
+      ({ name }) => (signatureIn(name)?.fleet === fleet) === (which === "same"),
+    );
   }
 
   primariesOf(branchID: string): readonly Endpoint[] {
@@ -92,7 +103,7 @@ export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownersh
 /** The endpoints that this very object created: by name or, if that is not shown, by annotation. Oldest first. */
 function ownAmong(endpoints: EndpointIndex, compute: Compute): readonly Endpoint[] {
   const { metadata } = compute;
-  const named = endpoints.named(markerOf(metadata.uid));
+  const named = endpoints.signedBy(metadata.uid);
   const recorded = annotation(compute, "createdEndpoint") ?? "";
   const prefix = createdProof(metadata.uid, "");
   const created = recorded.startsWith(prefix) ? endpoints.byID(recorded.slice(prefix.length)) : undefined;
@@ -115,7 +126,7 @@ function firstOf(marked: readonly Endpoint[], { status }: Compute): Endpoint | u
 
 export function proofOf(compute: Compute, endpoint: Endpoint): Proof {
   const { metadata, spec } = compute;
-  if (endpoint.name === markerOf(metadata.uid)) return "marker";
+  if (uidOfMarker(endpoint.name) === metadata.uid) return "marker";
   const proof = createdProof(metadata.uid, endpoint.id);
   if (annotation(compute, "createdEndpoint") === proof) return "created";
   const wasAdopted = annotation(compute, "adoptedEndpoint") === proof;
@@ -126,6 +137,8 @@ export function proofOf(compute: Compute, endpoint: Endpoint): Proof {
 function isNamedBy({ adopt, branchID, type }: Compute["spec"], endpoint: Endpoint, wasAdopted: boolean): boolean {
   if (adopt === undefined || endpoint.type !== type) return false;
   if ("endpointID" in adopt) return adopt.endpointID === endpoint.id;
+  // Only its signature proves what a former Compute made.
+  if ("former" in adopt) return false;
   return type === "read_write" && (wasAdopted || endpoint.branch_id === branchID);
 }
 

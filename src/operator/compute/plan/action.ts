@@ -5,6 +5,9 @@ import type { ReadonlyState } from "../remembered.ts";
 import type { Progress, Reason } from "../status/reasons.ts";
 import type { Attributes, Difference } from "./fields.ts";
 
+/** Why an endpoint is linked. `former`: it was taken over from a former Compute, and a list shows our signature. */
+export type LinkNews = "none" | "adopted" | "former" | "created";
+
 /** The one thing to do next for a Compute. */
 export type Action =
   | {
@@ -22,12 +25,17 @@ export type Action =
       /** What the service had changed on its own, where that is why. */
       corrects: readonly Difference[];
     }
+  /**
+   * Writes our signature as the endpoint's name: over that of another fleet, in the background, or `over` that of the
+   * former Compute with this uid, which takes the endpoint over.
+   */
+  | { kind: "sign"; endpointID: string; name: string; over: string | undefined }
   | { kind: "restart"; endpointID: string; value: string }
   /** A marked restart shows at the service: it counts as carried out. */
   | { kind: "restarted"; endpointID: string; value: string }
   | { kind: "delete"; endpointID: string; why: "deleted" | "duplicate" }
   /** Writes into the Compute which endpoint is its own. */
-  | { kind: "link"; endpointID: string; proof: Proof; news: "none" | "adopted" | "created"; keepsMark?: PendingCreate }
+  | { kind: "link"; endpointID: string; proof: Proof; news: LinkNews; keepsMark?: PendingCreate }
   /** Restores a mark that was dropped together with our finalizer. */
   | { kind: "restorePending"; mark: PendingCreate }
   /** Removes a mark that has done its work. */
@@ -37,7 +45,15 @@ export type Action =
   /** Lets the Compute go without, or after, deleting. */
   | { kind: "release"; event: "Deleted" | "Released"; message: string }
   /** Nothing to do but to wait for the service, or to try again later. `ownedByOther` as below. */
-  | { kind: "wait"; reason: Reason; message: string; requeueAfterMs?: number; ownedByOther?: true }
+  | {
+      kind: "wait";
+      reason: Reason;
+      message: string;
+      requeueAfterMs?: number;
+      ownedByOther?: true;
+      /** A warning event says it too, once for these endpoints. */
+      warnsOf?: readonly string[];
+    }
   /** What is known is too old to say anything: the status stays as it is. */
   | { kind: "noop"; requeueAfterMs?: number }
   /** Only a person can help. `ownedByOther`: the linked endpoint is another Compute's, so the status leaves it out. */
@@ -56,10 +72,10 @@ export type Action =
 export type PlanRule = (o: Observation, s: ReadonlyState) => Action | undefined;
 
 /** The actions that send a write to the service. */
-export type WriteAction = Extract<Action, { kind: "create" | "patch" | "restart" | "delete" }>;
+export type WriteAction = Extract<Action, { kind: "create" | "patch" | "sign" | "restart" | "delete" }>;
 
 export function isWrite(action: Action): action is WriteAction {
-  return action.kind === "create" || action.kind === "patch" || action.kind === "restart" || action.kind === "delete";
+  return ["create", "patch", "sign", "restart", "delete"].includes(action.kind);
 }
 
 /** Whether an action would bring the service to what the spec says. */
@@ -74,6 +90,8 @@ export function identityOf(write: WriteAction, generation: number): string {
       return JSON.stringify(["create", generation, write.attributes]);
     case "patch":
       return JSON.stringify(["patch", generation, write.attributes]);
+    case "sign":
+      return JSON.stringify(["sign", write.endpointID, write.name]);
     case "restart":
       return JSON.stringify(["restart", generation, write.value]);
     case "delete":

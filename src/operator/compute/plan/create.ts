@@ -1,6 +1,6 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import { owningPool } from "../../resources/compute-pool.ts";
-import { markerOf } from "../../resources/names.ts";
+import { signatureOf } from "../../resources/signature.ts";
 import { claimOnBranch, claimOnEndpoint, otherMakersOf } from "../observe/claims.ts";
 import { type Observation, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
@@ -8,12 +8,14 @@ import { adoptionRefused, conflict, creating, primaryExists } from "../status/me
 import { connectionNotReady } from "../status/messages/failures.ts";
 import type { Action, PlanRule } from "./action.ts";
 import { attributesOf } from "./fields.ts";
+import { besideFormer, formerPrimary, takeOverFormer } from "./former.ts";
 import { markToKeep } from "./pending.ts";
 
 /** `spec.adopt`, used only until an endpoint is linked. Nothing is written to a target that does not fit. */
 export const adoption: PlanRule = (o, s) => {
   const { adopt, branchID, projectID } = o.compute.spec;
   if (adopt === undefined || o.links.link !== undefined) return undefined;
+  if ("former" in adopt) return takeOverFormer(o, s);
   if ("endpointID" in adopt) {
     const target = o.endpoints.byID(adopt.endpointID);
     if (target === undefined) return refused(adoptionRefused.notFound(projectID, adopt.endpointID));
@@ -57,7 +59,7 @@ function refused(message: string): Action {
 }
 
 /** Creates the endpoint if nothing is linked, nothing may be adopted and the branch has room. */
-export const creation: PlanRule = (o) => {
+export const creation: PlanRule = (o, s) => {
   const { compute, annotations, markers, fingerprint } = o;
   const { link: linked, missing } = o.links;
   if (linked !== undefined) return undefined;
@@ -69,17 +71,20 @@ export const creation: PlanRule = (o) => {
     return { kind: "wait", reason: "ConnectionNotReady", message };
   }
   const { pendingCreate } = annotations;
+  const warning = pendingCreate === undefined ? besideFormer(o, s) : undefined;
+  if (warning !== undefined) return warning;
   const replaces = missing === undefined ? {} : { replaces: missing };
   const mark = pendingCreate?.branchID === branchID ? pendingCreate : { branchID, through: fingerprint, ...replaces };
   return {
     kind: "create",
-    attributes: { branch_id: branchID, type, ...attributesOf(compute.spec), name: markerOf(compute.metadata.uid) },
+    attributes: { branch_id: branchID, type, ...attributesOf(compute.spec), name: signatureOf(compute, o.fleet) },
     mark: { ...mark, ...(markers === "shown" ? { named: true as const } : {}) },
     lost: missing !== undefined,
   };
 };
 
-function occupied({ compute, claimants, endpoints }: Observation): Action | undefined {
+function occupied(o: Observation): Action | undefined {
+  const { compute, claimants, endpoints } = o;
   const { branchID } = compute.spec;
   const claim = claimOnBranch(compute, claimants, endpoints);
   switch (claim.kind) {
@@ -91,6 +96,10 @@ function occupied({ compute, claimants, endpoints }: Observation): Action | unde
     case "leaving":
       return { kind: "wait", reason: "Creating", message: creating.branchHeld(who(claim.by), branchID) };
     case "unowned":
-      return { kind: "blocked", reason: "PrimaryExists", message: primaryExists.create(branchID, claim.endpoint.id) };
+      return {
+        kind: "blocked",
+        reason: "PrimaryExists",
+        message: formerPrimary(o, claim.endpoint) ?? primaryExists.create(branchID, claim.endpoint.id),
+      };
   }
 }

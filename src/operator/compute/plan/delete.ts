@@ -5,6 +5,7 @@ import type { Link } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { deleted, deleting, deletionWaits, released } from "../status/messages/deletion.ts";
 import { type Action, noop } from "./action.ts";
+import { isSignedByOther } from "./former.ts";
 import { recordCreatedEndpoint } from "./link.ts";
 import { deleteDueInMs, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
 import { outcomeOfCreate } from "./pending.ts";
@@ -68,7 +69,7 @@ function deletionOf(link: Link, o: Observation, s: ReadonlyState): Action {
   if (claim.kind !== "taken" && proof === "none" && hasUnreadableName(endpoint)) {
     return { kind: "wait", reason: "ServiceUnavailable", message: deletionWaits.unreadableName(endpoint.id) };
   }
-  const kept = whyKept(link, claim);
+  const kept = isSignedByOther(o) ? released.signedByOther(endpoint.id) : whyKept(link, claim);
   if (kept !== undefined) return unsettledCreate(o, s) ?? { kind: "release", event: "Released", message: kept };
   if (deleteDueInMs(o, s, endpoint.id) > 0) return stillListed(s, endpoint.id);
   return { kind: "delete", endpointID: endpoint.id, why: "deleted" };

@@ -3,7 +3,7 @@ import { hasFinalizer, type Subject, who } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../status/messages/conditions.ts";
-import type { Action, PlanRule } from "./action.ts";
+import type { Action, LinkNews, PlanRule } from "./action.ts";
 import { deleteDueInMs } from "./lost.ts";
 import { markToKeep, pendingMark } from "./pending.ts";
 
@@ -49,9 +49,15 @@ export const ensureLink: PlanRule = (o, s) => {
   const kept = markToKeep(o, s, proof);
   const isDone = !isPending || kept.keepsMark !== undefined;
   if (endpointID === endpoint.id && hasFinalizer(o.compute) && isDone) return undefined;
-  const news = isPending && recordedID !== endpoint.id ? "created" : "none";
+  const news = recordedID === endpoint.id ? "none" : isPending ? "created" : newsOfUnmarked(o);
   return { kind: "link", endpointID: endpoint.id, proof, news, ...kept };
 };
+
+/** Without a mark and without a link, only a signature over that of a former Compute made the endpoint ours. */
+function newsOfUnmarked({ compute: { spec, status } }: Subject): LinkNews {
+  const isFormers = spec.adopt !== undefined && "former" in spec.adopt && status.observedThrough === undefined;
+  return isFormers ? "former" : "none";
+}
 
 /**
  * What kubectl replace dropped is restored also while the service cannot be seen, or a deletion would not wait. The

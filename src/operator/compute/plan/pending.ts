@@ -1,5 +1,5 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
-import { markerOf } from "../../resources/names.ts";
+import { signatureOf } from "../../resources/signature.ts";
 import { branchOf, isRecordedSince, type PendingCreate } from "../observe/annotations.ts";
 import { firstToTake, holderOf } from "../observe/claims.ts";
 import { hasFinalizer, isBeingDeleted, type Observation, type Subject, who } from "../observe/observation.ts";
@@ -52,7 +52,7 @@ export function outcomeOfCreate(o: Observation, s: ReadonlyState): Action | "abs
   const named = unnamed.find(({ id }) => id === endpointNamedBy(compute));
   // A person who names one knows what the lists do not show.
   if (named !== undefined) return { kind: "link", endpointID: named.id, proof: "adopted", news: "adopted" };
-  if (!showsPlaceOf(mark, o)) return unknown(messages.sentElsewhere(markerOf(compute.metadata.uid)));
+  if (!showsPlaceOf(mark, o)) return unknown(messages.sentElsewhere(signatureOf(compute, o.fleet)));
   if (unreadable.length > 0) return unknown(messages.unreadableNames(idsOf(unreadable), isBeingDeleted(compute)));
   if (markers === "shown") return outcomeByLists(o, s, mark);
   if (compute.spec.type === "read_write") return outcomeOfPrimary(o, s, mark, candidates);
@@ -99,7 +99,7 @@ function outcomeOfPrimary(
 
 /** No list shows the endpoint: after a while, by two of them, the POST is proved to have made nothing. */
 function outcomeByLists(
-  { compute, createSettleMs, now, startedAt }: Observation,
+  { compute, createSettleMs, fleet, now, startedAt }: Observation,
   { pendingCreate: pending }: ReadonlyState,
   mark: PendingCreate,
 ): Action | "absent" {
@@ -110,7 +110,7 @@ function outcomeByLists(
   const settlesAt = (pending?.seenAt ?? now) + createSettleMs;
   const before = pending?.firstListWithout;
   if (before !== undefined && before < startedAt && startedAt >= settlesAt) return "absent";
-  const message = messages.searching(markerOf(compute.metadata.uid), createSettleMs, isDeleted);
+  const message = messages.searching(signatureOf(compute, fleet), createSettleMs, isDeleted);
   return { ...unknown(message), requeueAfterMs: Math.max(1000, settlesAt - now) };
 }
 

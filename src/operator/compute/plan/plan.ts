@@ -11,6 +11,7 @@ import * as messages from "../status/messages/conditions.ts";
 import { type Action, identityOf, isWrite, noop, type PlanRule } from "./action.ts";
 import { adoption, creation } from "./create.ts";
 import { planDelete } from "./delete.ts";
+import { renewSignature, signedByOther } from "./former.ts";
 import {
   deleteDuplicate,
   ensureLink,
@@ -32,6 +33,7 @@ const rules: readonly PlanRule[] = [
   pendingCreate,
   deleteDuplicate,
   ownedByOther,
+  signedByOther,
   linkOfAnotherType,
   ensureLink,
   lostEndpoint,
@@ -40,6 +42,7 @@ const rules: readonly PlanRule[] = [
   operationInProgress,
   updateFields,
   restart,
+  renewSignature,
 ];
 
 /** The one thing to do next. Pure: the same input gives the same action, in `run`, `plan` and `apply` alike. */
@@ -72,7 +75,8 @@ function whilePaused(o: Observed, s: ReadonlyState): Action {
   const paused = { kind: "wait", reason: "Paused", message: messages.paused } as const;
   if (o.kind === "unavailable") return restoreFinalizer(o, s) ?? paused;
   // Paused or not, the link to another Compute's endpoint is not restored, and that endpoint is not shown.
-  if ((ownedByOther(o, s) ?? linkOfAnotherType(o, s)) !== undefined) return { ...paused, ownedByOther: true };
+  if ((ownedByOther(o, s) ?? signedByOther(o, s) ?? linkOfAnotherType(o, s)) !== undefined)
+    return { ...paused, ownedByOther: true };
   return ensureLink(o, s) ?? paused;
 }
 

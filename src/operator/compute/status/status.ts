@@ -40,6 +40,8 @@ export interface Seen {
   compared: boolean | undefined;
   /** Whether the endpoint was made for this very Compute. */
   made: boolean;
+  /** Whether its name bears this Compute's signature, in a fleet. */
+  signed: boolean;
   operations: readonly Operation[];
   /** Of the base URL and key through which the endpoint was seen. */
   fingerprint: string | undefined;
@@ -135,6 +137,7 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     size: size === undefined ? undefined : sizeInWords(size),
     capacity: range === undefined ? undefined : capacityOf(range),
     operations: operationsAfter(before, outcome, seen, endpoint.id),
+    ...(seen.signed ? { signedEndpoint: endpoint.id } : {}),
     observedThrough: seen.fingerprint,
     clusterConnection: clusterConnectionOf(outcome.compute),
   };

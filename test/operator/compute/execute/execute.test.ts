@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { pendingCreateOf } from "../../../../src/operator/compute/observe/annotations.ts";
-import { markerOf } from "../../../../src/operator/resources/names.ts";
+import { markerOf } from "../../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, madeBy, operation } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";

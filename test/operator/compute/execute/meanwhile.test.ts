@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { pendingRestartOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { updateStatus } from "../../../../src/operator/compute/update-status.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { markerOf } from "../../../../src/operator/resources/names.ts";
+import { markerOf } from "../../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, input, madeBy } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";

@@ -82,6 +82,7 @@ describe("the annotation restartedAt", () => {
       compared: true,
       lossOver: true,
       made: true,
+      signed: false,
       operations: [],
       annotations: annotationsOf(fresh),
       fingerprint: "here",

@@ -16,6 +16,7 @@ export function seen(fields: Partial<Seen> = {}, of: Compute = self): Seen {
     compared: true,
     lossOver: shownEndpoint !== undefined,
     made: true,
+    signed: false,
     operations: [],
     annotations: annotationsOf(of),
     fingerprint: "here",

@@ -53,6 +53,8 @@ export const waiting = {
 export const creating = {
   branchHeld: (owner: string, branchID: string) =>
     `Waiting until ${owner} has left branch ${branchID}. The create follows.`,
+  takingOver: (endpointID: string) =>
+    `The endpoint of the former Compute is signed for this one. It is linked once a list shows that: ${endpointID}.`,
   perhapsOthers: (owner: string, endpointID: string) =>
     `The primary of the branch may be what ${owner} just created, because the service does not show its name. It is adopted once that is ruled out: ${endpointID}.`,
 };
@@ -74,6 +76,8 @@ export const conflict = {
     `${owner} claims the endpoint that this Compute is to adopt, and only one Compute can own it. Delete that Compute, or remove spec.adopt here: ${endpointID}.`,
   linked: (owner: string, endpointID: string) =>
     `The linked endpoint belongs to ${owner}, so nothing is sent for this Compute. Delete one of the two Computes, or remove the annotation ${annotations.endpointID} here to get an endpoint of its own: ${endpointID}.`,
+  signedByOther: (endpointID: string) =>
+    `The endpoint bears the signature of another Compute, as if a second cluster ran the same fleet, so nothing is sent for this one. Stop the fleet in one of the clusters, or delete this Compute, which keeps the endpoint: ${endpointID}.`,
   secret: (name: string) =>
     `Secret "${name}" exists and does not belong to this Compute, so it is not overwritten. Delete it, or name another in spec.connectionSecret.`,
 };
@@ -94,6 +98,8 @@ export const adoptionRefused = {
     `The endpoint that spec.adopt names is on branch ${theirs}, and spec.branchID is ${ours}. Set spec.branchID to ${theirs} to adopt it, and change it afterwards to move it: ${endpointID}.`,
   createdBy: (owner: string, endpointID: string) =>
     `${owner} created the endpoint that spec.adopt names, and owns it. Delete that Compute with deletionPolicy: Retain to take the endpoint over, or remove spec.adopt here: ${endpointID}.`,
+  withoutFleet:
+    "spec.adopt.former finds what a former Compute of the same fleet created, and the operator runs without --fleet, so nothing is created. Start it with --fleet, or remove spec.adopt.",
   deleted: (endpointID: string) =>
     `The endpoint that spec.adopt names was deleted at the service, and no replacement is created. Name another endpoint, or remove spec.adopt and the annotation ${annotations.endpointID}: ${endpointID}.`,
   linkOfOtherType: (theirs: string, ours: string, endpointID: string) =>

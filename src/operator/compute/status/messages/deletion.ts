@@ -18,6 +18,8 @@ export const released = {
   ownedByOther: (owner: string, endpointID: string) => `Endpoint ${endpointID} is kept: it belongs to ${owner}.`,
   unproved: (endpointID: string) =>
     `Endpoint ${endpointID} is kept: only an annotation links it to this Compute, which did not create it. To have it deleted, adopt it in a Compute with spec.adopt.endpointID and delete that Compute.`,
+  signedByOther: (endpointID: string) =>
+    `Endpoint ${endpointID} is kept: it bears the signature of another Compute, as if a second cluster ran the same fleet.`,
   neverCreated: "No endpoint was ever created for this Compute.",
   projectGone: (projectID: string) => `Project ${projectID} no longer exists at the service, nor do its endpoints.`,
 };

@@ -10,6 +10,9 @@ export const created = {
 
 export const adopted = (endpointID: string): string => `Took over endpoint ${endpointID}.`;
 
+export const tookOverFormer = (endpointID: string): string =>
+  `Took over endpoint ${endpointID}, which a former Compute of this fleet, namespace and name created. If that one still stands in another cluster, it is in conflict now: stop the fleet in one of the clusters.`;
+
 export const moved = (endpointID: string, branchID: string): string =>
   `Moved endpoint ${endpointID} to branch ${branchID}.`;
 

@@ -53,6 +53,7 @@ export const requests = {
   /** Names the branch, which may be what is missing. */
   move: (endpointID: string, branchID: string) => `change endpoint ${endpointID} and move it to branch ${branchID}`,
   listOperations: (endpointID: string) => `list the operations of endpoint ${endpointID} before its restart`,
+  sign: (endpointID: string) => `write the name of endpoint ${endpointID}`,
   restart: (endpointID: string) => `restart endpoint ${endpointID}`,
   delete: (endpointID: string) => `delete endpoint ${endpointID}`,
   show: (endpointID: string) => `show endpoint ${endpointID}`,

@@ -1,0 +1,21 @@
+// What conditions and events say of endpoints that a former Compute of this namespace and name made.
+
+export const former = {
+  primary: (branchID: string, why: string, endpointID: string) =>
+    `The primary of branch ${branchID} was created by a former Compute of this fleet, namespace and name, and is not taken over: ${why} To have a new one created, delete it at the service: ${endpointID}.`,
+  primaryOfOtherFleet: (branchID: string, endpointID: string) =>
+    `The primary of branch ${branchID} was created by a Compute of this namespace and name in another fleet, and is not taken over. Start the operator with the --fleet of that one, or set spec.adopt.endpointID: ${endpointID}.`,
+  beside: (why: string, endpointIDs: readonly string[]) =>
+    `Another endpoint is created beside one that a former Compute of this fleet, namespace and name created: ${why} Delete what is not needed at the service: ${endpointIDs.join(", ")}.`,
+  besideOtherFleet: (endpointIDs: readonly string[]) =>
+    `Another endpoint is created beside one that a Compute of this namespace and name created in another fleet. If the operator is to keep that one, start it with its --fleet: ${endpointIDs.join(", ")}.`,
+  /** Why an endpoint of this fleet, namespace and name is not taken over. */
+  why: {
+    notAsked: "spec.adopt is not {former: true}.",
+    wasLinked: "this Compute had another endpoint before.",
+    several: "there is more than one.",
+    otherType: (theirs: string) => `it is of type ${theirs}.`,
+    otherBranch: (theirs: string) => `it is on branch ${theirs}.`,
+    taken: (owner: string) => `${owner} has it.`,
+  },
+};

@@ -1,0 +1,231 @@
+import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
+import { createOperator, type Operator, type OperatorSettings } from "../../../src/operator/operator.ts";
+import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import type { ServiceTransport } from "../../../src/operator/service-client/transport.ts";
+import { inMemorySettings, wholeMilliseconds } from "../../integration/support/in-memory.ts";
+import { keySecret, manifest } from "../../integration/support/manifests.ts";
+import { Network } from "../../integration/support/network.ts";
+import { goodKey, newService } from "../../integration/support/seeded-service.ts";
+import { shippedCRD } from "../../support/shipped-crd.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+import { type ClusterWeather, calm } from "../api-server/faults.ts";
+import type { JsonObject } from "../api-server/objects.ts";
+import { underShippedRights } from "../api-server/rights.ts";
+import { ApiServer } from "../api-server/server.ts";
+import { InMemoryClusterTransport } from "../api-server/transport.ts";
+import { seededRandom } from "../random.ts";
+
+const group = "/apis/compute-operator.dev/v1alpha1";
+
+export interface ClusterOptions extends Partial<OperatorSettings> {
+  /** What lies between the operator and the service. */
+  way?: (inner: ServiceTransport) => ServiceTransport;
+  weather?: ClusterWeather;
+}
+
+/** One service, and the clusters whose operators reach it, one after another or side by side, on one driven clock. */
+export class Clusters implements AsyncDisposable {
+  readonly clock = new VirtualClock();
+  readonly network = new Network();
+  readonly host: ReturnType<Network["connect"]>;
+  readonly #clusters: Cluster[] = [];
+  #seed: number;
+
+  constructor({ branches = [], seed = 1 }: { branches?: readonly string[]; seed?: number } = {}) {
+    this.#seed = seed;
+    const clock = wholeMilliseconds(this.clock);
+    this.host = this.network.connect("service.test", newService({ branches, clock, service: { timeScale: 10_000 } }));
+  }
+
+  /** A new control plane with an operator. */
+  cluster(options: ClusterOptions = {}): Cluster {
+    const cluster = new Cluster(this, this.#seed++, options);
+    this.#clusters.push(cluster);
+    return cluster;
+  }
+
+  get endpoints(): Endpoint[] {
+    return EndpointsAnswer.parse(this.console("GET", "/projects/shop/endpoints")).endpoints;
+  }
+
+  /** What operators did at the service: method, id of the endpoint and body. */
+  get writes(): { method: string; id: string; body: unknown }[] {
+    return this.host.calls
+      .filter(({ method, path }) => method !== "GET" && path.includes("/endpoints"))
+      .map(({ method, path, body }) => ({ method, id: /ep-[^/]+/.exec(path)?.[0] ?? "", body }));
+  }
+
+  /** A call of a person's; answers the body. */
+  console(method: string, path: string, body?: unknown) {
+    const headers = { authorization: `Bearer ${goodKey}` };
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    const reply = this.host.service.call({ method, path: `/api/v2${path}`, headers, ...text });
+    if (reply.status >= 300) throw new Error(`the service answers ${reply.status} to ${method} ${path}: ${reply.body}`);
+    return JSON.parse(reply.body ?? "{}");
+  }
+
+  /** Lets time pass until something holds. */
+  async until(what: string, holds: () => boolean, mostSeconds = 600): Promise<void> {
+    for (let waited = 0; !holds() && waited < mostSeconds; waited += 1) await this.clock.advance(1000);
+    if (holds()) return;
+    const shown = this.#clusters.flatMap((cluster) => cluster.computes().map(inWords));
+    throw new Error(`not within ${mostSeconds} s: ${what}\n${shown.join("\n")}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const cluster of this.#clusters) await cluster.stop();
+  }
+}
+
+/** One control plane, and one operator over it. */
+export class Cluster {
+  readonly server: ApiServer;
+  readonly #world: Clusters;
+  readonly #options: ClusterOptions;
+  readonly #random: () => number;
+  #stop = new AbortController();
+  #operator: Operator | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(world: Clusters, seed: number, options: ClusterOptions) {
+    this.#world = world;
+    this.#options = options;
+    const random = seededRandom(seed * 7919);
+    this.#random = random;
+    this.server = new ApiServer({ clock: world.clock, random, controllerManager: true });
+    for (const name of ["computes", "serviceconnections", "computepools"]) {
+      this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", shippedCRD(name));
+    }
+    this.namespace("shop");
+    this.start();
+  }
+
+  /** A namespace with a connection to the service. */
+  namespace(name: string): void {
+    this.send("POST", "/api/v1/namespaces", { metadata: { name } });
+    const { stringData: _, ...secret } = keySecret(goodKey);
+    const data = { "api-key": Buffer.from(goodKey).toString("base64") };
+    this.send("POST", `/api/v1/namespaces/${name}/secrets`, { ...secret, data });
+    this.send("POST", `${group}/namespaces/${name}/serviceconnections`, {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ServiceConnection",
+      metadata: { name: "default" },
+      spec: {
+        baseURL: "http://service.test/api/v2",
+        apiKeySecretRef: { name: "service-api-key" },
+        requestBudget: { perMinute: 100_000, burst: 1000 },
+      },
+    });
+  }
+
+  start(settings: Partial<OperatorSettings> = {}): void {
+    const { way, weather = calm, ...rest } = this.#options;
+    const { clock, network } = this.#world;
+    this.#stop = new AbortController();
+    this.#operator = createOperator(
+      {
+        clusterTransport: new InMemoryClusterTransport(underShippedRights(this.server), clock, weather),
+        serviceTransport: way === undefined ? network : way(network),
+        clock,
+        random: this.#random,
+        log: silentLogger,
+      },
+      { ...inMemorySettings, ...rest, ...settings },
+    );
+    this.#running = this.#operator.run(this.#stop.signal);
+  }
+
+  /** Ends the operator; with it the cluster is gone as far as the service can tell. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#world.clock.advance(10_000);
+    await this.#running;
+  }
+
+  send(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: unknown) {
+    const answer = this.server.handle({ method, path, body });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
+    return JSON.parse(JSON.stringify(answer.body));
+  }
+
+  /** `kubectl apply` of a Compute. */
+  apply(name: string, spec: JsonObject, namespace = "shop"): void {
+    const path = `${group}/namespaces/${namespace}/computes`;
+    const found = this.server.handle({ method: "GET", path: `${path}/${name}` });
+    if (found.status === 404) this.send("POST", path, manifest(name, spec));
+    else {
+      const before = this.send("GET", `${path}/${name}`);
+      this.send("PUT", `${path}/${name}`, { ...before, spec: manifest(name, spec)["spec"] });
+    }
+  }
+
+  pool(name: string, spec: { replicas: number; adoptFormer?: boolean; template: JsonObject }): void {
+    this.send("POST", `${group}/namespaces/shop/computepools`, {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ComputePool",
+      metadata: { name },
+      spec,
+    });
+  }
+
+  remove(name: string, namespace = "shop"): void {
+    this.send("DELETE", `${group}/namespaces/${namespace}/computes/${name}`);
+  }
+
+  /** Of all namespaces. */
+  computes(): Compute[] {
+    return this.send("GET", `${group}/computes`).items.map(readCompute);
+  }
+
+  compute(name: string, namespace = "shop"): Compute {
+    return readCompute(this.send("GET", `${group}/namespaces/${namespace}/computes/${name}`));
+  }
+
+  find(name: string, namespace = "shop"): Compute | undefined {
+    return this.computes().find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+  }
+
+  /** The reason and message of its condition Ready. */
+  said(name: string, namespace = "shop"): string {
+    return saidBy(this.compute(name, namespace));
+  }
+
+  connectionStatus(namespace = "shop"): JsonObject {
+    return this.send("GET", `${group}/namespaces/${namespace}/serviceconnections/default`).status;
+  }
+
+  /** Events as `Type Reason message`. */
+  events(namespace = "shop"): string[] {
+    const { items }: { items: { type: string; reason: string; message: string }[] } = this.send(
+      "GET",
+      `/api/v1/namespaces/${namespace}/events`,
+    );
+    return items.map(({ type, reason, message }) => `${type} ${reason} ${message}`);
+  }
+
+  async metric(name: string): Promise<number> {
+    const text = (await this.#operator?.metrics.text()) ?? "";
+    return Number(new RegExp(`^compute_operator_${name} (.*)$`, "m").exec(text)?.[1]);
+  }
+}
+
+export function saidBy({ status }: Compute): string {
+  const ready = status.conditions?.find(({ type }) => type === "Ready");
+  return `${ready?.reason}: ${ready?.message}`;
+}
+
+export function isReady({ status, metadata }: Compute): boolean {
+  const ready = status.conditions?.find(({ type }) => type === "Ready");
+  return ready?.status === "True" && status.observedGeneration === metadata.generation;
+}
+
+function inWords(compute: Compute): string {
+  return `${compute.metadata.namespace}/${compute.metadata.name}: ${saidBy(compute)}`;
+}
+
+function readCompute(item: unknown): Compute {
+  const parsed = parseCompute(item);
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.value;
+}
