@@ -105,7 +105,13 @@ export class EndpointLister {
       onPolled: (endpointIDs) => this.#polled(endpointIDs),
     });
     const { window = new WriteWindow(clock), showsNames = () => true } = options;
-    this.writeLimiter = new ProjectWriteLimiter({ clock, window, showsNames, enqueue, operations: this.operations });
+    this.writeLimiter = new ProjectWriteLimiter({
+      clock,
+      window,
+      showsNames,
+      enqueue,
+      operations: this.operations.followed,
+    });
   }
 
   /** For the requests of a reconcile. */
@@ -213,7 +219,7 @@ export class EndpointLister {
     this.#overlay.lay(endpoint, now);
     this.#options.enqueue(this.#users.affectedBy(this.#observe()));
     // The end of operations brings a list; where there are none, lists are to show it all the same.
-    if (!this.operations.isBusyWith(endpoint.id)) this.#schedule.want(now, "follow");
+    if (!this.operations.followed.isBusyWith(endpoint.id)) this.#schedule.want(now, "follow");
     return now;
   }
 
@@ -233,7 +239,7 @@ export class EndpointLister {
     const now = this.#options.clock.monotonic();
     for (const endpointID of endpointIDs) {
       const linked = this.#users.linkedTo(endpointID);
-      if (this.operations.isBusyWith(endpointID)) this.#options.enqueue(linked);
+      if (this.operations.followed.isBusyWith(endpointID)) this.#options.enqueue(linked);
       // The operation is over: its Computes are enqueued with a list that shows its result.
       else for (const uid of linked) this.listedAfter(now, uid);
     }
@@ -271,7 +277,7 @@ export class EndpointLister {
     this.#listing = listing;
     for (const [id, at] of this.#written) if (at < listing.startedAt) this.#written.delete(id);
     if (this.#unlisted.size > 0) for (const { id } of listing.endpoints) this.#unlisted.delete(id);
-    const isUndecided = this.#overlay.listed(listing, (id) => this.operations.endedAt(id));
+    const isUndecided = this.#overlay.listed(listing, (id) => this.operations.followed.endedAt(id));
     const affected = this.#users.affectedBy(this.#observe());
     onListed?.(projectID, listing);
     if (wasLost || isFirst) this.#enqueueAll();

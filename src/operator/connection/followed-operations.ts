@@ -1,4 +1,6 @@
 import { isInProgress, type Operation } from "../../api/operation.ts";
+import { dropOldest } from "../runtime/drop-oldest.ts";
+import { type Index, IndexEntries } from "../runtime/index-entries.ts";
 
 /** An operation without news for this long no longer counts as blocking its project, in milliseconds. */
 export const staleAfterMs = 60_000;
@@ -24,7 +26,8 @@ export class FollowedOperations {
   readonly #known = new Map<string, Followed>();
   readonly #inProgress = new Map<string, Followed>();
   /** Ids of known operations by endpoint. */
-  readonly #byEndpoint = new Map<string, Set<string>>();
+  readonly #byEndpoint: Index = new Map();
+  readonly #entries = new IndexEntries();
   /** When the last operation of an endpoint was known to be over. */
   readonly #endedAt = new Map<string, number>();
   /** Operations without news for long: a status may still list them. */
@@ -39,22 +42,25 @@ export class FollowedOperations {
     return this.#known.has(id) || this.#givenUp.has(id);
   }
 
-  /** Newest first. */
+  /** The known operations of an endpoint, newest first. */
   of(endpointID: string): Operation[] {
     return [...(this.#byEndpoint.get(endpointID) ?? [])]
       .flatMap((id) => this.#known.get(id)?.operation ?? [])
       .toSorted(newestFirst);
   }
 
+  /** Whether an operation of this endpoint is in progress. */
   isBusyWith(endpointID: string): boolean {
     for (const id of this.#byEndpoint.get(endpointID) ?? []) if (this.#inProgress.has(id)) return true;
     return false;
   }
 
+  /** When the operations of this endpoint were over, as far as they were followed; `undefined`: one is in progress. */
   endedAt(endpointID: string): number | undefined {
     return this.isBusyWith(endpointID) ? undefined : (this.#endedAt.get(endpointID) ?? Number.NEGATIVE_INFINITY);
   }
 
+  /** How many writes still run at that time, by what is known of their operations: one for each endpoint. */
   writesRunningAt(at: number): number {
     const endpoints = new Set<string>();
     for (const { operation, until } of this.#running())
@@ -62,6 +68,7 @@ export class FollowedOperations {
     return endpoints.size;
   }
 
+  /** When the next operation after that is expected to end, or no longer counts. */
   nextEndAfter(at: number): number | undefined {
     let next: number | undefined;
     for (const { until } of this.#running()) if (until > at && (next === undefined || until < next)) next = until;
@@ -74,9 +81,7 @@ export class FollowedOperations {
     this.#known.set(id, followed);
     if (isInProgress(followed.operation)) this.#inProgress.set(id, followed);
     else if (this.#inProgress.delete(id)) this.#ended(followed.operation, followed.updatedAt);
-    if (endpoint_id !== undefined) {
-      this.#byEndpoint.set(endpoint_id, (this.#byEndpoint.get(endpoint_id) ?? new Set()).add(id));
-    }
+    this.#entries.set(id, endpoint_id === undefined ? [] : [[this.#byEndpoint, endpoint_id]]);
     this.#forgetOldest();
   }
 
@@ -85,8 +90,7 @@ export class FollowedOperations {
     this.#forget(operation);
     this.#ended(operation, now);
     this.#givenUp.add(operation.id);
-    const [oldest] = this.#givenUp;
-    if (this.#givenUp.size > mostRemembered && oldest !== undefined) this.#givenUp.delete(oldest);
+    dropOldest(this.#givenUp, mostRemembered);
   }
 
   /** The operations in progress, and until when each counts as blocking its project. */
@@ -101,16 +105,13 @@ export class FollowedOperations {
     if (endpoint_id === undefined) return;
     this.#endedAt.delete(endpoint_id);
     this.#endedAt.set(endpoint_id, now);
-    const [oldest] = this.#endedAt.keys();
-    if (this.#endedAt.size > mostRemembered && oldest !== undefined) this.#endedAt.delete(oldest);
+    dropOldest(this.#endedAt, mostRemembered);
   }
 
-  #forget({ id, endpoint_id = "" }: Operation): void {
+  #forget({ id }: Operation): void {
     this.#known.delete(id);
     this.#inProgress.delete(id);
-    const ids = this.#byEndpoint.get(endpoint_id);
-    ids?.delete(id);
-    if (ids?.size === 0) this.#byEndpoint.delete(endpoint_id);
+    this.#entries.delete(id);
   }
 
   #forgetOldest(): void {

@@ -54,7 +54,7 @@ export interface OperationsOptions {
  */
 export class Operations {
   readonly #options: OperationsOptions;
-  readonly #followed = new FollowedOperations();
+  readonly followed = new FollowedOperations();
   #timer: Cancel | undefined;
   #stopped = false;
   #polling = false;
@@ -71,43 +71,16 @@ export class Operations {
     this.#options = options;
   }
 
-  /** The known operations of an endpoint, newest first. */
-  of(endpointID: string): Operation[] {
-    return this.#followed.of(endpointID);
-  }
-
-  /**
-   * How many writes still run at that time, by the operations that are followed: those of one endpoint count as one.
-   */
-  writesRunningAt(at: number): number {
-    return this.#followed.writesRunningAt(at);
-  }
-
-  /** When the next operation after that is expected to end, or no longer counts. */
-  nextEndAfter(at: number): number | undefined {
-    return this.#followed.nextEndAfter(at);
-  }
-
-  /** Whether a followed operation of this endpoint is in progress. */
-  isBusyWith(endpointID: string): boolean {
-    return this.#followed.isBusyWith(endpointID);
-  }
-
-  /** When the operations of this endpoint were over, as far as they were followed; `undefined`: one is in progress. */
-  endedAt(endpointID: string): number | undefined {
-    return this.#followed.endedAt(endpointID);
-  }
-
   /** Follows these operations, from a write or from a status. */
   follow(operations: readonly Operation[]): void {
     const now = this.#options.clock.monotonic();
     let begun = false;
     for (const operation of operations) {
-      if (this.#followed.has(operation.id)) continue;
+      if (this.followed.has(operation.id)) continue;
       const expected = this.#options.times.expectedOf(operation.action);
       const expectedEndAt = expected === undefined ? undefined : now + expected;
-      this.#followed.set({ operation, since: now, updatedAt: now, expectedEndAt });
-      if (!this.#followed.inProgress.has(operation.id)) continue;
+      this.followed.set({ operation, since: now, updatedAt: now, expectedEndAt });
+      if (!this.followed.inProgress.has(operation.id)) continue;
       begun = true;
       this.#expect(expectedEndAt ?? now + polling.firstMs - slackMs);
     }
@@ -154,8 +127,8 @@ export class Operations {
     this.#timer?.();
     this.#timer = undefined;
     const { signal, clock } = this.#options;
-    if (this.#stopped || !this.#supported || signal.aborted || this.#followed.inProgress.size === 0) return;
-    const putOffMs = Math.min(polling.mostPutOffMs, polling.putOffMs * this.#followed.inProgress.size);
+    if (this.#stopped || !this.#supported || signal.aborted || this.followed.inProgress.size === 0) return;
+    const putOffMs = Math.min(polling.mostPutOffMs, polling.putOffMs * this.followed.inProgress.size);
     const at = this.#due ? Math.min(this.#due.last, this.#due.first + putOffMs) : this.#polledAt + this.#delayMs;
     const earliest = this.#polledAt + polling.everyMs;
     this.#timer = clock.after(Math.max(0, Math.ceil(Math.max(at, earliest) - clock.monotonic())), () => this.#dueNow());
@@ -165,7 +138,7 @@ export class Operations {
   #dueNow(): void {
     this.#timer = undefined;
     const { client, priority } = this.#options;
-    if (this.#stopped || this.#polling || this.#followed.inProgress.size === 0) {
+    if (this.#stopped || this.#polling || this.followed.inProgress.size === 0) {
       client.leave(this);
       return;
     }
@@ -182,7 +155,7 @@ export class Operations {
     this.#due = undefined;
     try {
       // Many may have been begun since the last poll: each is to be among those listed.
-      const limit = Math.min(mostOperationsListed, Math.max(operationsListed, 2 * this.#followed.inProgress.size));
+      const limit = Math.min(mostOperationsListed, Math.max(operationsListed, 2 * this.followed.inProgress.size));
       const answer = await client.listOperations(projectID, signal, limit);
       if (answer.kind === "ok") this.#hasAnswered = true;
       else if (this.#isNoCall(answer)) {
@@ -207,27 +180,27 @@ export class Operations {
     const { clock, times, onEnded } = this.#options;
     const now = clock.monotonic();
     const changed = new Set<string>();
-    for (const followed of this.#followed.inProgress.values()) {
+    for (const followed of this.followed.inProgress.values()) {
       const { operation, since, updatedAt, expectedEndAt } = followed;
       const news = listed.get(operation.id);
       if (news === undefined) {
         // Not in the list: too old, or not there yet. It is dropped when there is no news for long.
         if (now - updatedAt < staleAfterMs) this.#expectAgain(followed, polledAt);
         else {
-          this.#followed.giveUp(operation, now);
+          this.followed.giveUp(operation, now);
           if (operation.endpoint_id !== undefined) changed.add(operation.endpoint_id);
         }
         continue;
       }
       const isLate = expectedEndAt !== undefined && polledAt >= expectedEndAt;
       const after = { ...operation, ...news };
-      this.#followed.set({
+      this.followed.set({
         operation: after,
         since,
         updatedAt: now,
         expectedEndAt: isLate ? undefined : expectedEndAt,
       });
-      if (this.#followed.inProgress.has(operation.id)) this.#expectAgain(followed, polledAt);
+      if (this.followed.inProgress.has(operation.id)) this.#expectAgain(followed, polledAt);
       else {
         times.ended(after);
         onEnded?.(news);
@@ -244,7 +217,7 @@ export class Operations {
 
   #dropInProgress(): void {
     const now = this.#options.clock.monotonic();
-    for (const { operation } of this.#followed.inProgress.values()) this.#followed.giveUp(operation, now);
+    for (const { operation } of this.followed.inProgress.values()) this.followed.giveUp(operation, now);
   }
 }
 

@@ -7,8 +7,6 @@ export interface Deadline {
   restart(): void;
   /** Must be called in the end. */
   cancel(): void;
-  /** The promise's outcome, or a rejection as soon as the signal aborts. */
-  race<T>(promise: Promise<T>): Promise<T>;
 }
 
 export function deadlineOf(clock: Clock, timeoutMs: number, outer: AbortSignal, late: string): Deadline {
@@ -28,13 +26,5 @@ export function deadlineOf(clock: Clock, timeoutMs: number, outer: AbortSignal, 
       cancelTimer();
       outer.removeEventListener("abort", onAbort);
     },
-    race: <T>(promise: Promise<T>) =>
-      new Promise<T>((resolve, reject) => {
-        const { signal } = controller;
-        const stop = () => reject(signal.reason);
-        if (signal.aborted) stop();
-        signal.addEventListener("abort", stop, { once: true });
-        promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-      }),
   };
 }

@@ -1,3 +1,4 @@
+import { clippedMessage, timestamp } from "../resources/conditions-of.ts";
 import { guardedPatch, type JsonPatchOperation } from "./json-patch.ts";
 import type { Draft, KubeObject, ResourceKind } from "./objects.ts";
 
@@ -20,14 +21,7 @@ export type EventSubject = Pick<KubeObject, "apiVersion" | "kind"> & {
 
 /** An Event of the core group. */
 export interface KubeEvent extends KubeObject {
-  involvedObject: {
-    apiVersion?: string | undefined;
-    kind?: string | undefined;
-    name?: string | undefined;
-    namespace?: string | undefined;
-    uid?: string | undefined;
-    resourceVersion?: string | undefined;
-  };
+  involvedObject: Partial<Pick<KubeObject, "apiVersion" | "kind"> & EventSubject["metadata"]>;
   type?: string | undefined;
   reason?: string | undefined;
   message?: string | undefined;
@@ -46,21 +40,6 @@ export const events: ResourceKind<KubeEvent> = {
   namespaced: true,
 };
 
-/** The API server's limit for a message, in bytes. */
-const longestMessage = 1024;
-
-/** The message, truncated to 1 KiB between two characters. */
-export function shortMessage(message: string): string {
-  if (Buffer.byteLength(message) <= longestMessage) return message;
-  const ellipsis = "…";
-  let kept = Buffer.from(message)
-    .subarray(0, longestMessage - Buffer.byteLength(ellipsis))
-    .toString();
-  // A character cut in two decodes as U+FFFD.
-  while (kept.endsWith("\uFFFD")) kept = kept.slice(0, -1);
-  return kept + ellipsis;
-}
-
 /**
  * `suffix` makes the name unique among the events of this object. Events about cluster-scoped objects live in
  * `default`.
@@ -72,7 +51,7 @@ export function newEvent(
 ): Draft<KubeEvent> {
   const { name, namespace, uid, resourceVersion } = subject.metadata;
   const { apiVersion, kind } = subject;
-  const time = seconds(about.at);
+  const time = timestamp(about.at);
   return {
     apiVersion: "v1",
     kind: "Event",
@@ -80,7 +59,7 @@ export function newEvent(
     involvedObject: { apiVersion, kind, name, namespace, uid, resourceVersion },
     type: input.type,
     reason: input.reason,
-    message: shortMessage(input.message),
+    message: clippedMessage(input.message),
     source: { component: about.component },
     reportingComponent: about.component,
     firstTimestamp: time,
@@ -93,11 +72,6 @@ export function newEvent(
 export function occurredAgain(event: KubeEvent, times: number, at: number): JsonPatchOperation[] {
   return guardedPatch(event)
     .set(["count"], (event.count ?? 1) + times)
-    .set(["lastTimestamp"], seconds(at))
+    .set(["lastTimestamp"], timestamp(at))
     .ops();
-}
-
-/** metav1.Time has no fractions of a second. */
-function seconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -1,16 +1,10 @@
+import { clippedMessage } from "../resources/conditions-of.ts";
 import { type Backoff, type Clock, delayOf, type Random, sleep } from "../runtime/clock.ts";
+import { dropOldest } from "../runtime/drop-oldest.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { ClusterClient } from "./client.ts";
 import { isAlreadyExists, isNamespaceTerminating, isNotFound, isTransient } from "./errors.ts";
-import {
-  type EventInput,
-  type EventSubject,
-  events,
-  type KubeEvent,
-  newEvent,
-  occurredAgain,
-  shortMessage,
-} from "./event-record.ts";
+import { type EventInput, type EventSubject, events, type KubeEvent, newEvent, occurredAgain } from "./event-record.ts";
 
 export interface EventRecorderOptions {
   client: ClusterClient;
@@ -63,7 +57,7 @@ export class EventRecorder {
   }
 
   record(subject: EventSubject, input: EventInput): void {
-    const message = shortMessage(input.message);
+    const message = clippedMessage(input.message);
     const key = [subject.metadata.uid, input.type, input.reason, message].join("\n");
     if (!this.#mayWrite(subject.metadata.uid)) {
       this.#options.log.debug({ reason: input.reason, object: subject.metadata.name }, "Dropped an event: too many");
@@ -157,7 +151,7 @@ export class EventRecorder {
   #remember(key: string, event: KubeEvent): void {
     this.#written.delete(key);
     this.#written.set(key, event);
-    dropOldest(this.#written);
+    dropOldest(this.#written, mostRemembered);
   }
 
   /** Takes a token from the object's bucket. */
@@ -167,16 +161,8 @@ export class EventRecorder {
     const tokens = Math.min(burst, before.tokens + (now - before.at) / refillMs);
     this.#spent.delete(uid);
     this.#spent.set(uid, { tokens: tokens < 1 ? tokens : tokens - 1, at: now });
-    dropOldest(this.#spent);
+    dropOldest(this.#spent, mostRemembered);
     return tokens >= 1;
-  }
-}
-
-function dropOldest(map: Map<string, unknown>): void {
-  if (map.size <= mostRemembered) return;
-  for (const key of map.keys()) {
-    map.delete(key);
-    return;
   }
 }
 

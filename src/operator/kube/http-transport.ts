@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { Clock } from "../runtime/clock.ts";
+import { type Clock, unlessAborted } from "../runtime/clock.ts";
 import { bodyText, connectionsTo, retryAfterMs } from "../runtime/http.ts";
 import { deadlineOf } from "./deadline.ts";
 import { ClusterError, ClusterUnreachable, errorOf } from "./errors.ts";
@@ -53,18 +53,9 @@ export class HttpTransport implements ClusterTransport {
     const doing = `${request.method} ${request.path}`;
     const deadline = deadlineOf(this.#options.clock, timeoutMs, signal, `no answer within ${timeoutMs} ms`);
     try {
-      const session = await deadline.race(this.#connect());
+      const session = await unlessAborted(this.#connect(), deadline.signal);
       const way = request.path.startsWith(leasesPath) ? session.leases : session.requests;
-      const answer = await way.request({
-        origin: this.#origin().origin,
-        path: this.#path(request.path, request.query),
-        method: request.method,
-        headers: this.#headers(session, request),
-        body: request.body === undefined ? null : JSON.stringify(request.body),
-        signal: deadline.signal,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
+      const answer = await this.#send(way, session, request, deadline.signal);
       const text = await bodyText(answer.body, this.#maxBodyBytes());
       return this.#response(answer.statusCode, answer.headers["retry-after"], text);
     } catch (error) {
@@ -81,16 +72,8 @@ export class HttpTransport implements ClusterTransport {
     const doing = `watch ${request.path}`;
     const deadline = deadlineOf(this.#options.clock, idleTimeoutMs, signal, `nothing came for ${idleTimeoutMs} ms`);
     try {
-      const session = await deadline.race(this.#connect());
-      const answer = await session.watches.request({
-        origin: this.#origin().origin,
-        path: this.#path(request.path, request.query),
-        method: "GET",
-        headers: this.#headers(session, {}),
-        signal: deadline.signal,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
+      const session = await unlessAborted(this.#connect(), deadline.signal);
+      const answer = await this.#send(session.watches, session, { ...request, method: "GET" }, deadline.signal);
       if (answer.statusCode !== 200) {
         const text = await bodyText(answer.body, this.#maxBodyBytes());
         throw errorOf(this.#response(answer.statusCode, answer.headers["retry-after"], text), doing);
@@ -106,6 +89,19 @@ export class HttpTransport implements ClusterTransport {
     } finally {
       deadline.cancel();
     }
+  }
+
+  #send(way: Dispatcher, session: Session, request: ClusterRequest, signal: AbortSignal) {
+    return way.request({
+      origin: this.#origin().origin,
+      path: this.#path(request.path, request.query),
+      method: request.method,
+      headers: this.#headers(session, request),
+      body: request.body === undefined ? null : JSON.stringify(request.body),
+      signal,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
   }
 
   /** Closes all connections; the transport cannot be used again. */

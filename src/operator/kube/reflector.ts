@@ -1,4 +1,4 @@
-import { sleep } from "../runtime/clock.ts";
+import { sleep, unlessAborted } from "../runtime/clock.ts";
 import type { ListSelection } from "./client.ts";
 import { ClusterError, ClusterUnreachable, errorOfStatus, isGone, isNotFound } from "./errors.ts";
 import { listAll } from "./list-all.ts";
@@ -63,16 +63,8 @@ export class Reflector<T extends KubeObject> {
    * Resolves once the first complete list is read, or the kind is being uninstalled, so that there is nothing to list.
    * Rejects with the signal's reason if that aborts first.
    */
-  async whenSynced(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = () => aborted.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      await Promise.race([this.#synced.promise, aborted.promise]);
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-    }
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return unlessAborted(this.#synced.promise, signal);
   }
 
   get(namespace: string | undefined, name: string): T | undefined {

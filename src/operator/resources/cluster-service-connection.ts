@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { idPattern } from "../../api/ids.ts";
 import { namespaceSelector } from "./namespace-selector.ts";
-import { type Declared, declared, ownKind, type Parsed, parseWith } from "./object.ts";
+import { type Declared, ownKind, readerOf } from "./object.ts";
 import {
   apiKeySecretRefIn,
   type ServiceConnection,
@@ -49,12 +49,7 @@ export const clusterServiceConnectionKind = ownKind<ClusterServiceConnection>(
   false,
 );
 
-const clusterServiceConnection = declared(clusterServiceConnectionSpec, serviceConnectionStatus);
-
-/** Reads a ClusterServiceConnection of the API server, or a manifest of one. Never throws. */
-export function parseClusterServiceConnection(raw: unknown): Parsed<ClusterServiceConnection> {
-  return parseWith(clusterServiceConnection, raw);
-}
+export const parseClusterServiceConnection = readerOf(clusterServiceConnectionSpec, serviceConnectionStatus);
 
 export function isOfCluster(connection: Connection): connection is ClusterServiceConnection {
   return "namespaceSelector" in connection.spec;

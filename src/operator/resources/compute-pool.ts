@@ -3,15 +3,7 @@ import { commonFields } from "./compute-spec.ts";
 import { conditions } from "./conditions-of.ts";
 import { observedGeneration } from "./fields.ts";
 import { API_VERSION } from "./names.ts";
-import {
-  type Declared,
-  declared,
-  type KubeObject,
-  type OwnerReference,
-  ownKind,
-  type Parsed,
-  parseWith,
-} from "./object.ts";
+import { type Declared, type KubeObject, type OwnerReference, ownKind, readerOf } from "./object.ts";
 
 const template = z.object(commonFields);
 
@@ -56,9 +48,4 @@ export function owningPool({ metadata }: Pick<KubeObject, "metadata">): OwnerRef
   return metadata.ownerReferences?.find(({ kind, apiVersion }) => kind === "ComputePool" && apiVersion === API_VERSION);
 }
 
-const computePool = declared(computePoolSpec, computePoolStatus);
-
-/** Reads a ComputePool of the API server, or a manifest of one. Never throws. */
-export function parseComputePool(raw: unknown): Parsed<ComputePool> {
-  return parseWith(computePool, raw);
-}
+export const parseComputePool = readerOf(computePoolSpec, computePoolStatus);

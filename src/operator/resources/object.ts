@@ -1,34 +1,39 @@
 import { z } from "zod";
 import { GROUP, VERSION } from "./names.ts";
 
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean | undefined;
-  blockOwnerDeletion?: boolean | undefined;
-}
+const ownerReference = z.object({
+  apiVersion: z.string(),
+  kind: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  controller: z.boolean().optional(),
+  blockOwnerDeletion: z.boolean().optional(),
+});
 
-/** The metadata of a stored object, as far as the operator reads it. */
-export interface ObjectMeta {
-  name: string;
-  /** Absent on objects of the cluster's own, such as a CustomResourceDefinition. */
-  namespace?: string | undefined;
-  uid: string;
-  /** Sent back as it came; its order is `isNewer`'s to tell (cluster/versions.ts). */
-  resourceVersion: string;
-  /** Grows with each change of `spec`. */
-  generation?: number | undefined;
-  /** RFC 3339. */
-  creationTimestamp?: string | undefined;
-  /** RFC 3339; set from the moment a deletion was asked for. */
-  deletionTimestamp?: string | undefined;
-  labels?: Record<string, string> | undefined;
-  annotations?: Record<string, string> | undefined;
-  finalizers?: string[] | undefined;
-  ownerReferences?: OwnerReference[] | undefined;
-}
+export type OwnerReference = z.output<typeof ownerReference>;
+
+const strings = z.record(z.string(), z.string());
+
+/**
+ * Metadata as the API server sends it, as far as the operator reads it; a manifest that was never stored reads with an
+ * empty uid and resourceVersion. `resourceVersion` is sent back as it came; only `isNewer` (kube/store.ts) compares two.
+ * Times are RFC 3339. `deletionTimestamp` is set as soon as a deletion was requested.
+ */
+export const objectMeta = z.object({
+  name: z.string(),
+  namespace: z.string().optional(),
+  uid: z.string().default(""),
+  resourceVersion: z.string().default(""),
+  generation: z.number().optional(),
+  creationTimestamp: z.string().optional(),
+  deletionTimestamp: z.string().optional(),
+  labels: strings.optional(),
+  annotations: strings.optional(),
+  finalizers: z.array(z.string()).optional(),
+  ownerReferences: z.array(ownerReference).optional(),
+});
+
+export type ObjectMeta = z.output<typeof objectMeta>;
 
 /** Any object of the API server. */
 export interface KubeObject {
@@ -60,34 +65,6 @@ export interface ValidationIssue {
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string; readonly validationIssues: readonly ValidationIssue[] };
-
-const ownerReference = z.object({
-  apiVersion: z.string(),
-  kind: z.string(),
-  name: z.string(),
-  uid: z.string(),
-  controller: z.boolean().optional(),
-  blockOwnerDeletion: z.boolean().optional(),
-});
-
-const strings = z.record(z.string(), z.string());
-
-/**
- * Metadata as the API server sends it; a manifest that was never stored reads with an empty uid and resourceVersion.
- */
-export const objectMeta = z.object({
-  name: z.string(),
-  namespace: z.string().optional(),
-  uid: z.string().default(""),
-  resourceVersion: z.string().default(""),
-  generation: z.number().optional(),
-  creationTimestamp: z.string().optional(),
-  deletionTimestamp: z.string().optional(),
-  labels: strings.optional(),
-  annotations: strings.optional(),
-  finalizers: z.array(z.string()).optional(),
-  ownerReferences: z.array(ownerReference).optional(),
-});
 
 /**
  * A status schema for reading, all of whose fields are optional: whatever a field holds (an older or newer operator
@@ -132,13 +109,17 @@ export function ownKind<T extends KubeObject>(kind: string, plural: string, name
   return { group: GROUP, version: VERSION, plural, kind, namespaced };
 }
 
-/** How an object of a kind of ours is read: strict about the spec, whatever the status holds. */
-export function declared<Spec extends z.ZodObject, Status extends z.ZodObject>(spec: Spec, status: Status) {
-  return z.object({
+/**
+ * Reads an object of a kind of ours, from the API server or a manifest: strict about the spec, whatever the status
+ * holds. Never throws.
+ */
+export function readerOf<Spec extends z.ZodObject, Status extends z.ZodObject>(spec: Spec, status: Status) {
+  const schema = z.object({
     apiVersion: z.string().optional(),
     kind: z.string().optional(),
     metadata: objectMeta,
     spec,
     status: tolerant(status),
   });
+  return (raw: unknown) => parseWith(schema, raw);
 }

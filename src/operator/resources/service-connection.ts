@@ -2,7 +2,7 @@ import { z } from "zod";
 import { conditions } from "./conditions-of.ts";
 import { duration } from "./duration.ts";
 import { id, objectName, observedGeneration, withRules } from "./fields.ts";
-import { type Declared, declared, ownKind, type Parsed, parseWith } from "./object.ts";
+import { type Declared, ownKind, readerOf } from "./object.ts";
 
 export const apiKeySecretRefIn = (place: string) =>
   z.object({
@@ -121,9 +121,4 @@ export type ServiceConnection = Declared<ServiceConnectionSpec, ServiceConnectio
 
 export const serviceConnectionKind = ownKind<ServiceConnection>("ServiceConnection", "serviceconnections");
 
-const serviceConnection = declared(serviceConnectionSpec, serviceConnectionStatus);
-
-/** Reads a ServiceConnection of the API server, or a manifest of one. Never throws. */
-export function parseServiceConnection(raw: unknown): Parsed<ServiceConnection> {
-  return parseWith(serviceConnection, raw);
-}
+export const parseServiceConnection = readerOf(serviceConnectionSpec, serviceConnectionStatus);

@@ -1,4 +1,4 @@
-import { type DestinationStream, pino } from "pino";
+import { type DestinationStream, type Logger as PinoLogger, pino } from "pino";
 import type { Clock } from "./clock.ts";
 import { scrub } from "./scrub.ts";
 
@@ -44,29 +44,15 @@ export const silentLogger: Logger = {
   child: () => silentLogger,
 };
 
-interface Sink {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-  isLevelEnabled(level: string): boolean;
-  child(fields: Record<string, unknown>): Sink;
-}
-
-function wrap(sink: Sink): Logger {
+function wrap(sink: PinoLogger): Logger {
+  const at = (level: Exclude<LogLevel, "silent">) => (fields: LogFields, message: string) => {
+    if (sink.isLevelEnabled(level)) sink[level](scrub(fields), message);
+  };
   return {
-    debug(fields, message) {
-      if (sink.isLevelEnabled("debug")) sink.debug(scrub(fields), message);
-    },
-    info(fields, message) {
-      if (sink.isLevelEnabled("info")) sink.info(scrub(fields), message);
-    },
-    warn(fields, message) {
-      if (sink.isLevelEnabled("warn")) sink.warn(scrub(fields), message);
-    },
-    error(fields, message) {
-      if (sink.isLevelEnabled("error")) sink.error(scrub(fields), message);
-    },
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
     child: (fields) => wrap(sink.child(scrub(fields))),
   };
 }

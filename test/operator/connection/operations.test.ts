@@ -29,14 +29,14 @@ describe("operations that a write of ours set off", () => {
     const many = Array.from({ length: 20 }, (_, n) => operation({ id: `op-${n}`, endpoint_id: `ep-${n}` }));
     const { clock, state, operations, changes, polls } = following(many);
     operations.follow(many);
-    expect(operations.writesRunningAt(clock.monotonic())).toBe(20);
+    expect(operations.followed.writesRunningAt(clock.monotonic())).toBe(20);
     await clock.advance(1000);
     expect(polls()).toBeLessThanOrEqual(3);
     expect(changes).toEqual([]);
     state.listed = many.map((one) => ({ ...one, status: "finished" }));
     await clock.advance(2000);
     expect(changes).toHaveLength(20);
-    expect(operations.writesRunningAt(clock.monotonic())).toBe(0);
+    expect(operations.followed.writesRunningAt(clock.monotonic())).toBe(0);
     const asked = polls();
     await clock.advance(600_000);
     expect([polls(), clock.pending]).toEqual([asked, 0]);
@@ -81,8 +81,8 @@ describe("operations that a write of ours set off", () => {
     const { clock, operations, polls } = following();
     operations.follow([operation({ status: "finished" }), operation({ id: "op-2", status: "failed" })]);
     await clock.advance(60_000);
-    expect([polls(), operations.writesRunningAt(clock.monotonic())]).toEqual([0, 0]);
-    expect(operations.of("ep-one").map(({ id }) => id)).toEqual(["op-2", "op-1"]);
+    expect([polls(), operations.followed.writesRunningAt(clock.monotonic())]).toEqual([0, 0]);
+    expect(operations.followed.of("ep-one").map(({ id }) => id)).toEqual(["op-2", "op-1"]);
   });
 });
 
@@ -95,12 +95,12 @@ describe("an operation of which nothing is heard", () => {
     service.script = script;
     operations.follow([operation()]);
     await clock.advance(70_000);
-    expect(operations.of("ep-one")).toEqual([]);
+    expect(operations.followed.of("ep-one")).toEqual([]);
     expect(changes).toEqual(["ep-one"]);
     const asked = polls();
     operations.follow([operation()]);
     await clock.advance(600_000);
-    expect([polls(), operations.writesRunningAt(clock.monotonic()), clock.pending]).toEqual([asked, 0, 0]);
+    expect([polls(), operations.followed.writesRunningAt(clock.monotonic()), clock.pending]).toEqual([asked, 0, 0]);
   });
 
   test.each([404, 400, 403])(
@@ -110,10 +110,14 @@ describe("an operation of which nothing is heard", () => {
       service.script = () => refusal(status, "this route does not exist");
       operations.follow([operation()]);
       await clock.advance(300);
-      expect([operations.of("ep-one"), operations.writesRunningAt(clock.monotonic()), changes]).toEqual([[], 0, []]);
+      expect([
+        operations.followed.of("ep-one"),
+        operations.followed.writesRunningAt(clock.monotonic()),
+        changes,
+      ]).toEqual([[], 0, []]);
       operations.follow([operation({ id: "op-2" })]);
       await clock.advance(60_000);
-      expect([polls(), operations.of("ep-one")]).toEqual([1, []]);
+      expect([polls(), operations.followed.of("ep-one")]).toEqual([1, []]);
       expect(await operations.latest("ep-one", client)).toEqual({ kind: "unsupported" });
     },
   );
@@ -129,12 +133,12 @@ describe("a service that refuses the call", () => {
     const answers = service.script;
     service.script = refused;
     await clock.advance(3000);
-    expect(operations.writesRunningAt(clock.monotonic())).toBe(1);
+    expect(operations.followed.writesRunningAt(clock.monotonic())).toBe(1);
     expect(await operations.latest("ep-one", client)).toMatchObject({ kind: "failed" });
     service.script = answers;
     state.listed = [operation({ status: "failed" })];
     await clock.advance(5000);
-    expect(operations.of("ep-one")).toMatchObject([{ status: "failed" }]);
+    expect(operations.followed.of("ep-one")).toMatchObject([{ status: "failed" }]);
     expect(changes).toEqual(["ep-one"]);
   });
 
@@ -148,11 +152,11 @@ describe("a service that refuses the call", () => {
     service.script = answers;
     await clock.advance(11_000);
     operations.follow([operation()]);
-    expect([operations.writesRunningAt(clock.monotonic()), operations.of("ep-one")]).toEqual([0, []]);
+    expect([operations.followed.writesRunningAt(clock.monotonic()), operations.followed.of("ep-one")]).toEqual([0, []]);
     state.listed = [operation({ id: "op-2", status: "failed" })];
     operations.follow([operation({ id: "op-2" })]);
     await clock.advance(300);
-    expect(operations.of("ep-one")).toMatchObject([{ id: "op-2", status: "failed" }]);
+    expect(operations.followed.of("ep-one")).toMatchObject([{ id: "op-2", status: "failed" }]);
   });
 });
 

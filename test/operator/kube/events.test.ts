@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type EventInput, events, type KubeEvent, shortMessage } from "../../../src/operator/kube/event-record.ts";
+import { type EventInput, events, type KubeEvent } from "../../../src/operator/kube/event-record.ts";
 import { EventRecorder } from "../../../src/operator/kube/events.ts";
+import { clippedMessage } from "../../../src/operator/resources/conditions-of.ts";
 import { createLogger, silentLogger } from "../../../src/operator/runtime/log.ts";
 import { seededRandom } from "../../simulation/random.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
@@ -160,7 +161,7 @@ describe("at shutdown", () => {
 
 test("a message is cut off at 1 KiB, between two characters", () => {
   const long = "ü".repeat(600);
-  expect(Buffer.byteLength(shortMessage(long))).toBeLessThanOrEqual(1024);
-  expect(shortMessage(long)).toMatch(/^ü{500,}…$/);
-  expect(shortMessage("short")).toBe("short");
+  expect(Buffer.byteLength(clippedMessage(long))).toBeLessThanOrEqual(1024);
+  expect(clippedMessage(long)).toMatch(/^ü{500,}…$/);
+  expect(clippedMessage("short")).toBe("short");
 });

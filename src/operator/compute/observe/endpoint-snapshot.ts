@@ -45,9 +45,9 @@ function besidesLists(
 ): Pick<EndpointSnapshot, "operations" | "operationsEndedAt" | "laidOver"> {
   if (link === undefined) return { operations: [] };
   const { id } = link.endpoint;
-  const operationsEndedAt = lister.operations.endedAt(id);
+  const operationsEndedAt = lister.operations.followed.endedAt(id);
   return {
-    operations: lister.operations.of(id),
+    operations: lister.operations.followed.of(id),
     ...(operationsEndedAt === undefined ? {} : { operationsEndedAt }),
     ...(lister.isLaidOver(id) ? { laidOver: true } : {}),
   };
@@ -113,7 +113,7 @@ export function listingFor(need: ListingNeed): Listing | undefined {
   if (observed !== undefined && isEnough(observed, need)) return observed;
   // A write for another Compute with the same link counts too, as for the one of which this is a copy.
   const linkedID = subject.annotations.recordedID ?? "";
-  const ended = isRestartAsked(subject) ? lister.operations.endedAt(linkedID) : undefined;
+  const ended = isRestartAsked(subject) ? lister.operations.followed.endedAt(linkedID) : undefined;
   const after = Math.max(state.listsCountAfter, lister.writtenAt(linkedID), ended ?? Number.NEGATIVE_INFINITY);
   return lister.listedAfter(after, subject.compute.metadata.uid, priority);
 }

@@ -49,7 +49,7 @@ describe("what a replaced and deleted Compute made", () => {
     reach.answer = ({ method }) =>
       method === "DELETE" ? json(200, { endpoint: endpoint(), operations: [operation()] }) : undefined;
     await clock.advance(600);
-    expect(session?.project("shiny-wind-028834").operations.writesRunningAt(0)).toBe(1);
+    expect(session?.project("shiny-wind-028834").operations.followed.writesRunningAt(0)).toBe(1);
   });
 
   test("is deleted again while lists show it, with an event for each deletion that the service confirms", async () => {

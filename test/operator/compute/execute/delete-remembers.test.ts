@@ -28,7 +28,7 @@ describe("of a deletion is remembered", () => {
     expect(known.answeredDeletes.get("ep-one")).toEqual({ at: 700, before: 0 });
     expect(known.failedWrite).toBeUndefined();
     expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
-    expect(acting.access.lister.operations.writesRunningAt(0)).toBe(1);
+    expect(acting.access.lister.operations.followed.writesRunningAt(0)).toBe(1);
     expect(condition).toMatchObject({ reason: "Deleting", message: expect.stringContaining("was deleted") });
   });
 

@@ -216,7 +216,7 @@ describe("a change", () => {
       condition: { reason: "Updating" },
       events: [{ reason: "DriftCorrected" }],
     });
-    expect(acting.access.lister.operations.writesRunningAt(0)).toBe(1);
+    expect(acting.access.lister.operations.followed.writesRunningAt(0)).toBe(1);
   });
 
   test("of another Compute waits for its turn meanwhile, and sends nothing", async () => {

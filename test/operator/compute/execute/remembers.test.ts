@@ -54,7 +54,7 @@ describe("of a create is remembered", () => {
     });
     expect([known.failedWrite, known.pendingCreate]).toEqual([undefined, undefined]);
     expect(outcome.effect).toMatchObject({ endpoint: made, operations: [{ endpoint_id: "ep-new" }] });
-    expect(acting.access.lister.operations.isBusyWith("ep-new")).toBe(true);
+    expect(acting.access.lister.operations.followed.isBusyWith("ep-new")).toBe(true);
     expect(acting.annotation("created-endpoint")).toBeUndefined();
   });
 
@@ -232,7 +232,7 @@ describe("of a restart is remembered", () => {
     expect(outcome.effect).toMatchObject({ kind: "restarted", value: "now" });
     expect(known.failedWrite).toBeUndefined();
     expect(lister.writtenAt("ep-one")).toBe(700);
-    expect(lister.operations.writesRunningAt(0)).toBe(1);
+    expect(lister.operations.followed.writesRunningAt(0)).toBe(1);
     expect(operationsIn(outcome)).toMatchObject([{ id: "op-1" }]);
   });
 

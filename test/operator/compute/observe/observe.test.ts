@@ -158,13 +158,13 @@ describe("operations", () => {
     ];
     const observation = await observeNow();
     expect(observation).toMatchObject({ kind: "observed", operations: expect.arrayContaining(expected) });
-    expect(lister.operations.of("ep-one")).toHaveLength(2);
+    expect(lister.operations.followed.of("ep-one")).toHaveLength(2);
   });
 
   test("of a Compute that has no endpoint any more are not", async () => {
     const { seen, lister } = await observing({ unlinked: true, status: { operations: [running] } });
     await seen();
-    expect(lister.operations.writesRunningAt(0)).toBe(0);
+    expect(lister.operations.followed.writesRunningAt(0)).toBe(0);
   });
 
   const restart = {
