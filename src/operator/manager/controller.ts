@@ -41,7 +41,6 @@ export class Controller {
       maxPerTenant: workers,
       observer: {
         started: (_, waitedMs) => metrics.queueSeconds.observe({ kind }, waitedMs / 1000),
-        failed: () => metrics.retries.add({ kind }),
       },
     });
   }
@@ -88,8 +87,9 @@ export class Controller {
   }
 
   #failed(uid: string, error: unknown): string {
-    const { kind, log, stopped, nameOf } = this.#options;
+    const { kind, log, metrics, stopped, nameOf } = this.#options;
     if (stopped.aborted) return "stopped";
+    metrics.retries.add({ kind });
     const asked = error instanceof ClusterError ? (error.retryAfterMs ?? 0) : 0;
     this.#queue.retry(uid, Math.min(asked, longestRetryAfterMs));
     // The lease can lapse for a moment (the wall clock jumped) and hold again; if it is lost, the queue ends.

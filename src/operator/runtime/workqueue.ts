@@ -4,8 +4,6 @@ import { FairQueue } from "./fair-queue.ts";
 /** Reports of a queue, for metrics. Durations in milliseconds. */
 export interface QueueObserver {
   started?(key: string, waitedMs: number): void;
-  /** The handler threw; the key is retried. */
-  failed?(key: string, error: unknown): void;
 }
 
 export interface WorkQueueOptions {
@@ -225,18 +223,17 @@ export class WorkQueue {
   async #handle(key: string, since: number, release: () => void, handle: (key: string) => Promise<void>) {
     const { clock, observer } = this.#options;
     observer?.started?.(key, clock.monotonic() - since);
-    let failure: { error: unknown } | undefined;
+    let hasFailed = false;
     try {
       await handle(key);
-    } catch (error) {
-      failure = { error };
+    } catch {
+      hasFailed = true;
     }
     this.#running.delete(key);
     release();
     this.#lastFinishedAt = clock.monotonic();
-    if (failure !== undefined) this.retry(key);
+    if (hasFailed) this.retry(key);
     if (this.#dirty.delete(key)) this.add(key);
-    if (failure !== undefined) observer?.failed?.(key, failure.error);
     this.#finishDrain();
     this.#pump();
   }

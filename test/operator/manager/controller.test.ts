@@ -6,18 +6,19 @@ import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
-/** A queue that runs; `fail` decides what each pass throws, else it asks for another in `again` milliseconds. */
+/** A queue that runs; `fail` decides what each reconcile throws, else it asks for another in `again` milliseconds. */
 function running(fail: (pass: number) => Error | undefined, again?: number) {
   const clock = new VirtualClock();
   const stop = new AbortController();
   const reconciles: number[] = [];
   const lines: string[] = [];
+  const metrics = createMetrics();
   const queue = new Controller({
     kind: "compute",
     clock,
     random: () => 0,
     log: createLogger({ level: "info", destination: { write: (line) => void lines.push(line) }, clock }),
-    metrics: createMetrics(),
+    metrics,
     workers: 4,
     flowOf: () => "",
     nameOf: () => ({ namespace: "eu", name: "primary" }),
@@ -31,10 +32,10 @@ function running(fail: (pass: number) => Error | undefined, again?: number) {
   });
   void queue.run(stop.signal);
   queue.enqueue(["shop"]);
-  return { clock, stop, reconciles, lines, queue };
+  return { clock, stop, reconciles, lines, queue, metrics };
 }
 
-describe("a pass that may not write", () => {
+describe("a reconcile that may not write", () => {
   test("because the claim to the lease lapsed for a moment is repeated: nobody else would wake its object", async () => {
     const { clock, reconciles } = running((count) => (count === 1 ? new NotLeader("not now") : undefined));
     await clock.advance(60_000);
@@ -70,7 +71,13 @@ test("a reconcile that fails is reported with the name of its object, not only i
   ]);
 });
 
-test("a pass that asks for another in a fraction of a millisecond gets it with the next whole one, and never spins", async () => {
+test("each reconcile that is repeated because it failed is counted", async () => {
+  const { clock, metrics } = running((count) => (count <= 3 ? new Error("no right") : undefined));
+  await clock.advance(60_000);
+  expect(await metrics.text()).toContain('compute_operator_queue_retries_total{kind="compute"} 3');
+});
+
+test("a reconcile that asks for another in a fraction of a millisecond gets it with the next whole one, and never spins", async () => {
   const { clock, reconciles } = running(() => undefined, 1e-11);
   await clock.advance(3);
   expect(reconciles).toEqual([0, 1, 2, 3]);
