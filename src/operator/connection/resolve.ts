@@ -53,15 +53,7 @@ export function resolve(
   if (text === "") return invalid(invalidSecret.empty(name, key));
   if (!/^[\x21-\x7e]{1,1024}$/.test(text)) return invalid(invalidSecret.unusable(name, key));
   const { caBundle, organizationID } = spec;
-  return {
-    kind: "account",
-    account: {
-      baseURL,
-      key: new ApiKey(text),
-      ...(caBundle === undefined ? {} : { caBundle }),
-      ...(organizationID === undefined ? {} : { organizationID }),
-    },
-  };
+  return { kind: "account", account: { baseURL, key: new ApiKey(text), caBundle, organizationID } };
 }
 
 /** The address of the public service: the only one allowed unless `--allowed-base-url` is set. */

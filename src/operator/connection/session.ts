@@ -87,13 +87,10 @@ export class Session {
       onFailure: (failure: Failure) => this.probe.failed(failure),
       onAccepted: () => this.probe.accepted(),
       onNameShown: () => options.namesShownBy.add(account.baseURL),
-      ...(observe === undefined ? {} : { observe }),
+      observe,
     };
     const guarded = { ...shared, circuitOpen: () => this.probe.refusal, retired: this.#stop.signal };
-    this.client = new ServiceClient({
-      ...guarded,
-      ...(changeBlockedWorkers === undefined ? {} : { changeBlockedWorkers }),
-    });
+    this.client = new ServiceClient({ ...guarded, changeBlockedWorkers });
     this.#background = new ServiceClient(guarded);
     this.probe = new Probe({
       client: new ServiceClient(shared),

@@ -33,7 +33,7 @@ function whyNoList(error: unknown, { group, plural }: ResourceKind): string {
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #store = new ObjectStore<T>();
-  #synced = Promise.withResolvers<void>();
+  readonly #synced = Promise.withResolvers<void>();
   #hasSynced = false;
   #isServed = false;
   #lastHeardAt: number;
@@ -101,9 +101,8 @@ export class Reflector<T extends KubeObject> {
     this.#tell(this.#store.answered(object, { created, seenUpTo: this.#resourceVersion }));
   }
 
-  /** Lists and watches until the signal aborts, then resolves. Never rejects. */
+  /** Lists and watches until the signal aborts, then resolves. Never rejects. Called once. */
   async run(signal: AbortSignal): Promise<void> {
-    this.#startAnew();
     while (!signal.aborted) {
       try {
         if (this.#resourceVersion === undefined) await this.#list(signal);
@@ -117,13 +116,6 @@ export class Reflector<T extends KubeObject> {
         await sleep(this.#options.clock, delay, signal).catch(() => {});
       }
     }
-  }
-
-  /** A second run does not know what happened since the first, so it is synced only after a list of its own. */
-  #startAnew(): void {
-    if (this.#hasSynced) this.#synced = Promise.withResolvers();
-    this.#hasSynced = false;
-    this.#askForList("start");
   }
 
   /** Where to continue after a failure. */

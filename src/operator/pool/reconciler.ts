@@ -76,7 +76,8 @@ export class PoolReconciler {
       isWanted: () => this.#isUnchanged(pool),
       execute: (numbers: readonly number[]) => this.#execute(pool, numbers.map(create)),
     };
-    const created = waitMs > 0 ? { waitMs } : await this.#slowStart.run(uid, generation, due, batches);
+    const created =
+      waitMs > 0 ? { refusal: undefined, waitMs } : await this.#slowStart.run(uid, generation, due, batches);
     const refusal = changed ?? created.refusal;
     const conflict = plan.blocked === undefined ? undefined : ({ reason: "Conflict", message: plan.blocked } as const);
     await this.#updateStatus(pool, members, plan, refusal ?? conflict);

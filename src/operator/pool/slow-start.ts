@@ -17,7 +17,7 @@ export interface SlowStartOptions<Refusal> {
 
 /** The result of a run of batches. */
 export interface Progress<Refusal> {
-  refusal?: Refusal;
+  refusal: Refusal | undefined;
   /** Milliseconds until the next batch; absent if all were tried or the rest is not wanted any more. */
   waitMs?: number;
 }
@@ -50,9 +50,9 @@ export class SlowStart {
     let refused = 0;
     for (let done = 0; done < numbers.length; ) {
       const waitMs = this.waitMs(uid, generation, now());
-      if (waitMs > 0) return { ...(refusal === undefined ? {} : { refusal }), waitMs };
+      if (waitMs > 0) return { refusal, waitMs };
       // Size and need of a batch depend on the result of the previous one.
-      if (done > 0 && !(await isWanted())) return refusal === undefined ? {} : { refusal };
+      if (done > 0 && !(await isWanted())) return { refusal };
       const batch = numbers.slice(done, done + ramp.size);
       done += batch.length;
       const trouble = await execute(batch);
@@ -63,7 +63,7 @@ export class SlowStart {
       ramp.size = trouble === undefined ? ramp.size * 2 : smallest;
     }
     this.forget(uid);
-    return refusal === undefined ? {} : { refusal };
+    return { refusal };
   }
 
   /** Milliseconds until the next batch may start. */

@@ -8,9 +8,9 @@ export interface Account {
   /** Normalised, ends in `/api/v2`. */
   baseURL: string;
   key: ApiKey;
-  caBundle?: string;
+  caBundle?: string | undefined;
   /** The organization whose projects are listed, if a personal key needs one. */
-  organizationID?: string;
+  organizationID?: string | undefined;
 }
 
 /** The fingerprint of an account's base URL and key; reveals neither. Called on every reconcile of a Compute. */

@@ -19,7 +19,7 @@ export interface ExchangeOptions extends AdmissionOptions {
   clock: Clock;
   /** Called right before a write is sent; an error stops the write (leadership). */
   beforeWrite: () => void;
-  observe?: RequestObserver;
+  observe?: RequestObserver | undefined;
 }
 
 /** One request: `ids` replace the braces in `route`, in order. */

@@ -75,7 +75,7 @@ export interface AdmissionOptions {
   /** Called right before a write is sent: whether the plan behind it is outdated. */
   withdrawn?: () => boolean;
   /** Set if the caller blocks a worker while it waits. */
-  changeBlockedWorkers?: InHand;
+  changeBlockedWorkers?: InHand | undefined;
 }
 
 /**

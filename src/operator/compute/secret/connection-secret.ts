@@ -39,7 +39,7 @@ export interface SecretTools {
 export type Binding =
   | { kind: "none" }
   /** `event` if a Secret that stood was written again. */
-  | { kind: "bound"; name: string; event?: EventInput }
+  | { kind: "bound"; name: string; event?: EventInput | undefined }
   /** What it is made from is asked of the service when the budget allows. */
   | { kind: "later" }
   | { kind: "failed"; reason: Reason; message: string };
@@ -183,7 +183,7 @@ async function repair(
     .setAnnotation(digestOfData, digest(encoded(data)))
     .set(["data"], encoded(data));
   await cluster.patch(secretKind, secret.metadata, patch.ops());
-  return { kind: "bound", name: secret.metadata.name, ...(event === undefined ? {} : { event }) };
+  return { kind: "bound", name: secret.metadata.name, event };
 }
 
 /** Whether the Secret that a Compute names stands, as it was last made. */
