@@ -105,13 +105,8 @@ export class EndpointLister {
       onPolled: (endpointIDs) => this.#polled(endpointIDs),
     });
     const { window = new WriteWindow(clock), showsNames = () => true } = options;
-    this.writeLimiter = new ProjectWriteLimiter({
-      clock,
-      window,
-      showsNames,
-      enqueue,
-      operations: this.operations.followed,
-    });
+    const { followed: operations } = this.operations;
+    this.writeLimiter = new ProjectWriteLimiter({ clock, window, showsNames, enqueue, operations });
   }
 
   /** For the requests of a reconcile. */

@@ -16,8 +16,8 @@ const strings = z.record(z.string(), z.string());
 
 /**
  * Metadata as the API server sends it, as far as the operator reads it; a manifest that was never stored reads with an
- * empty uid and resourceVersion. `resourceVersion` is sent back as it came; only `isNewer` (kube/store.ts) compares two.
- * Times are RFC 3339. `deletionTimestamp` is set as soon as a deletion was requested.
+ * empty uid and resourceVersion. Of two versions only `isNewer` (kube/store.ts) may be asked. Times are RFC 3339.
+ * `deletionTimestamp` is set as soon as a deletion was requested.
  */
 export const objectMeta = z.object({
   name: z.string(),
