@@ -191,7 +191,7 @@ export class EndpointLister {
 
   /** Whether a Compute waits for the next list, or one of its endpoint's operations brings one when it ends. */
   isExpected(uid: string, endpointID: string | undefined): boolean {
-    return this.#users.waiting.has(uid) || this.operations.isBusyWith(endpointID ?? "");
+    return this.#users.waiting.has(uid) || this.operations.followed.isBusyWith(endpointID ?? "");
   }
 
   /** A write to this endpoint has just ended: lists that began before do not count for it any more. */
@@ -266,8 +266,7 @@ export class EndpointLister {
 
   #listed(listing: Listing): void {
     const { projectID, onListed, enqueue, clock } = this.#options;
-    const isFirst = this.#listing === undefined;
-    const wasLost = this.#visibility.listed();
+    const concernsAll = this.#visibility.listed() || this.#listing === undefined;
     this.#failure = undefined;
     this.#listing = listing;
     for (const [id, at] of this.#written) if (at < listing.startedAt) this.#written.delete(id);
@@ -275,7 +274,7 @@ export class EndpointLister {
     const isUndecided = this.#overlay.listed(listing, (id) => this.operations.followed.endedAt(id));
     const affected = this.#users.affectedBy(this.#observe());
     onListed?.(projectID, listing);
-    if (wasLost || isFirst) this.#enqueueAll();
+    if (concernsAll) this.#enqueueAll();
     else {
       for (const uid of this.#users.takeWaiting()) affected.add(uid);
       this.#schedule.met();
