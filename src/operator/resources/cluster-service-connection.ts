@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { idPattern } from "../../api/ids.ts";
 import { namespaceSelector } from "./namespace-selector.ts";
-import { type Declared, ownKind, readerOf } from "./object.ts";
+import { type Declared, declared, ownKind, readerOf } from "./object.ts";
 import {
   apiKeySecretRefIn,
   type ServiceConnection,
@@ -49,7 +49,7 @@ export const clusterServiceConnectionKind = ownKind<ClusterServiceConnection>(
   false,
 );
 
-export const parseClusterServiceConnection = readerOf(clusterServiceConnectionSpec, serviceConnectionStatus);
+export const parseClusterServiceConnection = readerOf(declared(clusterServiceConnectionSpec, serviceConnectionStatus));
 
 export function isOfCluster(connection: Connection): connection is ClusterServiceConnection {
   return "namespaceSelector" in connection.spec;

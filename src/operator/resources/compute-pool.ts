@@ -3,7 +3,7 @@ import { commonFields } from "./compute-spec.ts";
 import { conditions } from "./conditions-of.ts";
 import { observedGeneration } from "./fields.ts";
 import { API_VERSION } from "./names.ts";
-import { type Declared, type KubeObject, type OwnerReference, ownKind, readerOf } from "./object.ts";
+import { type Declared, declared, type KubeObject, type OwnerReference, ownKind, readerOf } from "./object.ts";
 
 const template = z.object(commonFields);
 
@@ -48,4 +48,4 @@ export function owningPool({ metadata }: Pick<KubeObject, "metadata">): OwnerRef
   return metadata.ownerReferences?.find(({ kind, apiVersion }) => kind === "ComputePool" && apiVersion === API_VERSION);
 }
 
-export const parseComputePool = readerOf(computePoolSpec, computePoolStatus);
+export const parseComputePool = readerOf(declared(computePoolSpec, computePoolStatus));

@@ -1,6 +1,6 @@
 import { type ComputeSpec, computeSpec } from "./compute-spec.ts";
 import { type ComputeStatus, computeStatus } from "./compute-status.ts";
-import { type Declared, ownKind, readerOf } from "./object.ts";
+import { type Declared, declared, ownKind, readerOf } from "./object.ts";
 
 export type { ComputeSpec } from "./compute-spec.ts";
 export type { Capacity, ComputeState, ComputeStatus, StatusOperation } from "./compute-status.ts";
@@ -11,7 +11,7 @@ export type Compute = Declared<ComputeSpec, ComputeStatus>;
 
 export const computeKind = ownKind<Compute>("Compute", "computes");
 
-export const parseCompute = readerOf(computeSpec, computeStatus);
+export const parseCompute = readerOf(declared(computeSpec, computeStatus));
 
 /** Where the connection that a Compute names stands; the namespace of a ClusterServiceConnection is empty. */
 export function connectionKeyOf({ metadata, spec }: Pick<Compute, "metadata" | "spec">) {

@@ -109,17 +109,18 @@ export function ownKind<T extends KubeObject>(kind: string, plural: string, name
   return { group: GROUP, version: VERSION, plural, kind, namespaced };
 }
 
-/**
- * Reads an object of a kind of ours, from the API server or a manifest: strict about the spec, whatever the status
- * holds. Never throws.
- */
-export function readerOf<Spec extends z.ZodObject, Status extends z.ZodObject>(spec: Spec, status: Status) {
-  const schema = z.object({
+/** An object of a kind of ours: strict about the spec, whatever the status holds. */
+export function declared<Spec extends z.ZodObject, Status extends z.ZodObject>(spec: Spec, status: Status) {
+  return z.object({
     apiVersion: z.string().optional(),
     kind: z.string().optional(),
     metadata: objectMeta,
     spec,
     status: tolerant(status),
   });
-  return (raw: unknown) => parseWith(schema, raw);
+}
+
+/** Reads an object from the API server or a manifest. Never throws. */
+export function readerOf<T>(schema: z.ZodType<T>): (raw: unknown) => Parsed<T> {
+  return (raw) => parseWith(schema, raw);
 }

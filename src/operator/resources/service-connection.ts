@@ -2,7 +2,7 @@ import { z } from "zod";
 import { conditions } from "./conditions-of.ts";
 import { duration } from "./duration.ts";
 import { id, objectName, observedGeneration, withRules } from "./fields.ts";
-import { type Declared, ownKind, readerOf } from "./object.ts";
+import { type Declared, declared, ownKind, readerOf } from "./object.ts";
 
 export const apiKeySecretRefIn = (place: string) =>
   z.object({
@@ -121,4 +121,4 @@ export type ServiceConnection = Declared<ServiceConnectionSpec, ServiceConnectio
 
 export const serviceConnectionKind = ownKind<ServiceConnection>("ServiceConnection", "serviceconnections");
 
-export const parseServiceConnection = readerOf(serviceConnectionSpec, serviceConnectionStatus);
+export const parseServiceConnection = readerOf(declared(serviceConnectionSpec, serviceConnectionStatus));
