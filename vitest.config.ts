@@ -42,7 +42,8 @@ export default defineConfig({
           include: ["test/**/*.verify.test.ts"],
           exclude: ["test/**/*.cluster.verify.test.ts"],
           testTimeout: 300_000,
-          hookTimeout: 120_000,
+          // On a new machine a file waits until another has installed its Debian package.
+          hookTimeout: 300_000,
         },
       },
       { test: { ...onControlPlane, name: "verify-cluster", include: ["test/**/*.cluster.verify.test.ts"] } },

@@ -1,5 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { oneAtATime } from "./one-at-a-time.ts";
 
 export interface Program {
   /** What it is needed for, e.g. `The tests of the console need a Chromium`. */
@@ -18,12 +21,18 @@ export async function programPath({ purpose, variable, path, package: name }: Pr
   const named = process.env[variable];
   if (named !== undefined) return named;
   if (existsSync(path)) return path;
-  const problem = process.getuid?.() === 0 ? await install(name) : "only root can install it";
+  const problem = process.getuid?.() === 0 ? await installOnce(path, name) : "only root can install it";
   if (problem === undefined && existsSync(path)) return path;
   throw new Error(
     `${purpose}, there is none at ${path}, and ${problem ?? "its package has none"}. ` +
       `Install it (Debian: apt-get install ${name}), or set ${variable} to the path of one.`,
   );
+}
+
+/** apt-get does not wait for another that reads the package lists: several test files install at the same time. */
+function installOnce(path: string, name: string): Promise<string | undefined> {
+  const lock = join(tmpdir(), "compute-operator-apt-get.lock");
+  return oneAtATime(lock, async () => (existsSync(path) ? undefined : await install(name)));
 }
 
 /** Resolves with what went wrong, or `undefined`. */
