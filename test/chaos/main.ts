@@ -1,17 +1,20 @@
 import { crash } from "../service/persistence/crashes.ts";
+import { killUnderWriters } from "../service/postgres/kills.ts";
 import { flagsOf, wholeNumber } from "../support/flags.ts";
 import { storm } from "./storm.ts";
 
-const usage = `Usage: npm run chaos -- [operator] [service] [flags]
+const usage = `Usage: npm run chaos -- [operator] [service] [postgres] [flags]
 
-Both where neither is named.
+All where none is named.
   operator   a storm over a large fleet on a real API server: see docs/proof/chaos.md
   service    the service is killed again and again while it is being written to
+  postgres   the service is killed again and again while clients write into its Postgres servers
 
   --computes N   Computes of the storm (default 500)
   --rounds N     how often everything else goes down in it, one after another (default 6)
   --seed N       of the storm (default 1)
-  --crashes N    of the service (default 1000)`;
+  --crashes N    of the service (default 1000)
+  --kills N      of the service with Postgres servers (default 200)`;
 
 const { values, positionals } = flagsOf(usage, {
   allowPositionals: true,
@@ -20,10 +23,11 @@ const { values, positionals } = flagsOf(usage, {
     rounds: { type: "string", default: "6" },
     seed: { type: "string", default: "1" },
     crashes: { type: "string", default: "1000" },
+    kills: { type: "string", default: "200" },
   },
 });
 
-const parts = { operator: stormOverOperators, service: crashesOfTheService };
+const parts = { operator: stormOverOperators, service: crashesOfTheService, postgres: killsUnderWriters };
 const named = positionals.length === 0 ? Object.keys(parts) : positionals;
 const whole = (flag: keyof typeof values) => wholeNumber(usage, `--${flag}`, values[flag], 1);
 const numbers = {
@@ -31,6 +35,7 @@ const numbers = {
   rounds: whole("rounds"),
   seed: whole("seed"),
   crashes: whole("crashes"),
+  kills: whole("kills"),
 };
 const unknown = named.filter((name) => !(name in parts));
 if (unknown.length > 0) {
@@ -73,5 +78,14 @@ async function crashesOfTheService(): Promise<boolean> {
   });
   for (const problem of problems) console.error(problem);
   console.log(`service: ${count} crashes, ${answered} answered writes, ${problems.length} problems`);
+  return problems.length === 0;
+}
+
+async function killsUnderWriters(): Promise<boolean> {
+  const { kills, committed, problems } = await killUnderWriters(numbers.kills, (done, rows) => {
+    if (done % 10 === 0) console.log(`${done} of ${numbers.kills} kills, ${rows} committed rows`);
+  });
+  for (const problem of problems) console.error(problem);
+  console.log(`postgres: ${kills} kills, ${committed} committed rows, ${problems.length} problems`);
   return problems.length === 0;
 }

@@ -33,6 +33,14 @@ export const longRuns: readonly LongRun[] = [
     summary: /^service: (.*)$/,
   },
   {
+    name: "kills",
+    script: "chaos",
+    flags: ["postgres"],
+    shows:
+      "no committed row is lost and no Postgres server is left over, over 200 kills of the service while clients write",
+    summary: /^postgres: (.*)$/,
+  },
+  {
     name: "soak",
     script: "soak",
     flags: [],

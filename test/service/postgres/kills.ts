@@ -90,13 +90,3 @@ function damage(logs: string): string[] {
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, one) => total + one, 0);
 }
-
-if (import.meta.main) {
-  const count = Number(process.argv[2] ?? 200);
-  const report = await killUnderWriters(count, (done, committed) => {
-    if (done % 10 === 0) console.log(`${done} kills, ${committed} rows committed`);
-  });
-  for (const problem of report.problems) console.error(problem);
-  console.log(`${report.kills} kills, ${report.committed} rows committed, ${report.problems.length} problems`);
-  process.exitCode = report.problems.length === 0 ? 0 : 1;
-}

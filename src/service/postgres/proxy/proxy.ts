@@ -60,6 +60,11 @@ export class Proxy {
     void this.#serve(stream, { serverName: host });
   }
 
+  /** How many clients are connected, let in or not. */
+  get clients(): number {
+    return this.#clients.size;
+  }
+
   /** Resolves with the port. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -189,14 +194,9 @@ export class Proxy {
     server.write(startupPacket(version, parameters));
     if (password !== undefined) client.write(shown(await logIn(server, password)));
     if (rest.length > 0) server.write(rest);
-    server.on("data", (chunk) => {
-      if (client.destroyed) return;
-      if (client.write(shown(chunk))) return;
-      server.pause();
-      client.once("drain", () => server.resume());
-    });
-    server.resume();
-    client.pipe(server);
+    forward(server, client, shown);
+    forward(client, server);
+    client.once("end", () => server.end());
   }
 
   async #cancel(key: Buffer): Promise<void> {
@@ -225,4 +225,13 @@ interface Opened {
   opening: Extract<Opening, { kind: "cancel" | "startup" }>;
   serverName: string | undefined;
   rest: Buffer;
+}
+
+/** Writes what comes from one end to the other, no faster than that takes it. */
+function forward(from: Duplex, to: Duplex, changed = (chunk: Buffer) => chunk): void {
+  from.on("data", (chunk: Buffer) => {
+    if (to.writable && !to.write(changed(chunk))) from.pause();
+  });
+  to.on("drain", () => from.resume());
+  from.resume();
 }

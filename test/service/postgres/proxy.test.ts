@@ -1,0 +1,183 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Server, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { selfSigned } from "../../../src/service/postgres/proxy/certificate.ts";
+import { type Admission, Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
+import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const certificate = selfSigned(["localhost"], Date.UTC(2026, 0, 1));
+const startup = startupPacket(
+  0x30000,
+  new Map([
+    ["user", "ana"],
+    ["options", "endpoint=ep-a"],
+  ]),
+);
+
+let directory: string;
+let clock: VirtualClock;
+let proxy: Proxy;
+let port: number;
+let server: Server;
+/** The connections that the server behind the proxy has. */
+let served: Socket[];
+/** How often a client was reported to have left: of this test's proxy alone. */
+let left: () => number;
+let admit: () => Promise<Admission>;
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), "compute-operator-proxy-"));
+  const socket = join(directory, "s");
+  served = [];
+  let count = 0;
+  left = () => count;
+  // Like Postgres, it does not end because its client has.
+  server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (connection) => {
+    connection.on("error", () => {});
+    served.push(connection);
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  admit = () =>
+    Promise.resolve({
+      socket,
+      leave: () => {
+        count += 1;
+      },
+    });
+  clock = new VirtualClock();
+  proxy = new Proxy({
+    clock,
+    certificate,
+    admit: () => admit(),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  port = await proxy.listen(0, "127.0.0.1");
+});
+afterEach(async () => {
+  for (const connection of served) connection.destroy();
+  await proxy.close();
+  server.close();
+  rmSync(directory, { recursive: true });
+});
+
+async function client(): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  socket.on("error", () => {});
+  await new Promise<void>((resolve) => socket.once("connect", resolve));
+  return socket;
+}
+
+/** A client that has reached the server, and its connection there. */
+async function joined(): Promise<{ one: Socket; there: Socket }> {
+  const one = await client();
+  one.write(startup);
+  await expect.poll(() => served.length).toBe(1);
+  const [there] = served;
+  if (!there) throw new Error("nobody is served");
+  return { one, there };
+}
+
+/** How many clients the proxy holds. */
+function clients(): number {
+  return proxy.clients;
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once("close", () => resolve()));
+}
+
+it("closes a client that does not say what it wants", async () => {
+  const accepted = vi.spyOn(clock, "after");
+  const silent = await client();
+  await expect.poll(() => accepted.mock.calls.length).toBe(1);
+  silent.resume();
+  const gone = new Promise((resolve) => silent.once("end", () => resolve("gone")));
+  await clock.advance(30_000);
+  expect(await gone).toBe("gone");
+  silent.destroy();
+});
+
+it("asks the system to notice clients that are gone without a word", async () => {
+  const asked = vi.spyOn(Socket.prototype, "setKeepAlive");
+  const { one } = await joined();
+  expect(asked).toHaveBeenCalledWith(true, 60_000);
+  one.destroy();
+  asked.mockRestore();
+});
+
+it.each(["end", "destroy"] as const)(
+  "tells the server that a client is gone (%s), and counts it until its server process has ended",
+  async (how) => {
+    const { one, there } = await joined();
+    const ended = new Promise((resolve) => there.once("end", () => resolve("ended")));
+    there.resume();
+    one[how]();
+    expect(await ended).toBe("ended");
+    expect(left()).toBe(0);
+    there.end();
+    await expect.poll(left).toBe(1);
+  },
+);
+
+it("lets go of a client that leaves while its compute wakes", async () => {
+  let awake: (admission: Admission) => void = () => {};
+  const asked = vi.fn<() => void>();
+  const whole = await admit();
+  admit = () => {
+    asked();
+    return new Promise((resolve) => {
+      awake = resolve;
+    });
+  };
+  const one = await client();
+  one.write(startup);
+  await expect.poll(() => asked.mock.calls.length).toBe(1);
+  one.resetAndDestroy();
+  await expect.poll(() => clients()).toBe(0);
+  awake(whole);
+  await expect.poll(left).toBe(1);
+  expect(served).toHaveLength(0);
+});
+
+it("takes from a server no faster than its client reads", async () => {
+  const { one, there } = await joined();
+  one.pause();
+  // Some messages of a megabyte, more than all sockets on the way hold.
+  const message = Buffer.concat([Buffer.from([0x44, 0, 0x10, 0, 4]), Buffer.alloc(1024 ** 2)]);
+  const total = 64 * message.length;
+  let written = 0;
+  const write = () => {
+    while (written < total) {
+      written += message.length;
+      if (!there.write(message)) return;
+    }
+    there.end();
+  };
+  there.on("drain", write);
+  write();
+  let before = -1;
+  await expect
+    .poll(
+      () => {
+        const still = there.bytesWritten - there.writableLength === before;
+        before = there.bytesWritten - there.writableLength;
+        return still;
+      },
+      { interval: 200, timeout: 20_000 },
+    )
+    .toBe(true);
+  expect(before).toBeLessThan(total / 2);
+  let received = 0;
+  one.on("data", (chunk: Buffer) => {
+    received += chunk.length;
+  });
+  const gone = closed(one);
+  one.once("end", () => one.end());
+  one.resume();
+  await gone;
+  expect(received).toBe(total);
+});
