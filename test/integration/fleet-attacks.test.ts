@@ -1,0 +1,210 @@
+import { describe, expect, it } from "vitest";
+import { labelSelector } from "../../src/operator/resources/selector.ts";
+import { fleetOf, signatureIn, signatureOf } from "../../src/operator/resources/signature.ts";
+import { NoResponseError, type ServiceTransport } from "../../src/operator/service-client/transport.ts";
+import { type Cluster, type ClusterOptions, Clusters, isReady } from "../simulation/fleet/clusters.ts";
+
+const former = { adopt: { former: true } };
+const replica = { type: "read_only" };
+const prod = { fleet: "prod" };
+
+const ready = (cluster: Cluster, name: string, namespace?: string) => () => {
+  const found = cluster.find(name, namespace);
+  return found !== undefined && isReady(found);
+};
+
+/** A cluster in which these stood, and which is lost; answers the id of the first one's endpoint. */
+async function lost(world: Clusters, computes: Record<string, Record<string, unknown>>): Promise<string> {
+  const cluster = world.cluster(prod);
+  for (const [name, spec] of Object.entries(computes)) cluster.apply(name, { ...spec });
+  await world.until("ready", () => cluster.computes().every(isReady));
+  await world.clock.advance(60_000);
+  await cluster.stop();
+  world.host.calls.length = 0;
+  return cluster.compute(Object.keys(computes)[0] ?? "").status.endpointID ?? "";
+}
+
+const standsAsItWas = (world: Clusters, id: string) => world.writes.every((write) => write.id !== id);
+
+describe("what a former Compute made is not taken over", () => {
+  it.each([
+    ["type", replica, { branchID: "br-staging" }, /is of type read_only/],
+    ["branch", replica, { ...replica, branchID: "br-preview" }, /is on branch br-main/],
+  ])(
+    "by one that was created again with another %s: it gets its own, and a warning names the other",
+    async (_, was, is, why) => {
+      await using world = new Clusters();
+      const id = await lost(world, { db: was });
+      const cluster = world.cluster(prod);
+      cluster.apply("db", { ...is, ...former });
+      await world.until("ready", ready(cluster, "db"));
+      expect(standsAsItWas(world, id)).toBe(true);
+      expect(cluster.compute("db").status.endpointID).not.toBe(id);
+      const [warning] = cluster.events().filter((event) => event.startsWith("Warning Creating"));
+      expect(warning).toMatch(why);
+      expect(warning).toContain(id);
+    },
+  );
+
+  it("if two bear the same fleet, namespace and name: a person has to say which", async () => {
+    await using world = new Clusters();
+    const id = await lost(world, { db: replica });
+    const name = world.endpoints[0]?.name;
+    const other = { endpoint: { branch_id: "br-main", type: "read_only", name } };
+    const { endpoint } = world.console("POST", "/projects/shop/endpoints", other);
+    const cluster = world.cluster(prod);
+    cluster.apply("db", { ...replica, ...former });
+    await world.until("ready", ready(cluster, "db"));
+    expect(standsAsItWas(world, id) && standsAsItWas(world, endpoint.id)).toBe(true);
+    expect(cluster.events().join("\n")).toMatch(/Warning Creating .*there is more than one/);
+  });
+
+  it("if a third Compute adopted it meanwhile", async () => {
+    await using world = new Clusters();
+    const id = await lost(world, { db: replica });
+    const cluster = world.cluster(prod);
+    cluster.apply("third", { ...replica, adopt: { endpointID: id } });
+    await world.until("adopted", ready(cluster, "third"));
+    cluster.apply("db", { ...replica, ...former });
+    await world.until("ready", ready(cluster, "db"));
+    expect(standsAsItWas(world, id)).toBe(true);
+    expect(cluster.compute("third").status.endpointID).toBe(id);
+    expect(cluster.events().join("\n")).toMatch(/Warning Creating .*Compute shop\/third has it/);
+  });
+
+  it("by a manifest with former that was copied into another namespace", async () => {
+    await using world = new Clusters();
+    const cluster = world.cluster(prod);
+    cluster.namespace("copies");
+    cluster.apply("db", { ...replica, ...former });
+    await world.until("ready", ready(cluster, "db"));
+    cluster.apply("db", { ...replica, ...former }, "copies");
+    await world.until("ready", ready(cluster, "db", "copies"));
+    expect(cluster.compute("db", "copies").status.endpointID).not.toBe(cluster.compute("db").status.endpointID);
+    cluster.remove("db", "copies");
+    await world.until("gone", () => cluster.find("db", "copies") === undefined);
+    await world.clock.advance(60_000);
+    expect(cluster.said("db")).toMatch(/^(Active|Idle)/);
+  });
+
+  it("in a namespace that somebody else creates again, unless they ask for it", async () => {
+    await using world = new Clusters();
+    const id = await lost(world, { db: {} });
+    const cluster = world.cluster(prod);
+    cluster.apply("db", {});
+    await world.clock.advance(60_000);
+    expect(cluster.said("db")).toMatch(/^PrimaryExists: .*former Compute/);
+    cluster.remove("db");
+    await world.until("gone", () => cluster.find("db") === undefined);
+    expect(world.writes).toEqual([]);
+    expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
+  });
+});
+
+describe("what a former Compute made is taken over", () => {
+  it("after deletionPolicy Retain, and deleted with its new Compute", async () => {
+    await using world = new Clusters();
+    const cluster = world.cluster(prod);
+    cluster.apply("db", { ...replica, deletionPolicy: "Retain" });
+    await world.until("ready", ready(cluster, "db"));
+    const id = cluster.compute("db").status.endpointID;
+    cluster.remove("db");
+    await world.until("gone", () => cluster.find("db") === undefined);
+    world.host.calls.length = 0;
+    cluster.apply("db", { ...replica, ...former });
+    await world.until("ready", ready(cluster, "db"));
+    expect(cluster.compute("db").status.endpointID).toBe(id);
+    expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
+    cluster.remove("db");
+    await world.until("deleted", () => world.endpoints.length === 0);
+  });
+
+  it("though the reply to the PATCH of the name is lost: it is sent once", async () => {
+    await using world = new Clusters();
+    const id = await lost(world, { db: replica });
+    const cluster = world.cluster({ ...prod, way: losing("PATCH") });
+    cluster.apply("db", { ...replica, ...former });
+    await world.until("ready", ready(cluster, "db"));
+    expect(cluster.compute("db").status.endpointID).toBe(id);
+    expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
+  });
+});
+
+describe("a late create of the former Compute", () => {
+  it("is an orphan: counted, listed and never deleted", async () => {
+    await using world = new Clusters();
+    const id = await lost(world, { db: replica });
+    const before = world.endpoints[0]?.name;
+    const cluster = world.cluster(prod);
+    cluster.apply("db", { ...replica, ...former });
+    await world.until("ready", ready(cluster, "db"));
+    const late = { endpoint: { branch_id: "br-main", type: "read_only", name: before } };
+    const { endpoint } = world.console("POST", "/projects/shop/endpoints", late);
+    await world.clock.advance(120_000);
+    expect(cluster.compute("db").status.endpointID).toBe(id);
+    expect(cluster.connectionStatus()["orphanedEndpoints"]).toEqual([{ id: endpoint.id, projectID: "shop" }]);
+    expect(await cluster.metric("orphaned_endpoints")).toBe(1);
+    cluster.remove("db");
+    await world.until("gone", () => cluster.find("db") === undefined);
+    expect(world.endpoints.map((one) => one.id)).toEqual([endpoint.id]);
+  });
+});
+
+describe("another fleet's name", () => {
+  it("while creates are pending makes no second endpoint: the uid finds what they made", async () => {
+    await using world = new Clusters();
+    const cluster = world.cluster({ ...prod, way: losing("POST") });
+    for (let n = 0; n < 3; n += 1) cluster.apply(`db-${n}`, replica);
+    await world.until("all sent", () => world.endpoints.length === 3);
+    await cluster.stop();
+    cluster.start({ fleet: "live" });
+    await world.until("ready", () => cluster.computes().every(isReady));
+    await world.clock.advance(120_000);
+    expect(world.endpoints).toHaveLength(3);
+    expect(world.endpoints.map(({ name }) => signatureIn(name)?.fleet)).toEqual(Array(3).fill(fleetOf("live")));
+  });
+});
+
+describe("another process's endpoints", () => {
+  const watching: [string, ClusterOptions, ClusterOptions][] = [
+    ["shard", { selects: labelSelector("shard!=b") }, { selects: labelSelector("shard=b") }],
+    ["namespace", { namespaces: ["shop"] }, { namespaces: ["billing"] }],
+  ];
+  it.each(watching)("are no orphans: %s", async (_, mine, theirs) => {
+    await using world = new Clusters();
+    const cluster = world.cluster({ ...prod, ...theirs });
+    cluster.namespace("billing");
+    const labels = { shard: "b" };
+    cluster.send("POST", "/apis/compute-operator.dev/v1alpha1/namespaces/billing/computes", {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Compute",
+      metadata: { name: "theirs", labels },
+      spec: { projectID: "shop", branchID: "br-main", ...replica },
+    });
+    await world.until("ready", ready(cluster, "theirs", "billing"));
+    await cluster.stop();
+    cluster.start(mine);
+    cluster.apply("mine", replica);
+    await world.until("ready", ready(cluster, "mine"));
+    await world.clock.advance(120_000);
+    expect(cluster.connectionStatus()["orphanedEndpoints"]).toBeUndefined();
+    expect(await cluster.metric("orphaned_endpoints")).toBe(0);
+    // One that bears a key of ours and no uid that exists is ours, and an orphan.
+    const uid = "00000000-0000-4000-8000-000000000001";
+    const name = signatureOf({ metadata: { ...cluster.compute("mine").metadata, uid } }, fleetOf("prod"));
+    world.console("POST", "/projects/shop/endpoints", { endpoint: { branch_id: "br-main", type: "read_only", name } });
+    await world.clock.advance(120_000);
+    expect(await cluster.metric("orphaned_endpoints")).toBe(1);
+  });
+});
+
+/** Has the first answers to requests of this method get lost after the service carried them out. */
+function losing(method: string): (inner: ServiceTransport) => ServiceTransport {
+  return (inner) => ({
+    async send(request, options) {
+      const response = await inner.send(request, options);
+      if (request.method === method) throw new NoResponseError("ECONNRESET: the connection was cut");
+      return response;
+    },
+  });
+}

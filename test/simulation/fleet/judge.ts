@@ -1,0 +1,73 @@
+import type { Endpoint } from "../../../src/api/endpoint.ts";
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
+import { annotationOf, isDeleting, signatureIn, signatureOf, specOf, statusOf } from "../world/computes.ts";
+
+/** One write of an operator, as it arrives at the service. */
+export interface Arrival {
+  method: string;
+  endpointID: string;
+  body: unknown;
+}
+
+/** What an operator could know when it sent a write: its cluster, and since when it may believe otherwise. */
+export interface View {
+  fleet: string;
+  /** All Computes that its cluster has or lately had, as they were last. */
+  computes: readonly KubeObject[];
+  /** Uids of those that were ever linked to an endpoint. */
+  linked: ReadonlySet<string>;
+}
+
+/** What is wrong about a write by rule 1 of the design; `undefined`: nothing. `endpoints`: from before the write. */
+export function wrongIn(arrival: Arrival, endpoints: readonly Endpoint[], view: View): string | undefined {
+  const target = endpoints.find(({ id }) => id === arrival.endpointID);
+  if (target === undefined) return undefined;
+  const by = view.computes.find(({ metadata }) => metadata.uid === signatureIn(target.name)?.uid);
+  if (arrival.method === "DELETE") {
+    const adopter = view.computes.find((compute) => adoptsByID(compute, target.id));
+    return by === undefined && adopter === undefined ? `DELETE of ${target.id}, signed ${target.name}` : undefined;
+  }
+  const name = nameIn(arrival.body);
+  if (name === undefined) return undefined;
+  const signer = view.computes.find((compute) => signatureOf(compute, view.fleet) === name);
+  if (signer === undefined) return `${target.id} gets the name ${name}, which is the signature of no Compute`;
+  // A signature with our uid is ours under any fleet.
+  if (by?.metadata.uid === signer.metadata.uid) return undefined;
+  const why = whyNot(signer, target, endpoints, view);
+  return why && `${signer.metadata.name} signs ${target.id} over ${target.name}: ${why}`;
+}
+
+/** Why a Compute may not take over an endpoint. */
+function whyNot(compute: KubeObject, target: Endpoint, endpoints: readonly Endpoint[], view: View): string | undefined {
+  const own = signatureIn(signatureOf(compute, view.fleet));
+  const isFormers = ({ name }: Endpoint) => {
+    const signature = signatureIn(name);
+    return signature?.fleet === own?.fleet && signature?.key === own?.key;
+  };
+  const { adopt, branchID, type } = specOf(compute);
+  if (!isJsonObject(adopt) || adopt["former"] !== true) return "spec.adopt.former does not ask for it";
+  if (!isFormers(target)) return "fleet and key are not its own";
+  if (view.linked.has(compute.metadata.uid)) return "it was linked before";
+  if (endpoints.filter(isFormers).length > 1) return "there is more than one";
+  if (target.branch_id !== branchID || target.type !== type) return "branch or type differ";
+  const others = view.computes.filter(({ metadata }) => metadata.uid !== compute.metadata.uid);
+  const holder = others.find(
+    (other) => !isDeleting(other) && (hasLink(other, target.id) || adoptsByID(other, target.id)),
+  );
+  return holder && `${holder.metadata.name} has it`;
+}
+
+export function hasLink(compute: KubeObject, endpointID: string): boolean {
+  return annotationOf(compute, "endpoint-id") === endpointID || statusOf(compute)["endpointID"] === endpointID;
+}
+
+function adoptsByID(compute: KubeObject, endpointID: string): boolean {
+  const { adopt } = specOf(compute);
+  return isJsonObject(adopt) && adopt["endpointID"] === endpointID;
+}
+
+function nameIn(body: unknown): string | undefined {
+  const endpoint = isJsonObject(body) ? body["endpoint"] : undefined;
+  const name = isJsonObject(endpoint) ? endpoint["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
+}

@@ -1,0 +1,179 @@
+import type { Endpoint } from "../../../src/api/endpoint.ts";
+import { sleep } from "../../../src/operator/runtime/clock.ts";
+import { NoResponseError, type ServiceTransport } from "../../../src/operator/service-client/transport.ts";
+import type { JsonObject, KubeObject } from "../api-server/objects.ts";
+import { Dice } from "../dice.ts";
+import { seededRandom } from "../random.ts";
+import { annotationOf, signatureIn, statusOf } from "../world/computes.ts";
+import { type Cluster, Clusters, isReady } from "./clusters.ts";
+import { type View, wrongIn } from "./judge.ts";
+
+/** How long faults last, and how long everything then has to come to rest, in seconds. */
+const stormySeconds = 180;
+const restSeconds = 300;
+
+const names = ["a", "b", "c", "d"] as const;
+const branches = ["br-one", "br-two"] as const;
+
+/** A mistake between an operator and the service, planted from outside. */
+export type Plant = (inner: ServiceTransport) => ServiceTransport;
+
+/** Everything that a cluster's Computes ever were. */
+class Witness {
+  readonly computes = new Map<string, KubeObject>();
+  readonly linked = new Set<string>();
+
+  constructor({ server }: Cluster) {
+    server.store.subscribe(({ resource, object, previous }) => {
+      if (resource.plural !== "computes") return;
+      this.computes.set(object.metadata.uid, object);
+      const before = previous && annotationOf(previous, "endpoint-id");
+      const id = annotationOf(object, "endpoint-id") ?? before ?? statusOf(object)["endpointID"];
+      if (id !== undefined) this.linked.add(object.metadata.uid);
+    });
+  }
+
+  view(fleet: string): View {
+    return { fleet, computes: [...this.computes.values()], linked: this.linked };
+  }
+}
+
+/** One random play: clusters that come, go and stand side by side under one fleet. Answers what was wrong. */
+export async function playFleet(seed: number, plant: Plant = (inner) => inner): Promise<string[]> {
+  const dice = new Dice(seededRandom(seed ^ 0xf1ee7));
+  await using world = new Clusters({ branches, seed });
+  const wrong: string[] = [];
+  let stormy = true;
+  const way = (witness: () => Witness, fleet: () => string) => (inner: ServiceTransport) =>
+    plant(faulty(judged(inner, world, witness, fleet, wrong), world, dice, () => stormy));
+  const newCluster = () => {
+    const made: { witness?: Witness } = {};
+    const witness = () => {
+      if (made.witness === undefined) throw new Error("the cluster sends before it stands");
+      return made.witness;
+    };
+    const fleet = { name: "prod" };
+    const cluster = world.cluster({ fleet: "prod", way: way(witness, () => fleet.name) });
+    made.witness = new Witness(cluster);
+    return { cluster, fleet };
+  };
+  const standing = [newCluster()];
+  const pick = () => dice.pick(standing);
+  for (let second = 0; second < stormySeconds; second += dice.between(1, 12)) {
+    await world.clock.advance(dice.between(200, 12_000));
+    const { cluster, fleet } = pick();
+    const name = dice.pick(names);
+    await dice.weighted<() => Promise<void> | void>([
+      [12, () => () => apply(cluster, name, specOf(dice))],
+      [4, () => () => remove(cluster, name)],
+      [
+        2,
+        () => async () => {
+          await cluster.stop();
+          if (dice.chance(0.3)) fleet.name = dice.pick(["prod", "live"]);
+          cluster.start({ fleet: fleet.name });
+        },
+      ],
+      [
+        1,
+        () => async () => {
+          // The cluster is lost, and another takes its place.
+          await cluster.stop();
+          standing.splice(
+            standing.findIndex((one) => one.cluster === cluster),
+            1,
+            newCluster(),
+          );
+        },
+      ],
+      [1, () => () => void (standing.length < 2 && standing.push(newCluster()))],
+      [1, () => () => forge(world, dice)],
+    ])();
+    if (wrong.length > 0) return wrong;
+  }
+  stormy = false;
+  await world.clock.advance(restSeconds * 1000);
+  return [...wrong, ...standing.flatMap(({ cluster }) => atRest(cluster, world.endpoints))];
+}
+
+/** What is wrong at the end: a Compute that says nothing true, or two endpoints with one uid. */
+function atRest(cluster: Cluster, endpoints: readonly Endpoint[]): string[] {
+  return cluster.computes().flatMap((compute) => {
+    const { name, uid, deletionTimestamp } = compute.metadata;
+    const own = endpoints.filter((endpoint) => signatureIn(endpoint.name)?.uid === uid);
+    if (own.length > 1) return [`${own.map(({ id }) => id).join(" and ")} bear the uid of ${name}`];
+    const said = cluster.said(name);
+    if (deletionTimestamp !== undefined) return [`${name} is still being deleted (${said})`];
+    if (isReady(compute))
+      return own.length === 1 ? [] : [`${name} is ready without an endpoint that it signed (${said})`];
+    const [, holder] = /^Creating: Waiting until Compute shop\/(\w+) has left/.exec(said) ?? [];
+    // Another Compute is to leave the branch, and cannot.
+    const waits = holder !== undefined && /^(PrimaryExists|Conflict)/.test(cluster.said(holder));
+    return waits || /^(PrimaryExists|Conflict)/.test(said) ? [] : [`${name} is not ready (${said})`];
+  });
+}
+
+function specOf(dice: Dice): JsonObject {
+  return {
+    branchID: dice.pick(branches),
+    type: dice.chance(0.5) ? "read_only" : "read_write",
+    ...(dice.chance(0.7) ? { adopt: { former: true } } : {}),
+    ...(dice.chance(0.4) ? { deletionPolicy: "Retain" } : {}),
+  };
+}
+
+/** `kubectl apply`; a type cannot be changed, so the Compute keeps it. */
+function apply(cluster: Cluster, name: string, spec: JsonObject): void {
+  const before = cluster.find(name);
+  if (before?.metadata.deletionTimestamp !== undefined) return;
+  cluster.apply(name, before === undefined ? spec : { ...spec, type: before.spec.type });
+}
+
+function remove(cluster: Cluster, name: string): void {
+  if (cluster.find(name) !== undefined) cluster.remove(name);
+}
+
+/** A late create of a former Compute: an endpoint with the name of another that there is, once in a while. */
+function forge(world: Clusters, dice: Dice): void {
+  const replicas = world.endpoints.filter(({ type }) => type === "read_only");
+  if (replicas.length === 0) return;
+  const { name = "" } = dice.pick(replicas);
+  const uid = `${"0".repeat(31)}${dice.between(1, 9)}`;
+  const endpoint = { branch_id: dice.pick(branches), type: "read_only", name: name.replace(/[0-9a-f]{32}$/, uid) };
+  world.console("POST", "/projects/shop/endpoints", { endpoint });
+}
+
+/** Every write is judged as it arrives. */
+function judged(
+  inner: ServiceTransport,
+  world: Clusters,
+  witness: () => Witness,
+  fleet: () => string,
+  wrong: string[],
+): ServiceTransport {
+  return {
+    send(request, options) {
+      const { method, path, body } = request;
+      const [endpointID] = /ep-[^/]+$/.exec(path) ?? [];
+      if (method !== "GET" && endpointID !== undefined) {
+        const found = wrongIn({ method, endpointID, body }, world.endpoints, witness().view(fleet()));
+        if (found !== undefined) wrong.push(found);
+      }
+      return inner.send(request, options);
+    },
+  };
+}
+
+/** Requests that take their time, are dropped, or whose answers are; times in milliseconds. */
+function faulty(inner: ServiceTransport, { clock }: Clusters, dice: Dice, stormy: () => boolean): ServiceTransport {
+  return {
+    async send(request, options) {
+      await sleep(clock, dice.between(1, 200), options.signal);
+      if (stormy() && dice.chance(0.05)) throw new NoResponseError("ECONNREFUSED");
+      const response = await inner.send(request, options);
+      await sleep(clock, dice.between(1, 200), options.signal);
+      if (stormy() && dice.chance(0.08)) throw new NoResponseError("ECONNRESET: the connection was cut");
+      return response;
+    },
+  };
+}
