@@ -36,3 +36,11 @@ it("three times as many in one project take no more reconciles for each", { time
   const [few, many] = [await of(each), await of(3 * each)];
   expect(many.reconciles).toBeLessThanOrEqual(few.reconciles * 1.2);
 });
+
+it("a fleet that is declared at once gets all workers: its writes are sent within a second", {
+  timeout: 60_000,
+}, async () => {
+  const figures = await figuresOf({ computes: 4 * each, projects: 1, aSecond: 4000, locks: false, ...service });
+  expect(figures).toMatchObject({ writes: 4 * each, refused: 0, patches: 3, events: 1 });
+  expect(figures.lastWriteMs).toBeLessThanOrEqual(1500);
+});

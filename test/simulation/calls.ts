@@ -24,6 +24,8 @@ export interface Figures {
   patches: number;
   events: number;
   lastWriteMs: number;
+  /** Lists and polls between the first write and the last. */
+  readsMeanwhile: number;
   readyMs: number;
   /** The most lists, and polls, that began within a second in one project. */
   mostListsASecond: number;
@@ -61,6 +63,8 @@ export async function figuresOf({
   const readyMs = areReady() ? clock.monotonic() - start : Number.POSITIVE_INFINITY;
   await clock.advance(5000);
   const each = (what: string) => (tenants.written.get(what) ?? 0) / computes;
+  const firstWriteAt = many.writes[0]?.at ?? Number.POSITIVE_INFINITY;
+  const lastWriteAt = many.writes.at(-1)?.at ?? Number.POSITIVE_INFINITY;
   const figures = {
     writes: many.writes.length,
     refused: many.refused,
@@ -69,7 +73,8 @@ export async function figuresOf({
     reconciles: ((await reconcilesOf(tenants)) - before) / computes,
     patches: each("PATCH computes"),
     events: each("POST events") + each("PATCH events"),
-    lastWriteMs: (many.writes.at(-1)?.at ?? 0) - start,
+    lastWriteMs: lastWriteAt - start,
+    readsMeanwhile: [...many.listed, ...many.polled].filter(({ at }) => at > firstWriteAt && at <= lastWriteAt).length,
     readyMs,
     mostListsASecond: mostASecond(many.listed),
     mostPollsASecond: mostASecond(many.polled),

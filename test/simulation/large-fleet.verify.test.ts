@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { figuresOf } from "./calls.ts";
 import { minutesToCreate, perMinute, secondsToSend } from "./large-fleet.ts";
 
 test("2,000 projects with a Compute each are created in the time that a list and a write of each need", async () => {
@@ -14,4 +15,21 @@ test("in a settled fleet of 2,000 projects an edit and a deletion are sent withi
   // 2,000 lists at 700 a minute.
   expect(refreshSeconds).toBeGreaterThan(160);
   expect(refreshSeconds).toBeLessThan(190);
+});
+
+test("1,000 creates in 10 projects take the time that the writes need, and lists and polls get 5 % meanwhile", async () => {
+  const figures = await figuresOf({
+    computes: 1000,
+    projects: 10,
+    locks: false,
+    operationMs: 1000,
+    answersAfterMs: 50,
+    requestBudget: { perMinute, burst: 40 },
+  });
+  expect(figures).toMatchObject({ writes: 1000, refused: 0 });
+  // The burst is not counted: the first list of each project takes of it, before a write waits.
+  expect(figures.lastWriteMs).toBeLessThanOrEqual((1.05 * 1000 * 60_000) / perMinute);
+  // One in twenty, and the one that is due next.
+  expect(figures.readsMeanwhile - 1).toBeLessThanOrEqual(0.05 * (1000 + figures.readsMeanwhile));
+  expect(figures.reconciles).toBeLessThanOrEqual(20);
 });

@@ -37,6 +37,10 @@ interface Holder {
   since: number;
   /** It waits for the request budget: no other of its project waits there too. */
   waitsForBudget: boolean;
+  /** It waited there before. */
+  hasWaited: boolean;
+  /** How often the service had answered 423 when it took its place. */
+  refusals: number;
   tenant: string;
 }
 
@@ -54,6 +58,8 @@ export class ProjectWriteLimiter {
   #timer: Cancel | undefined;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #refusedInARow = 0;
+  /** The last write had to wait for the request budget. */
+  #isBudgetShort = false;
   /** How long a called Compute takes to send its write, so that it is called that much earlier. In milliseconds. */
   #leadMs = 0;
 
@@ -65,6 +71,7 @@ export class ProjectWriteLimiter {
   take(uid: string, tenant = ""): boolean {
     const now = this.#options.clock.monotonic();
     const since = this.#called.get(uid) ?? now;
+    const hasWaited = this.#holders.get(uid)?.waitsForBudget === true;
     this.#called.delete(uid);
     this.#release(uid);
     if (this.#free(now) < 1) {
@@ -73,7 +80,8 @@ export class ProjectWriteLimiter {
       return false;
     }
     this.#waiting.delete(uid);
-    this.#holders.set(uid, { since, waitsForBudget: false, tenant });
+    const { refusals } = this.#options.window;
+    this.#holders.set(uid, { since, waitsForBudget: false, hasWaited, refusals, tenant });
     this.#options.window.enter();
     return true;
   }
@@ -81,15 +89,20 @@ export class ProjectWriteLimiter {
   /** The Compute keeps its place while it waits for the request budget; meanwhile nobody else gets one. */
   waitsForBudget(uid: string): void {
     const holder = this.#holders.get(uid);
+    this.#isBudgetShort = true;
     if (holder !== undefined) holder.waitsForBudget = true;
   }
 
-  /** The write of this Compute leaves. */
-  sends(uid: string): void {
+  /** The write of this Compute leaves now; returns whether it may: a 423 to another write voids the place it took. */
+  sends(uid: string): boolean {
     const holder = this.#holders.get(uid);
-    if (holder === undefined || holder.waitsForBudget) return;
+    if (holder === undefined || holder.waitsForBudget) return true;
+    if (holder.refusals !== this.#options.window.refusals) return false;
     const tookMs = this.#options.clock.monotonic() - holder.since;
     this.#leadMs += newest * (tookMs - this.#leadMs);
+    this.#isBudgetShort = holder.hasWaited;
+    this.offer();
+    return true;
   }
 
   /** The service accepted the write of this Compute: from now on the operations of the write count. */
@@ -121,7 +134,9 @@ export class ProjectWriteLimiter {
   offer(): void {
     const now = this.#options.clock.monotonic();
     for (const [uid, at] of this.#called) if (now - at >= calledForMs) this.#called.delete(uid);
-    const room = Math.min(this.#free(now), this.#waiting.size);
+    // Where the budget is short, only one Compute of the project can wait there.
+    const most = this.#isBudgetShort ? 1 - this.#called.size : this.#waiting.size;
+    const room = Math.min(this.#free(now), this.#waiting.size, most);
     const next = Array.from({ length: Math.max(0, room) }, () => this.#waiting.next()?.value ?? "");
     for (const uid of next) this.#called.set(uid, now);
     if (next.length > 0) this.#options.enqueue(next);

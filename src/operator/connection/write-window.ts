@@ -15,6 +15,7 @@ export class WriteWindow {
   readonly #clock: Clock;
   #size = 1;
   #underWay = 0;
+  #refusals = 0;
   #growsFrom = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
@@ -28,6 +29,11 @@ export class WriteWindow {
   /** Writes on their way, of all who share this window. */
   get underWay(): number {
     return this.#underWay;
+  }
+
+  /** How often the service has answered 423. */
+  get refusals(): number {
+    return this.#refusals;
   }
 
   /** A write takes a place. */
@@ -47,6 +53,7 @@ export class WriteWindow {
   /** The service answered 423. */
   refused(): void {
     this.#size = 1;
+    this.#refusals += 1;
     this.#growsFrom = this.#clock.monotonic() + oneByOneForMs;
   }
 }

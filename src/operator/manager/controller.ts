@@ -8,6 +8,9 @@ import { type QueueProgress, type Reconciled, WorkQueue } from "../runtime/workq
 /** The longest `Retry-After` of the API server that is waited out, in milliseconds: a proxy may ask for hours. */
 const longestRetryAfterMs = 30_000;
 
+/** So many flows of a tenant may have all their places taken before its other flows wait. */
+const flowsPerTenant = 4;
+
 export interface ControllerOptions {
   kind: string;
   clock: Clock;
@@ -37,8 +40,9 @@ export class Controller {
       random,
       flowOf,
       backoff: { baseMs: 50, factor: 2, maxMs: 30_000, jitter: 0.3 },
-      maxPerFlow: Math.max(1, Math.ceil(workers / 4)),
-      maxPerTenant: workers,
+      // A flow alone gets all workers. Reconciles that wait for a dead service occupy none, only places of its flow.
+      maxPerFlow: workers,
+      maxPerTenant: flowsPerTenant * workers,
       observer: {
         started: (_, waitedMs) => metrics.queueSeconds.observe({ kind }, waitedMs / 1000),
       },

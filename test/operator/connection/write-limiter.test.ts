@@ -119,6 +119,33 @@ describe("writes to one project", () => {
     expect([write("again"), both()]).toEqual([true, [true, true]]);
   });
 
+  test("that took their place before a 423 do not leave after it", () => {
+    const { limiter, write } = limiterOf();
+    for (const uid of ["x", "y", "z"]) write(uid);
+    for (const uid of ["a", "b", "c"]) expect(limiter.take(uid)).toBe(true);
+    expect(limiter.sends("a")).toBe(true);
+    expect(limiter.sends("b")).toBe(true);
+    limiter.refused("a");
+    expect(limiter.sends("c")).toBe(false);
+    limiter.give("c");
+    limiter.accepted("b");
+    expect(limiter.take("a")).toBe(true);
+    expect(limiter.sends("a")).toBe(true);
+  });
+
+  test("are called for the request budget one at a time, once a write had to wait there", () => {
+    const { limiter, write, news } = limiterOf();
+    for (const uid of ["x", "y", "z"]) write(uid);
+    limiter.take("a");
+    limiter.waitsForBudget("a");
+    for (const uid of ["b", "c", "d"]) expect(limiter.take(uid)).toBe(false);
+    expect([news(), limiter.take("a"), limiter.sends("a"), news()]).toEqual([[], true, true, ["b"]]);
+    limiter.accepted("a");
+    expect(news()).toEqual([]);
+    // It did not have to wait: the budget has room for more.
+    expect([limiter.take("b"), limiter.sends("b"), news()]).toEqual([true, true, ["c", "d"]]);
+  });
+
   test("pause after a 423, ever longer until one is accepted", async () => {
     const { clock, limiter, write, news } = limiterOf();
     const pauses: number[] = [];

@@ -76,10 +76,6 @@ export function accessTo(
   const { writeLimiter } = lister;
   const enqueue = () => lister.enqueue(uid);
   const gate = new Gate({ uid, flow: `${namespace}/${spec.projectID}`, brake, writeLimiter, reservation, enqueue });
-  const client = lister.client.within(reservation, () => {
-    if (withdrawn()) return true;
-    gate.sends();
-    return false;
-  });
+  const client = lister.client.within(reservation, () => withdrawn() || !gate.sends());
   return { lister, reservation, gate, client };
 }

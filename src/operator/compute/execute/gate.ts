@@ -48,11 +48,12 @@ export class Gate {
     return this.#waitsFor;
   }
 
-  /** The write leaves. */
-  sends(): void {
+  /** The write leaves now; returns whether it may. */
+  sends(): boolean {
     const { uid, brake, writeLimiter } = this.#options;
-    writeLimiter.sends(uid);
+    if (!writeLimiter.sends(uid)) return false;
     if (this.#isDeletion) brake.sent(uid);
+    return true;
   }
 
   /** What the service answered to the write; its operations are followed already. */
