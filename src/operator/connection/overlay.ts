@@ -1,24 +1,12 @@
-import type { Endpoint } from "../../api/endpoint.ts";
+import { type Endpoint, EndpointPatch } from "../../api/endpoint.ts";
 import { sameJSON } from "../resources/record.ts";
 import type { Listing } from "./list-changes.ts";
 
 /** So many lists, begun after the operations of a write ended, outweigh its answer. */
 const outweighedBy = 2;
 
-/** What a write sets: a list that shows these as the answer did shows the write. */
-const written = [
-  "branch_id",
-  "type",
-  "name",
-  "autoscaling_limit_min_cu",
-  "autoscaling_limit_max_cu",
-  "suspend_timeout_seconds",
-  "pooler_enabled",
-  "pooler_mode",
-  "disabled",
-  "passwordless_access",
-  "settings",
-] as const satisfies readonly (keyof Endpoint)[];
+/** What a write sets: a list that shows these as the answer did shows the write. The operator sends no provisioner. */
+const written = EndpointPatch.shape.endpoint.omit({ provisioner: true }).keyof().options;
 
 interface Answered {
   endpoint: Endpoint;
