@@ -13,6 +13,9 @@ export interface FleetSize {
 
 export const namespace = "fleet";
 
+/** Tells the Computes of two shards apart. */
+export const shardLabel = "bench-shard";
+
 const watched = z.object({
   metadata: z.object({ name: z.string(), uid: z.string(), generation: z.number() }),
   status: z
@@ -56,10 +59,10 @@ export class Fleet {
   }
 
   /** Makes namespace and connection, and begins to watch. */
-  async prepare(baseURL: string): Promise<void> {
+  async prepare(baseURL: string, limits: "raised" | "public"): Promise<void> {
     await this.kubectl(["create", "namespace", namespace]);
-    const requestBudget = { perMinute: 60_000, burst: 4000 };
-    await this.#create([keySecret(goodKey), connection(baseURL, { refreshInterval: "30s", requestBudget })]);
+    const budget = limits === "raised" ? { requestBudget: { perMinute: 60_000, burst: 4000 } } : {};
+    await this.#create([keySecret(goodKey), connection(baseURL, { refreshInterval: "30s", ...budget })]);
     const path = `/apis/compute-operator.dev/v1alpha1/namespaces/${namespace}/computes`;
     const { kubeconfig } = this.#controlPlane;
     // A definition that was just installed is served a moment later.
@@ -70,8 +73,8 @@ export class Fleet {
   /** Creates all Computes with kubectl, as a person would; answers when kubectl had ended. */
   async create(): Promise<{ began: number; ended: number }> {
     const { computes, projects } = this.#size;
-    const declared = Array.from({ length: computes }, (_, index) =>
-      compute(`compute-${index}`, {
+    const declared = Array.from({ length: computes }, (_, index) => ({
+      ...compute(`compute-${index}`, {
         projectID: `project-${index % projects}`,
         branchID: `br-${index % projects}-${Math.floor(index / projects)}`,
         type: "read_write",
@@ -79,7 +82,8 @@ export class Fleet {
         // A service whose operations take 50 ms suspends after half a minute otherwise.
         scaleToZero: { enabled: false },
       }),
-    );
+      metadata: { name: `compute-${index}`, labels: { [shardLabel]: String(index % 2) } },
+    }));
     const began = performance.now();
     await this.#create(declared);
     return { began, ended: performance.now() };

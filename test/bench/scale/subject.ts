@@ -6,6 +6,8 @@ import { Child } from "../../support/child.ts";
 import { eventually } from "../../support/eventually.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { freePort } from "../../support/ports.ts";
+import { shardLabel } from "./fleet.ts";
+import { deployedLimitMiB, limitMemory } from "./memory-limit.ts";
 
 /** Where a program under measurement finds what it works on. */
 export interface Place {
@@ -14,27 +16,74 @@ export interface Place {
   key: string;
 }
 
+export type SubjectName = "operator" | "two shards" | "baseline";
+
 /** A program under measurement. */
 export interface Subject {
-  name: "operator" | "baseline";
-  /** Starts it as a process of its own, and waits until it says that it works, where it says so. */
+  name: SubjectName;
+  /** Whether a second process waits for the lease of the first. */
+  elects: boolean;
+  /** Starts it as processes of its own, and waits until they say that they work, where they say so. */
   start(place: Place): Promise<Running>;
 }
 
 export interface Running {
-  child: Child;
+  children: readonly Child[];
   /** The longest task since the last call, in seconds; not a number where the program does not say so. */
   longestTask(): Promise<number>;
+  /** The most memory that was charged to a process, as a container counts it, in MiB; not a number where unknown. */
+  chargedMiB(): number;
 }
 
-/** The bundle, with the flags and the environment of the image. */
+/** The bundle, with the flags and the environment of the image, under the memory limit that `deploy/` sets. */
 export function operatorOfImage(): Subject {
+  const image = imageOf();
+  return {
+    name: "operator",
+    elects: true,
+    start: async (place) => together([await image(place, [])]),
+  };
+}
+
+/** Two of them, each with half of the Computes and of the request budget. */
+export function twoShards(): Subject {
+  const image = imageOf();
+  return {
+    name: "two shards",
+    elects: false,
+    async start(place) {
+      const flags = (shard: number) => ["--selector", `${shardLabel}=${shard}`, "--budget-share", "0.5"];
+      return together(await Promise.all([0, 1].map((shard) => image(place, flags(shard)))));
+    },
+  };
+}
+
+function together(processes: readonly OneOfImage[]): Running {
+  return {
+    children: processes.map(({ child }) => child),
+    longestTask: async () => Math.max(...(await Promise.all(processes.map(({ url }) => longestTask(url))))),
+    chargedMiB: () => Math.max(...processes.map(({ chargedMiB }) => chargedMiB())),
+  };
+}
+
+interface OneOfImage {
+  child: Child;
+  /** Of its metrics. */
+  url: string;
+  chargedMiB(): number;
+}
+
+/** How many cgroups were made by this process. */
+let limits = 0;
+
+/** Builds the bundle; the function starts it with these flags of `run`. */
+function imageOf(): (place: Place, flags: readonly string[]) => Promise<OneOfImage> {
   const directory = temporaryDirectory("scale");
   execFileSync(process.execPath, ["scripts/bundle.ts", directory.path]);
   const dockerfile = readFileSync("Dockerfile", "utf8");
   const last = dockerfile.slice(dockerfile.lastIndexOf("FROM "));
   const entrypoint = z.array(z.string()).parse(JSON.parse(/^ENTRYPOINT (\[.*\])$/m.exec(last)?.[1] ?? "[]"));
-  const flags = entrypoint.filter((word) => word.startsWith("--"));
+  const nodeFlags = entrypoint.filter((word) => word.startsWith("--"));
   const variables = Object.fromEntries(
     [...last.matchAll(/^ENV (.+)$/gm)].flatMap(([, line = ""]) =>
       line.split(" ").map((pair): [string, string] => {
@@ -43,33 +92,32 @@ export function operatorOfImage(): Subject {
       }),
     ),
   );
-  return {
-    name: "operator",
-    async start({ kubeconfig, baseURL }) {
-      const port = await freePort();
-      const child = await Child.start({
-        name: "operator",
-        command: process.execPath,
-        args: [
-          ...flags,
-          join(directory.path, "compute-operator.js"),
-          "run",
-          "--leader-elect",
-          "--kubeconfig",
-          kubeconfig,
-          "--http-port",
-          String(port),
-          "--allowed-base-url",
-          baseURL,
-        ],
-        env: { PATH: process.env["PATH"], ...variables },
-      });
-      await eventually("the operator to be ready", async () => {
-        if (!child.running) throw new Error(`it ended: ${child.tail()}`);
-        return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok || undefined;
-      });
-      return { child, longestTask: () => longestTask(`http://127.0.0.1:${port}/metrics`) };
-    },
+  return async ({ kubeconfig, baseURL }, flags) => {
+    const port = await freePort();
+    const limit = limitMemory(`compute-operator-bench-${process.pid}-${limits++}`, deployedLimitMiB());
+    const command = [process.execPath, ...nodeFlags, join(directory.path, "compute-operator.js"), "run"];
+    const own = ["--kubeconfig", kubeconfig, "--http-port", String(port), "--allowed-base-url", baseURL];
+    const child = await Child.start({
+      name: "operator",
+      command: "/bin/sh",
+      // Without a limit it writes its id to a file that nobody reads.
+      args: [
+        "-c",
+        'echo $$ > "$0" && exec "$@"',
+        limit?.procs ?? "/dev/null",
+        ...command,
+        "--leader-elect",
+        ...own,
+        ...flags,
+      ],
+      env: { PATH: process.env["PATH"], ...variables },
+    });
+    if (limit !== undefined) void child.end.finally(() => limit.remove());
+    await eventually("the operator to be ready", async () => {
+      if (!child.running) throw new Error(`it ended: ${child.tail()}`);
+      return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok || undefined;
+    });
+    return { child, url: `http://127.0.0.1:${port}/metrics`, chargedMiB: () => limit?.peakMiB() ?? Number.NaN };
   };
 }
 
@@ -80,12 +128,13 @@ async function longestTask(url: string): Promise<number> {
 
 export const baseline: Subject = {
   name: "baseline",
+  elects: false,
   async start({ kubeconfig, baseURL, key }) {
     const child = await Child.start({
       name: "baseline",
       command: process.execPath,
       args: ["test/bench/baseline/operator.ts", "--kubeconfig", kubeconfig, "--base-url", baseURL, "--key", key],
     });
-    return { child, longestTask: async () => Number.NaN };
+    return { children: [child], longestTask: async () => Number.NaN, chargedMiB: () => Number.NaN };
   },
 };
