@@ -1,6 +1,6 @@
 import { isInProgress, type Operation } from "../../api/operation.ts";
 import { dropOldest } from "../runtime/drop-oldest.ts";
-import { type Index, IndexEntries } from "../runtime/index-entries.ts";
+import { Index, IndexEntries } from "../runtime/index-entries.ts";
 
 /** An operation without news for this long no longer counts as blocking its project, in milliseconds. */
 export const staleAfterMs = 60_000;
@@ -26,7 +26,7 @@ export class FollowedOperations {
   readonly #known = new Map<string, Followed>();
   readonly #inProgress = new Map<string, Followed>();
   /** Ids of known operations by endpoint. */
-  readonly #byEndpoint: Index = new Map();
+  readonly #byEndpoint = new Index();
   readonly #entries = new IndexEntries();
   /** When the last operation of an endpoint was known to be over. */
   readonly #endedAt = new Map<string, number>();
@@ -44,14 +44,14 @@ export class FollowedOperations {
 
   /** The known operations of an endpoint, newest first. */
   of(endpointID: string): Operation[] {
-    return [...(this.#byEndpoint.get(endpointID) ?? [])]
+    return [...this.#byEndpoint.get(endpointID)]
       .flatMap((id) => this.#known.get(id)?.operation ?? [])
       .toSorted(newestFirst);
   }
 
   /** Whether an operation of this endpoint is in progress. */
   isBusyWith(endpointID: string): boolean {
-    for (const id of this.#byEndpoint.get(endpointID) ?? []) if (this.#inProgress.has(id)) return true;
+    for (const id of this.#byEndpoint.get(endpointID)) if (this.#inProgress.has(id)) return true;
     return false;
   }
 

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { uidOfMarker } from "../resources/signature.ts";
-import { type Index, IndexEntries } from "../runtime/index-entries.ts";
+import { Index, IndexEntries } from "../runtime/index-entries.ts";
 import type { ListChanges } from "./list-changes.ts";
 
 /** Which changes of its project affect a Compute, besides those of the endpoint that it is linked to. */
@@ -21,11 +21,11 @@ const noInterests: Interests = { endpointIDs: [], primariesOf: [], anyPlace: fal
 export class ProjectUsers {
   readonly #entries = new IndexEntries();
   readonly #interests = new Map<string, string>();
-  readonly #byLink: Index = new Map();
-  readonly #byEndpoint: Index = new Map();
-  readonly #byPrimary: Index = new Map();
-  readonly #byPending: Index = new Map();
-  readonly #anyPlace: Index = new Map();
+  readonly #byLink = new Index();
+  readonly #byEndpoint = new Index();
+  readonly #byPrimary = new Index();
+  readonly #byPending = new Index();
+  readonly #anyPlace = new Index();
   readonly #waiting = new Set<string>();
 
   get size(): number {
@@ -61,7 +61,7 @@ export class ProjectUsers {
   }
 
   linkedTo(endpointID: string): Iterable<string> {
-    return this.#byLink.get(endpointID) ?? [];
+    return this.#byLink.get(endpointID);
   }
 
   /** The Computes that wait; they wait no more. */
@@ -80,7 +80,7 @@ export class ProjectUsers {
   /** The Computes that these changes affect. */
   affectedBy({ ids, places }: ListChanges): Set<string> {
     const affected = new Set<string>();
-    const add = (uids: Iterable<string> = []) => {
+    const add = (uids: Iterable<string>) => {
       for (const uid of uids) affected.add(uid);
     };
     for (const id of ids) {
@@ -92,7 +92,7 @@ export class ProjectUsers {
     return affected;
   }
 
-  #addByPlace({ name, type, branch_id }: Endpoint, add: (uids?: Iterable<string>) => void): void {
+  #addByPlace({ name, type, branch_id }: Endpoint, add: (uids: Iterable<string>) => void): void {
     const marked = uidOfMarker(name ?? "");
     if (marked !== undefined && this.#entries.has(marked)) add([marked]);
     if (type === "read_write") add(this.#byPrimary.get(branch_id));

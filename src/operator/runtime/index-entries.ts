@@ -1,5 +1,26 @@
-/** Ids by key. */
-export type Index = Map<string, Set<string>>;
+/** Ids by key, in the order in which they were added. Most keys have one id, which takes no set of its own. */
+export class Index {
+  readonly #ids = new Map<string, string | Set<string>>();
+
+  get(key: string): Iterable<string> {
+    const ids = this.#ids.get(key) ?? [];
+    return typeof ids === "string" ? [ids] : ids;
+  }
+
+  add(key: string, id: string): void {
+    const ids = this.#ids.get(key);
+    if (ids === undefined) this.#ids.set(key, id);
+    else if (typeof ids !== "string") ids.add(id);
+    else if (ids !== id) this.#ids.set(key, new Set([ids, id]));
+  }
+
+  delete(key: string, id: string): void {
+    const ids = this.#ids.get(key);
+    if (ids === undefined) return;
+    if (typeof ids !== "string") ids.delete(id);
+    if (ids === id || (typeof ids !== "string" && ids.size === 0)) this.#ids.delete(key);
+  }
+}
 
 /** One place of an id: a key of an index. */
 export type IndexEntry = readonly [index: Index, key: string];
@@ -27,7 +48,7 @@ export class IndexEntries {
   /** An id that is known keeps its place among the others. */
   set(id: string, entries: readonly IndexEntry[]): void {
     this.#unindex(id);
-    for (const [index, key] of entries) index.set(key, (index.get(key) ?? new Set()).add(id));
+    for (const [index, key] of entries) index.add(key, id);
     this.#entries.set(id, entries);
   }
 
@@ -37,10 +58,6 @@ export class IndexEntries {
   }
 
   #unindex(id: string): void {
-    for (const [index, key] of this.of(id)) {
-      const ids = index.get(key);
-      ids?.delete(id);
-      if (ids?.size === 0) index.delete(key);
-    }
+    for (const [index, key] of this.of(id)) index.delete(key, id);
   }
 }

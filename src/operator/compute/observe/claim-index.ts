@@ -1,6 +1,6 @@
 import type { Change } from "../../kube/store.ts";
 import { type Compute, connectionKeyOf } from "../../resources/compute.ts";
-import { type Index, IndexEntries, type IndexEntry } from "../../runtime/index-entries.ts";
+import { Index, IndexEntries, type IndexEntry } from "../../runtime/index-entries.ts";
 import { branchOf, pendingCreateOf, recordedID } from "./annotations.ts";
 import { type Claimants, claimsByMark, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
 import { endpointNamedBy } from "./ownership.ts";
@@ -22,9 +22,9 @@ export class ClaimIndex {
   readonly #computes = new Map<string, Compute>();
   /** Where each stands in the indexes. */
   readonly #places = new IndexEntries();
-  readonly #byBranch: Index = new Map();
-  readonly #byEndpoint: Index = new Map();
-  readonly #byProject: Index = new Map();
+  readonly #byBranch = new Index();
+  readonly #byEndpoint = new Index();
+  readonly #byProject = new Index();
 
   constructor(serviceOf: ServiceOf, unreached: Unreached, reachedThrough: ReachedThrough) {
     this.#serviceOf = serviceOf;
@@ -107,7 +107,7 @@ export class ClaimIndex {
   #at(places: readonly IndexEntry[]): Set<string> {
     const uids = new Set<string>();
     for (const [index, key] of places) {
-      if (index !== this.#byProject) for (const uid of index.get(key) ?? []) uids.add(uid);
+      if (index !== this.#byProject) for (const uid of index.get(key)) uids.add(uid);
     }
     return uids;
   }
@@ -132,7 +132,7 @@ export class ClaimIndex {
   }
 
   #read(index: Index, at: string): Compute[] {
-    return [...(index.get(at) ?? [])].flatMap((uid) => this.#computes.get(uid) ?? []);
+    return [...index.get(at)].flatMap((uid) => this.#computes.get(uid) ?? []);
   }
 }
 

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { Index, IndexEntries } from "../../../src/operator/runtime/index-entries.ts";
+
+test("an index has the ids of each key in the order in which they were added, each once", () => {
+  const index = new Index();
+  for (const id of ["b", "b", "a", "c", "a"]) index.add("key", id);
+  index.add("other", "d");
+  expect([[...index.get("key")], [...index.get("other")], [...index.get("none")]]).toEqual([
+    ["b", "a", "c"],
+    ["d"],
+    [],
+  ]);
+  index.delete("key", "b");
+  index.delete("key", "d");
+  index.delete("other", "a");
+  index.delete("none", "a");
+  expect([[...index.get("key")], [...index.get("other")]]).toEqual([["a", "c"], ["d"]]);
+  for (const id of ["a", "c", "c"]) index.delete("key", id);
+  index.delete("other", "d");
+  expect([[...index.get("key")], [...index.get("other")]]).toEqual([[], []]);
+  index.add("key", "e");
+  expect([...index.get("key")]).toEqual(["e"]);
+});
+
+test("an id that gets other entries loses the ones before, and none where it is deleted", () => {
+  const [branches, endpoints] = [new Index(), new Index()];
+  const entries = new IndexEntries();
+  entries.set("a", [
+    [branches, "main"],
+    [endpoints, "ep-1"],
+  ]);
+  entries.set("b", [[branches, "main"]]);
+  entries.set("a", [[branches, "dev"]]);
+  expect([[...branches.get("main")], [...branches.get("dev")], [...endpoints.get("ep-1")]]).toEqual([["b"], ["a"], []]);
+  entries.delete("a");
+  expect([[...branches.get("dev")], entries.size, entries.has("a")]).toEqual([[], 1, false]);
+});
