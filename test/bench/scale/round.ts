@@ -69,7 +69,8 @@ export async function measure(
   await using controlPlane = await startControlPlane();
   await installCrds({ kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl });
   const args = [
-    ...["--data", ":memory:"],
+    "--data",
+    ":memory:",
     ...(setting.limits === "raised" ? ["--no-rate-limits"] : []),
     ...(setting.locks ? [] : ["--no-project-lock"]),
   ];
@@ -87,13 +88,21 @@ export async function measure(
     const handOver = subject.elects ? await measureHandOver(fleet, first, subject, place, proxy) : Number.NaN;
     await stopped(first);
     const { cold, starting } = await measureColdStart(fleet, subject, place, proxy);
-    const { calls, api, cpu, readyAfter, kubectl, creating, latencies } = created;
+    const { calls, api, cpu, readyAfter, kubectl, creating } = created;
     progress(
       `change ${changed.toFixed(2)} s, hand-over ${handOver.toFixed(2)} s, cold start ${cold.seconds.toFixed(2)} s`,
     );
     return {
-      ...{ setting, subject: subject.name, ready: fleet.ready, readyAfter, kubectl, calls, apiRequests: api, cpu, rss },
-      ...latencies,
+      setting,
+      subject: subject.name,
+      ready: fleet.ready,
+      readyAfter,
+      kubectl,
+      calls,
+      apiRequests: api,
+      cpu,
+      rss,
+      ...created.latencies,
       settled: settled.minute,
       change: changed,
       handOver,
@@ -132,7 +141,11 @@ async function measureCreation(
   const readyAfter = (lastAt - ended) / 1000;
   progress(`all Ready ${readyAfter.toFixed(1)} s later; CPU ${cpu.toFixed(1)} s, peak ${peak.toFixed(0)} MB`);
   return {
-    ...{ readyAfter, kubectl: (ended - began) / 1000, calls: callsByRoute(requests), api, cpu },
+    readyAfter,
+    kubectl: (ended - began) / 1000,
+    calls: callsByRoute(requests),
+    api,
+    cpu,
     creating: await running.longestTask(),
     rss: { idle, peak, after: rssOf(running) },
     latencies: latencies(fleet, requests),

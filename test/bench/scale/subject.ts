@@ -62,7 +62,7 @@ function together(processes: readonly OneOfImage[]): Running {
   return {
     children: processes.map(({ child }) => child),
     longestTask: async () => Math.max(...(await Promise.all(processes.map(({ url }) => longestTask(url))))),
-    chargedMiB: () => Math.max(...processes.map(({ chargedMiB }) => chargedMiB())),
+    chargedMiB: () => Math.max(...processes.map((one) => one.chargedMiB())),
   };
 }
 
