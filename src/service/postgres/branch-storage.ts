@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir, rename, rm, stat, statfs } from "node:fs/promises";
+import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { BranchData } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
@@ -27,6 +27,8 @@ export interface StoragePorts {
   /** By branch: who starts, stops, copies or replaces its data. */
   turns: Turns;
   newGeneration: () => string;
+  /** How much the disk of a directory has left for this user. */
+  freeBytes(directory: string): Promise<number>;
   /** Connects as superuser to the server that runs on this data; `undefined` where none does. */
   connectTo(data: string): Promise<SqlClient> | undefined;
   /** Runs a server on data that no compute uses. */
@@ -132,8 +134,8 @@ export class BranchStorage {
   }
 
   async #refuseFullDisk(from: string): Promise<void> {
-    const [needed, { bavail, bsize }] = await Promise.all([sizeOf(from), statfs(this.#ports.home.root)]);
-    if (bavail * bsize > needed + reserve) return;
+    const [needed, free] = await Promise.all([sizeOf(from), this.#ports.freeBytes(this.#ports.home.root)]);
+    if (free > needed + reserve) return;
     throw new ServerFailed(`the disk lacks room for a copy of ${Math.ceil(needed / 1024 ** 2)} MiB: free some`);
   }
 

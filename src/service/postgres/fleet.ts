@@ -1,4 +1,4 @@
-import { rename, rm } from "node:fs/promises";
+import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
@@ -65,6 +65,7 @@ export class Fleet {
       templates,
       turns: this.#turns,
       newGeneration,
+      freeBytes: (directory) => statfs(directory).then(({ bavail, bsize }) => bavail * bsize),
       connectTo: (data) => {
         const running = [...this.#running.values()].find((one) => one.data === data);
         return running && this.#connect(running.config.port, "postgres");

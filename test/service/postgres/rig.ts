@@ -156,6 +156,13 @@ export class PostgresRig implements AsyncDisposable {
     return (await fetch(new URL("/_reset", this.#baseURL), { method: "POST" })).status;
   }
 
+  /** Advances the service's clock; needs --test-controls. */
+  async advance(seconds: number): Promise<void> {
+    const body = JSON.stringify({ seconds });
+    const { status } = await fetch(new URL("/_clock/advance", this.#baseURL), { method: "POST", body });
+    if (status !== 200) throw new Error(`the clock was not advanced: ${status}`);
+  }
+
   /** A client of node-postgres, connected. */
   async client(uri: string, settings: object = {}): Promise<PgClient> {
     const { Client } = nodePostgres();

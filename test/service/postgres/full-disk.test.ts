@@ -1,0 +1,62 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { BranchStorage } from "../../../src/service/postgres/branch-storage.ts";
+import { Home } from "../../../src/service/postgres/home.ts";
+import { systemProcesses } from "../../../src/service/postgres/system-processes.ts";
+import { Templates } from "../../../src/service/postgres/templates.ts";
+import { Turns } from "../../../src/service/postgres/turns.ts";
+import { Store } from "../../../src/service/store/store.ts";
+import { realClock } from "../../support/real-clock.ts";
+
+const processes = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0 });
+const mebibyte = 1024 ** 2;
+const edition = { major: 17, postgres: "none", template: "none" };
+
+let directory: string;
+let home: Home;
+let store: Store;
+let from: string;
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), "compute-operator-full-disk-"));
+  const data = join(directory, "service.sqlite");
+  home = await Home.open({ data, user: undefined, processes, clock: realClock });
+  store = Store.open(":memory:");
+  from = home.branch("br-a", "1");
+  mkdirSync(join(from, "global"), { recursive: true });
+  // Its state, in the fifth word: shut down in order.
+  writeFileSync(join(from, "global", "pg_control"), Buffer.from(new Uint32Array([0, 0, 0, 0, 1]).buffer));
+  writeFileSync(join(from, "rows"), Buffer.alloc(3 * mebibyte));
+});
+afterEach(async () => {
+  await home.close();
+  store.close();
+  rmSync(directory, { recursive: true });
+});
+
+function storage(freeBytes: number): BranchStorage {
+  const unused = () => {
+    throw new Error("not used here");
+  };
+  const programs = { directory: undefined, cache: directory, env: {}, progress: unused };
+  return new BranchStorage({
+    store,
+    home,
+    templates: new Templates(home, programs, processes, "secret"),
+    turns: new Turns(),
+    newGeneration: () => "2",
+    freeBytes: () => Promise.resolve(freeBytes),
+    connectTo: () => undefined,
+    serve: unused,
+  });
+}
+
+it("copies a branch onto a disk with room for it and 64 MiB more, and else copies nothing", async () => {
+  const making = home.making("br-b.2");
+  const tooLittle = storage(3 * mebibyte + 64 * mebibyte).copy(from, making, edition);
+  await expect(tooLittle).rejects.toThrow("the disk lacks room for a copy of 4 MiB: free some");
+  expect(existsSync(making)).toBe(false);
+  await storage(4 * mebibyte + 64 * mebibyte).copy(from, making, edition);
+  expect(readdirSync(making).toSorted()).toEqual(["global", "rows"]);
+});
