@@ -147,7 +147,7 @@ export interface InputFields {
   observation?: Omit<Pending, keyof Subject> | Omit<Unavailable, keyof Subject>;
   now?: number;
   /** As in a signature. */
-  fleet?: string;
+  fleet?: string | undefined;
 }
 
 /** All that a plan is made from; by default a list just begun, in which everything is in order. */

@@ -52,6 +52,16 @@ describe("a pool", () => {
     expect(planned(pool(1), [member("readers-0"), leaving])).toEqual(nothing);
   });
 
+  test("has its members adopt what a former one made, if adoptFormer says so, also those that exist", () => {
+    const self = { ...pool(2), spec: { ...pool(2).spec, adoptFormer: true } };
+    const adopt = { former: true };
+    expect(memberSpec(self, 0)).toEqual({ ...memberSpec(pool(2), 0), adopt });
+    expect(planned(self, [member("readers-0")])).toEqual({ ...nothing, create: [1], update: ["readers-0"] });
+    const own = { endpointID: "ep-one" };
+    const kept = specOf(self, { index: 0, compute: member("readers-0", { spec: { adopt: own } }) });
+    expect(kept.adopt).toEqual(own);
+  });
+
   test("leaves to a person what one of them is to adopt: nobody else can say", () => {
     const adopting = { type: "read_only", adopt: { endpointID: "ep-one" } };
     expect(planned(pool(1), [member("readers-0", { spec: adopting })])).toEqual(nothing);

@@ -16,6 +16,10 @@ export interface View {
   computes: readonly KubeObject[];
   /** Uids of those that were ever linked to an endpoint. */
   linked: ReadonlySet<string>;
+  /** Versions of a Compute that an operator may still plan from, its newest included. */
+  versionsOf: (uid: string) => readonly KubeObject[];
+  /** Endpoints that no list can have shown yet when the write was planned. */
+  isNew: (endpoint: Endpoint) => boolean;
 }
 
 /** What is wrong about a write by rule 1 of the design; `undefined`: nothing. `endpoints`: from before the write. */
@@ -33,7 +37,8 @@ export function wrongIn(arrival: Arrival, endpoints: readonly Endpoint[], view: 
   if (signer === undefined) return `${target.id} gets the name ${name}, which is the signature of no Compute`;
   // A signature with our uid is ours under any fleet.
   if (by?.metadata.uid === signer.metadata.uid) return undefined;
-  const why = whyNot(signer, target, endpoints, view);
+  const complaints = view.versionsOf(signer.metadata.uid).map((version) => whyNot(version, target, endpoints, view));
+  const why = complaints.every((each) => each !== undefined) ? complaints.at(-1) : undefined;
   return why && `${signer.metadata.name} signs ${target.id} over ${target.name}: ${why}`;
 }
 
@@ -48,7 +53,7 @@ function whyNot(compute: KubeObject, target: Endpoint, endpoints: readonly Endpo
   if (!isJsonObject(adopt) || adopt["former"] !== true) return "spec.adopt.former does not ask for it";
   if (!isFormers(target)) return "fleet and key are not its own";
   if (view.linked.has(compute.metadata.uid)) return "it was linked before";
-  if (endpoints.filter(isFormers).length > 1) return "there is more than one";
+  if (endpoints.filter((one) => isFormers(one) && !view.isNew(one)).length > 1) return "there is more than one";
   if (target.branch_id !== branchID || target.type !== type) return "branch or type differ";
   const others = view.computes.filter(({ metadata }) => metadata.uid !== compute.metadata.uid);
   const holder = others.find(

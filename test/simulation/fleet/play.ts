@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../../src/api/endpoint.ts";
-import { sleep } from "../../../src/operator/runtime/clock.ts";
+import { type Clock, sleep } from "../../../src/operator/runtime/clock.ts";
 import { NoResponseError, type ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import type { JsonObject, KubeObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
@@ -12,6 +12,9 @@ import { type View, wrongIn } from "./judge.ts";
 const stormySeconds = 180;
 const restSeconds = 300;
 
+/** How old a view may be on which an operator still acts in good faith: its request may be on the way. */
+const inGoodFaithMs = 10_000;
+
 const names = ["a", "b", "c", "d"] as const;
 const branches = ["br-one", "br-two"] as const;
 
@@ -22,11 +25,16 @@ export type Plant = (inner: ServiceTransport) => ServiceTransport;
 class Witness {
   readonly computes = new Map<string, KubeObject>();
   readonly linked = new Set<string>();
+  readonly #versions = new Map<string, { at: number; object: KubeObject }[]>();
+  readonly #clock: Clock;
 
-  constructor({ server }: Cluster) {
+  constructor({ server }: Cluster, clock: Clock) {
+    this.#clock = clock;
     server.store.subscribe(({ resource, object, previous }) => {
       if (resource.plural !== "computes") return;
-      this.computes.set(object.metadata.uid, object);
+      const { uid } = object.metadata;
+      this.computes.set(uid, object);
+      this.#versions.set(uid, [...(this.#versions.get(uid) ?? []), { at: clock.monotonic(), object }]);
       const before = previous && annotationOf(previous, "endpoint-id");
       const id = annotationOf(object, "endpoint-id") ?? before ?? statusOf(object)["endpointID"];
       if (id !== undefined) this.linked.add(object.metadata.uid);
@@ -34,7 +42,16 @@ class Witness {
   }
 
   view(fleet: string): View {
-    return { fleet, computes: [...this.computes.values()], linked: this.linked };
+    const since = this.#clock.monotonic() - inGoodFaithMs;
+    const versionsOf = (uid: string) => {
+      const all = this.#versions.get(uid) ?? [];
+      // One that was replaced since then was still the newest for a while.
+      return all
+        .filter((_, index) => (all[index + 1]?.at ?? Number.POSITIVE_INFINITY) >= since)
+        .map(({ object }) => object);
+    };
+    const isNew = ({ created_at = "" }: Endpoint) => Date.parse(created_at) > this.#clock.now() - inGoodFaithMs;
+    return { fleet, computes: [...this.computes.values()], linked: this.linked, versionsOf, isNew };
   }
 }
 
@@ -54,7 +71,7 @@ export async function playFleet(seed: number, plant: Plant = (inner) => inner): 
     };
     const fleet = { name: "prod" };
     const cluster = world.cluster({ fleet: "prod", way: way(witness, () => fleet.name) });
-    made.witness = new Witness(cluster);
+    made.witness = new Witness(cluster, world.clock);
     return { cluster, fleet };
   };
   const standing = [newCluster()];

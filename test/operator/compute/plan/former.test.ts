@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import { signatureIn, signatureOf, uidOfMarker } from "../../../../src/operator/resources/signature.ts";
+import { type ComputeFields, compute, createMark, endpoint, input, now, uidOf } from "../../../support/builders.ts";
+
+const fleet = "3f2a91bc";
+const never = { observedThrough: undefined };
+const self = (fields: ComputeFields = {}) =>
+  compute({ ...fields, spec: { adopt: { former: true }, ...fields.spec }, status: { ...never, ...fields.status } });
+
+/** The endpoint that a former Compute of this name made, in this fleet. */
+const formers = (fields: Partial<Parameters<typeof endpoint>[0]> = {}, uid = uidOf("f")) =>
+  endpoint({ name: signatureOf(compute({ uid }), fleet), ...fields });
+const ours = signatureOf(compute(), fleet);
+
+describe("a signature", () => {
+  test("is read as it was written, and nothing else is one", () => {
+    expect(uidOfMarker(ours)).toBe(uidOf("a"));
+    expect(signatureIn(ours)).toMatchObject({ fleet });
+    expect(signatureIn(`k8s-${uidOf("a")}`)).toEqual({ uid: uidOf("a") });
+    for (const name of [undefined, "", "main", "K8S-a", "k8s-", "k8s-web server", `${ours}-x`]) {
+      expect(signatureIn(name)).toBeUndefined();
+    }
+  });
+});
+
+describe("spec.adopt.former", () => {
+  const planned = (fields: Parameters<typeof input>[0]) => plan(...input({ fleet, compute: self(), ...fields }));
+
+  test("signs what a former Compute made, and writes nothing else", () => {
+    const signed = { kind: "sign", endpointID: "ep-one", name: ours, over: uidOf("f") };
+    expect(planned({ endpoints: [formers()] })).toEqual(signed);
+  });
+
+  test("links it once a list shows our signature", () => {
+    const action = planned({ endpoints: [endpoint({ name: ours })] });
+    expect(action).toEqual({ kind: "link", endpointID: "ep-one", proof: "marker", news: "former" });
+  });
+
+  test("waits for lists that lag behind the PATCH, and sends it again only later", () => {
+    const signed = { endpointID: "ep-one", over: uidOf("f"), renewAt: now + 5000, before: 0 };
+    const state = { signed };
+    expect(planned({ endpoints: [formers()], state })).toMatchObject({ kind: "wait", reason: "Updating" });
+    const later = { signed: { ...signed, renewAt: now - 1 } };
+    expect(planned({ endpoints: [formers()], state: later })).toMatchObject({ kind: "sign" });
+  });
+
+  test("is in conflict with who signed it since, and does not sign it back", () => {
+    const state = { signed: { endpointID: "ep-one", over: uidOf("f"), renewAt: 0, before: 0 } };
+    const action = planned({ endpoints: [formers({}, uidOf("g"))], state });
+    expect(action).toMatchObject({ kind: "blocked", reason: "Conflict" });
+  });
+
+  test("waits until an earlier create of our own can take effect no more", () => {
+    const waiting = self({ annotations: { pendingCreate: createMark({ named: true }) } });
+    const state = { pendingCreate: { since: "2026-01-01T00:00:00Z", seenAt: now - 1000 } };
+    expect(planned({ compute: waiting, endpoints: [formers()], state })).toMatchObject({ kind: "wait" });
+  });
+
+  test("is read only by a Compute that was never linked", () => {
+    const before = self({ status: { observedThrough: "here" } });
+    const action = planned({ compute: before, endpoints: [formers()] });
+    expect(action).toMatchObject({ kind: "blocked", reason: "PrimaryExists" });
+    expect(action).toMatchObject({ message: expect.stringContaining("had another endpoint before") });
+  });
+
+  test("creates where there is none, and nothing without a fleet", () => {
+    expect(planned({})).toMatchObject({ kind: "create", attributes: { name: ours } });
+    expect(planned({ fleet: undefined })).toMatchObject({ kind: "blocked", reason: "AdoptionRefused" });
+  });
+
+  test("leaves what another fleet signed, and says so", () => {
+    const theirs = endpoint({ name: signatureOf(compute({ uid: uidOf("f") }), "00000000") });
+    const action = planned({ endpoints: [theirs] });
+    expect(action).toMatchObject({ reason: "PrimaryExists", message: expect.stringContaining("in another fleet") });
+  });
+
+  test("names what it does not take over once, before another endpoint is created", () => {
+    const replica = self({ spec: { type: "read_only" } });
+    const beside = formers({ type: "read_only", branch_id: "br-other" });
+    const warned = planned({ compute: replica, endpoints: [beside] });
+    expect(warned).toMatchObject({ kind: "wait", reason: "Creating", warnsOf: ["ep-one"] });
+    const state = { warnedOf: ["ep-one"] };
+    expect(planned({ compute: replica, endpoints: [beside], state })).toMatchObject({ kind: "create" });
+  });
+});
+
+describe("a linked endpoint", () => {
+  const linked = (fields: ComputeFields = {}) => compute({ linked: "ep-one", shows: "Active", ...fields });
+
+  test("with the signature of another fleet, or of none, is signed again once the Compute is at rest", () => {
+    const sign = { kind: "sign", endpointID: "ep-one", name: ours, over: undefined };
+    for (const name of [`k8s-${uidOf("a")}`, signatureOf(compute(), "00000000")]) {
+      const endpoints = [endpoint({ name })];
+      expect(plan(...input({ fleet, compute: linked(), endpoints }))).toEqual(sign);
+      const creating = linked({ shows: "Creating" });
+      expect(plan(...input({ fleet, compute: creating, endpoints }))).not.toMatchObject({ kind: "sign" });
+      const reported = linked({ spec: { driftPolicy: "Report" } });
+      expect(plan(...input({ fleet, compute: reported, endpoints }))).not.toMatchObject({ kind: "sign" });
+      const state = { signed: { endpointID: "ep-one", over: undefined, renewAt: now + 1, before: 0 } };
+      expect(plan(...input({ fleet, compute: linked(), endpoints, state }))).not.toMatchObject({ kind: "sign" });
+    }
+  });
+
+  test("that comes to bear a foreign signature is a Conflict, and let go on deletion", () => {
+    const taken = { status: { signedEndpoint: "ep-one" } };
+    const endpoints = [formers()];
+    const action = plan(...input({ fleet, compute: linked(taken), endpoints }));
+    expect(action).toMatchObject({ kind: "blocked", reason: "Conflict", ownedByOther: true });
+    const deleted = plan(...input({ fleet, compute: linked({ ...taken, deleting: true }), endpoints }));
+    expect(deleted).toMatchObject({ kind: "release", event: "Released" });
+  });
+
+  test("of a restored Compute bears the former one's signature, and is observed and patched", () => {
+    const restored = linked({ spec: { computeUnits: { min: 2, max: 2 } } });
+    const endpoints = [formers({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 })];
+    expect(plan(...input({ fleet, compute: restored, endpoints }))).toMatchObject({ kind: "patch" });
+  });
+});
