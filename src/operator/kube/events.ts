@@ -90,18 +90,12 @@ export class EventRecorder {
   async #writeAll(): Promise<void> {
     // One tick later, so that events recorded together are counted together.
     await Promise.resolve();
-    for (let next = this.#take(); next !== undefined; next = this.#take()) {
+    // Also those that are recorded meanwhile.
+    for (const next of this.#pending.values()) {
+      this.#pending.delete(next.key);
       if (!this.#stop.signal.aborted) await this.#write(next);
     }
     this.#writing = undefined;
-  }
-
-  #take(): Pending | undefined {
-    for (const next of this.#pending.values()) {
-      this.#pending.delete(next.key);
-      return next;
-    }
-    return undefined;
   }
 
   async #write(pending: Pending): Promise<void> {

@@ -35,19 +35,11 @@ export class Reflectors<T extends KubeObject> {
   }
 
   get(namespace: string | undefined, name: string): T | undefined {
-    for (const reflector of this.#reflectors) {
-      const object = reflector.get(namespace, name);
-      if (object !== undefined) return object;
-    }
-    return undefined;
+    return this.#first((reflector) => reflector.get(namespace, name));
   }
 
   byUid(uid: string): T | undefined {
-    for (const reflector of this.#reflectors) {
-      const object = reflector.byUid(uid);
-      if (object !== undefined) return object;
-    }
-    return undefined;
+    return this.#first((reflector) => reflector.byUid(uid));
   }
 
   within(namespace: string): readonly T[] {
@@ -57,6 +49,14 @@ export class Reflectors<T extends KubeObject> {
 
   list(): readonly T[] {
     return this.#reflectors.flatMap((reflector) => reflector.list());
+  }
+
+  #first(read: (reflector: Reflector<T>) => T | undefined): T | undefined {
+    for (const reflector of this.#reflectors) {
+      const object = read(reflector);
+      if (object !== undefined) return object;
+    }
+    return undefined;
   }
 
   lastEventAgeMs(): number {

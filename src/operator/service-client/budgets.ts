@@ -28,11 +28,9 @@ export class Budgets {
    */
   join(through: string, connectionUID: string, limits: BudgetLimits): RequestBudget {
     this.#forgetRested();
-    let shared = this.#shared.get(through);
-    if (shared === undefined) {
-      shared = { budget: new RequestBudget(this.#clock, limits, this.#onTaken), users: new Map() };
-      this.#shared.set(through, shared);
-    }
+    const known = this.#shared.get(through);
+    const shared = known ?? { budget: new RequestBudget(this.#clock, limits, this.#onTaken), users: new Map() };
+    this.#shared.set(through, shared);
     shared.users.set(connectionUID, limits);
     apply(shared);
     return shared.budget;
