@@ -40,5 +40,5 @@ export type ProjectsAnswer = z.infer<typeof ProjectsAnswer>;
 export const ProjectAnswer = loose({ project: Project });
 export type ProjectAnswer = z.infer<typeof ProjectAnswer>;
 
-/** The most projects that one page of `GET /projects` holds, and how many it holds unless told. */
+/** The most projects that one page of `GET /projects` holds, and how many it holds by default. */
 export const projectsPerPage = { default: 10, max: 400 } as const;

@@ -1,6 +1,6 @@
 import { type KubeObject, nameOf } from "./objects.ts";
 
-/** What became of one object. Reasons for a change are not told, so that nobody acts on them. */
+/** What happened to one object. A change has no reason, so that nobody acts on one. */
 export type Change<T> =
   | { type: "added"; object: T; previous?: undefined }
   | { type: "updated"; object: T; previous: T }

@@ -29,7 +29,7 @@ export const annotations = {
   restartedAt: `${GROUP}/restartedAt`,
   /** Any value but "false": nothing is sent to the service. */
   paused: `${GROUP}/paused`,
-  /** Any new value asks for a fresh look at once; it never confirms anything. */
+  /** Any new value requests a refresh at once; it never confirms anything. */
   reconcileRequestedAt: `${GROUP}/reconcileRequestedAt`,
   /** Any new value confirms the MassLoss that the conditions show. */
   confirmLoss: `${GROUP}/confirmLoss`,

@@ -114,8 +114,8 @@ async function dropRole(client: SqlClient, name: string, { connect }: SyncPlan):
   for (const [database, owner] of databases) {
     const inside = await connect(database ?? "");
     try {
-      const heir = owner === name ? superuser : (owner ?? superuser);
-      await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(heir)}; DROP OWNED BY ${role}`);
+      const successor = owner === name ? superuser : (owner ?? superuser);
+      await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(successor)}; DROP OWNED BY ${role}`);
     } finally {
       inside.close();
     }

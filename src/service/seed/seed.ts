@@ -71,7 +71,7 @@ function plantKey(
 
 function plantProject(context: ServiceContext, seed: SeedProject, at: number): void {
   const { projects, branches } = context.store;
-  const owner = told(`project ${seed.id}, owner`, () => ownerNamed(context.store, seed.owner));
+  const owner = placed(`project ${seed.id}, owner`, () => ownerNamed(context.store, seed.owner));
   const { id, name = id, regionID: regionId, pgVersion } = seed;
   projects.insert({
     id,
@@ -141,14 +141,14 @@ function plantEndpoint(context: ServiceContext, project: Project, seed: SeedEndp
     throw new BadSeed(`branch ${branchID} has two read_write computes: it can have one`);
   }
   if (id !== undefined && endpoints.byId(id)) throw new BadSeed(`compute id ${id} is that of another project's`);
-  const endpoint = told(`a compute of project ${project.id} on branch ${branchID}`, () =>
+  const endpoint = placed(`a compute of project ${project.id} on branch ${branchID}`, () =>
     newEndpoint(context, project, { ...attributes, branch_id: branchID }, at),
   );
   endpoints.insert({ ...endpoint, id: id ?? endpoint.id, currentState: "idle" });
 }
 
 /** What the service refuses a client is refused in a seed too, with its place. */
-function told<T>(place: string, make: () => T): T {
+function placed<T>(place: string, make: () => T): T {
   try {
     return make();
   } catch (error) {

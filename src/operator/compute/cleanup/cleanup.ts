@@ -220,7 +220,7 @@ export type Leftovers =
 export function leftoversOf(last: Compute, { proved, pendingCreate, released }: ReadonlyState): Leftovers {
   if (released === true || last.spec.deletionPolicy === "Retain") return { kind: "nothing" };
   // Deleted with our finalizer, as when somebody removes it from a Compute whose deletion waits, by hand or with
-  // kubectl replace: the two cannot be told apart.
+  // kubectl replace: the two look the same.
   if (hasFinalizer(last) && proved !== undefined) {
     return { kind: "kept", message: cleanedUp.unconfirmed(proved.endpointID) };
   }

@@ -19,7 +19,7 @@ import { patched } from "./patch-metadata.ts";
 
 type Restart = Extract<Action, { kind: "restart" }>;
 
-/** Mark, then POST: a restart whose reply is lost can then be told from one that was never sent. */
+/** Mark, then POST: a restart whose reply is lost then differs from one that was never sent. */
 export async function restartEndpoint(
   action: Restart,
   context: ExecuteContext,
@@ -30,7 +30,7 @@ export async function restartEndpoint(
   const { endpointID, value } = action;
   const seen = lister.listing?.endpoints.find(({ id }) => id === endpointID);
   const latest = await lister.operations.latest(endpointID, client);
-  // Without them a restart whose reply is lost could not be told from one that was never sent.
+  // Without them a restart whose reply is lost would look like one that was never sent.
   if (latest.kind === "failed") {
     return recordFailedWrite(action, latest.failure, requests.listOperations(endpointID), compute, context, access);
   }

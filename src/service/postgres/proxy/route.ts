@@ -8,7 +8,7 @@ export interface Target {
   pooled: boolean;
 }
 
-/** Where a connection goes, and what its server is told. */
+/** Where a connection goes, and the parameters that its server receives. */
 export interface Routed {
   target: Target;
   parameters: Parameters;
@@ -33,15 +33,15 @@ export function route(parameters: Parameters, serverName: string | undefined): R
     throw new Rejection("08P01", `the connection names more than one compute, ${[...targets].join(" and ")}: ${howTo}`);
   }
   const target = targetOf(id);
-  // PgBouncer's own console: its commands would be open to whoever names it.
+  // PgBouncer's own console: its commands would be open to anyone who names it.
   if (target.pooled && (parameters.get("database") ?? parameters.get("user")) === "pgbouncer") {
     throw new Rejection("3D000", 'the pooled host does not lead to a database "pgbouncer": use the direct host');
   }
   const rest = words.filter((word) => !word.startsWith("endpoint="));
-  const told = new Map(parameters);
-  if (rest.length === 0) told.delete("options");
-  else told.set("options", rest.map(escaped).join(" "));
-  return { target, parameters: told };
+  const passed = new Map(parameters);
+  if (rest.length === 0) passed.delete("options");
+  else passed.set("options", rest.map(escaped).join(" "));
+  return { target, parameters: passed };
 }
 
 function targetOf(id: string): Target {
