@@ -1,0 +1,85 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, chownSync, copyFileSync, cpSync, mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { findBinaries } from "../../../src/service/postgres/binaries.ts";
+import { systemProcesses } from "../../../src/service/postgres/system-processes.ts";
+import { Child } from "../../support/child.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { nodePostgres } from "./node-postgres.ts";
+
+const root = join(import.meta.dirname, "..", "..", "..");
+const nobody = 65_534;
+
+/** The programs of Postgres 17, where every user can reach them, as a cache. */
+async function cacheIn(directory: string): Promise<string> {
+  const cache = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "compute-operator", "postgres");
+  const env = Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? ""]));
+  const settings = { directory: undefined, cache, env, progress: () => {} };
+  const self = { pid: process.pid, uid: process.getuid?.() ?? 0 };
+  const home = dirname(dirname(await findBinaries(17, settings, systemProcesses(self))));
+  const copy = join(directory, "cache", "compute-operator", "postgres", home.slice(cache.length));
+  cpSync(home, copy, { recursive: true, verbatimSymlinks: true });
+  return join(directory, "cache");
+}
+
+it("serves from the bundle as a user that is not root, pooled host and all, and leaves PgBouncer's console closed", async () => {
+  const directory = temporaryDirectory("bundle");
+  chmodSync(directory.path, 0o755);
+  const bundle = join(directory.path, "dist");
+  execFileSync(process.execPath, ["scripts/bundle.ts", bundle], { cwd: root, stdio: "pipe" });
+  const node = join(directory.path, "node");
+  copyFileSync(process.execPath, node);
+  const data = join(directory.path, "data");
+  mkdirSync(data);
+  const asRoot = process.getuid?.() === 0;
+  if (asRoot) chownSync(data, nobody, nobody);
+  const flags = [
+    "service",
+    "--port",
+    "0",
+    "--postgres",
+    "--postgres-port",
+    "0",
+    "--data",
+    join(data, "service.sqlite"),
+  ];
+  const command = [node, join(bundle, "compute-operator.js"), ...flags];
+  const drop = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"];
+  const [program = "", ...args] = asRoot ? [...drop, ...command] : command;
+  const env = { PATH: process.env["PATH"], HOME: data, XDG_CACHE_HOME: await cacheIn(directory.path) };
+  const service = await Child.start({ name: "bundle", command: program, args, env });
+  try {
+    const [, key = ""] = await service.waitForLine(/^API key \(shown once\): (\S+)$/, 60_000);
+    const [, baseURL = ""] = await service.waitForLine(/^Listening on (\S+)$/, 60_000);
+    await service.waitForLine(/^Postgres: /, 60_000);
+    const get = async (path: string): Promise<unknown> =>
+      (await fetch(`${baseURL}${path}`, { headers: { authorization: `Bearer ${key}` } })).json();
+    const listed = z
+      .looseObject({ projects: z.array(z.looseObject({ id: z.string() })) })
+      .parse(await get("/projects"));
+    const query = "database_name=neondb&role_name=neondb_owner&pooled=";
+    const path = `/projects/${listed.projects[0]?.id}/connection_uri?${query}`;
+    const uri = async (pooled: boolean) => z.looseObject({ uri: z.string() }).parse(await get(`${path}${pooled}`)).uri;
+    const { Client } = nodePostgres();
+    const answer = async (connectionString: string) => {
+      const client = new Client({ connectionString });
+      client.on("error", () => {});
+      await client.connect();
+      const { rows } = await client.query("SELECT 1 AS one");
+      await client.end();
+      return rows;
+    };
+    expect(await answer(await uri(false))).toEqual([{ one: 1 }]);
+    const pooled = await uri(true);
+    expect(await answer(pooled)).toEqual([{ one: 1 }]);
+    // PgBouncer lets its own user in as this without a password.
+    const itself = pooled.replace(/\/\/[^@]*@([^/]*)\/neondb/, "//pgbouncer:any@$1/pgbouncer");
+    await expect(answer(itself)).rejects.toThrow(/does not lead to a database "pgbouncer"/);
+  } finally {
+    await service.stop(30_000);
+    directory.remove();
+  }
+});
