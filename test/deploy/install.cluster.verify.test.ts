@@ -106,6 +106,7 @@ describe("the chart", () => {
       "--log-level=debug",
       "--workers=8",
       "--create-settle=90s",
+      "--fleet=prod",
       "--max-deletes-per-minute=5",
       "--budget-share=0.5",
       "--http-port=8080",
