@@ -10,10 +10,10 @@ const page = "docs/proof/bench.md";
 const picture = "docs/images/fleets.svg";
 
 /** Writes what was measured into the page, between its markers, and the plots beside it. */
-export function writeDocs(rounds: readonly Round[]): void {
+export function writeDocs(rounds: readonly Round[], note: string): void {
   const text = readFileSync(page, "utf8");
   const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
-  const measured = `At ${commit}, on ${availableParallelism()} cores.\n\n${tables(rounds)}`;
+  const measured = `At ${commit}, on ${availableParallelism()} cores${note}.\n\n${tables(rounds)}`;
   const filled = replaced(replaced(text, "scale", measured), "million", millionTable(rounds));
   writeFileSync(page, filled);
   writeFileSync(picture, svgOf(plotsOf(rounds)));

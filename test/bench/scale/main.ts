@@ -19,6 +19,7 @@ const usage = `Usage: npm run bench -- scale [flags]
   --timeout SECONDS          how long a fleet may take after kubectl has ended (default 120)
   --json FILE                the figures as JSON, written after each round
   --from FILE                rounds of such a file too; repeatable. With it, only fleets that are named are measured
+  --note TEXT                said of the machine in the docs, e.g. "with nothing beside it"
   --docs                     writes tables and plots of all these rounds to docs/proof/bench.md and docs/images`;
 
 const everyFleet = ["100/10", "1000/10", "1000/1", "10000/100"];
@@ -42,6 +43,7 @@ export async function scale(args: readonly string[]): Promise<number> {
       timeout: { type: "string", default: "120" },
       json: { type: "string" },
       from: { type: "string", multiple: true, default: [] },
+      note: { type: "string" },
       docs: { type: "boolean", default: false },
       help: { type: "boolean" },
     },
@@ -78,7 +80,7 @@ export async function scale(args: readonly string[]): Promise<number> {
   await endEverything();
   const all = [...values.from.flatMap(readRounds), ...rounds];
   console.log(`${tables(all)}\n\n${millionTable(all)}`);
-  if (values.docs) writeDocs(all);
+  if (values.docs) writeDocs(all, values.note === undefined ? "" : `, ${values.note}`);
   return 0;
 }
 
