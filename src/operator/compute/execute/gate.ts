@@ -97,6 +97,9 @@ export class Gate {
 /** Deletions are counted over a minute. */
 const countedForMs = 60_000;
 
+/** So many deletions of a tenant may be unanswered: a service that answers none is not to use up everyone's minute. */
+const mostUnanswered = 4;
+
 /**
  * A caller that is called deletes or leaves. If it does neither, as while another write holds its project's write
  * limiter, its place goes to another caller after this long, in milliseconds.
@@ -124,8 +127,10 @@ export class DeletionBrake {
   /** Deletions that may go, oldest first. */
   #counted: { uid: string; at: number }[] = [];
   readonly #waiting = new Map<string, BrakeCaller>();
-  readonly #queue = new FairQueue({ perFlow: 1, perTenant: Number.POSITIVE_INFINITY });
+  readonly #queue = new FairQueue({ perFlow: 1, perTenant: mostUnanswered });
   readonly #called = new Map<string, { until: number; release: () => void }>();
+  /** Deletions that were counted and whose reconcile goes on. */
+  readonly #underWay = new Map<string, () => void>();
   /** The caller that asks right now, which is answered rather than called. */
   #asking: string | undefined;
   #timer: Cancel | undefined;
@@ -162,10 +167,13 @@ export class DeletionBrake {
     return this.#called.has(uid);
   }
 
-  /** This deletion goes. */
+  /** This deletion goes; its place is kept until it leaves. */
   count(uid: string): void {
     this.#counted.push({ uid, at: this.#clock.monotonic() });
-    this.leave(uid);
+    const called = this.#called.get(uid);
+    if (called !== undefined) this.#underWay.set(uid, called.release);
+    this.#called.delete(uid);
+    this.#waiting.delete(uid);
   }
 
   /** It leaves only now, after a question to the API server: its minute begins here. */
@@ -175,10 +183,12 @@ export class DeletionBrake {
     this.#counted.push({ uid, at: this.#clock.monotonic() });
   }
 
-  /** This deletion is no longer wanted, or not now. */
+  /** This deletion is over, no longer wanted, or not now. */
   leave(uid: string): void {
     this.#waiting.delete(uid);
     this.#queue.remove(uid);
+    this.#underWay.get(uid)?.();
+    this.#underWay.delete(uid);
     this.#called.get(uid)?.release();
     this.#called.delete(uid);
     this.#callNext();

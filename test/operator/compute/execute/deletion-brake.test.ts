@@ -12,7 +12,11 @@ function setUp(perMinute: number) {
   const mayGo = (uid: string, flow = `tenant/${uid}`) => brake.mayGo({ uid, flow, ready: () => called.push(uid) });
   const goes = (uid: string, flow?: string) => {
     const may = mayGo(uid, flow);
-    if (may) brake.count(uid);
+    if (may) {
+      brake.count(uid);
+      // Answered at once.
+      brake.leave(uid);
+    }
     return may;
   };
   return { clock, brake, mayGo, goes, called, news: () => called.splice(0) };
@@ -72,8 +76,20 @@ test("of one project one is called at a time, though the brake is not exhausted:
   const { brake, mayGo, news } = setUp(10);
   expect([mayGo("a", "t/p"), mayGo("b", "t/p"), brake.isExhausted, brake.held]).toEqual([true, false, false, 0]);
   brake.count("a");
+  expect([news(), mayGo("b", "t/p")]).toEqual([[], false]);
+  brake.leave("a");
   expect(news()).toEqual(["b"]);
   expect(mayGo("b", "t/p")).toBe(true);
+});
+
+test("a tenant has four unanswered deletions at most, so that a mute service does not use up the minute of all", () => {
+  const { brake, mayGo, news } = setUp(10);
+  const uids = ["a", "b", "c", "d", "e"];
+  expect(uids.map((uid) => mayGo(uid))).toEqual([true, true, true, true, false]);
+  for (const uid of uids.slice(0, 4)) brake.count(uid);
+  expect([news(), mayGo("e"), mayGo("other", "other/p")]).toEqual([[], false, true]);
+  brake.leave("b");
+  expect(news()).toEqual(["e"]);
 });
 
 test("tells how many are held back, until they go or no longer want to", async () => {
