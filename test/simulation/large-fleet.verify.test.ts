@@ -17,7 +17,9 @@ test("in a settled fleet of 2,000 projects an edit and a deletion are sent withi
   expect(refreshSeconds).toBeLessThan(190);
 });
 
-test("1,000 creates in 10 projects take the time that the writes need, and lists and polls get 5 % meanwhile", async () => {
+test("1,000 creates in 10 projects take the time that the writes need, and lists and polls get 5 % meanwhile", {
+  timeout: 300_000,
+}, async () => {
   const figures = await figuresOf({
     computes: 1000,
     projects: 10,
@@ -32,4 +34,17 @@ test("1,000 creates in 10 projects take the time that the writes need, and lists
   // One in twenty, and the one that is due next.
   expect(figures.readsMeanwhile - 1).toBeLessThanOrEqual(0.05 * (1000 + figures.readsMeanwhile));
   expect(figures.reconciles).toBeLessThanOrEqual(20);
+});
+
+test("1,000 in one project are no slower and cost no more, each, than 100 in one", { timeout: 300_000 }, async () => {
+  const of = async (computes: number) => {
+    const service = { locks: false, operationMs: 50, answersAfterMs: 5 };
+    const { lists, polls, ...figures } = await figuresOf({ computes, projects: 1, aSecond: 4000, ...service });
+    return { ...figures, reads: (lists + polls) / computes, ready: figures.readyMs / computes };
+  };
+  const [few, many] = [await of(100), await of(1000)];
+  expect(many).toMatchObject({ writes: 1000, refused: 0, patches: 3, events: 1 });
+  for (const figure of ["reconciles", "reads", "ready"] as const) {
+    expect(many[figure]).toBeLessThanOrEqual(few[figure]);
+  }
 });
