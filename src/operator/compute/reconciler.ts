@@ -38,6 +38,8 @@ export interface ComputeReconcilerOptions {
   };
   /** Whether this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
+  /** Whether this process takes nothing more on. */
+  isStopping: () => boolean;
   awaitsPool: BindTools["awaitsPool"];
   event: (compute: Compute, record: EventInput) => void;
   brake: Brake;

@@ -19,6 +19,8 @@ export interface StatusTools {
   cluster: ComputePatcher;
   clock: Clock;
   event: (compute: Compute, record: EventInput) => void;
+  /** Whether this process takes nothing more on: then no status waits. */
+  isStopping?: () => boolean;
   /** Without it every status is written at once, and every transition is an event. */
   state?: Pick<ReconcileState, "known" | "announced" | "hold" | "wrote">;
 }
@@ -35,7 +37,7 @@ export async function updateStatus(
   latest: Outcome,
   o: Observed,
   secret: { binding: string | undefined; unchecked: boolean },
-  { cluster, clock, event, state }: StatusTools,
+  { cluster, clock, event, state, isStopping = () => false }: StatusTools,
 ): Promise<Compute> {
   const { compute, events } = latest;
   const now = clock.monotonic();
@@ -50,6 +52,7 @@ export async function updateStatus(
   const isNew = latest.effect.kind === "accepted";
   const waits =
     status !== undefined &&
+    !isStopping() &&
     mayWait(outcome, status, isHidden) &&
     state?.hold(outcome, { isNew, endpoint }, now) === true;
   if (status === undefined) state?.wrote();

@@ -50,6 +50,8 @@ export class Manager {
   readonly #options: ManagerOptions;
   /** Aborts requests in flight, some time after the term has ended. */
   readonly #stop = new AbortController();
+  /** Reconciles in flight are waited for. */
+  #isStopping = false;
   readonly #claims: ClaimIndex;
   readonly #connections: SessionRegistry;
   readonly #queues: Record<Kind, Controller>;
@@ -108,6 +110,7 @@ export class Manager {
     const unsubscribe = informers.subscribe(this.#handlers);
     let drained = () => {};
     const hardStop = () => {
+      this.#isStopping = true;
       drained = clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
     };
     signal.addEventListener("abort", hardStop, { once: true });
@@ -198,6 +201,7 @@ export class Manager {
           informers.lacksSecrets ? undefined : informers.connectionSecrets.within(namespace),
       },
       selects: (compute) => settings.selects(compute.metadata.labels),
+      isStopping: () => this.#isStopping,
       awaitsPool: (compute) => {
         const pool = informers.pools.byUid(owningPool(compute)?.uid ?? "");
         return pool !== undefined && awaitsTemplate(pool, compute);

@@ -35,6 +35,7 @@ export async function setUp(
           "seen" in cache ? cache.seen : reach.computes().find((each) => each.metadata.uid === one),
         connectionSecrets: () => [],
       },
+      isStopping: () => false,
       selects: () => true,
       awaitsPool: () => false,
       fleet: undefined,
