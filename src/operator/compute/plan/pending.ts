@@ -1,4 +1,5 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
+import { conditionOf } from "../../resources/conditions-of.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { branchOf, isRecordedSince, type PendingCreate } from "../observe/annotations.ts";
 import { firstToTake, holderOf } from "../observe/claims.ts";
@@ -16,7 +17,7 @@ import type { Action, PlanRule } from "./action.ts";
  */
 export const pendingCreate: PlanRule = (o, s) => {
   if (o.links.link !== undefined) return undefined;
-  const mark = pendingMark(o, s);
+  const mark = pendingMark(o, s) ?? markDroppedUnseen(o);
   if (mark === undefined) return undefined;
   if (!hasFinalizer(o.compute)) return { kind: "restorePending", mark };
   const outcome = outcomeOfCreate(o, s);
@@ -26,6 +27,15 @@ export const pendingCreate: PlanRule = (o, s) => {
 /** The mark of a create that is not settled, also if kubectl replace dropped it together with our finalizer. */
 export function pendingMark({ compute, annotations }: Subject, s: ReadonlyState): PendingCreate | undefined {
   return annotations.pendingCreate ?? (hasFinalizer(compute) ? undefined : s.pendingCreate?.mark);
+}
+
+/** The mark that kubectl replace dropped while no process watched: the status, which it keeps, tells of the create. */
+function markDroppedUnseen({ compute, annotations, fingerprint }: Observation): PendingCreate | undefined {
+  const { state, endpointID } = compute.status;
+  if (hasFinalizer(compute) || annotations.recordedID !== undefined) return undefined;
+  if (state !== "Creating" || endpointID !== undefined) return undefined;
+  const since = conditionOf(compute.status, "Ready")?.lastTransitionTime ?? "";
+  return { uid: compute.metadata.uid, since, branchID: compute.spec.branchID, through: fingerprint };
 }
 
 /** The mark that stays although the Compute has its endpoint. */

@@ -262,14 +262,6 @@ describe("a name that cannot be read", () => {
   });
 });
 
-test("a pending create whose finalizer a person took away gets it back at once, or a deletion would not wait", () => {
-  const bare = compute({ annotations: { pendingCreate }, guarded: false });
-  const action = { kind: "restorePending", mark: { uid: uidOf("a"), branchID: "br-main" } };
-  expect(plan(...input({ compute: bare }))).toMatchObject(action);
-  const observation = { kind: "unavailable", reason: "Unauthorized", message: "no", projectGone: false } as const;
-  expect(plan(...input({ compute: bare, observation }))).toMatchObject(action);
-});
-
 describe("a primary whose create was sent again", () => {
   const self = compute({ annotations: { pendingCreate: createMark({ resent: true }) }, linked: "ep-new" });
   const endpoints = [madeBy(self, { id: "ep-new" })];

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import { type ComputeFields, compute, createMark, input, uidOf } from "../../../support/builders.ts";
+
+const pendingCreate = createMark();
+
+test("a pending create whose finalizer a person took away gets it back at once, or a deletion would not wait", () => {
+  const bare = compute({ annotations: { pendingCreate }, guarded: false });
+  const action = { kind: "restorePending", mark: { uid: uidOf("a"), branchID: "br-main" } };
+  expect(plan(...input({ compute: bare }))).toMatchObject(action);
+  const observation = { kind: "unavailable", reason: "Unauthorized", message: "no", projectGone: false } as const;
+  expect(plan(...input({ compute: bare, observation }))).toMatchObject(action);
+});
+
+test("a mark that kubectl replace dropped while no process watched is put back, as the status tells of the create", () => {
+  const status = { state: "Creating", observedGeneration: 1 } as const;
+  const replaced = (fields: ComputeFields) =>
+    plan(...input({ compute: compute({ guarded: false, spec: { type: "read_only" }, status, ...fields }) }));
+  expect(replaced({})).toMatchObject({ kind: "restorePending", mark: { uid: uidOf("a"), branchID: "br-main" } });
+  expect(replaced({ guarded: true })).toMatchObject({ kind: "create" });
+  expect(replaced({ status: { ...status, state: "NotCreated" } })).toMatchObject({ kind: "create" });
+  expect(replaced({ status: { ...status, endpointID: "ep-gone" } })).not.toMatchObject({ kind: "restorePending" });
+});
