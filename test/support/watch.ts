@@ -11,12 +11,14 @@ export interface WatchEvent {
 
 /**
  * Watches a collection, e.g. `/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes`, with a client of its own,
- * so that what it sees owes nothing to the code under test. Resolves once the watch stands; `stop` ends it.
+ * so that what it sees owes nothing to the code under test. Resolves once the watch stands; `stop` ends it. `onEnd`: it
+ * has ended, as where the API server gives up a reader that is too slow.
  */
 export async function watchObjects(
   kubeconfig: string,
   path: string,
   onEvent: (event: WatchEvent) => void,
+  onEnd: () => void = () => {},
 ): Promise<{ stop: () => void }> {
   const { config } = await loadKubeconfig({ path: kubeconfig });
   return new Promise((resolve, reject) => {
@@ -32,6 +34,7 @@ export async function watchObjects(
         onEvent({ at, type, object });
       });
       // Both report that the watch has ended; who needs it longer sees that nothing comes.
+      answer.once("close", onEnd);
       for (const stream of [answer, lines]) stream.on("error", () => undefined);
       resolve({ stop: () => watch.destroy() });
     });

@@ -43,6 +43,7 @@ export class Fleet {
   readonly #size: FleetSize;
   readonly #controlPlane: ControlPlane;
   #stop = () => {};
+  #stopped = false;
   #readyAtFirst = 0;
 
   constructor(size: FleetSize, controlPlane: ControlPlane) {
@@ -63,10 +64,20 @@ export class Fleet {
     await this.kubectl(["create", "namespace", namespace]);
     const budget = limits === "raised" ? { requestBudget: { perMinute: 60_000, burst: 4000 } } : {};
     await this.#create([keySecret(goodKey), connection(baseURL, { refreshInterval: "30s", ...budget })]);
+    await this.#watch();
+  }
+
+  /** A watch begins with all that there is, so that one which ended misses nothing. */
+  async #watch(): Promise<void> {
     const path = `/apis/compute-operator.dev/v1alpha1/namespaces/${namespace}/computes`;
     const { kubeconfig } = this.#controlPlane;
+    const again = () => {
+      if (!this.#stopped) void this.#watch();
+    };
     // A definition that was just installed is served a moment later.
-    const watch = await eventually("the watch", () => watchObjects(kubeconfig, path, (event) => this.#seen(event)));
+    const watch = await eventually("the watch", () =>
+      watchObjects(kubeconfig, path, (event) => this.#seen(event), again),
+    );
     this.#stop = watch.stop;
   }
 
@@ -127,6 +138,7 @@ export class Fleet {
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#stop();
   }
 
