@@ -115,12 +115,13 @@ export class BranchStorage {
   /** Removes what no branch has any more; `used` are the directories that servers run on. */
   async removeUnrecorded(used: ReadonlySet<string>): Promise<void> {
     const { store, home } = this.#ports;
+    const names = await readdir(join(home.root, "branches"));
+    // Asked at once, after the names: what is made meanwhile is fresh, or recorded, but never neither.
     const recorded = new Set(store.branchData.all().map((row) => home.branch(row.branchId, row.generation)));
-    for (const name of await readdir(join(home.root, "branches"))) {
-      const directory = join(home.root, "branches", name);
-      const needed = recorded.has(directory) || used.has(directory) || this.#fresh.has(directory);
-      if (!needed) await rm(directory, { recursive: true, force: true });
-    }
+    const unneeded = names
+      .map((name) => join(home.root, "branches", name))
+      .filter((directory) => !recorded.has(directory) && !used.has(directory) && !this.#fresh.has(directory));
+    for (const directory of unneeded) await rm(directory, { recursive: true, force: true });
     for (const name of await readdir(join(home.root, "replicas"))) {
       const directory = join(home.root, "replicas", name);
       const endpoint = store.endpoints.byId(basename(directory));

@@ -1,12 +1,13 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { BranchStorage } from "../../../src/service/postgres/branch-storage.ts";
 import { Home } from "../../../src/service/postgres/home.ts";
 import { systemProcesses } from "../../../src/service/postgres/system-processes.ts";
 import { Templates } from "../../../src/service/postgres/templates.ts";
 import { Turns } from "../../../src/service/postgres/turns.ts";
+import type { BranchData } from "../../../src/service/store/branch-data.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { realClock } from "../../support/real-clock.ts";
 
@@ -59,4 +60,15 @@ it("copies a branch onto a disk with room for it and 64 MiB more, and else copie
   expect(existsSync(making)).toBe(false);
   await storage(4 * mebibyte + 64 * mebibyte).copy(from, making, edition);
   expect(readdirSync(making).toSorted()).toEqual(["global", "rows"]);
+});
+
+it("removes what no branch has, and never what a branch gets meanwhile", async () => {
+  const leftOver = home.branch("br-gone", "1");
+  mkdirSync(leftOver);
+  const recorded: BranchData[] = [];
+  vi.spyOn(store.branchData, "all").mockImplementation(() => [...recorded]);
+  const removing = storage(0).removeUnrecorded(new Set());
+  recorded.push({ branchId: "br-a", generation: "1", catalog: "{}", maxConnections: 1, maxWorkerProcesses: 1 });
+  await removing;
+  expect([existsSync(from), existsSync(leftOver)]).toEqual([true, false]);
 });
