@@ -40,8 +40,7 @@ describe.concurrent("a Compute is made, changed and deleted with", () => {
     await shop.cluster.delete("Compute", shop.namespace, "db");
     await shop.gone("db");
     expect(shop.endpoints).toEqual([]);
-    const writes = shop.calls.filter(({ method }) => method !== "GET");
-    expect(writes.map(({ method, authorization }) => [method, authorization])).toEqual(
+    expect(shop.writeCalls.map(({ method, authorization }) => [method, authorization])).toEqual(
       ["POST", "PATCH", "DELETE"].map((method) => [method, `Bearer ${key}`]),
     );
   });

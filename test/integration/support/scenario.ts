@@ -84,9 +84,15 @@ export class Scenario {
     return this.#host.calls;
   }
 
-  /** What it did at the service, in words: `PATCH /projects/shop/endpoints/ep-x`. */
+  /** Its writes, but for those that the service refused as busy (423): they did nothing, and are part of finding out
+   * how many operations a project runs at once. */
+  get writeCalls(): Call[] {
+    return this.calls.filter(({ method, status }) => method !== "GET" && status !== 423);
+  }
+
+  /** The same in words: `PATCH /projects/shop/endpoints/ep-x`. */
   get writes(): string[] {
-    return this.calls.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+    return this.writeCalls.map(({ method, path }) => `${method} ${path}`);
   }
 
   /** Forgets all calls so far. */
