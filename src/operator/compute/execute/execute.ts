@@ -2,6 +2,7 @@ import type { EventInput } from "../../kube/event-record.ts";
 import { isBeingDeleted } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../plan/action.ts";
+import type { ReconcileState } from "../state.ts";
 import { deleting } from "../status/messages/deletion.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
 import { requeueDelay } from "../status/reasons.ts";
@@ -27,12 +28,11 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
       return unchanged(compute, { requeue: after(action.requeueAfterMs) });
     case "wait":
     case "blocked": {
-      if (action.kind === "wait" && action.warnsOf !== undefined) state.warnedOf(action.warnsOf);
       const effect = { kind: action.ownedByOther === true ? "ownedByOther" : "none" } as const;
       return shown(compute, action.reason, action.message, {
         requeue: after(action.requeueAfterMs),
         effect,
-        events: warningsOf(action),
+        events: warnings(action, state),
       });
     }
     case "settled": {
@@ -59,8 +59,9 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
   }
 }
 
-function warningsOf(action: Extract<Action, { kind: "wait" | "blocked" }>): EventInput[] {
+function warnings(action: Extract<Action, { kind: "wait" | "blocked" }>, state: ReconcileState): EventInput[] {
   if (action.kind !== "wait" || action.warnsOf === undefined) return [];
+  state.warnedOf(action.warnsOf);
   return [{ type: "Warning", reason: action.reason, message: action.message }];
 }
 
