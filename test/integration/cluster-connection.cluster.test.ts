@@ -129,7 +129,8 @@ function tried(args: readonly string[], input?: object) {
   return runKubectl(args, { ...tenant, ...(input === undefined ? {} : { input: JSON.stringify(input) }) });
 }
 
-const writesOf = (...methods: string[]) => host.calls.filter(({ method, status }) => methods.includes(method) && status !== 423);
+const writesOf = (...methods: string[]) =>
+  host.calls.filter(({ method, status }) => methods.includes(method) && status !== 423);
 const countOfWrites = () => writesOf("POST", "PATCH", "DELETE").length;
 
 describe("a ClusterServiceConnection under the shipped rights", () => {

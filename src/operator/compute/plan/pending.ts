@@ -29,7 +29,7 @@ export function pendingMark({ compute, annotations }: Subject, s: ReadonlyState)
   return annotations.pendingCreate ?? (hasFinalizer(compute) ? undefined : s.pendingCreate?.mark);
 }
 
-/** The mark that kubectl replace dropped while no process watched: the status, which it keeps, tells of the create. */
+/** The mark that kubectl replace dropped while no process watched: the status, which it keeps, shows the create. */
 function markDroppedUnseen({ compute, annotations, fingerprint }: Observation): PendingCreate | undefined {
   const { state, endpointID } = compute.status;
   if (hasFinalizer(compute) || annotations.recordedID !== undefined) return undefined;

@@ -12,7 +12,7 @@ test("a pending create whose finalizer a person took away gets it back at once, 
   expect(plan(...input({ compute: bare, observation }))).toMatchObject(action);
 });
 
-test("a mark that kubectl replace dropped while no process watched is put back, as the status tells of the create", () => {
+test("a mark that kubectl replace dropped while no process watched is put back, as the status shows the create", () => {
   const status = { state: "Creating", observedGeneration: 1 } as const;
   const replaced = (fields: ComputeFields) =>
     plan(...input({ compute: compute({ guarded: false, spec: { type: "read_only" }, status, ...fields }) }));

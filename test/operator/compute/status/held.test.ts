@@ -63,7 +63,7 @@ describe("what is held back", () => {
   const hold = (state: ReconcileState, outcome: Outcome, now: number, isNew = false) =>
     state.hold(outcome, { isNew, endpoint: endpoint() }, now);
 
-  test("is due after two seconds, and counts anew from a write that is accepted", () => {
+  test("is due two seconds after it was held, or after the last write that was accepted", () => {
     const state = new ReconcileState(0);
     expect(hold(state, shown(self, "Creating", "waits"), 100)).toBe(true);
     expect(hold(state, made, 1100, true)).toBe(true);
