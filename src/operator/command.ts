@@ -6,6 +6,7 @@ import { serveHealth } from "./manager/health.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { createOperator } from "./operator.ts";
 import { crdsYaml } from "./resources/crd.ts";
+import { INSTALL_NAMESPACE } from "./resources/names.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
 import { createLogger, type LogDestination, readableLines } from "./runtime/log.ts";
 import { httpServiceTransport } from "./service-client/http-transport.ts";
@@ -26,9 +27,6 @@ export interface CommandPorts {
   /** Aborted on SIGINT and SIGTERM. */
   signal: AbortSignal;
 }
-
-/** Where a process outside of any pod looks for the Secrets of ClusterServiceConnections. */
-const installNamespace = "compute-operator-system";
 
 /** How long requests in flight may take once the operator is to stop: longer than a write's deadline. */
 const drainMs = 6000;
@@ -54,7 +52,7 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
   const clusterTransport = new HttpTransport({ connection, clock, userAgent });
   const elects = flags.leaderElect ?? connection.inCluster;
   const podNamespace = env.POD_NAMESPACE ?? (connection.inCluster ? connection.namespace : undefined);
-  const clusterResourceNamespace = flags.clusterResourceNamespace ?? podNamespace ?? installNamespace;
+  const clusterResourceNamespace = flags.clusterResourceNamespace ?? podNamespace ?? INSTALL_NAMESPACE;
   const lease = {
     namespace: flags.leaseNamespace ?? podNamespace ?? "default",
     name: flags.leaseName,

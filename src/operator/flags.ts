@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { BadFlag, duration, flag, newCommand, type Parse, parsed, repeatable, whole } from "../command-line.ts";
 import { publicServicePattern } from "./connection/resolve.ts";
+import { INSTALL_NAMESPACE } from "./resources/names.ts";
 import { labelSelector } from "./resources/selector.ts";
 
 const levels = ["debug", "info", "warn", "error", "silent"] as const;
@@ -42,7 +43,7 @@ export const runLine = newCommand(
   .addOption(
     flag(
       "--cluster-resource-namespace <NAME>",
-      "namespace of the Secrets of ClusterServiceConnections (default: the pod's, else compute-operator-system)",
+      `namespace of the Secrets of ClusterServiceConnections (default: the pod's, else ${INSTALL_NAMESPACE})`,
       name("a namespace"),
     ),
   )

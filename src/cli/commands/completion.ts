@@ -9,6 +9,8 @@ const shells = {
   fish: { script: fish, use: "compute-operator completion fish | source" },
 } as const;
 
+type Shell = keyof typeof shells;
+
 const names = Object.keys(shells).join(", ");
 
 export const completionLine = newCommand(
@@ -34,11 +36,15 @@ export function completionCommand(
   });
 }
 
-function shellOf(args: readonly string[]): keyof typeof shells {
+function shellOf(args: readonly string[]): Shell {
   completionLine.parse(args, { from: "user" });
   const [name = ""] = completionLine.args;
-  if (name === "bash" || name === "zsh" || name === "fish") return name;
+  if (isShell(name)) return name;
   throw new BadFlag(`there is no completion for ${JSON.stringify(name)}: the shells are ${names}`);
+}
+
+function isShell(name: string): name is Shell {
+  return Object.hasOwn(shells, name);
 }
 
 /** What follows `compute-operator`. */

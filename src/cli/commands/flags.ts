@@ -21,12 +21,15 @@ function manifestsCommand(name: string, about: string): Command {
     );
 }
 
+const Format = z.enum(["text", "json", "markdown"]);
+export type Format = z.infer<typeof Format>;
+
 export const planLine = manifestsCommand(
   "plan",
   `Shows what the operator would do to the service for these manifests. Sends only read requests. Without --kubeconfig and
 --context it reads no cluster.
 Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a person can put right.`,
-).addOption(flag("--output <FORMAT>", "text, json or markdown", format, ["text", "json", "markdown"]).default("text"));
+).addOption(flag("--output <FORMAT>", "text, json or markdown", format, Format.options).default("text"));
 
 export const applyLine = manifestsCommand(
   "apply",
@@ -54,9 +57,6 @@ Exit status: 0 done, 1 an error.`,
   .option("--namespace <NAME>", "namespace to write into the manifests (default: none)")
   .option("--connection <NAME>", "ServiceConnection to name in them", "default")
   .option("--base-url <URL>", "base URL of the service", publicServicePattern);
-
-const Format = z.enum(["text", "json", "markdown"]);
-export type Format = z.infer<typeof Format>;
 
 export interface ManifestFlags {
   paths: readonly string[];

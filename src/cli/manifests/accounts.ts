@@ -9,12 +9,13 @@ import {
   labelOf,
 } from "../../operator/resources/cluster-service-connection.ts";
 import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
+import { INSTALL_NAMESPACE } from "../../operator/resources/names.ts";
 import { selectsLabels } from "../../operator/resources/namespace-selector.ts";
-import { objectMeta, type Parsed, parseWith } from "../../operator/resources/object.ts";
+import { objectMeta, type Parsed, parseWith, placeOf } from "../../operator/resources/object.ts";
 import { type Account, ApiKey } from "../../operator/service-client/account.ts";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Declared, Manifests } from "./manifests.ts";
-import { inCluster, installNamespace, placeOf, runningBaseURL } from "./running.ts";
+import { inCluster, runningBaseURL } from "./running.ts";
 
 export const keyVariable = "COMPUTE_OPERATOR_API_KEY";
 
@@ -76,7 +77,7 @@ export function accountFor({ object: compute, where }: Declared<Compute>, manife
       problem: `${declared}: spec.baseURL: the key in ${keyVariable} is sent only to ${allowed}, not to ${baseURL}. If you mean that service, set --base-url ${baseURL}`,
     };
   }
-  const resolved = resolve(object, secret?.object, [baseURL], installNamespace);
+  const resolved = resolve(object, secret?.object, [baseURL], INSTALL_NAMESPACE);
   if (resolved.kind === "account") return { account: resolved.account, connection: object };
   const instead = resolved.reason === "SecretNotFound" ? ` Or set ${keyVariable}.` : "";
   const place = (resolved.reason === "InvalidSecret" ? secret?.where : undefined) ?? connection.where;

@@ -1,6 +1,6 @@
 import { normalisedBaseURL, type Secret, secretKind } from "../../operator/connection/resolve.ts";
 import { ClusterClient } from "../../operator/kube/client.ts";
-import { ClusterError, ClusterUnreachable, isNotFound } from "../../operator/kube/errors.ts";
+import { ClusterError, ClusterUnreachable, isForbidden, isNotFound } from "../../operator/kube/errors.ts";
 import { HttpTransport } from "../../operator/kube/http-transport.ts";
 import type { ClusterConnection } from "../../operator/kube/kubeconfig.ts";
 import { listAll } from "../../operator/kube/list-all.ts";
@@ -11,17 +11,14 @@ import {
 } from "../../operator/resources/cluster-service-connection.ts";
 import { type Compute, computeKind, parseCompute } from "../../operator/resources/compute.ts";
 import { type ComputePool, computePoolKind, parseComputePool } from "../../operator/resources/compute-pool.ts";
-import { API_KEY_SECRET_TYPE } from "../../operator/resources/names.ts";
+import { API_KEY_SECRET_TYPE, INSTALL_NAMESPACE } from "../../operator/resources/names.ts";
 import { namespaceKind, parseNamespace } from "../../operator/resources/namespace.ts";
-import type { KubeObject, Parsed, ResourceKind } from "../../operator/resources/object.ts";
+import { type KubeObject, type Parsed, placeOf, type ResourceKind } from "../../operator/resources/object.ts";
 import { parseServiceConnection, serviceConnectionKind } from "../../operator/resources/service-connection.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 
 /** `where` of an object that the cluster holds and no manifest declares. */
 export const inCluster = "the cluster";
-
-/** Where the Secret of a ClusterServiceConnection is unless `run` says otherwise. */
-export const installNamespace = "compute-operator-system";
 
 /** What a cluster holds of the kinds that concern the service. */
 export interface Running {
@@ -36,11 +33,6 @@ export interface Running {
 
 const timeoutMs = 30_000;
 const pageSize = 500;
-
-/** Where a connection stands; a ClusterServiceConnection in no namespace. */
-export function placeOf({ namespace = "", name }: { namespace?: string | undefined; name: string }): string {
-  return `${namespace}/${name}`;
-}
 
 /** Reads a cluster, and writes nothing. Throws `CommandProblem`. */
 export class RunningCluster {
@@ -79,7 +71,7 @@ export class RunningCluster {
 
   /** Adds the Secret that a connection names, where there is one of the right type and it may be read. */
   async readSecretOf({ metadata, spec }: Connection, { secrets }: Running): Promise<void> {
-    const { namespace = installNamespace } = metadata;
+    const { namespace = INSTALL_NAMESPACE } = metadata;
     try {
       const secret = await this.#client.get(secretKind, { namespace, name: spec.apiKeySecretRef.name });
       if (secret?.type === API_KEY_SECRET_TYPE) secrets.set(placeOf(metadata), secret);
@@ -143,8 +135,4 @@ export class RunningCluster {
 export function runningBaseURL({ connections }: Running, place: string): string | undefined {
   const own = connections.find(({ metadata }) => placeOf(metadata) === place);
   return own && normalisedBaseURL(own.spec.baseURL);
-}
-
-function isForbidden(error: unknown): boolean {
-  return error instanceof ClusterError && error.status === 403;
 }

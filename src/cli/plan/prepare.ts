@@ -1,5 +1,6 @@
 import { type ClusterConnection, loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
 import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
+import { placeOf } from "../../operator/resources/object.ts";
 import { httpServiceTransport } from "../../operator/service-client/http-transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import type { ManifestFlags } from "../commands/flags.ts";
@@ -9,7 +10,7 @@ import { declaredComputes } from "../manifests/declared.ts";
 import { objectsIn, readManifests } from "../manifests/documents.ts";
 import { type Declared, type Manifests, sortManifests } from "../manifests/manifests.ts";
 import { overRunning } from "../manifests/over-running.ts";
-import { placeOf, RunningCluster, runningBaseURL } from "../manifests/running.ts";
+import { RunningCluster, runningBaseURL } from "../manifests/running.ts";
 import { Inventory, type InventoryOptions, type Tracked } from "./inventory.ts";
 
 /** The Computes of the manifests, and the inventory of the service. */
@@ -18,12 +19,10 @@ export interface Prepared {
   tracked: Tracked[];
 }
 
+export type PrepareOptions = ManifestFlags & Pick<InventoryOptions, "createSettleMs" | "leavesToCluster">;
+
 /** Reads manifests and the cluster that flags name, and finds the account of each Compute. Throws `CommandProblem`. */
-export async function prepare(
-  flags: ManifestFlags & Pick<InventoryOptions, "createSettleMs" | "leavesToCluster">,
-  ports: CliPorts,
-  transport: ServiceTransport,
-): Promise<Prepared> {
+export async function prepare(flags: PrepareOptions, ports: CliPorts, transport: ServiceTransport): Promise<Prepared> {
   const texts = await readManifests(flags.paths, ports.stdin);
   const cluster = clusterOf(flags, ports);
   try {
@@ -81,7 +80,7 @@ async function declaredBy(
 function tracking(
   manifests: Manifests,
   computes: readonly Declared<Compute>[],
-  { baseURL, createSettleMs, leavesToCluster }: Parameters<typeof prepare>[0],
+  { baseURL, createSettleMs, leavesToCluster }: PrepareOptions,
   { clock, signal, env }: CliPorts,
   transport: ServiceTransport,
 ): Prepared {

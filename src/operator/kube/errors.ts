@@ -70,6 +70,10 @@ export function isNotFound(error: unknown): boolean {
   return hasStatus(error, 404);
 }
 
+export function isForbidden(error: unknown): boolean {
+  return hasStatus(error, 403);
+}
+
 /** Another client wrote first: read again and start over. A name that is taken is not a conflict. */
 export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) && !isAlreadyExists(error);

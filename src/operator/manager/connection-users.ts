@@ -1,5 +1,6 @@
 import type { Change } from "../kube/store.ts";
 import { type Compute, connectionKeyOf } from "../resources/compute.ts";
+import { placeOf } from "../resources/object.ts";
 
 /** Index of Computes by the connection that they name. */
 export class ConnectionUsers {
@@ -10,7 +11,7 @@ export class ConnectionUsers {
     if (previous !== undefined) this.#drop(previous);
     if (type === "deleted") this.#drop(object);
     else {
-      const key = keyOf(connectionKeyOf(object));
+      const key = placeOf(connectionKeyOf(object));
       const users = this.#byConnection.get(key) ?? new Map<string, Compute>();
       this.#byConnection.set(key, users.set(object.metadata.uid, object));
     }
@@ -18,19 +19,15 @@ export class ConnectionUsers {
 
   /** The namespace of a ClusterServiceConnection is empty. */
   *of(namespace: string, name: string, isUser: (compute: Compute) => boolean = () => true): Iterable<Compute> {
-    for (const compute of this.#byConnection.get(keyOf({ namespace, name }))?.values() ?? []) {
+    for (const compute of this.#byConnection.get(placeOf({ namespace, name }))?.values() ?? []) {
       if (isUser(compute)) yield compute;
     }
   }
 
   #drop(compute: Compute): void {
-    const key = keyOf(connectionKeyOf(compute));
+    const key = placeOf(connectionKeyOf(compute));
     const users = this.#byConnection.get(key);
     users?.delete(compute.metadata.uid);
     if (users?.size === 0) this.#byConnection.delete(key);
   }
-}
-
-function keyOf({ namespace, name }: ReturnType<typeof connectionKeyOf>): string {
-  return `${namespace}/${name}`;
 }

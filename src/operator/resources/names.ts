@@ -7,6 +7,9 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 /** Also the field manager of every write and the reporting controller of every event. */
 export const OPERATOR_NAME = "compute-operator";
 
+/** Where `deploy/` installs the operator, and where the Secrets of ClusterServiceConnections are outside of any pod. */
+export const INSTALL_NAMESPACE = "compute-operator-system";
+
 export const finalizers = {
   /** On a Compute: its endpoint is deleted, or let go, before the object may go. */
   endpoint: `${GROUP}/endpoint`,

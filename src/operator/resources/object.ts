@@ -42,6 +42,11 @@ export interface KubeObject {
   metadata: ObjectMeta;
 }
 
+/** `namespace/name`; the namespace is empty where an object has none. */
+export function placeOf({ namespace = "", name }: Pick<ObjectMeta, "namespace" | "name">): string {
+  return `${namespace}/${name}`;
+}
+
 /** A kind of object and where the API server serves it. */
 export interface ResourceKind<T extends KubeObject = KubeObject> {
   /** Empty for the core group. */
