@@ -8,7 +8,7 @@ import { main, project, staging } from "../service/support/shop.ts";
 import { ApiServer } from "../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../simulation/api-server/transport.ts";
 import { seededRandom } from "../simulation/random.ts";
-import { shippedCRD } from "../support/shipped-crd.ts";
+import { installCRDs } from "../support/shipped-crd.ts";
 import { Stage } from "./stage.ts";
 import { baseURL, compute, connection, documents, pool } from "./texts.ts";
 
@@ -29,9 +29,7 @@ class Beside implements Disposable {
 
   constructor(held: string) {
     this.server = new ApiServer({ clock: this.stage.time, random: seededRandom(1), controllerManager: true });
-    for (const file of ["computes", "serviceconnections", "clusterserviceconnections", "computepools"]) {
-      this.#post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", shippedCRD(file));
-    }
+    installCRDs(this.server);
     this.#post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });
     for (const document of parseAllDocuments(held)) this.hold(asRecord(document.toJS()));
     const transport = new InMemoryClusterTransport(this.server, this.stage.time);

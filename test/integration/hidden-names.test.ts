@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { said } from "./conditions/conditions.ts";
-import { keySecret } from "./support/manifests.ts";
+import { storedKeySecret } from "./support/manifests.ts";
 import { goodKey, project } from "./support/seeded-service.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
@@ -73,13 +73,8 @@ describe("where a service shows no names, a create without a reply", () => {
 
 describe("a create without a reply, and then another key", () => {
   const setKey = (world: SmallWorld, key: string) => {
-    const { stringData: _, ...secret } = keySecret(key);
     const { metadata } = world.send("GET", `${secrets}/service-api-key`);
-    world.send("PUT", `${secrets}/service-api-key`, {
-      ...secret,
-      metadata,
-      data: { "api-key": Buffer.from(key).toString("base64") },
-    });
+    world.send("PUT", `${secrets}/service-api-key`, { ...storedKeySecret(key), metadata });
   };
 
   it.each(["read_write", "read_only"])(

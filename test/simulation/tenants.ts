@@ -10,7 +10,7 @@ import {
 } from "../../src/operator/service-client/transport.ts";
 import type { Service } from "../../src/service/service.ts";
 import { goodKey, newService } from "../integration/support/seeded-service.ts";
-import { shippedCRD } from "../support/shipped-crd.ts";
+import { installCRDs } from "../support/shipped-crd.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { calm } from "./api-server/faults.ts";
 import type { JsonObject } from "./api-server/objects.ts";
@@ -51,9 +51,7 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     const { clock } = this;
     const random = seededRandom(7);
     this.server = new ApiServer({ clock, random });
-    for (const name of ["computes", "serviceconnections", "computepools"]) {
-      this.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", shippedCRD(name));
-    }
+    installCRDs(this.server, ["computes", "serviceconnections", "computepools"]);
     const destination = {
       write: () => {
         this.lines += 1;

@@ -8,7 +8,7 @@ import { underShippedRights } from "../../simulation/api-server/rights.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
 import { type ApiFront, InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
-import { shippedCRD } from "../../support/shipped-crd.ts";
+import { installCRDs } from "../../support/shipped-crd.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { inMemorySettings, wholeMilliseconds } from "./in-memory.ts";
 import { type Host, Network } from "./network.ts";
@@ -78,7 +78,7 @@ export class ClusterWorld implements AsyncDisposable {
 
   /** Installs a CRD. */
   install(name: string): void {
-    this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", shippedCRD(name));
+    installCRDs(this.server, [name]);
   }
 
   /** The Secret of the connection. */

@@ -15,6 +15,12 @@ export function manifest(
   };
 }
 
+/** The same Secret as the API server stores it. */
+export function storedKeySecret(key: string, name?: string): Omit<Raw, "stringData"> {
+  const { stringData: _, ...secret } = keySecret(key, name);
+  return { ...secret, data: { "api-key": Buffer.from(key).toString("base64") } };
+}
+
 /** The Secret that a scenario's connection names. */
 export function keySecret(key: string, name = "service-api-key"): Raw {
   return {

@@ -9,11 +9,11 @@ import { underShippedRights } from "../../simulation/api-server/rights.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
-import { shippedCRD } from "../../support/shipped-crd.ts";
+import { installCRDs } from "../../support/shipped-crd.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import type { Raw } from "./cluster.ts";
-import { inMemorySettings, wholeMilliseconds } from "./in-memory.ts";
-import { keySecret, manifest } from "./manifests.ts";
+import { connectNamespace, inMemorySettings, wholeMilliseconds } from "./in-memory.ts";
+import { manifest } from "./manifests.ts";
 import { Network } from "./network.ts";
 import { isReady } from "./scenario.ts";
 import { goodKey, newService } from "./seeded-service.ts";
@@ -60,22 +60,8 @@ export class SmallWorld implements AsyncDisposable {
         service: { timeScale, ...service },
       }),
     );
-    for (const name of ["computes", "serviceconnections", "computepools"]) {
-      this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", shippedCRD(name));
-    }
-    const { stringData: _, ...secret } = keySecret(goodKey);
-    const data = { "api-key": Buffer.from(goodKey).toString("base64") };
-    this.send("POST", "/api/v1/namespaces/default/secrets", { ...secret, data });
-    this.send("POST", `${api}/serviceconnections`, {
-      apiVersion: "compute-operator.dev/v1alpha1",
-      kind: "ServiceConnection",
-      metadata: { name: "default" },
-      spec: {
-        baseURL: "http://service.test/api/v2",
-        apiKeySecretRef: { name: "service-api-key" },
-        requestBudget: { perMinute: 100_000, burst: 1000 },
-      },
-    });
+    installCRDs(this.server, ["computes", "serviceconnections", "computepools"]);
+    connectNamespace("default", (path, body) => this.send("POST", path, body));
     this.#running = this.#run();
   }
 

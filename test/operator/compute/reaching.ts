@@ -4,12 +4,12 @@ import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
 import type { Session } from "../../../src/operator/connection/session.ts";
 import type { EventInput } from "../../../src/operator/kube/event-record.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
-import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import type { Reconciled } from "../../../src/operator/runtime/workqueue.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { apiKeySecret, connection, withoutCluster } from "../../support/connections.ts";
 import { json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { installCRDs } from "../../support/shipped-crd.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 
 const computes = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
@@ -41,10 +41,7 @@ export class Reaching {
   readonly #again = new Set<string>();
 
   constructor(limits: { perMinute?: number; burst?: number } = {}) {
-    for (const body of customResourceDefinitions()) {
-      const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-      this.cluster.server.handle({ method: "POST", path, body });
-    }
+    installCRDs(this.cluster.server);
     if (limits.perMinute !== undefined) this.connections = [connection({ spec: { requestBudget: limits } })];
     this.registry = new SessionRegistry({
       cache: {

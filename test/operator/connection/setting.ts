@@ -3,7 +3,6 @@ import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import { crdIsGoing } from "../../../src/operator/kube/uninstalling.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
-import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import type { KubeObject } from "../../../src/operator/resources/object.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
@@ -11,6 +10,7 @@ import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import { compute } from "../../support/builders.ts";
 import { withoutCluster } from "../../support/connections.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
+import { installCRDs } from "../../support/shipped-crd.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 
 export const ours = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
@@ -21,9 +21,7 @@ const apiVersion = "compute-operator.dev/v1alpha1";
 export function setUp(more: Record<string, unknown> = {}) {
   const cluster = new MemoryCluster();
   const { server, clock } = cluster;
-  for (const body of customResourceDefinitions()) {
-    server.handle({ method: "POST", path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body });
-  }
+  installCRDs(server);
   const post = (path: string, body: object) => server.handle({ method: "POST", path, body });
   const remove = (path: string) => server.handle({ method: "DELETE", path });
   post(secrets, { metadata: { name: "service" }, type: "compute-operator.dev/api-key", data: { "api-key": "a2V5" } });

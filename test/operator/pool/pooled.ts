@@ -3,8 +3,8 @@ import type { ClusterRequest, ClusterTransport } from "../../../src/operator/kub
 import { PoolReconciler } from "../../../src/operator/pool/reconciler.ts";
 import { type Compute, computeKind, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { type ComputePool, parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
-import { customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import type { Parsed } from "../../../src/operator/resources/object.ts";
+import { installCRDs } from "../../support/shipped-crd.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 
 const forever = new AbortController().signal;
@@ -13,10 +13,7 @@ export const root = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
 /** A pool on an API server in memory, seen as it stands there. */
 export function pooled(replicas: number) {
   const cluster = new MemoryCluster();
-  for (const body of customResourceDefinitions()) {
-    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    cluster.server.handle({ method: "POST", path, body });
-  }
+  installCRDs(cluster.server);
   const body = {
     apiVersion: "compute-operator.dev/v1alpha1",
     kind: "ComputePool",

@@ -3,11 +3,11 @@ import { createOperator, type Operator, type OperatorSettings } from "../../../s
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import type { ServiceTransport } from "../../../src/operator/service-client/transport.ts";
-import { inMemorySettings, wholeMilliseconds } from "../../integration/support/in-memory.ts";
-import { keySecret, manifest } from "../../integration/support/manifests.ts";
+import { connectNamespace, inMemorySettings, wholeMilliseconds } from "../../integration/support/in-memory.ts";
+import { manifest } from "../../integration/support/manifests.ts";
 import { Network } from "../../integration/support/network.ts";
 import { goodKey, newService } from "../../integration/support/seeded-service.ts";
-import { shippedCRD } from "../../support/shipped-crd.ts";
+import { installCRDs } from "../../support/shipped-crd.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { type ClusterWeather, calm } from "../api-server/faults.ts";
 import type { JsonObject } from "../api-server/objects.ts";
@@ -94,9 +94,7 @@ export class Cluster {
     const random = seededRandom(seed * 7919);
     this.#random = random;
     this.server = new ApiServer({ clock: world.clock, random, controllerManager: true });
-    for (const name of ["computes", "serviceconnections", "computepools"]) {
-      this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", shippedCRD(name));
-    }
+    installCRDs(this.server, ["computes", "serviceconnections", "computepools"]);
     this.namespace("shop");
     this.start();
   }
@@ -104,19 +102,7 @@ export class Cluster {
   /** A namespace with a connection to the service. */
   namespace(name: string): void {
     this.send("POST", "/api/v1/namespaces", { metadata: { name } });
-    const { stringData: _, ...secret } = keySecret(goodKey);
-    const data = { "api-key": Buffer.from(goodKey).toString("base64") };
-    this.send("POST", `/api/v1/namespaces/${name}/secrets`, { ...secret, data });
-    this.send("POST", `${group}/namespaces/${name}/serviceconnections`, {
-      apiVersion: "compute-operator.dev/v1alpha1",
-      kind: "ServiceConnection",
-      metadata: { name: "default" },
-      spec: {
-        baseURL: "http://service.test/api/v2",
-        apiKeySecretRef: { name: "service-api-key" },
-        requestBudget: { perMinute: 100_000, burst: 1000 },
-      },
-    });
+    connectNamespace(name, (path, body) => this.send("POST", path, body));
   }
 
   start(settings: Partial<OperatorSettings> = {}): void {

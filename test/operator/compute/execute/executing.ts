@@ -9,11 +9,11 @@ import type { ReadonlyState } from "../../../../src/operator/compute/remembered.
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { EndpointLister } from "../../../../src/operator/connection/endpoint-lister.ts";
 import { type Compute, parseCompute } from "../../../../src/operator/resources/compute.ts";
-import { customResourceDefinitions } from "../../../../src/operator/resources/crd.ts";
 import type { ServiceClientOptions } from "../../../../src/operator/service-client/client.ts";
 import type { ServiceResponse } from "../../../../src/operator/service-client/transport.ts";
 import { type InputFields, input, madeBy } from "../../../support/builders.ts";
 import { clientOf, refusal, ScriptedService } from "../../../support/scripted-service.ts";
+import { installCRDs } from "../../../support/shipped-crd.ts";
 import { MemoryCluster } from "../../kube/memory-cluster.ts";
 
 const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
@@ -42,13 +42,7 @@ export class Acting {
     client: Partial<ServiceClientOptions> = {},
     brake: Brake = new DeletionBrake(this.cluster.clock, 1000),
   ) {
-    for (const body of customResourceDefinitions()) {
-      this.cluster.server.handle({
-        method: "POST",
-        path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-        body,
-      });
-    }
+    installCRDs(this.cluster.server);
     this.cluster.fate = ({ method, path: at }) => {
       if (method !== "GET") this.effects.push(`${method} ${at.split("/").slice(6).join("/")}`);
       return undefined;
