@@ -1,7 +1,8 @@
-import { chown, open, readdir, readFile, writeFile } from "node:fs/promises";
+import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { copyTree, sync } from "./copy-tree.ts";
 import { ServerFailed } from "./failure.ts";
+import { writePrivate } from "./private-file.ts";
 import type { ProcessUser } from "./processes.ts";
 import type { SqlClient } from "./sql-client.ts";
 
@@ -36,8 +37,7 @@ export async function copyRunning(
   }
   const needed = (name: string) => /^[0-9A-F]{24}$/.test(name) && name >= first && name <= last;
   await copyTree(join(from, "pg_wal"), join(to, "pg_wal"), { owner, skip: (path) => !needed(path) });
-  await writeFile(join(to, "backup_label"), label, { mode: 0o600 });
-  if (owner) await chown(join(to, "backup_label"), owner.uid, owner.gid);
+  await writePrivate(join(to, "backup_label"), label, owner);
   await sync(join(to, "backup_label"));
   await sync(to);
 }
@@ -91,8 +91,7 @@ export async function makeStandby(data: string, origin: string, owner: ProcessUs
     ["compute-operator-origin", `${origin}\n`],
   ] as const) {
     const file = join(data, name);
-    await writeFile(file, text, { mode: 0o600 });
-    if (owner) await chown(file, owner.uid, owner.gid);
+    await writePrivate(file, text, owner);
     await sync(file);
   }
 }

@@ -1,8 +1,12 @@
-import { chown, rm, stat, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { access, rm, stat } from "node:fs/promises";
+import { delimiter, resolve } from "node:path";
 import type { ServiceClock } from "../clock.ts";
 import { superuser } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
-import type { GuardedServer, Processes, ProcessUser } from "./processes.ts";
+import { GuardedProgram } from "./guarded-program.ts";
+import { writePrivate } from "./private-file.ts";
+import { type GuardedServer, type Processes, type ProcessUser, serverEnvironment } from "./processes.ts";
 
 export interface PoolerPorts {
   processes: Processes;
@@ -31,21 +35,16 @@ export interface PoolerSettings {
   maxClients: number;
 }
 
-/** How often a starting pooler is asked whether its socket is there, and for how long, in milliseconds. */
-const pollMs = 10;
+/** After how long a start counts as failed, in milliseconds. */
 const startLimitMs = 10_000;
 
 /** A PgBouncer in transaction mode before one server. */
-export class Pooler {
+export class Pooler extends GuardedProgram {
   readonly socket: string;
-  readonly ended: Promise<void>;
-  readonly #guarded: GuardedServer;
-  #running = true;
 
   private constructor(guarded: GuardedServer, socket: string) {
-    this.#guarded = guarded;
+    super(guarded);
     this.socket = socket;
-    this.ended = this.#untilEnd();
   }
 
   /** Resolves when it takes connections. Rejects with `ServerFailed`. */
@@ -53,37 +52,18 @@ export class Pooler {
     const { processes, clock, user } = ports;
     const { socket, logFile } = settings;
     const ini = `${settings.files}.ini`;
-    await write(ini, poolerText(settings), user);
-    await write(`${settings.files}.users`, `"${superuser}" "${settings.password}"\n`, user);
+    await writePrivate(ini, poolerText(settings), user);
+    await writePrivate(`${settings.files}.users`, `"${superuser}" "${settings.password}"\n`, user);
     await rm(socket, { force: true });
     const guarded = processes.guard(settings.pgbouncer, [ini], {
       logFile,
       user,
-      env: { LC_ALL: "C", PATH: "/usr/bin:/bin" },
+      env: serverEnvironment,
     });
     const pooler = new Pooler(guarded, socket);
-    const until = clock.now() + startLimitMs;
-    while (pooler.#running && clock.now() < until) {
-      if (await exists(pooler.socket)) return pooler;
-      await Promise.race([pooler.ended, new Promise<void>((resolve) => clock.after(pollMs, resolve))]);
-    }
+    if ((await pooler.whenReady(() => exists(socket), clock, startLimitMs)) === "ready") return pooler;
     await pooler.stop();
     throw new ServerFailed(`the connection pooler did not start: ${logFile} says why`);
-  }
-
-  get running(): boolean {
-    return this.#running;
-  }
-
-  /** Ends its connections, and resolves when it is gone. */
-  async stop(): Promise<void> {
-    this.#guarded.stop();
-    await this.ended;
-  }
-
-  async #untilEnd(): Promise<void> {
-    await this.#guarded.ended;
-    this.#running = false;
   }
 }
 
@@ -116,18 +96,22 @@ export function poolerText({ files, sockets, serverPort, port, maxConnections, m
   return `[databases]\n* = host=${sockets} port=${serverPort}\n[pgbouncer]\n${lines.join("\n")}\n`;
 }
 
-/** The path of PgBouncer; `undefined` where none is on the path. */
-export async function findPooler(
-  processes: Processes,
-  env: Readonly<Record<string, string>>,
-): Promise<string | undefined> {
-  const { status, output } = await processes.run("/bin/sh", ["-c", "command -v pgbouncer"], { env });
-  return status === 0 ? output.trim() : undefined;
+/** The path of PgBouncer in the directories of `PATH`; `undefined` where none has it. */
+export async function findPooler(path: string): Promise<string | undefined> {
+  for (const directory of path.split(delimiter).filter((one) => one !== "")) {
+    const file = resolve(directory, "pgbouncer");
+    if (await isProgram(file)) return file;
+  }
+  return undefined;
 }
 
-async function write(file: string, text: string, user: ProcessUser | undefined): Promise<void> {
-  await writeFile(file, text, { mode: 0o600 });
-  if (user) await chown(file, user.uid, user.gid);
+async function isProgram(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function exists(path: string): Promise<boolean> {

@@ -154,7 +154,7 @@ export class Postgres {
 
   async #findPoolers(sockets: Sockets): Promise<Poolers | undefined> {
     const { processes, clock, env, stderr } = this.#ports;
-    const pgbouncer = await findPooler(processes, given(env));
+    const pgbouncer = await findPooler(env.PATH ?? "");
     if (pgbouncer === undefined) {
       stderr("pgbouncer is not on the path: clients of pooled hosts reach their servers directly.");
       return undefined;

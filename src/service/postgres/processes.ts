@@ -10,6 +10,9 @@ export interface Ended {
   output: string;
 }
 
+/** All that servers and their tools get of the environment: nothing in ours changes what they do. */
+export const serverEnvironment = { LC_ALL: "C", PATH: "/usr/bin:/bin" } as const;
+
 export interface RunSettings {
   user?: ProcessUser | undefined;
   cwd?: string;

@@ -1,9 +1,11 @@
-import { chown, open, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { open, readFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
 import { accessText, configText, type ServerConfig } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
-import type { GuardedServer, Processes, ProcessUser } from "./processes.ts";
+import { GuardedProgram } from "./guarded-program.ts";
+import { writePrivate } from "./private-file.ts";
+import { type Processes, type ProcessUser, serverEnvironment } from "./processes.ts";
 
 export interface ServerPorts {
   processes: Processes;
@@ -19,9 +21,6 @@ export interface ServerPlace {
   logFile: string;
 }
 
-/** How often a starting server is asked whether it takes connections, in milliseconds. */
-const pollMs = 10;
-
 /** After how long a start counts as failed, in milliseconds: recovery after a crash may take its time. */
 const startLimitMs = 120_000;
 
@@ -29,69 +28,31 @@ const startLimitMs = 120_000;
 const longestLog = 4_000_000;
 
 /** One running Postgres server. */
-export class PostgresServer {
-  readonly ended: Promise<void>;
-  readonly #guarded: GuardedServer;
-  #running = true;
-
-  private constructor(guarded: GuardedServer) {
-    this.#guarded = guarded;
-    this.ended = this.#untilEnd();
-  }
-
+export class PostgresServer extends GuardedProgram {
   /** Starts a server, and resolves when it takes connections. Rejects with `ServerFailed`, and nothing runs then. */
   static async start(ports: ServerPorts, place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
-    const { processes, user } = ports;
+    const { processes, clock, user } = ports;
     await writeConfig(place.data, config, user);
     const logFrom = await logLength(place.logFile);
     const guarded = processes.guard(place.postgres, ["-D", place.data], {
       logFile: place.logFile,
       user,
-      env: { LC_ALL: "C", PATH: "/usr/bin:/bin" },
+      env: serverEnvironment,
     });
     const server = new PostgresServer(guarded);
-    const ready = await server.#ready(ports, place.data);
+    const isReady = async () => (await stateOf(place.data)) === "ready";
+    const ready = await server.whenReady(isReady, clock, startLimitMs);
     if (ready === "ready") return server;
     await server.stop();
     const why = ready === "slow" ? "it takes no connections after two minutes" : "it ended while it started";
     throw new ServerFailed(`the server did not start: ${(await complaint(place.logFile, logFrom)) ?? why}`);
   }
-
-  get running(): boolean {
-    return this.#running;
-  }
-
-  /** Ends connections, writes everything to disk and stops; resolves when the process is gone. */
-  async stop(): Promise<void> {
-    this.#guarded.stop();
-    await this.ended;
-  }
-
-  async #untilEnd(): Promise<void> {
-    await this.#guarded.ended;
-    this.#running = false;
-  }
-
-  async #ready({ clock }: ServerPorts, data: string): Promise<"ready" | "slow" | "ended"> {
-    const until = clock.now() + startLimitMs;
-    while (this.#running && clock.now() < until) {
-      const state = await stateOf(data);
-      if (state === "ready") return "ready";
-      await Promise.race([this.ended, new Promise<void>((resolve) => clock.after(pollMs, resolve))]);
-    }
-    return this.#running ? "slow" : "ended";
-  }
 }
 
 /** Writes the settings for the next start, or for a reload. */
 export async function writeConfig(data: string, config: ServerConfig, user: ProcessUser | undefined): Promise<void> {
-  const write = async (name: string, text: string) => {
-    const file = join(data, name);
-    await writeFile(file, text, { mode: 0o600 });
-    if (user) await chown(file, user.uid, user.gid);
-  };
-  await write("postgresql.conf", configText(config));
-  await write("pg_hba.conf", accessText);
+  await writePrivate(join(data, "postgresql.conf"), configText(config), user);
+  await writePrivate(join(data, "pg_hba.conf"), accessText, user);
 }
 
 /** What a server says of itself in its directory: `starting`, `ready`, `standby` (no connections yet), `stopping`. */

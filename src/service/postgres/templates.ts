@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chown, rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type BinarySettings, findBinaries, installationOf } from "./binaries.ts";
 import { superuser } from "./config.ts";
 import { sync } from "./copy-tree.ts";
 import { PostgresUnusable, ServerFailed } from "./failure.ts";
 import type { Home } from "./home.ts";
-import type { Processes } from "./processes.ts";
+import { writePrivate } from "./private-file.ts";
+import { type Processes, serverEnvironment } from "./processes.ts";
 
 /** A major version of Postgres, ready to be used. */
 export interface Edition {
@@ -58,7 +59,7 @@ export class Templates {
     const { status, output } = this.#processes.runSync(edition.postgres, args, {
       user: this.#home.user,
       cwd: "/",
-      env: environment,
+      env: serverEnvironment,
     });
     if (status === 0) return undefined;
     const lines = output.split("\n");
@@ -83,8 +84,7 @@ export class Templates {
     const { user } = this.#home;
     const made = this.#home.making(`template-${major}-${randomUUID()}`);
     const passwordFile = `${made}.password`;
-    await writeFile(passwordFile, `${this.#password}\n`, { mode: 0o600 });
-    if (user) await chown(passwordFile, user.uid, user.gid);
+    await writePrivate(passwordFile, `${this.#password}\n`, user);
     // The built-in locale sorts by code point on every system, and knows the letters of all languages.
     const locale =
       major >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"] : ["--locale=C"];
@@ -101,7 +101,7 @@ export class Templates {
     const { status, output } = await this.#processes.run(
       join(programs, "initdb"),
       [...args, "--encoding=UTF8", ...locale, "--no-instructions"],
-      { user, cwd: "/", env: environment },
+      { user, cwd: "/", env: serverEnvironment },
     );
     await rm(passwordFile, { force: true });
     if (status !== 0) {
@@ -111,8 +111,6 @@ export class Templates {
     await sync(this.#home.root);
   }
 }
-
-const environment = { LC_ALL: "C", PATH: "/usr/bin:/bin" } as const;
 
 /** The user that servers run as: the one named where this process is root, else its own. */
 export async function serverUser(

@@ -1,0 +1,47 @@
+import type { ServiceClock } from "../clock.ts";
+import type { GuardedServer } from "./processes.ts";
+
+/** How often a program that starts is asked whether it is ready, in milliseconds. */
+const pollMs = 10;
+
+/** A program under its guardian, from its start to its end. */
+export class GuardedProgram {
+  /** Resolves when the process is gone. */
+  readonly ended: Promise<void>;
+  readonly #guarded: GuardedServer;
+  #running = true;
+
+  constructor(guarded: GuardedServer) {
+    this.#guarded = guarded;
+    this.ended = this.#untilEnd();
+  }
+
+  get running(): boolean {
+    return this.#running;
+  }
+
+  /** Has it shut down in order: clients are disconnected. Resolves when the process is gone. */
+  async stop(): Promise<void> {
+    this.#guarded.stop();
+    await this.ended;
+  }
+
+  /** Resolves with `slow` when it is not ready after `limitMs`, and runs on. */
+  async whenReady(
+    isReady: () => Promise<boolean>,
+    clock: ServiceClock,
+    limitMs: number,
+  ): Promise<"ready" | "slow" | "ended"> {
+    const until = clock.now() + limitMs;
+    while (this.#running && clock.now() < until) {
+      if (await isReady()) return "ready";
+      await Promise.race([this.ended, new Promise<void>((resolve) => clock.after(pollMs, resolve))]);
+    }
+    return this.#running ? "slow" : "ended";
+  }
+
+  async #untilEnd(): Promise<void> {
+    await this.#guarded.ended;
+    this.#running = false;
+  }
+}
