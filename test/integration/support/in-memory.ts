@@ -15,7 +15,7 @@ export const inMemorySettings = {
   drainMs: 1000,
 } satisfies Partial<OperatorSettings>;
 
-/** Gives a namespace of an API server in memory a connection `default`, with its Secret, to the service at service.test. */
+/** Gives a namespace of an API server in memory the connection `default`, with its Secret, to http://service.test. */
 export function connectNamespace(namespace: string, post: (path: string, body: unknown) => unknown): void {
   post(`/api/v1/namespaces/${namespace}/secrets`, storedKeySecret(goodKey));
   post(`/apis/compute-operator.dev/v1alpha1/namespaces/${namespace}/serviceconnections`, {
