@@ -52,6 +52,16 @@ export async function referenceOfRun(): Promise<string[]> {
     "|---|---|",
     ...rows(secretKeys),
     "",
+    "`spec.connectionSecret.template` adds keys (`data`), labels and annotations. A value of `data` is text with placeholders, which",
+    "the keys above fill: `{host}`, `{pooled-host}`, `{port}`, and with `database` and `role` in the spec `{database}`, `{username}`,",
+    "`{password}`, `{uri}` and `{pooled-uri}`. Any other brace is refused. After `://` or a `{uri}`, what is filled",
+    "in is percent-encoded, and a host with colons stands in brackets. With the role `app`, the password `p@ss w` and the",
+    "database `shop`:",
+    "",
+    "| value in the template | in the Secret |",
+    "|---|---|",
+    ...templateExamples.map(([written, filled]) => `| \`${written}\` | \`${filled}\` |`),
+    "",
     "## Flags of the operator",
     "",
     "In the Deployment they follow `run` in `args`. Of each other command `--help` tells them.",
@@ -147,6 +157,25 @@ const secretKeys = {
   "database, username, password": "with `database` and `role` in the spec: what to connect as",
   "uri, pooled-uri": "with `database` and `role` in the spec: the same as a URI, directly and through the pooler",
 };
+
+/** A value of a template, and what it is in the Secret; a test tries each. */
+const templateExamples = [
+  ["{host}:{port}", "ep-one.example.com:5432"],
+  ["{pooled-host} {port}", "ep-one-pooler.example.com 5432"],
+  ["{username}:{password}", "app:p@ss w"],
+  ["{database}", "shop"],
+  ["{password}", "p@ss w"],
+  ["{uri}", "postgresql://app:p%40ss%20w@ep-one.example.com/shop?sslmode=require"],
+  [
+    "{pooled-uri}&application_name={username}",
+    "postgresql://app:p%40ss%20w@ep-one-pooler.example.com/shop?sslmode=require&application_name=app",
+  ],
+  [
+    "jdbc:postgresql://{host}:{port}/{database}?user={username}&password={password}",
+    "jdbc:postgresql://ep-one.example.com:5432/shop?user=app&password=p%40ss%20w",
+  ],
+  ["https://admin.example.com/{database}?as={username}", "https://admin.example.com/shop?as=app"],
+] as const;
 
 function rows<N extends string>(
   texts: Readonly<Record<N, string>>,

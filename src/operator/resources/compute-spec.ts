@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { computeUnits } from "./compute-units.ts";
+import { connectionSecret } from "./connection-secret.ts";
 import { duration } from "./duration.ts";
 import { endpointID, id, immutable, objectName, withRules } from "./fields.ts";
 
@@ -52,19 +53,6 @@ const postgresSettings = z
   .describe(
     "Postgres settings by name, all values as strings, for example max_wal_size: 4GB. Only the settings named here are compared and sent; others that the compute has are kept.",
   );
-
-const connectionSecret = withRules(
-  z.object({
-    name: objectName.describe("Name of the Secret to write, in the namespace of the Compute."),
-    database: z.string().min(1).max(63).optional().describe("Database to connect to. Needs role."),
-    role: z.string().min(1).max(63).optional().describe("Postgres role to connect as. Needs database."),
-  }),
-  {
-    cel: "has(self.database) == has(self.role)",
-    message: "connectionSecret takes database and role together, or neither",
-    holds: ({ database, role }) => (database === undefined) === (role === undefined),
-  },
-);
 
 /** What takes over an endpoint that exists. Exactly one member. */
 const adopt = z

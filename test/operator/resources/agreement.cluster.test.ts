@@ -26,6 +26,17 @@ const text = fc.constantFrom<unknown>("shop", "", "Shop", "shop-db", "a".repeat(
 const maybe = (arbitrary: fc.Arbitrary<unknown>) =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
+const names = fc.constantFrom("team", "DATABASE_URL", "host", "a/b", "a b", "compute-operator.dev/x");
+const values = fc.constantFrom("x", "{host}:{port}", "{uri}", "{", "a b", "");
+const template = fc.record(
+  {
+    data: fc.dictionary(names, values),
+    labels: fc.dictionary(names, values),
+    annotations: fc.dictionary(names, values),
+  },
+  { requiredKeys: [] },
+);
+
 /** Specs of which some are valid, and most of the others wrong in one or two places. */
 const spec: fc.Arbitrary<Fields> = fc
   .record({
@@ -36,7 +47,9 @@ const spec: fc.Arbitrary<Fields> = fc
     scaleToZero: maybe(fc.record({ enabled: fc.boolean(), after }, { requiredKeys: [] })),
     adopt: maybe(fc.record({ endpointID, branchPrimary: fc.boolean(), former: fc.boolean() }, { requiredKeys: [] })),
     deletionPolicy: maybe(fc.constantFrom("Delete", "Retain", "Keep")),
-    connectionSecret: maybe(fc.record({ name: text, database: text, role: text }, { requiredKeys: ["name"] })),
+    connectionSecret: maybe(
+      fc.record({ name: text, database: text, role: text, template: maybe(template) }, { requiredKeys: ["name"] }),
+    ),
     postgresSettings: maybe(fc.dictionary(fc.constantFrom("a", "b"), fc.constantFrom<unknown>("1", 1, ""))),
   })
   .map((fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)));

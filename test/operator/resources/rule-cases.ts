@@ -12,6 +12,14 @@ export interface RuleCase {
 
 const sizes = /supported values: "0.25", "0.5", "1", .*"16", "18", .*"56"/;
 
+function templated(value: unknown): Fields {
+  return { connectionSecret: { name: "shop-db", template: { data: { key: value } } } };
+}
+
+function numbered(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, "{host}"]));
+}
+
 function cases(kind: Kind, rows: readonly (readonly [string, Fields, string | RegExp, Fields])[]): RuleCase[] {
   return rows.map(([rule, refused, message, passes]) => ({ kind, rule, refused, message, passes }));
 }
@@ -72,6 +80,30 @@ export const fieldCases: readonly RuleCase[] = [
       { connectionSecret: { name: "Shop DB" } },
       "should match",
       { connectionSecret: { name: "shop-db" } },
+    ],
+    ["a template knows no other placeholder", templated("{user}"), "should match", templated("{host}")],
+    ["a template has no other brace", templated("{{host}}"), "should match", templated("[{host}]")],
+    ["a placeholder is closed", templated("{host"), "should match", templated("{pooled-host}")],
+    ["a placeholder is opened", templated("host}"), "should match", templated("{port}")],
+    ["a template has no format of its own", templated("{host:upper}"), "should match", templated("")],
+    ["a template's value is a string", templated(5432), "must be of type string", templated("5432")],
+    [
+      "a template's value has at most 1,024 characters",
+      templated("a".repeat(1025)),
+      "1024",
+      templated("a".repeat(1024)),
+    ],
+    [
+      "a template has at most 20 keys",
+      { connectionSecret: { name: "shop-db", template: { data: numbered(21) } } },
+      "must have at most 20",
+      { connectionSecret: { name: "shop-db", template: { data: numbered(20) } } },
+    ],
+    [
+      "a label's value is one",
+      { connectionSecret: { name: "shop-db", template: { labels: { team: "the shop" } } } },
+      "should match",
+      { connectionSecret: { name: "shop-db", template: { labels: { team: "the-shop" } } } },
     ],
   ]),
   ...cases("ServiceConnection", [
@@ -147,6 +179,42 @@ export const celCases: readonly RuleCase[] = [
       { connectionSecret: { name: "shop-db", database: "shop" } },
       "connectionSecret takes database and role together, or neither",
       { connectionSecret: { name: "shop-db", database: "shop", role: "app" } },
+    ],
+    [
+      "a template's {uri} needs database and role",
+      templated("{uri}"),
+      "{uri} and {pooled-uri} in template.data need connectionSecret.database and connectionSecret.role",
+      { connectionSecret: { name: "shop-db", database: "shop", role: "app", template: { data: { key: "{uri}" } } } },
+    ],
+    [
+      "a template's key is one of a Secret",
+      { connectionSecret: { name: "shop-db", template: { data: { "DATABASE URL": "{host}" } } } },
+      "each key of template.data has 1 to 253 of a-z, A-Z, 0-9, -, _ and .",
+      { connectionSecret: { name: "shop-db", template: { data: { "DATABASE_URL.a-b": "{host}" } } } },
+    ],
+    [
+      "a template replaces none of the operator's keys",
+      { connectionSecret: { name: "shop-db", template: { data: { host: "{pooled-host}" } } } },
+      "template.data adds keys to those that the operator writes: choose others than type, host, ",
+      { connectionSecret: { name: "shop-db", template: { data: { HOST: "{pooled-host}" } } } },
+    ],
+    [
+      "a label has a name that Kubernetes takes",
+      { connectionSecret: { name: "shop-db", template: { labels: { "a team": "shop" } } } },
+      "each key of template.labels is a name as Kubernetes takes it, for example team or example.com/team",
+      { connectionSecret: { name: "shop-db", template: { labels: { "example.com/team": "shop" } } } },
+    ],
+    [
+      "a label is none of the operator's",
+      { connectionSecret: { name: "shop-db", template: { labels: { "compute-operator.dev/compute": "x" } } } },
+      "template.labels must not name compute-operator.dev/… or app.kubernetes.io/managed-by, which the operator sets",
+      { connectionSecret: { name: "shop-db", template: { labels: { "app.kubernetes.io/part-of": "x" } } } },
+    ],
+    [
+      "an annotation is none of the operator's",
+      { connectionSecret: { name: "shop-db", template: { annotations: { "compute-operator.dev/built-from": "x" } } } },
+      "template.annotations must not name compute-operator.dev/…",
+      { connectionSecret: { name: "shop-db", template: { annotations: { "example.com/reload": "the shop" } } } },
     ],
   ]),
   ...cases("ServiceConnection", [

@@ -8,6 +8,7 @@ import { guardedPatch } from "../../kube/json-patch.ts";
 import { isObjectOf } from "../../kube/objects.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
 import { API_VERSION, CONNECTION_SECRET_TYPE, GROUP, labels, OPERATOR_NAME } from "../../resources/names.ts";
+import { asRecord } from "../../resources/record.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { ServiceClient } from "../../service-client/client.ts";
 import { conflict } from "../status/messages/conditions.ts";
@@ -15,6 +16,7 @@ import { secretUpdated } from "../status/messages/events.ts";
 import { forbidden, meaningOf, rejected, requests } from "../status/messages/failures.ts";
 import type { Reason } from "../status/reasons.ts";
 import { connectionDetails, type hourlyReading } from "./connection-details.ts";
+import { filledIn, type Template } from "./template.ts";
 
 /** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
 const builtFrom = `${GROUP}/built-from`;
@@ -90,8 +92,10 @@ async function keepNamed(
   const existing = mine.find(({ metadata }) => metadata.name === wanted.name);
   // The branch too: a role may have another password on each.
   const { id, host, branch_id } = endpoint;
-  const source = JSON.stringify([id, host, branch_id, wanted.database, wanted.role]);
-  const intact = existing !== undefined && isIntact(existing, source);
+  const { database, role, template = {} } = wanted;
+  const more = wanted.template === undefined ? [] : [template];
+  const source = JSON.stringify([id, host, branch_id, database, role, ...more]);
+  const intact = existing !== undefined && isIntact(existing, source, template);
   const bound: Binding = { kind: "bound", name: wanted.name };
   if (intact && wanted.database === undefined) return bound;
   const { refused, requested } = tools;
@@ -112,16 +116,27 @@ async function keepNamed(
   // Other readings leave the hour as it is: it is what spreads a fleet.
   if (due) reading.succeeded();
   if (details.kind === "same") return bound;
-  if (existing === undefined) return create(compute, wanted.name, source, details.data, tools.cluster);
-  const event = rewritten(existing, source, wanted.role);
-  if (intact && isDigestOf(existing, encoded(details.data))) return bound;
-  return repair(existing, source, details.data, event, tools.cluster);
+  const added = filledIn(template, details.data);
+  if (added.kind === "missing") return { kind: "failed", reason: "Rejected", message: rejected.template(added) };
+  const content = { source, template, data: encoded({ ...details.data, ...added.data }) };
+  if (existing === undefined) return create(compute, wanted.name, content, tools.cluster);
+  if (intact && isDigestOf(existing, content.data)) return bound;
+  return repair(existing, content, rewritten(existing, source, intact, role), tools.cluster);
+}
+
+/** What is written into a Secret. */
+interface Content {
+  /** What it was made from. */
+  source: string;
+  template: Template;
+  /** In base64. */
+  data: Record<string, string>;
 }
 
 /** Why a Secret that stands is written again, where somebody should know; that it follows its endpoint is no news. */
-function rewritten(secret: Secret, source: string, role: string | undefined): EventInput | undefined {
+function rewritten(secret: Secret, source: string, intact: boolean, role: string | undefined): EventInput | undefined {
   const { name, annotations } = secret.metadata;
-  if (isIntact(secret, source)) {
+  if (intact) {
     return { type: "Normal", reason: "SecretUpdated", message: secretUpdated.password(role ?? "", name) };
   }
   if (annotations?.[builtFrom] !== source) return undefined;
@@ -136,10 +151,10 @@ function uriIn({ data }: Secret): string | undefined {
 async function create(
   { metadata, status }: Compute,
   name: string,
-  source: string,
-  data: Record<string, string>,
+  content: Content,
   cluster: ClusterClient,
 ): Promise<Binding> {
+  const { labels: more, annotations } = metadataOf(content);
   const owner = { apiVersion: API_VERSION, kind: computeKind.kind, name: metadata.name, uid: metadata.uid };
   try {
     await cluster.create(secretKind, {
@@ -149,11 +164,11 @@ async function create(
       metadata: {
         name,
         namespace: metadata.namespace,
-        labels: { [labels.compute]: metadata.uid, "app.kubernetes.io/managed-by": OPERATOR_NAME },
-        annotations: { [builtFrom]: source, [digestOfData]: digest(encoded(data)) },
+        labels: { ...more, [labels.compute]: metadata.uid, "app.kubernetes.io/managed-by": OPERATOR_NAME },
+        annotations,
         ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: false }],
       },
-      data: encoded(data),
+      data: content.data,
     });
     if (status.binding?.name !== name) return { kind: "bound", name };
     const event = { type: "Warning", reason: "SecretUpdated", message: secretUpdated.recreated(name) } as const;
@@ -173,17 +188,46 @@ async function isOurs(name: string, { namespace, uid }: Compute["metadata"], clu
 
 async function repair(
   secret: Secret,
-  source: string,
-  data: Record<string, string>,
+  content: Content,
   event: EventInput | undefined,
   cluster: ClusterClient,
 ): Promise<Binding> {
-  const patch = guardedPatch(secret, { resourceVersion: true })
-    .setAnnotation(builtFrom, source)
-    .setAnnotation(digestOfData, digest(encoded(data)))
-    .set(["data"], encoded(data));
-  await cluster.patch(secretKind, secret.metadata, patch.ops());
-  return { kind: "bound", name: secret.metadata.name, event };
+  const { metadata } = secret;
+  const wanted = metadataOf(content);
+  const before = templateOf(metadata.annotations?.[builtFrom]);
+  const patch = guardedPatch(secret, { resourceVersion: true }).set(["data"], content.data);
+  for (const member of ["labels", "annotations"] as const) {
+    patch.set(["metadata", member], { ...omit(metadata[member], before[member]), ...wanted[member] });
+  }
+  await cluster.patch(secretKind, metadata, patch.ops());
+  return { kind: "bound", name: metadata.name, event };
+}
+
+/** Labels and annotations that a Secret with this content has, whatever others it has. */
+function metadataOf({ source, template, data }: Content) {
+  return {
+    labels: template.labels ?? {},
+    annotations: { ...template.annotations, [builtFrom]: source, [digestOfData]: digest(data) },
+  };
+}
+
+/** The template that a Secret was made from; empty where its annotation does not say. */
+function templateOf(source: string | undefined): { labels: object; annotations: object } {
+  const made: unknown = source === undefined ? undefined : parsedJSON(source);
+  const template = asRecord(Array.isArray(made) ? made.at(5) : undefined);
+  return { labels: asRecord(template.labels), annotations: asRecord(template.annotations) };
+}
+
+function parsedJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function omit(map: Readonly<Record<string, string>> = {}, names: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).filter(([name]) => !Object.hasOwn(names, name)));
 }
 
 /** Whether the Secret that a Compute names stands, as it was last made. */
@@ -201,8 +245,14 @@ function isOwnedBy({ metadata, type }: Secret, uid: string): boolean {
   );
 }
 
-function isIntact(secret: Secret, source: string): boolean {
-  return secret.metadata.annotations?.[builtFrom] === source && isDigestOf(secret, secret.data ?? {});
+function isIntact(secret: Secret, source: string, template: Template): boolean {
+  const { labels: carried, annotations } = secret.metadata;
+  const isMarked = contains(carried, template.labels) && contains(annotations, template.annotations);
+  return isMarked && annotations?.[builtFrom] === source && isDigestOf(secret, secret.data ?? {});
+}
+
+function contains(map: Readonly<Record<string, string>> = {}, wanted: Readonly<Record<string, string>> = {}): boolean {
+  return Object.entries(wanted).every(([name, value]) => map[name] === value);
 }
 
 function isDigestOf({ metadata }: Secret, data: Record<string, string>): boolean {

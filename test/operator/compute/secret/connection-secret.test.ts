@@ -1,73 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
-import { hourlyReading } from "../../../../src/operator/compute/secret/connection-details.ts";
-import { keepConnectionSecret } from "../../../../src/operator/compute/secret/connection-secret.ts";
-import { ReconcileState } from "../../../../src/operator/compute/state.ts";
-import type { Secret } from "../../../../src/operator/connection/resolve.ts";
-import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { compute, endpoint } from "../../../support/builders.ts";
-import { clientOf, json, refusal, ScriptedService } from "../../../support/scripted-service.ts";
-import { MemoryCluster } from "../../kube/memory-cluster.ts";
-
-const secrets = "/api/v1/namespaces/default/secrets";
-const host = "ep-one.aws.example.com";
-const withDatabase = { connectionSecret: { name: "shop-db", database: "shop", role: "app" } };
-
-function setUp() {
-  const cluster = new MemoryCluster();
-  const service = new ScriptedService(({ query }) => {
-    const at = query?.pooled === "true" ? "ep-one-pooler" : "ep-one";
-    return json(200, { uri: `postgresql://app:p%40ss@${at}.aws.example.com/shop?sslmode=require` });
-  });
-  /** What the watch has not delivered yet. */
-  const state = { lagging: false, affordable: true };
-  const stored = (): Secret[] => {
-    const { body } = cluster.server.handle({ method: "GET", path: secrets });
-    return itemsOf(body);
-  };
-  const remembered = new ReconcileState(0);
-  const keep = (self: Compute, seen = endpoint({ host })) =>
-    keepConnectionSecret(self, seen, {
-      cluster: cluster.client(),
-      client: clientOf(service, cluster.clock),
-      signal: new AbortController().signal,
-      affordable: () => state.affordable,
-      refused: false,
-      requested: annotationsOf(self).reconcileRequested,
-      reading: hourlyReading(self, remembered, cluster.clock.monotonic()),
-      ours: () => (state.lagging ? [] : stored().filter(({ metadata }) => metadata.labels !== undefined)),
-    });
-  const read = (name = "shop-db") => {
-    const data = stored().find(({ metadata }) => metadata.name === name)?.data;
-    return (
-      data &&
-      Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]))
-    );
-  };
-  const writes = () => cluster.requests.filter(({ method }) => method !== "GET").map(({ method }) => method);
-  const change = (body: unknown) =>
-    cluster.server.handle({
-      method: "PATCH",
-      path: `${secrets}/shop-db`,
-      body,
-      contentType: "application/json-patch+json",
-    });
-  const ownedByOther = (metadata: object) =>
-    cluster.server.handle({
-      method: "POST",
-      path: secrets,
-      body: { metadata: { name: "shop-db", ...metadata }, data: { own: "eA==" } },
-    });
-  return { cluster, service, state, keep, read, stored, writes, change, ownedByOther };
-}
-
-function itemsOf(body: unknown): Secret[] {
-  return typeof body === "object" && body !== null && "items" in body && Array.isArray(body.items) ? body.items : [];
-}
-
-const self = compute({ namespace: "default", spec: withDatabase });
-const bound = { kind: "bound", name: "shop-db" };
+import { json, refusal } from "../../../support/scripted-service.ts";
+import { bound, host, secrets, self, setUp } from "./keeping.ts";
 
 describe("a connection Secret", () => {
   test("holds all that an application needs, and is owned by its Compute", async () => {

@@ -131,6 +131,8 @@ export const rejected = {
     `The service refused to ${doing}: ${said} (HTTP ${status}). Change the spec; retried with backoff, at most hourly.`,
   connectionDetails: (doing: string, said: string) =>
     `The service could not ${doing}: ${said}. Check database and role in spec.connectionSecret, or remove both to have host and port alone.`,
+  template: ({ key, placeholder }: { key: string; placeholder: string }) =>
+    `The service shows no value for ${placeholder}, which key "${key}" of spec.connectionSecret.template.data has. Remove it from the template.`,
   secret: (name: string, said: string) =>
     `The Kubernetes API server refused to store Secret "${name}": ${said}. If that Secret exists, delete it; the operator then creates it.`,
 };

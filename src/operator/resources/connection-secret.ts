@@ -1,0 +1,118 @@
+import { z } from "zod";
+import { objectName, withRules } from "./fields.ts";
+
+/** The keys that the operator writes into every connection Secret, or where database and role are given. */
+const ownKeys = [
+  "type",
+  "host",
+  "pooled-host",
+  "port",
+  "endpoint-id",
+  "database",
+  "username",
+  "password",
+  "uri",
+  "pooled-uri",
+  "options",
+  "pooled-options",
+];
+
+/** A value of `template.data`: text with the placeholders of compute/secret/template.ts. */
+const pattern = /^([^{}]|\{(host|pooled-host|port|database|username|password|uri|pooled-uri)\})*$/;
+
+/** Placeholders that only a database and a role fill. */
+const ofDatabase = /\{(database|username|password|uri|pooled-uri)\}/;
+
+const dataKey = /^[-._a-zA-Z0-9]{1,253}$/;
+const metadataKey = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const reservedMetadata = /^([a-z0-9.-]+\.)?compute-operator\.dev\/|^app\.kubernetes\.io\/managed-by$/;
+
+/** The most entries of each map. */
+const most = 20;
+const tooMany = `must have at most ${most} entries`;
+
+function isSmall(map: object): boolean {
+  return Object.keys(map).length <= most;
+}
+
+const data = withRules(
+  z
+    .record(
+      z.string(),
+      z
+        .string()
+        .max(1024)
+        .regex(
+          pattern,
+          "takes text and {host}, {pooled-host}, {port}, {database}, {username}, {password}, {uri} and {pooled-uri}, and no other { or }",
+        ),
+    )
+    .refine(isSmall, { error: tooMany })
+    .meta({ maxProperties: most }),
+  {
+    cel: `self.all(key, key.matches('${dataKey.source}'))`,
+    message: "each key of template.data has 1 to 253 of a-z, A-Z, 0-9, -, _ and .",
+    holds: (given) => Object.keys(given).every((key) => dataKey.test(key)),
+  },
+  {
+    cel: `!self.exists(key, key in [${ownKeys.map((key) => `'${key}'`).join(", ")}])`,
+    message: `template.data adds keys to those that the operator writes: choose others than ${ownKeys.join(", ")}`,
+    holds: (given) => !Object.keys(given).some((key) => ownKeys.includes(key)),
+  },
+);
+
+const labelValue = z
+  .string()
+  .max(63)
+  .regex(
+    /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/,
+    "must be a label's value: a-z, A-Z, 0-9, -, _ and ., and begin and end with a letter or digit",
+  );
+
+function metadataOf(what: "labels" | "annotations", value: z.ZodString) {
+  return withRules(
+    z.record(z.string(), value).refine(isSmall, { error: tooMany }).meta({ maxProperties: most }),
+    {
+      cel: `self.all(key, size(key) <= 316 && key.matches('${metadataKey.source.replaceAll(String.raw`\/`, "/")}'))`,
+      message: `each key of template.${what} is a name as Kubernetes takes it, for example team or example.com/team`,
+      holds: (given) => Object.keys(given).every((key) => key.length <= 316 && metadataKey.test(key)),
+    },
+    {
+      cel: `!self.exists(key, key.matches('^([a-z0-9.-]+[.])?compute-operator[.]dev/|^app[.]kubernetes[.]io/managed-by$'))`,
+      message: `template.${what} must not name compute-operator.dev/… or app.kubernetes.io/managed-by, which the operator sets`,
+      holds: (given) => !Object.keys(given).some((key) => reservedMetadata.test(key)),
+    },
+  );
+}
+
+const template = z.object({
+  data: data
+    .optional()
+    .describe(
+      "More keys of the Secret, for example DATABASE_URL: {uri}. Each value is text with the placeholders {host}, {pooled-host}, {port}, {database}, {username}, {password}, {uri} and {pooled-uri}. After :// or a {uri} in a value, what is filled in is percent-encoded.",
+    ),
+  labels: metadataOf("labels", labelValue).optional().describe("Labels of the Secret."),
+  annotations: metadataOf("annotations", z.string().max(4096)).optional().describe("Annotations of the Secret."),
+});
+
+/** `spec.connectionSecret`. */
+export const connectionSecret = withRules(
+  z.object({
+    name: objectName.describe("Name of the Secret to write, in the namespace of the Compute."),
+    database: z.string().min(1).max(63).optional().describe("Database to connect to. Needs role."),
+    role: z.string().min(1).max(63).optional().describe("Postgres role to connect as. Needs database."),
+    template: template.optional().describe("What the Secret holds besides the keys that the operator writes."),
+  }),
+  {
+    cel: "has(self.database) == has(self.role)",
+    message: "connectionSecret takes database and role together, or neither",
+    holds: ({ database, role }) => (database === undefined) === (role === undefined),
+  },
+  {
+    cel: `has(self.database) || !has(self.template) || !has(self.template.data) || !self.template.data.exists(key, self.template.data[key].matches('[{](database|username|password|uri|pooled-uri)[}]'))`,
+    message:
+      "{database}, {username}, {password}, {uri} and {pooled-uri} in template.data need connectionSecret.database and connectionSecret.role",
+    holds: ({ database, template: given }) =>
+      database !== undefined || !Object.values(given?.data ?? {}).some((text) => ofDatabase.test(text)),
+  },
+);
