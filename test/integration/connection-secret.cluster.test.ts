@@ -41,6 +41,31 @@ describe.concurrent("a connection Secret", () => {
     });
   });
 
+  it("takes its template's keys, labels and annotations, and gives them up again", async () => {
+    const shop = await stage().scenario();
+    const template = {
+      data: { DATABASE_URL: "{pooled-uri}", JDBC_URL: "jdbc:postgresql://{host}:{port}/{database}?user={username}" },
+      labels: { "example.com/team": "shop" },
+      annotations: { "example.com/reload": "yes" },
+    };
+    await shop.compute("db", { connectionSecret: { ...database, template } });
+    const { status } = await shop.ready("db");
+    const made = await read(shop);
+    expect(made.fields).toMatchObject({
+      DATABASE_URL: made.fields["pooled-uri"],
+      JDBC_URL: `jdbc:postgresql://${status.host}:5432/neondb?user=neondb_owner`,
+    });
+    expect(made.metadata).toMatchObject({ labels: template.labels, annotations: template.annotations });
+    await shop.edit("db", { connectionSecret: { ...database, template: null } });
+    const plain = await eventually("the Secret without its template", async () => {
+      const secret = await read(shop);
+      return secret.fields["DATABASE_URL"] === undefined ? secret : undefined;
+    });
+    expect(plain.fields).not.toHaveProperty("JDBC_URL");
+    expect(plain.metadata.labels).not.toHaveProperty(["example.com/team"]);
+    expect(plain.metadata.annotations).not.toHaveProperty(["example.com/reload"]);
+  });
+
   it("is repaired, made again, and goes when it is no longer wanted", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: database });
