@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import type { Action } from "../../../../src/operator/compute/plan/action.ts";
+import { requeueDelay } from "../../../../src/operator/compute/status/reasons.ts";
+import { endpoint } from "../../../support/builders.ts";
+import { json, refusal } from "../../../support/scripted-service.ts";
+import { Acting, linked, msOf, settled } from "./executing.ts";
+
+type Sign = Extract<Action, { kind: "sign" }>;
+
+const name = "k8s-3f2a91bc-0123456789abcdef-00000000000000000000000000000000";
+const former = "f0000000-0000-4000-8000-000000000000";
+const taking: Sign = { kind: "sign", endpointID: "ep-one", name, over: former };
+const renewing: Sign = { ...taking, over: undefined };
+const accepted = json(200, { endpoint: endpoint({ name }), operations: [] });
+
+describe("a signature over a former Compute's", () => {
+  function unlinked() {
+    const acting = new Acting();
+    const self = acting.stored({ spec: { adopt: { former: true } } });
+    acting.answer = () => accepted;
+    return { acting, self };
+  }
+
+  test("is one PATCH of the name, after the finalizer, and is remembered until lists must show it", async () => {
+    const { acting, self } = unlinked();
+    const now = acting.tools.clock.monotonic();
+    const outcome = await acting.execute(taking, self);
+    expect(acting.effects).toEqual(["PATCH computes/shop", "PATCH service/endpoints/ep-one"]);
+    expect(acting.service.requests.at(-1)?.body).toEqual({ endpoint: { name } });
+    expect(acting.compute().metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
+    expect(outcome).toMatchObject({ condition: { kind: "shown", reason: "Updating" } });
+    expect(outcome.compute.metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
+    expect(acting.tools.state.known.signed).toMatchObject({ endpointID: "ep-one", over: former });
+    expect(acting.tools.state.known.signed?.renewAt).toBeCloseTo(now + 10_000, -3);
+  });
+
+  test("is not laid over the lists, which alone prove that nobody signed it since", async () => {
+    const { acting, self } = unlinked();
+    await acting.cluster.clock.advance(1000);
+    await acting.execute(taking, self);
+    expect(acting.tools.state.known.laidOver).toBeUndefined();
+    expect(acting.tools.state.known.listsCountAfter).toBeGreaterThanOrEqual(1000);
+  });
+
+  test("waits for an answer before it is remembered", async () => {
+    const { acting, self } = unlinked();
+    const answer = Promise.withResolvers<typeof accepted>();
+    acting.answer = () => answer.promise;
+    const executing = acting.execute(taking, self);
+    await acting.cluster.clock.advance(1000);
+    expect(acting.tools.state.known.signed).toBeUndefined();
+    answer.resolve(accepted);
+    await executing;
+    expect(acting.tools.state.known.signed).toBeDefined();
+  });
+
+  test("sends nothing where the Compute has changed since", async () => {
+    const { acting, self } = unlinked();
+    acting.write([{ op: "replace", path: "/spec/adopt", value: { endpointID: "ep-other" } }]);
+    await expect(acting.execute(taking, self)).rejects.toThrow(/\S/);
+    expect(acting.service.requests).toEqual([]);
+  });
+
+  test("that is refused is a failed write, and is not remembered as sent", async () => {
+    const { acting, self } = unlinked();
+    acting.answer = () => refusal(403);
+    const outcome = await acting.execute(taking, self);
+    expect(outcome).toMatchObject({
+      condition: { kind: "shown", reason: "Forbidden", message: expect.stringContaining("ep-one") },
+    });
+    expect(acting.tools.state.known.failedWrite).toBeDefined();
+    expect(acting.tools.state.known.signed).toBeUndefined();
+  });
+
+  test("that is accepted ends the failures before it", async () => {
+    const { acting, self } = unlinked();
+    acting.answer = () => refusal(403);
+    await acting.execute(taking, self);
+    acting.answer = () => accepted;
+    await acting.execute(taking, acting.compute());
+    expect(acting.tools.state.known.failedWrite).toBeUndefined();
+  });
+});
+
+describe("a signature that is renewed", () => {
+  function standing() {
+    const acting = new Acting();
+    const self = acting.stored({ metadata: linked, status: settled });
+    acting.answer = () => accepted;
+    return { acting, self };
+  }
+
+  test("is one PATCH of the name, laid over the lists, and leaves the conditions", async () => {
+    const { acting, self } = standing();
+    const now = acting.tools.clock.monotonic();
+    const outcome = await acting.execute(renewing, self);
+    expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
+    expect(acting.service.requests.at(-1)?.body).toEqual({ endpoint: { name } });
+    expect(outcome).toMatchObject({ condition: { kind: "unchanged" } });
+    expect(msOf(outcome)).toBeUndefined();
+    expect(acting.tools.state.known.laidOver).toBeDefined();
+    const { signed } = acting.tools.state.known;
+    expect(signed).toMatchObject({ endpointID: "ep-one", before: 0 });
+    expect(signed).toHaveProperty("over", undefined);
+    expect(signed?.renewAt).toBeCloseTo(now + (requeueDelay("slow", 0) ?? 0), -3);
+  });
+
+  test("that is refused leaves the conditions too, and is tried again after a patient wait, each longer", async () => {
+    const { acting, self } = standing();
+    acting.answer = () => refusal(403);
+    const first = await acting.execute(renewing, self);
+    expect(first).toMatchObject({ condition: { kind: "unchanged" } });
+    expect(msOf(first)).toBe(requeueDelay("patient", 0));
+    expect(acting.tools.state.known.failedWrite).toBeUndefined();
+    const now = acting.tools.clock.monotonic();
+    expect(msOf(await acting.execute(renewing, self))).toBe(requeueDelay("patient", 1));
+    expect(acting.tools.state.known.signed?.renewAt).toBeCloseTo(now + (requeueDelay("patient", 1) ?? 0), -3);
+  });
+});
