@@ -18,6 +18,7 @@ const targets = [
   "deploy/overlays/development",
   "deploy/overlays/two-shards",
   "deploy/samples",
+  "deploy/samples/guard-rails",
 ] as const;
 
 const list = z.object({
