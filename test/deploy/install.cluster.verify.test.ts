@@ -128,18 +128,15 @@ describe("the chart", () => {
     expect(deployment?.spec["strategy"]).toEqual({ type: "Recreate" });
   });
 
-  it("takes an image by digest", async () => {
-    const digest = `sha256:${"a".repeat(64)}`;
-    const [deployment] = deploymentsOf(await helm(`image={"repository":"example.com/co","digest":"${digest}"}`));
-    expect(deployment?.spec.template.spec.containers[0].image).toBe(`example.com/co@${digest}`);
-  });
-
-  it("adds what the Prometheus Operator reads where it is asked to", async () => {
-    const objects = await helm("metrics.serviceMonitor.enabled=true", "metrics.prometheusRule.enabled=true");
+  it("adds what the Prometheus Operator and Grafana read where it is asked to", async () => {
+    const objects = await helm("serviceMonitor.enabled=true", "prometheusRule.enabled=true");
     const monitoring = await kustomize("deploy/monitoring");
     expect(only(objects, "PrometheusRule")["spec"]).toEqual(only(monitoring, "PrometheusRule")["spec"]);
     expect(only(objects, "ServiceMonitor")["spec"]).toMatchObject({ endpoints: [{ port: "http", path: "/metrics" }] });
-    const alone = await helm("metrics.serviceMonitor.enabled=true", "metrics.service.enabled=false");
+    const dashboards = only(await helm("dashboards.enabled=true"), "ConfigMap");
+    expect(dashboards["data"]).toEqual(only(monitoring, "ConfigMap")["data"]);
+    expect(dashboards.metadata.labels).toMatchObject(only(monitoring, "ConfigMap").metadata.labels ?? {});
+    const alone = await helm("serviceMonitor.enabled=true", "metrics.service.enabled=false");
     expect(only(alone, "Service")["spec"]).toEqual(only(objects, "Service")["spec"]);
   });
 

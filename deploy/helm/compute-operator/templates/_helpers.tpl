@@ -22,18 +22,44 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
 {{- define "compute-operator.labels" -}}
+{{- include "compute-operator.labelsWith" (dict "root" . "labels" dict) -}}
+{{- end -}}
+
+{{- /* The labels of an object: its own, then `labels`, then commonLabels; the first to set a label wins. */ -}}
+{{- define "compute-operator.labelsWith" -}}
+{{- $own := include "compute-operator.ownLabels" .root | fromYaml -}}
+{{- toYaml (merge $own .labels .root.Values.commonLabels) -}}
+{{- end -}}
+
+{{- define "compute-operator.ownLabels" -}}
 {{ include "compute-operator.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{- define "compute-operator.image" -}}
-{{- if .Values.image.digest -}}
-{{ .Values.image.repository }}@{{ .Values.image.digest }}
-{{- else -}}
-{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- define "compute-operator.podLabels" -}}
+{{- $own := include "compute-operator.selectorLabels" . | fromYaml -}}
+{{- toYaml (merge $own .Values.podLabels .Values.commonLabels) -}}
 {{- end -}}
+
+{{- define "compute-operator.image" -}}
+{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository -}}
+{{- if .Values.image.digest -}}
+@{{ .Values.image.digest }}
+{{- else -}}
+:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{- define "compute-operator.topologySpreadConstraints" -}}
+{{- $pods := dict "matchLabels" (include "compute-operator.selectorLabels" . | fromYaml) -}}
+{{- $nodes := dict "maxSkew" 1 "topologyKey" "kubernetes.io/hostname" "whenUnsatisfiable" .Values.spreadOverNodes -}}
+{{- $constraints := list -}}
+{{- range default (list $nodes) .Values.topologySpreadConstraints -}}
+{{- $constraints = append $constraints (hasKey . "labelSelector" | ternary . (set (deepCopy .) "labelSelector" $pods)) -}}
+{{- end -}}
+{{- toYaml $constraints -}}
 {{- end -}}
 
 {{- define "compute-operator.subject" -}}

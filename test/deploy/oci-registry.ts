@@ -1,0 +1,99 @@
+import { createHash, randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { z } from "zod";
+
+interface Manifest {
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+/** A registry of OCI artifacts in memory: as much of the distribution specification as `helm push` and a pull need. */
+export class OciRegistry implements AsyncDisposable {
+  /** Host and port. */
+  readonly host: string;
+  readonly #server: Server;
+  /** By repository and digest. */
+  readonly #blobs = new Map<string, Buffer>();
+  /** By repository and either tag or digest. */
+  readonly #manifests = new Map<string, Manifest>();
+
+  static async start(): Promise<OciRegistry> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new OciRegistry(server);
+  }
+
+  private constructor(server: Server) {
+    const { port } = z.object({ port: z.number() }).parse(server.address());
+    this.host = `127.0.0.1:${port}`;
+    this.#server = server.on("request", (request, response) => {
+      this.#answer(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
+    });
+  }
+
+  /** The tags of a repository. */
+  tags(repository: string): string[] {
+    const own = [...this.#manifests.keys()].filter(
+      (key) => key.startsWith(`${repository} `) && !key.includes("sha256:"),
+    );
+    return own.map((key) => key.slice(repository.length + 1));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", `http://${this.host}`);
+    const [, repository = "", kind = "", reference = ""] =
+      /^\/v2\/(.+)\/(blobs\/uploads|blobs|manifests)\/(.*)$/.exec(url.pathname) ?? [];
+    const key = `${repository} ${reference}`;
+    switch (`${request.method} ${kind}`) {
+      case "GET ":
+        return void response.writeHead(url.pathname === "/v2/" ? 200 : 404).end();
+      case "POST blobs/uploads":
+        return void response.writeHead(202, { location: `${url.pathname}${randomUUID()}` }).end();
+      case "PUT blobs/uploads": {
+        const content = await bodyOf(request);
+        const digest = digestOf(content);
+        if (digest !== url.searchParams.get("digest")) return void response.writeHead(400).end();
+        this.#blobs.set(`${repository} ${digest}`, content);
+        return void response.writeHead(201, { location: `/v2/${repository}/blobs/${digest}` }).end();
+      }
+      case "PUT manifests": {
+        const content = await bodyOf(request);
+        const digest = digestOf(content);
+        const manifest = { type: request.headers["content-type"] ?? "", content };
+        this.#manifests.set(key, manifest).set(`${repository} ${digest}`, manifest);
+        return void response.writeHead(201, { "docker-content-digest": digest }).end();
+      }
+      case "HEAD blobs":
+      case "GET blobs":
+        return send(request, response, this.#blobs.get(key), "application/octet-stream");
+      case "HEAD manifests":
+      case "GET manifests":
+        return send(request, response, this.#manifests.get(key)?.content, this.#manifests.get(key)?.type);
+      default:
+        return void response.writeHead(405).end();
+    }
+  }
+}
+
+function send(request: IncomingMessage, response: ServerResponse, content?: Buffer, type = ""): void {
+  if (content === undefined) return void response.writeHead(404).end();
+  const headers = {
+    "content-type": type,
+    "content-length": content.length,
+    "docker-content-digest": digestOf(content),
+  };
+  response.writeHead(200, headers).end(request.method === "HEAD" ? undefined : content);
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(z.instanceof(Buffer).parse(chunk));
+  return Buffer.concat(chunks);
+}
+
+const digestOf = (content: Buffer): string => `sha256:${createHash("sha256").update(content).digest("hex")}`;
