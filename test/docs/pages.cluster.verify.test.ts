@@ -75,6 +75,7 @@ const others = [
   { group: "monitoring.coreos.com", plural: "servicemonitors", kind: "ServiceMonitor", version: "v1" },
   { group: "source.toolkit.fluxcd.io", plural: "gitrepositories", kind: "GitRepository", version: "v1" },
   { group: "kustomize.toolkit.fluxcd.io", plural: "kustomizations", kind: "Kustomization", version: "v1" },
+  { group: "external-secrets.io", plural: "externalsecrets", kind: "ExternalSecret", version: "v1" },
   { group: "argoproj.io", plural: "applications", kind: "Application", version: "v1alpha1" },
 ] as const;
 
