@@ -147,7 +147,7 @@ function name(what: string): Parse<string> {
   };
 }
 
-function fleetName(value: string, flagName: string): string {
+export function fleetName(value: string, flagName: string): string {
   if (/^\S{1,253}$/.test(value)) return value;
   throw new BadFlag(`${flagName} must be 1 to 253 characters without spaces, not ${JSON.stringify(value)}`);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { derivedUID } from "../../src/cli/manifests/declared.ts";
+import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { markerOf, uidOfMarker } from "../../src/operator/resources/signature.ts";
 import type { ServiceRequest } from "../../src/operator/service-client/transport.ts";
 import { main, preview, primary, project, staging } from "../service/support/shop.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { derivedUID } from "../../src/cli/manifests/declared.ts";
+import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { carryOut, dryRun } from "../../src/cli/plan/carry-out.ts";
 import { prepare } from "../../src/cli/plan/prepare.ts";
 import { pendingCreateOf, pendingRestartOf } from "../../src/operator/compute/observe/annotations.ts";
@@ -21,8 +21,14 @@ const restartOfPrimary =
 /** Lists, plans and carries out the one Compute of a text, so many times; answers with what stands in memory then. */
 async function afterRounds(stage: Stage, text: string, rounds: number): Promise<Compute> {
   const ports = stage.ports();
-  const none = { namespace: undefined, kubeconfig: undefined, context: undefined, baseURL: undefined };
-  const flags = { ...none, createSettleMs: 60_000, leavesToCluster: false };
+  const none = {
+    namespace: undefined,
+    kubeconfig: undefined,
+    context: undefined,
+    fleet: undefined,
+    baseURL: undefined,
+  };
+  const flags = { ...none, createSettleMs: 60_000 };
   const paths = [stage.file("a.yaml", documents(connection, text))];
   const { inventory, tracked } = await prepare({ ...flags, paths }, ports, stage.transport());
   const [one] = tracked;

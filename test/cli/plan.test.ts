@@ -88,5 +88,5 @@ test("of two Computes in two namespaces that want one branch only one is created
   const text = documents(inShop, inShop.replaceAll("namespace: shop", "namespace: eu"));
   const { out } = await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
   expect(out.match(/ create /g)).toHaveLength(1);
-  expect(out).toContain("Conflict: Compute eu/a claims the primary of branch ");
+  expect(out).toContain("Conflict: Compute shop/a claims the primary of branch ");
 });

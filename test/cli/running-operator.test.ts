@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { derivedUID } from "../../src/cli/manifests/declared.ts";
+import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { markerOf } from "../../src/operator/resources/signature.ts";
 import { main, preview, staging } from "../service/support/shop.ts";
 import { Stage } from "./stage.ts";
@@ -31,7 +31,7 @@ describe("the manifests of a fleet that a cluster's operator runs", () => {
     expect(run.status).toBe(1);
     expect(stage.writes).toEqual([]);
     expect(stage.shop.list()).toHaveLength(before);
-    expect(run.out).toContain("! shop/shop-readers-0  refuse   Conflict: A running operator keeps computes");
+    expect(run.out).toMatch(/! shop\/shop-readers-0 +refuse +Conflict: Nothing is created .* is kept by an operator\./);
     expect(run.out).toContain("Name its cluster with --kubeconfig or --context");
     expect(run.out).toContain(primary);
   });
@@ -42,7 +42,7 @@ describe("the manifests of a fleet that a cluster's operator runs", () => {
     const run = await stage.run("plan", ["-f", stage.file("shop.yaml", fleet)]);
     expect(run.status).toBe(1);
     expect(run.out).toContain(
-      `! shop/shop-preview    refuse   PrimaryExists: A running operator keeps the primary of branch ${preview}`,
+      `! shop/shop-preview    refuse   PrimaryExists: The primary of branch ${preview} is kept by an operator for a Compute`,
     );
     expect(run.out).toContain(primary);
     expect(run.out).not.toContain("no Compute owns");
@@ -67,7 +67,7 @@ describe("the manifests of a fleet that a cluster's operator runs", () => {
     made(stage, 1, "read_write", staging);
     const moved = stage.file("b.yaml", documents(connection, compute("a", "", staging)));
     const run = await stage.run("plan", ["-f", moved]);
-    expect(run.out).toContain(`PrimaryExists: A running operator keeps the primary of branch ${staging}`);
+    expect(run.out).toContain(`PrimaryExists: The primary of branch ${staging} is kept by an operator`);
   });
 
   test("changes of what apply made are still carried out in that project", async () => {
@@ -84,7 +84,10 @@ describe("the manifests of a fleet that a cluster's operator runs", () => {
     made(stage, 1, "read_write", preview);
     const text = compute("a", "adopt: {branchPrimary: true}, disabled: true", preview);
     const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, text)), "--yes"]);
-    expect(run).toMatchObject({ status: 1, out: expect.stringContaining("Conflict: A running operator keeps") });
+    expect(run).toMatchObject({
+      status: 1,
+      out: expect.stringContaining("Conflict: The endpoint is kept by an operator"),
+    });
     expect(stage.writes).toEqual([]);
   });
 });
@@ -112,6 +115,18 @@ describe("a project without a running operator's computes is applied to as befor
     const left = made(stage, 1, "read_only", main);
     const known = compute("a", `type: read_only, adopt: {endpointID: ${left}}`, main);
     expect((await applied(stage, documents(another, known))).status).toBe(0);
+  });
+
+  test("beside an operator's computes of another branch or type, until a manifest may be one of them", async () => {
+    using stage = new Stage();
+    made(stage, 1, "read_only", main);
+    const elsewhere = documents(connection, compute("a", "type: read_only", preview), compute("b", "", staging));
+    expect((await applied(stage, elsewhere)).status).toBe(0);
+    const sent = stage.writes.length;
+    const more = documents(elsewhere, compute("c", "type: read_only", main), compute("d", "type: read_only", staging));
+    const run = await applied(stage, more);
+    expect(run).toMatchObject({ status: 1, out: expect.stringContaining("2 refused") });
+    expect(stage.writes).toHaveLength(sent);
   });
 
   test("beside names that only look like an operator's", async () => {

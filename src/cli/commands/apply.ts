@@ -6,6 +6,7 @@ import { reasons } from "../../operator/compute/status/reasons.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
 import { carryOut, type DryRun, dryRun, latestOperations } from "../plan/carry-out.ts";
 import type { Inventory, Project, Tracked } from "../plan/inventory.ts";
+import { withoutRetain } from "../plan/messages.ts";
 import { unownedReplicasLike } from "../plan/running-operator.ts";
 
 export interface ApplyOptions {
@@ -125,7 +126,7 @@ export class Application {
       this.#say(tracked, saidOf(write, outcome));
       return;
     }
-    const said = `${failed.reason}: ${failed.message}`;
+    const said = withoutRetain(`${failed.reason}: ${failed.message}`);
     if (reasons[failed.reason].retryWrite && failed.failures + 1 < mostFailures) this.#say(tracked, said);
     else this.#end(tracked, { ok: false, said });
   }
@@ -152,6 +153,8 @@ export class Application {
       case "noop":
         return;
       case "wait":
+        // Another line says what was deleted, and how it ended.
+        if (tracked.pruned !== undefined && action.reason === "Deleting") return;
         this.#waitOrEnd(reasons[action.reason].apply, `${action.reason}: ${action.message}`, tracked);
     }
   }
@@ -194,7 +197,7 @@ function saidOf(write: WriteAction, { effect, condition }: Outcome): string {
     case "patch":
       return `changed ${write.fields.join(", ")} of ${write.endpointID}`;
     case "sign":
-      return `wrote the name of ${write.endpointID}`;
+      return `sent the signature of the fleet as the name of ${write.endpointID}`;
     case "restart":
       return `restarted ${write.endpointID}`;
     case "delete":

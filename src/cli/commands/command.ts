@@ -5,8 +5,10 @@ import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
 import { dryRun } from "../plan/carry-out.ts";
 import { clientFor } from "../plan/inventory.ts";
-import { hasChanges, hasProblems, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
+import { orphansIn } from "../plan/orphans.ts";
+import { hasChanges, hasProblems, type Plan, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
 import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
+import { trackPruned } from "../plan/prune.ts";
 import { renderPlan } from "../plan/render.ts";
 import { Application } from "./apply.ts";
 import { exportProject } from "./export.ts";
@@ -25,13 +27,10 @@ import { type CliPorts, CommandProblem, readLine } from "./ports.ts";
 export function planCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(planLine, parsePlanFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
-      const prepared = await prepare(
-        { ...flags, createSettleMs: defaultCreateSettleMs, leavesToCluster: false },
-        ports,
-        transport,
-      );
-      const entries = await planAll(prepared, ports.clock);
-      ports.stdout(renderPlan(entries, flags.output, inColour(ports)));
+      const prepared = await prepare({ ...flags, createSettleMs: defaultCreateSettleMs }, ports, transport);
+      const planned = await planAll(prepared, ports.clock);
+      const { entries } = planned;
+      ports.stdout(renderPlan(planned, flags.output, inColour(ports)));
       if (hasProblems(entries)) return 1;
       return hasChanges(entries) ? 2 : 0;
     }),
@@ -42,7 +41,7 @@ export function planCommand(args: readonly string[], ports: CliPorts): Promise<n
 export function applyCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(applyLine, parseApplyFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) =>
-      apply(flags, await prepare({ ...flags, leavesToCluster: true }, ports, transport), ports),
+      apply(flags, await prepare({ ...flags, writes: flags }, ports, transport), ports),
     ),
   );
 }
@@ -53,12 +52,12 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
     const why = "is being deleted in its cluster, where the operator deletes it: remove it from the manifests";
     throw new CommandProblem(leaving.map(({ compute }) => `Compute ${nameOf(compute)} ${why}`));
   }
-  const shown = await planAll(prepared, ports.clock);
+  const shown = await planAll(prepared, ports.clock, flags.prune);
   ports.stdout(renderPlan(shown, "text", inColour(ports)));
-  if (!hasChanges(shown)) return hasProblems(shown) ? 1 : 0;
+  if (!hasChanges(shown.entries)) return hasProblems(shown.entries) ? 1 : 0;
   if (!flags.yes) {
     await confirm(ports);
-    const now = await planAll(prepared, ports.clock);
+    const now = await planAll(prepared, ports.clock, flags.prune);
     if (renderPlan(now, "json", false) !== renderPlan(shown, "json", false)) {
       throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
     }
@@ -79,13 +78,15 @@ async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
   if ((await readLine(stdin, signal)) !== "yes") throw new CommandProblem(["nothing was sent"]);
 }
 
-/** Lists the service and plans each Compute. */
-async function planAll({ inventory, tracked }: Prepared, clock: Clock): Promise<PlanEntry[]> {
+/** Lists the service and plans each Compute. `prune`: also those that are not declared any more. */
+async function planAll(prepared: Prepared, clock: Clock, prune = false): Promise<Plan> {
+  const { inventory, tracked, running } = prepared;
   await inventory.refresh();
+  if (prune) tracked.push(...trackPruned(inventory, tracked, clock));
   const entries: PlanEntry[] = [];
   // In order: an endpoint that one Compute adopts is not available to the next.
-  for (const each of tracked) entries.push(planEntryOf(await dryRun(inventory, each, clock), each));
-  return entries;
+  for (const each of tracked) entries.push(planEntryOf(await dryRun(inventory, each, clock), each, inventory.beside));
+  return running === undefined ? { entries } : { entries, orphans: orphansIn(inventory, running.isPartial) };
 }
 
 function inColour({ stdoutTerminal, env }: CliPorts): boolean {

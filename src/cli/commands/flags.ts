@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { BadFlag, type Command, duration, flag, newCommand, parsed, repeatable } from "../../command-line.ts";
 import { publicServicePattern } from "../../operator/connection/resolve.ts";
-import { createSettle } from "../../operator/flags.ts";
+import { createSettle, fleetName } from "../../operator/flags.ts";
 
 const more = `The service is reached through the ServiceConnection and Secret that the manifests hold, else those of the cluster. If
 there are none, --base-url names it and the environment variable COMPUTE_OPERATOR_API_KEY holds the API key. The key is
@@ -15,6 +15,13 @@ function manifestsCommand(name: string, about: string): Command {
     .option("--namespace <NAME>", "namespace of manifests that name none (default: the context's, else default)")
     .option("--kubeconfig <FILE>", "compare with the cluster that this file names")
     .option("--context <NAME>", "compare with the cluster of this context of the kubeconfig")
+    .addOption(
+      flag(
+        "--fleet <NAME>",
+        "the --fleet of the operator, whose endpoints are then recognised (default: none)",
+        fleetName,
+      ),
+    )
     .option(
       "--base-url <URL>",
       `base URL of the service, such as ${publicServicePattern}; required if the manifests hold no ServiceConnection`,
@@ -38,6 +45,11 @@ for a Compute that a cluster's operator keeps.
 Exit status: 0 everything is as declared, 1 anything else.`,
 )
   .option("--yes", "do not ask; required if standard input is not a terminal", false)
+  .option(
+    "--prune",
+    "also delete what apply created in the namespaces and projects of the manifests, and no manifest declares",
+    false,
+  )
   .addOption(
     flag("--timeout <DURATION>", "how long to wait for the service in total", duration).default(600_000, "10m"),
   )
@@ -63,6 +75,7 @@ export interface ManifestFlags {
   namespace: string | undefined;
   kubeconfig: string | undefined;
   context: string | undefined;
+  fleet: string | undefined;
   baseURL: string | undefined;
 }
 
@@ -71,6 +84,7 @@ const manifestValues = {
   namespace: z.string().optional(),
   kubeconfig: z.string().optional(),
   context: z.string().optional(),
+  fleet: z.string().optional(),
   baseUrl: z.string().optional(),
 };
 
@@ -81,15 +95,16 @@ export function parsePlanFlags(args: readonly string[]): ManifestFlags & { outpu
 
 export interface ApplyFlags extends ManifestFlags {
   yes: boolean;
+  prune: boolean;
   timeoutMs: number;
   createSettleMs: number;
 }
 
 export function parseApplyFlags(args: readonly string[]): ApplyFlags {
-  const applyValues = { ...manifestValues, yes: z.boolean(), timeout: z.number(), createSettle: z.number() };
-  const values = parsed(applyLine, args, applyValues, hint);
-  const { yes, timeout, createSettle: settle } = values;
-  return { ...manifestFlags(values), yes, timeoutMs: timeout, createSettleMs: settle };
+  const own = { yes: z.boolean(), prune: z.boolean(), timeout: z.number(), createSettle: z.number() };
+  const values = parsed(applyLine, args, { ...manifestValues, ...own }, hint);
+  const { yes, prune, timeout, createSettle: settle } = values;
+  return { ...manifestFlags(values), yes, prune, timeoutMs: timeout, createSettleMs: settle };
 }
 
 export interface ExportFlags {
@@ -119,10 +134,11 @@ function manifestFlags({
   namespace,
   kubeconfig,
   context,
+  fleet,
   baseUrl: baseURL,
 }: z.infer<z.ZodObject<typeof manifestValues>>): ManifestFlags {
   if (paths.length === 0) throw new BadFlag("-f is needed: a file, a directory, or - for standard input");
-  return { paths, namespace, kubeconfig, context, baseURL };
+  return { paths, namespace, kubeconfig, context, fleet, baseURL };
 }
 
 function format(text: string, name: string): Format {

@@ -36,8 +36,11 @@ export interface Manifests {
   problems: string[];
 }
 
-/** Sorts objects by kind and parses ours with the rules of the CRDs; other objects are ignored. */
-export function sortManifests(objects: readonly ManifestObject[], namespace: string): Manifests {
+/**
+ * Sorts objects by kind and parses ours with the rules of the CRDs; other objects are ignored. `namespace` is that of
+ * objects that name none; `undefined`: each has to name one.
+ */
+export function sortManifests(objects: readonly ManifestObject[], namespace: string | undefined): Manifests {
   const all: Manifests = {
     computes: [],
     pools: [],
@@ -54,7 +57,7 @@ export function sortManifests(objects: readonly ManifestObject[], namespace: str
   return all;
 }
 
-function sort(object: ManifestObject, namespace: string, all: Manifests): void {
+function sort(object: ManifestObject, namespace: string | undefined, all: Manifests): void {
   const { raw, found } = object;
   if (!isRecord(raw) || typeof raw.kind !== "string" || typeof raw.apiVersion !== "string") {
     // A directory may contain other files too; a file that was named is meant.
@@ -64,7 +67,9 @@ function sort(object: ManifestObject, namespace: string, all: Manifests): void {
   const { kind, apiVersion } = raw;
   const ours = ourKinds.find((known) => known === kind);
   if (apiVersion === "v1" && kind === "Secret") {
-    if (raw.type === API_KEY_SECRET_TYPE) readSecret(object, raw, namespace, all);
+    if (raw.type !== API_KEY_SECRET_TYPE) return;
+    requireNamespace(object, raw, namespace, all);
+    readSecret(object, raw, namespace, all);
     return;
   }
   if (apiVersion === "v1" && kind === "Namespace") {
@@ -82,6 +87,7 @@ function sort(object: ManifestObject, namespace: string, all: Manifests): void {
     all.problems.push(`${object.where(["kind"])}: unknown kind ${kind} of ${apiVersion}: allowed are ${allowed}`);
     return;
   }
+  if (ours !== "ClusterServiceConnection") requireNamespace(object, raw, namespace, all);
   switch (ours) {
     case "Compute":
       keep(all.computes, read(object, raw, ours, namespace, parseCompute, all.problems));
@@ -127,7 +133,25 @@ function inPlainWords(message: string): string {
   return missing?.[1] === undefined ? message : `is needed: ${missing[1]}`;
 }
 
-function readSecret(object: ManifestObject, raw: Record<string, unknown>, namespace: string, all: Manifests): void {
+function requireNamespace(
+  { where }: ManifestObject,
+  { kind, metadata }: Record<string, unknown>,
+  namespace: string | undefined,
+  { problems }: Manifests,
+): void {
+  const { namespace: own, name } = asRecord(metadata);
+  if ((namespace ?? own ?? undefined) !== undefined) return;
+  problems.push(
+    `${where(["metadata"])}: ${String(kind)} ${String(name)}: metadata.namespace: --fleet and --prune need it, because endpoints are recognised by namespace and name: add it, or set --namespace`,
+  );
+}
+
+function readSecret(
+  object: ManifestObject,
+  raw: Record<string, unknown>,
+  namespace: string | undefined,
+  all: Manifests,
+): void {
   const secret = secretOf(inNamespace(raw, namespace));
   if (secret.ok) all.secrets.push({ object: secret.value, where: object.where() });
   else all.problems.push(`${object.where()}: Secret ${nameIn(inNamespace(raw, namespace))}: ${secret.problem}`);

@@ -27,6 +27,8 @@ export interface Running {
   connections: readonly Connection[];
   /** The labels of each namespace; empty where they may not be read. */
   namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  /** Not all namespaces could be read. */
+  isPartial: boolean;
   /** The Secrets that could be read, by the place of the connection that names them. */
   secrets: Map<string, Secret>;
 }
@@ -42,6 +44,7 @@ export class RunningCluster {
   readonly #signal: AbortSignal;
   readonly #close: () => Promise<void>;
   readonly #client: ClusterClient;
+  #isPartial = false;
 
   constructor(connection: ClusterConnection, { clock, signal, clusterTransport }: CliPorts) {
     this.namespace = connection.namespace;
@@ -66,7 +69,8 @@ export class RunningCluster {
       this.#labels(),
     ]);
     const all = [...connections, ...clusterConnections];
-    return { computes, pools, connections: all, namespaces: labels, secrets: new Map() };
+    const isPartial = this.#isPartial;
+    return { computes, pools, connections: all, namespaces: labels, isPartial, secrets: new Map() };
   }
 
   /** Adds the Secret that a connection names, where there is one of the right type and it may be read. */
@@ -101,6 +105,7 @@ export class RunningCluster {
       if (isNotFound(error)) return [];
       if (!isForbidden(error) || (kind.namespaced && namespaces.length === 0)) throw this.#problemOf(error);
     }
+    this.#isPartial ||= kind.namespaced;
     try {
       return (await Promise.all(namespaces.map(list))).flat();
     } catch (error) {

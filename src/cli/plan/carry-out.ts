@@ -1,15 +1,16 @@
 import type { Operation } from "../../api/operation.ts";
 import type { ServiceAccess } from "../../operator/compute/execute/context.ts";
 import { execute } from "../../operator/compute/execute/execute.ts";
-import type { Observed } from "../../operator/compute/observe/observation.ts";
+import { type Observed, shownReason } from "../../operator/compute/observe/observation.ts";
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { plan } from "../../operator/compute/plan/plan.ts";
 import { updateStatus } from "../../operator/compute/update-status.ts";
 import { type Latest, latestIn } from "../../operator/connection/operations.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
+import { isDerivedUID } from "../manifests/derived-uid.ts";
 import { InMemoryPatcher } from "./in-memory-patcher.ts";
-import type { Inventory, Project, Tracked } from "./inventory.ts";
+import type { Beside, Inventory, Project, Tracked } from "./inventory.ts";
 import { leftToOperator } from "./running-operator.ts";
 
 /** A write is never aborted: it has a deadline of its own, and its outcome must be known. */
@@ -75,12 +76,13 @@ export async function latestOperations(
 /** Actions that change only the Compute; they are executed in memory to find the next one. */
 type InMemory = Extract<Action, { kind: "link" | "restorePending" | "clearPending" | "restarted" }>;
 
-/** The next action at the service, and whether an endpoint was adopted before. */
+/** The next action at the service, whether an endpoint was adopted before, and what a person is warned of. */
 export interface DryRun {
   action: Exclude<Action, InMemory>;
   /** The input of the plan. */
   observed: Observed;
   adopted: boolean;
+  warning?: string;
 }
 
 /** Plans as the operator would, until an action concerns the service or nothing is left to do. */
@@ -93,14 +95,25 @@ export async function dryRun(
   let adopted = false;
   for (;;) {
     const observed = inventory.observe(tracked, recent);
-    const action = plan(observed, tracked.state.known);
-    if (!isInMemory(action)) {
-      return { action: leftToOperator(action, observed, inventory.leavesToCluster), observed, adopted };
+    const first = plan(observed, tracked.state.known);
+    // The operator goes on after the event with this warning; here the create's line shows it.
+    const warnsOf = first.kind === "wait" ? first.warnsOf : undefined;
+    const action = warnsOf === undefined ? first : plan(observed, { ...tracked.state.known, warnedOf: warnsOf });
+    if (!isInMemory(action) && !isToBeSigned(action, observed, tracked, inventory.beside)) {
+      const next = leftToOperator(action, observed, inventory.beside);
+      const warning = first.kind === "wait" && next.kind === "create" ? { warning: first.message } : {};
+      return { action: next, observed, adopted, ...warning };
     }
     adopted ||= action.kind === "link" && action.news === "adopted";
     // Each action is planned from the result of the previous one.
     await carryOut(action, observed, { inventory, tracked, clock });
   }
+}
+
+/** What apply made before it was given the fleet is signed for it once it is at rest, which the status has to show. */
+function isToBeSigned(action: Action, { compute }: Observed, { state }: Tracked, { fleet }: Beside): boolean {
+  if (action.kind !== "settled" || fleet === undefined || !isDerivedUID(compute.metadata.uid)) return false;
+  return shownReason(compute) !== action.reason && state.known.signed === undefined;
 }
 
 function isInMemory(action: Action): action is InMemory {

@@ -1,6 +1,7 @@
 import type { Operation } from "../../api/operation.ts";
 import { annotationsOf } from "../../operator/compute/observe/annotations.ts";
 import { ClaimIndex } from "../../operator/compute/observe/claim-index.ts";
+import type { Claimants } from "../../operator/compute/observe/claims.ts";
 import { markersIn, notListedIn } from "../../operator/compute/observe/endpoint-snapshot.ts";
 import type { Observed, Unavailable } from "../../operator/compute/observe/observation.ts";
 import { EndpointIndex, ownershipOf } from "../../operator/compute/observe/ownership.ts";
@@ -10,12 +11,14 @@ import type { Listing as Listed } from "../../operator/connection/list-changes.t
 import { nameOf } from "../../operator/kube/objects.ts";
 import { allowsProject, type Connection, labelOf } from "../../operator/resources/cluster-service-connection.ts";
 import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
+import type { Fleet } from "../../operator/resources/signature.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { type Account, accountFingerprint } from "../../operator/service-client/account.ts";
 import type { Failure } from "../../operator/service-client/answer.ts";
 import { RequestBudget } from "../../operator/service-client/budget.ts";
 import { ServiceClient } from "../../operator/service-client/client.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
+import { fleetOfLinked, knownUID } from "./identity.ts";
 import { saidOnce } from "./messages.ts";
 
 /** A Compute and the state of its reconciles: the Compute as it would be stored in a cluster by now. */
@@ -23,6 +26,8 @@ export interface Tracked {
   compute: Compute;
   state: ReconcileState;
   project: Project;
+  /** Why `apply --prune` deletes it. */
+  pruned?: string;
 }
 
 /** A project of the service, listed once for all its Computes. */
@@ -43,8 +48,17 @@ export interface InventoryOptions {
   transport: ServiceTransport;
   signal: AbortSignal;
   createSettleMs: number;
-  /** Nothing is written for Computes of a cluster, which its operator keeps. */
-  leavesToCluster: boolean;
+  beside: Beside;
+}
+
+/** What is known of the operators that may keep some of the computes. */
+export interface Beside {
+  /** Their `--fleet`, as far as it is given. */
+  fleet: Fleet | undefined;
+  /** Their cluster was read. */
+  cluster: boolean;
+  /** The command sends writes: not for what an operator keeps. */
+  writes: boolean;
 }
 
 /** Lists the service for a set of Computes: one list of endpoints per project. */
@@ -56,6 +70,8 @@ export class Inventory {
     ({ metadata }) => reached(this.#projectOf.get(metadata.uid)),
   );
   readonly #projects = new Map<string, Project>();
+  readonly #tracked: Tracked[] = [];
+  readonly #others: Compute[] = [];
   /** By the uid of the Compute. */
   readonly #projectOf = new Map<string, Project>();
   readonly #clients = new Map<string, ServiceClient>();
@@ -66,8 +82,22 @@ export class Inventory {
     this.#options = options;
   }
 
-  get leavesToCluster(): boolean {
-    return this.#options.leavesToCluster;
+  get beside(): Beside {
+    return this.#options.beside;
+  }
+
+  /** Whether a Compute with this uid is declared, or in the cluster. */
+  has(uid: string): boolean {
+    return this.#claims.has(uid);
+  }
+
+  /** All Computes that are declared, or in the cluster. */
+  get computes(): readonly Compute[] {
+    return [...this.#tracked.map(({ compute }) => compute), ...this.#others];
+  }
+
+  claimantsOf(compute: Compute): Claimants {
+    return this.#claims.claimantsOf(compute);
   }
 
   get projects(): readonly Project[] {
@@ -84,13 +114,16 @@ export class Inventory {
     this.#claims.set(compute);
     const project = this.#project(compute, account, connection);
     this.#projectOf.set(compute.metadata.uid, project);
-    return { compute, state: new ReconcileState(clock.monotonic()), project };
+    const tracked = { compute, state: new ReconcileState(clock.monotonic()), project };
+    this.#tracked.push(tracked);
+    return tracked;
   }
 
   /** A Compute that is not planned, and claims what it owns at the service with this base URL. */
   claim(compute: Compute, baseURL: string | undefined): void {
     if (baseURL !== undefined) this.#baseURLs.set(nameOf(connectionKeyOf(compute)), baseURL);
     this.#claims.set(compute);
+    this.#others.push(compute);
   }
 
   /** Stores a changed Compute; its claims count for the other Computes. */
@@ -118,15 +151,31 @@ export class Inventory {
             : unlisted(answer, project);
       }),
     );
+    for (const tracked of this.#tracked) if (projects.includes(tracked.project)) this.#identify(tracked);
+  }
+
+  #identify(tracked: Tracked): void {
+    const { compute, project } = tracked;
+    if (project.listing?.kind !== "listed") return;
+    // The Computes of a cluster that was read have their uids.
+    const fleet = this.beside.cluster ? undefined : this.beside.fleet;
+    const { metadata } = compute;
+    const uid = knownUID(compute, project.listing.index, fleet);
+    if (uid === metadata.uid) return;
+    this.#claims.delete(metadata.uid);
+    this.#projectOf.delete(metadata.uid);
+    this.#projectOf.set(uid, project);
+    this.update(tracked, { ...compute, metadata: { ...metadata, uid } });
   }
 
   /** What a Compute is planned from; `recent`: operations of its endpoint, including those of other writers. */
   observe({ compute, project }: Tracked, recent?: readonly Operation[]): Observed {
-    const { clock, createSettleMs } = this.#options;
+    const { clock, createSettleMs, beside } = this.#options;
+    const { fleet } = beside;
     const { id, connection, listing, operations, client } = project;
     const annotations = annotationsOf(compute);
     const claimants = this.#claims.claimantsOf(compute);
-    const subject = { compute, annotations, claimants, now: clock.monotonic(), createSettleMs, fleet: undefined };
+    const subject = { compute, annotations, claimants, now: clock.monotonic(), createSettleMs, fleet };
     if (connection !== undefined && !allowsProject(connection, id)) {
       const message = `${labelOf(connection)} does not allow project ${id}. Add it to its spec.allowedProjects, or use another connection.`;
       return { ...subject, kind: "unavailable", reason: "ConnectionNotReady", message, projectGone: false };
@@ -138,6 +187,7 @@ export class Inventory {
     const endpointID = links.link?.endpoint.id;
     return {
       ...subject,
+      fleet: fleetOfLinked(compute, links, fleet),
       kind: "observed",
       endpoints: index,
       startedAt,

@@ -1,3 +1,4 @@
+import { orRetain } from "../../operator/compute/status/messages/deletion.ts";
 import { checkProject, replaceKey, retriedAtEnd } from "../../operator/compute/status/messages/failures.ts";
 import type { Reason } from "../../operator/compute/status/reasons.ts";
 import { keyVariable } from "../manifests/accounts.ts";
@@ -27,4 +28,9 @@ export function saidOnce({ reason, message }: Said, baseURL: string, named: "man
   const stop = /[.!?]$/.test(said) ? "" : ".";
   const place = named === "manifests" ? "spec.baseURL of the ServiceConnection, else --base-url" : "--base-url";
   return `${said}${stop} Check that the service is at ${baseURL} (${place}).`;
+}
+
+/** Where `apply --prune` deletes, there is no Compute whose deletionPolicy could be set. */
+export function withoutRetain(message: string): string {
+  return message.replace(` ${orRetain}`, "");
 }

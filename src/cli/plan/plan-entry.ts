@@ -5,7 +5,9 @@ import { compare, desiredSpec } from "../../operator/compute/plan/fields.ts";
 import { reasons } from "../../operator/compute/status/reasons.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import type { DryRun } from "./carry-out.ts";
-import type { Tracked } from "./inventory.ts";
+import type { Beside, Tracked } from "./inventory.ts";
+import type { Orphan } from "./orphans.ts";
+import { keeperOf } from "./running-operator.ts";
 
 /** A field in which service and manifest differ; `theirs` is absent if the service shows none. */
 export interface FieldChange {
@@ -26,10 +28,18 @@ export interface PlanEntry {
   endpoint?: string;
   /** An existing endpoint is adopted. */
   adopts?: true;
+  /** The operator that keeps the endpoint, as its signature says; only where no cluster was read. */
+  keptBy?: string;
   fields: readonly FieldChange[];
   /** A condition reason of the Compute. */
   reason?: string;
   message?: string;
+}
+
+/** What a plan shows. `orphans`: absent where they cannot be known. */
+export interface Plan {
+  entries: readonly PlanEntry[];
+  orphans?: readonly Orphan[];
 }
 
 export interface Summary {
@@ -43,11 +53,16 @@ export interface Summary {
   error: number;
 }
 
-export function planEntryOf({ action, adopted }: DryRun, tracked: Tracked): PlanEntry {
-  const { compute, project } = tracked;
+export function planEntryOf(
+  { action, adopted, warning }: DryRun,
+  { compute, project, pruned }: Tracked,
+  beside: Beside,
+): PlanEntry {
   const { listing } = project;
   const linked = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link?.endpoint : undefined;
+  const keptBy = linked === undefined || beside.cluster ? undefined : keeperOf(linked);
   const { projectID, branchID, type } = compute.spec;
+  const message = warning ?? (action.kind === "delete" ? pruned : undefined);
   return {
     compute: nameOf(compute),
     project: projectID,
@@ -55,7 +70,9 @@ export function planEntryOf({ action, adopted }: DryRun, tracked: Tracked): Plan
     type,
     ...(linked === undefined ? {} : { endpoint: linked.id }),
     ...(adopted ? { adopts: true as const } : {}),
+    ...(keptBy === undefined ? {} : { keptBy }),
     ...whatOf(action, compute, linked),
+    ...(message === undefined ? {} : { message }),
   };
 }
 
@@ -71,7 +88,7 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
       return { step: "patch", endpoint: action.endpointID, fields: sent };
     }
     case "sign":
-      return { step: "patch", endpoint: action.endpointID, fields: [] };
+      return { step: "patch", endpoint: action.endpointID, fields: [signatureChange(action, linked)] };
     case "restart":
       return { step: "restart", endpoint: action.endpointID, fields: [] };
     case "delete":
@@ -93,6 +110,11 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
     case "noop":
       return { step: "wait", fields: [], ...absence(compute) };
   }
+}
+
+/** A former Compute's endpoint is not linked before its new name is listed. */
+function signatureChange({ name }: Extract<Action, { kind: "sign" }>, linked: Endpoint | undefined): FieldChange {
+  return { field: "name", ...(linked?.name === undefined ? {} : { theirs: linked.name }), ours: name };
 }
 
 function deletion({ why }: Extract<Action, { kind: "delete" }>): string {

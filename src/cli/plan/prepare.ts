@@ -1,6 +1,7 @@
 import { type ClusterConnection, loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
 import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
 import { placeOf } from "../../operator/resources/object.ts";
+import { fleetOf } from "../../operator/resources/signature.ts";
 import { httpServiceTransport } from "../../operator/service-client/http-transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import type { ManifestFlags } from "../commands/flags.ts";
@@ -10,16 +11,21 @@ import { declaredComputes } from "../manifests/declared.ts";
 import { objectsIn, readManifests } from "../manifests/documents.ts";
 import { type Declared, type Manifests, sortManifests } from "../manifests/manifests.ts";
 import { overRunning } from "../manifests/over-running.ts";
-import { RunningCluster, runningBaseURL } from "../manifests/running.ts";
+import { type Running, RunningCluster, runningBaseURL } from "../manifests/running.ts";
 import { Inventory, type InventoryOptions, type Tracked } from "./inventory.ts";
 
 /** The Computes of the manifests, and the inventory of the service. */
 export interface Prepared {
   inventory: Inventory;
   tracked: Tracked[];
+  /** The cluster that was read, if any. */
+  running: Running | undefined;
 }
 
-export type PrepareOptions = ManifestFlags & Pick<InventoryOptions, "createSettleMs" | "leavesToCluster">;
+export interface PrepareOptions extends ManifestFlags, Pick<InventoryOptions, "createSettleMs"> {
+  /** Of `apply`; absent for `plan`, which writes nothing. */
+  writes?: { prune: boolean };
+}
 
 /** Reads manifests and the cluster that flags name, and finds the account of each Compute. Throws `CommandProblem`. */
 export async function prepare(flags: PrepareOptions, ports: CliPorts, transport: ServiceTransport): Promise<Prepared> {
@@ -48,12 +54,15 @@ function clusterOf({ kubeconfig, context }: ManifestFlags, ports: CliPorts): Run
 /** The Computes that the manifests declare, with what the cluster knows of them. */
 async function declaredBy(
   texts: Awaited<ReturnType<typeof readManifests>>,
-  flags: ManifestFlags,
+  flags: PrepareOptions,
   cluster: RunningCluster | undefined,
 ): Promise<{ manifests: Manifests; computes: readonly Declared<Compute>[] }> {
   const read = texts.map(objectsIn);
   const objects = read.flatMap((file) => file.objects);
-  const written = sortManifests(objects, flags.namespace ?? cluster?.namespace ?? "default");
+  // What is recognised by namespace and name needs the one that the Compute has in its cluster.
+  const isRecognised = flags.fleet !== undefined || flags.writes?.prune === true;
+  const assumed = isRecognised ? undefined : (cluster?.namespace ?? "default");
+  const written = sortManifests(objects, flags.namespace ?? assumed);
   const problems = [...read.flatMap((file) => file.problems), ...written.problems];
   if (problems.length > 0) throw new CommandProblem(problems);
   const namespaces = [...written.computes, ...written.pools].map(
@@ -80,11 +89,16 @@ async function declaredBy(
 function tracking(
   manifests: Manifests,
   computes: readonly Declared<Compute>[],
-  { baseURL, createSettleMs, leavesToCluster }: PrepareOptions,
+  { baseURL, createSettleMs, fleet, writes }: PrepareOptions,
   { clock, signal, env }: CliPorts,
   transport: ServiceTransport,
 ): Prepared {
-  const inventory = new Inventory({ clock, transport, signal, createSettleMs, leavesToCluster });
+  const beside = {
+    fleet: fleet === undefined ? undefined : fleetOf(fleet),
+    cluster: manifests.running !== undefined,
+    writes: writes !== undefined,
+  };
+  const inventory = new Inventory({ clock, transport, signal, createSettleMs, beside });
   const unreached = new Set<string>();
   const tracked = computes.flatMap((compute) => {
     const reached = accountFor(compute, manifests, { baseURL, env });
@@ -97,7 +111,7 @@ function tracking(
   for (const compute of others) {
     inventory.claim(compute, running && runningBaseURL(running, placeOf(connectionKeyOf(compute))));
   }
-  return { inventory, tracked };
+  return { inventory, tracked, running };
 }
 
 /** Runs `task` with the service's transport, and closes the transport afterwards. */

@@ -1,23 +1,24 @@
 import type { Format } from "../commands/flags.ts";
+import type { Orphan } from "./orphans.ts";
 import {
   type FieldChange,
   hasChanges,
   hasProblems,
+  type Plan,
   type PlanEntry,
   type PlanStep,
-  type Summary,
   summaryOf,
 } from "./plan-entry.ts";
 
 /** A plan in the requested format. Colour is for terminals only. */
-export function renderPlan(entries: readonly PlanEntry[], format: Format, colour: boolean): string {
+export function renderPlan(plan: Plan, format: Format, colour: boolean): string {
   switch (format) {
     case "text":
-      return asText(entries, colour);
+      return asText(plan, colour);
     case "json":
-      return asJSON(entries);
+      return asJSON(plan);
     case "markdown":
-      return asMarkdown(entries);
+      return asMarkdown(plan);
   }
 }
 
@@ -34,36 +35,49 @@ const signs: Readonly<Record<PlanStep, string>> = {
 
 const colours: Readonly<Record<string, string>> = { "+": "32", "~": "33", "-": "31", "!": "31", "=": "2", "…": "2" };
 
-function asText(entries: readonly PlanEntry[], colour: boolean): string {
+function asText({ entries, orphans = [] }: Plan, colour: boolean): string {
   const width = Math.max(0, ...entries.map(({ compute }) => compute.length));
   const lines = entries.map((entry) => {
     const sign = signs[entry.step];
     const line = `${sign} ${entry.compute.padEnd(width)}  ${entry.step.padEnd(7)}  ${detailOf(entry)}`;
     return colour ? `\u001B[${colours[sign] ?? "0"}m${line}\u001B[0m` : line;
   });
-  return [...lines, "", `Plan: ${inWords(summaryOf(entries))}.`].join("\n");
+  const others = orphans.map((orphan) => `? ${orphan.endpoint}  orphan  ${stateOf(orphan)}`);
+  return [...lines, ...others, "", `Plan: ${inWords(entries, orphans)}.`].join("\n");
 }
 
-function asJSON(entries: readonly PlanEntry[]): string {
+function asJSON({ entries, orphans }: Plan): string {
   const summary = { ...summaryOf(entries), changes: hasChanges(entries), problems: hasProblems(entries) };
-  return JSON.stringify({ computes: entries, summary }, null, 2);
+  return JSON.stringify({ computes: entries, orphans, summary }, null, 2);
 }
 
-function asMarkdown(entries: readonly PlanEntry[]): string {
-  const title = `### Compute plan: ${inWords(summaryOf(entries))}`;
+function asMarkdown({ entries, orphans = [] }: Plan): string {
+  const title = `### Compute plan: ${inWords(entries, orphans)}`;
   const shown = entries.filter(({ step }) => step !== "none");
-  if (shown.length === 0) return title;
-  const rows = shown.map((entry) => `| ${code(entry.compute)} | ${entry.step} | ${cell(detailOf(entry, code))} |`);
+  if (shown.length + orphans.length === 0) return title;
+  const rows = [
+    ...shown.map((entry) => `| ${code(entry.compute)} | ${entry.step} | ${cell(detailOf(entry, code))} |`),
+    ...orphans.map((orphan) => `| ${code(orphan.endpoint)} | orphan | ${cell(stateOf(orphan, code))} |`),
+  ];
   return [title, "", "| Compute | Step | What |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 function detailOf(entry: PlanEntry, quote: (text: string) => string = (text) => text): string {
+  const { keptBy } = entry;
+  return `${stepOf(entry, quote)}${keptBy === undefined ? "" : ` (kept by ${keptBy})`}`;
+}
+
+function stepOf(entry: PlanEntry, quote: (text: string) => string): string {
   const { step, endpoint, adopts, fields, branch, type, reason, message, project } = entry;
   const listed = fields.map((change) => changeOf(change, quote)).join(", ");
   const on = endpoint === undefined ? "" : `${adopts ? "adopts " : ""}${quote(endpoint)}`;
   switch (step) {
     case "create":
-      return joined(`${type} on branch ${quote(branch)} of project ${quote(project)}`, listed);
+      return joined(
+        joined(`${type} on branch ${quote(branch)} of project ${quote(project)}`, listed),
+        message ?? "",
+        ". ",
+      );
     case "patch":
       return joined(on, listed);
     case "restart":
@@ -79,6 +93,14 @@ function detailOf(entry: PlanEntry, quote: (text: string) => string = (text) => 
   }
 }
 
+function stateOf(
+  { project, branch, type, fleet, madeBy }: Orphan,
+  quote: (text: string) => string = (text) => text,
+): string {
+  const place = `${type} on branch ${quote(branch)} of project ${quote(project)}`;
+  return `${place}: made by ${madeBy === "apply" ? "apply" : "the operator"} of fleet #${fleet}, and no Compute has it`;
+}
+
 function joined(head: string, rest: string, by = ": "): string {
   return head === "" || rest === "" ? head + rest : head + by + rest;
 }
@@ -88,7 +110,8 @@ function changeOf({ field, theirs, ours }: FieldChange, quote: (text: string) =>
 }
 
 /** The summary in a few words, without zeros. */
-function inWords(summary: Summary): string {
+function inWords(entries: readonly PlanEntry[], orphans: readonly Orphan[]): string {
+  const summary = summaryOf(entries);
   const parts = [
     [summary.create, "to create"],
     [summary.patch, "to change"],
@@ -98,6 +121,7 @@ function inWords(summary: Summary): string {
     [summary.refuse, "refused"],
     [summary.error, "not known"],
     [summary.none, "unchanged"],
+    [orphans.length, orphans.length === 1 ? "orphan" : "orphans"],
   ] as const;
   const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   return said.length === 0 ? "nothing" : said.join(", ");

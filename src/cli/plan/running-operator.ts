@@ -1,88 +1,150 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { ownerOf } from "../../operator/compute/observe/claims.ts";
-import type { Observed } from "../../operator/compute/observe/observation.ts";
+import type { Observation, Observed } from "../../operator/compute/observe/observation.ts";
+import { endpointNamedBy, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
-import { uidOfMarker } from "../../operator/resources/signature.ts";
-import { isDerivedUID } from "../manifests/declared.ts";
+import { adoptionRefused } from "../../operator/compute/status/messages/conditions.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
+import { keyOf, type Signature, signatureIn } from "../../operator/resources/signature.ts";
+import { isDerivedUID } from "../manifests/derived-uid.ts";
+import type { Beside } from "./inventory.ts";
 
-// An operator in a cluster names its endpoints after uids that a manifest from Git does not have. Without the cluster's
-// objects nobody knows which Compute such an endpoint belongs to, so a create could make a second one.
+// An operator in a cluster names its endpoints after uids that a manifest from Git does not have. Its cluster, or its
+// fleet, shows which Compute such an endpoint belongs to. Without them a create could make a second one.
 
 /** The most endpoint ids in a message. */
 const mostNamed = 5;
 
-const cure =
-  "Name its cluster with --kubeconfig or --context; if that operator is gone, adopt the endpoint by id (export writes the manifests)";
+type Blocked = Extract<Action, { kind: "blocked" }>;
 
 /**
  * Refuses an action that would duplicate or change the endpoint of a Compute that no manifest has, and for a command
  * that writes to the service, any write for a Compute that a cluster holds.
  */
-export function leftToOperator<T extends Action>(
-  action: T,
-  o: Observed,
-  leavesToCluster: boolean,
-): T | Extract<Action, { kind: "blocked" }> {
-  if (leavesToCluster && isWrite(action) && !isDerivedUID(o.compute.metadata.uid)) {
-    return refused(
-      "Conflict",
-      "This Compute is in a cluster, whose operator keeps it, so apply sends nothing for it. Apply its manifest with kubectl.",
-    );
+export function leftToOperator<T extends Action>(action: T, o: Observed, beside: Beside): T | Blocked {
+  if (action.kind === "blocked" && action.message === adoptionRefused.withoutFleet) {
+    return { ...action, message: formerNeedsFleet };
   }
-  const unknown = endpointsOfUnknownUID(o);
-  if (unknown.length === 0) return action;
-  const { projectID, branchID } = o.compute.spec;
-  if (action.kind === "blocked" && action.reason === "PrimaryExists") {
-    const primary = unknown.find((endpoint) => endpoint.branch_id === branchID && endpoint.type === "read_write");
-    if (primary === undefined) return action;
-    const by = isKeptByOperator(primary)
-      ? `A running operator keeps the primary of branch ${branchID} for a Compute that these manifests do not contain. ${cure}`
-      : `The primary of branch ${branchID} was created by apply for a Compute that these manifests do not contain, perhaps under its former name. Add that manifest, or set spec.adopt to {branchPrimary: true} to take it over`;
-    return refused("PrimaryExists", `${by}: ${primary.id}.`);
-  }
-  const kept = unknown.filter(isKeptByOperator);
-  if (action.kind === "create") {
-    const unplaced = kept.filter(({ id }) => !isAdoptedByID(o, id));
-    if (unplaced.length === 0) return action;
-    return refused(
-      "Conflict",
-      `A running operator keeps computes of project ${projectID} for Computes that these manifests do not contain, and one may be this one, so nothing is created. ${cure}: ${namesOf(unplaced)}.`,
-    );
-  }
-  if (isWrite(action) && kept.some(({ id }) => id === action.endpointID)) {
-    return refused(
-      "Conflict",
-      `A running operator keeps this endpoint for a Compute that these manifests do not contain, so nothing is written to it. Change that Compute in its cluster; if the operator is gone, give the endpoint another name at the service first: ${action.endpointID}.`,
-    );
-  }
-  return action;
+  // With its cluster, plan shows what the operator does.
+  if (o.kind !== "observed" || (beside.cluster && !beside.writes)) return action;
+  if (action.kind === "blocked" && action.reason === "PrimaryExists") return primaryOfOther(o, beside) ?? action;
+  if (!isWrite(action)) return action;
+  if (action.kind !== "create") return writeToOthers(action.endpointID, o, beside) ?? action;
+  if (beside.writes && !isDerivedUID(o.compute.metadata.uid)) return refused("Conflict", inCluster);
+  return createBesideUnplaced(o, beside) ?? action;
 }
 
-function refused(reason: "Conflict" | "PrimaryExists", message: string): Extract<Action, { kind: "blocked" }> {
+const formerNeedsFleet =
+  "spec.adopt.former finds what a former Compute of the same fleet created, so nothing is created without it. Set --fleet to the operator's, or remove spec.adopt.";
+
+const inCluster =
+  "This Compute is in a cluster, whose operator keeps it, so apply sends nothing for it. Apply its manifest with kubectl.";
+
+/** The operator that keeps an endpoint, by its signature; `undefined`: none does. */
+export function keeperOf({ name }: Endpoint): string | undefined {
+  const signature = signatureIn(name);
+  if (signature === undefined || isDerivedUID(signature.uid)) return undefined;
+  return operatorOf(signature);
+}
+
+function operatorOf({ fleet }: Signature): string {
+  return fleet === undefined ? "an operator" : `the operator of fleet #${fleet}`;
+}
+
+/** A write to what an operator keeps, or to what was signed for another fleet. */
+function writeToOthers(endpointID: string, { compute, endpoints }: Observation, beside: Beside): Blocked | undefined {
+  const endpoint = endpoints.byID(endpointID);
+  const { uid, fleet } = signatureIn(endpoint?.name) ?? {};
+  const keeper = endpoint && keeperOf(endpoint);
+  if (beside.writes && !isDerivedUID(compute.metadata.uid)) {
+    if (beside.cluster || keeper === undefined || uid !== compute.metadata.uid) return refused("Conflict", inCluster);
+    return refused(
+      "Conflict",
+      `The endpoint is kept by ${keeper}, so apply sends nothing for this Compute. Apply its manifest with kubectl: ${endpointID}.`,
+    );
+  }
+  if (keeper !== undefined && uid !== compute.metadata.uid) {
+    return refused(
+      "Conflict",
+      `The endpoint is kept by ${keeper} for a Compute that these manifests do not contain, so nothing is written to it. Change that Compute in its cluster; if the operator is gone, give the endpoint another name at the service first: ${endpointID}.`,
+    );
+  }
+  if (keeper !== undefined || fleet === undefined || fleet === beside.fleet) return undefined;
+  return refused(
+    "Conflict",
+    `The endpoint was signed for fleet #${fleet}, so nothing is written to it. Set --fleet to the name of that fleet: ${endpointID}.`,
+  );
+}
+
+/** A primary in the way that a Compute made which is neither declared nor in the cluster. */
+function primaryOfOther(o: Observation, beside: Beside): Blocked | undefined {
+  const { branchID } = o.compute.spec;
+  const primary = o.endpoints.primariesOf(branchID).find((endpoint) => isOfUnknown(endpoint, o));
+  if (primary === undefined) return undefined;
+  const keeper = keeperOf(primary);
+  const message =
+    keeper === undefined
+      ? `The primary of branch ${branchID} was created by apply for a Compute that these manifests do not contain, perhaps under its former name. Add that manifest, or set spec.adopt to {branchPrimary: true} to take it over`
+      : `The primary of branch ${branchID} is kept by ${keeper} for a Compute that these manifests do not contain. ${cureFor(primary, beside)}`;
+  return refused("PrimaryExists", `${message}: ${primary.id}.`);
+}
+
+/** What may be the endpoint of a declared Compute, so that a create could make a second one. */
+function createBesideUnplaced(o: Observation, beside: Beside): Blocked | undefined {
+  const { compute, claimants, endpoints } = o;
+  const without = [compute, ...claimants.inProject().filter((each) => isToBeCreated(each, o))];
+  const unplaced = endpoints.all.filter(
+    (endpoint) =>
+      keeperOf(endpoint) !== undefined &&
+      isOfUnknown(endpoint, o) &&
+      !claimants.inProject().some((each) => endpointNamedBy(each) === endpoint.id) &&
+      without.some((each) => mayBeOf(each, endpoint, beside)),
+  );
+  const [first] = unplaced;
+  if (first === undefined) return undefined;
+  const keeper = keeperOf(first) ?? "";
+  const sameKeeper = unplaced.filter((endpoint) => keeperOf(endpoint) === keeper);
+  return refused(
+    "Conflict",
+    `Nothing is created in project ${compute.spec.projectID}, because a Compute of these manifests may have an endpoint there that is kept by ${keeper}. ${cureFor(first, beside)}: ${idsOf(sameKeeper)}.`,
+  );
+}
+
+function isToBeCreated(compute: Compute, { endpoints }: Observation): boolean {
+  const { uid, deletionTimestamp } = compute.metadata;
+  return isDerivedUID(uid) && deletionTimestamp === undefined && ownershipOf(compute, endpoints).link === undefined;
+}
+
+/**
+ * Whether an operator may have made an endpoint for this Compute. The key tells, where it is certain in which namespace
+ * the Compute is; else branch and type have to.
+ */
+function mayBeOf(compute: Compute, { name, branch_id, type }: Endpoint, { fleet, cluster }: Beside): boolean {
+  const key = signatureIn(name)?.key;
+  if (key !== undefined && (fleet !== undefined || cluster)) return key === keyOf(compute);
+  return branch_id === compute.spec.branchID && type === compute.spec.type;
+}
+
+/** What tells whose an endpoint is, or what to do where nothing does. */
+function cureFor(endpoint: Endpoint, { fleet, cluster }: Beside): string {
+  const signed = signatureIn(endpoint.name)?.fleet;
+  const adopting = "adopt the endpoint by id (export writes the manifests)";
+  if (cluster) return `The cluster does not have that Compute; if its operator is gone, ${adopting}`;
+  if (signed !== undefined && signed !== fleet) return "Set --fleet to the name of that fleet";
+  return `Name its cluster with --kubeconfig or --context; if that operator is gone, ${adopting}`;
+}
+
+function refused(reason: "Conflict" | "PrimaryExists", message: string): Blocked {
   return { kind: "blocked", reason, message };
 }
 
-/** The endpoints with the marker of a uid that no manifest has. */
-function endpointsOfUnknownUID(o: Observed): Endpoint[] {
-  if (o.kind !== "observed") return [];
-  return o.endpoints.all.filter(({ name = "" }) => {
-    const uid = uidOfMarker(name);
-    return uid !== undefined && o.claimants.byUID(uid) === undefined;
-  });
+/** Whether an endpoint bears the signature of a Compute that is neither declared nor in the cluster. */
+function isOfUnknown({ name }: Endpoint, { claimants }: Observation): boolean {
+  const signature = signatureIn(name);
+  return signature !== undefined && claimants.byUID(signature.uid) === undefined;
 }
 
-/** For endpoints with a marker: `apply` derives its uids, an API server creates random ones. */
-function isKeptByOperator({ name = "" }: Endpoint): boolean {
-  return !isDerivedUID(uidOfMarker(name) ?? "");
-}
-
-function isAdoptedByID({ claimants }: Observed, endpointID: string): boolean {
-  return claimants
-    .inProject()
-    .some(({ spec: { adopt } }) => adopt !== undefined && "endpointID" in adopt && adopt.endpointID === endpointID);
-}
-
-function namesOf(endpoints: readonly Endpoint[]): string {
+function idsOf(endpoints: readonly Endpoint[]): string {
   const ids = endpoints.map(({ id }) => id).toSorted();
   const more = ids.length - mostNamed;
   return ids.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import { derivedUID, derivedUIDBefore } from "../../src/cli/manifests/derived-uid.ts";
+import { fleetOf, markerOf, signatureOf } from "../../src/operator/resources/signature.ts";
+import { main, preview, project, staging } from "../service/support/shop.ts";
+import { Stage } from "./stage.ts";
+import { compute, connection, documents, pool } from "./texts.ts";
+
+const apply = (stage: Stage, text: string, ...flags: string[]) =>
+  stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes", ...flags]);
+
+const replica = (name: string, spec = "") => compute(name, `type: read_only${spec}`, main);
+
+const deletes = (stage: Stage) => stage.writes.flatMap(({ line }) => (line.startsWith("DELETE") ? [line] : []));
+
+/** An endpoint of this name that stands at the service. */
+function standing(stage: Stage, name: string, type = "read_only", branch: string = main): string {
+  const { endpoint } = stage.shop.create({ branch_id: branch, type, name });
+  stage.shop.finishOperations();
+  return endpoint.id;
+}
+
+/** As apply names the endpoint of a Compute, in a fleet or in none. */
+function nameFor(namespace: string, name: string, fleet?: string): string {
+  const metadata = { namespace, name, uid: derivedUID(namespace, name), resourceVersion: "" };
+  return signatureOf({ metadata }, fleet === undefined ? undefined : fleetOf(fleet));
+}
+
+describe("apply --prune", () => {
+  test("deletes what apply made for a manifest that is gone, and shows it before", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, replica("a"), replica("b")));
+    const gone = stage.shop.list().find(({ name }) => name === nameFor("shop", "b"))?.id ?? "";
+    const text = documents(connection, replica("a"));
+    expect(await apply(stage, text)).toMatchObject({ status: 0, out: expect.stringContaining("Plan: 1 unchanged.") });
+    const run = await apply(stage, text, "--prune");
+    expect(run).toMatchObject({ status: 0, err: "" });
+    const line = `- shop/${gone}  delete   ${gone}: apply created it for a Compute of namespace shop that is not declared any more: ${gone}.`;
+    expect(run.out).toContain(line);
+    expect(run.out).toContain("Plan: 1 to delete, 1 unchanged.");
+    expect(run.out).toContain(`shop/${gone}: deleted ${gone}`);
+    expect(run.out).not.toContain("deletionPolicy");
+    expect(deletes(stage)).toEqual([`DELETE /projects/${project}/endpoints/${gone}`]);
+    expect((await apply(stage, text, "--prune")).out).toContain("Plan: 1 unchanged.");
+  });
+
+  test("asks first: nothing is deleted without a yes, or if the plan has changed meanwhile", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, replica("a"), replica("b")));
+    stage.terminal = true;
+    const path = stage.file("a.yaml", documents(connection, replica("a")));
+    expect((await stage.run("apply", ["-f", path, "--prune"], "no\n")).err).toContain("nothing was sent");
+    let lists = 0;
+    stage.fate = ({ method, path: asked }) => {
+      if (method === "GET" && asked.endsWith("/endpoints") && ++lists === 2) standing(stage, nameFor("shop", "late"));
+      return "answered";
+    };
+    const run = await stage.run("apply", ["-f", path, "--prune"], "yes\n");
+    expect(run.err).toContain("the service has changed since the plan was shown");
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test.each([
+    ["of another namespace, though its name is the same", nameFor("eu", "b"), []],
+    ["of another fleet", nameFor("shop", "b", "other"), ["--fleet", "prod"]],
+    ["of a fleet that is not named", nameFor("shop", "b", "prod"), []],
+    ["of an operator", markerOf("0f6c1d1e-8d5b-4c57-9a3e-000000000009"), []],
+    ["of version 0.1.0, whose names do not say the namespace", markerOf(derivedUIDBefore("shop", "b")), []],
+    ["with another name", "reports", []],
+  ])("keeps endpoints %s", async (_, name, flags) => {
+    using stage = new Stage();
+    standing(stage, name, "read_only", staging);
+    expect(await apply(stage, documents(connection, replica("a")), "--prune", ...flags)).toMatchObject({ status: 0 });
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test("deletes what was signed for the fleet that is named, and what was signed for none", async () => {
+    using stage = new Stage();
+    const ids = [nameFor("shop", "b", "prod"), nameFor("shop", "c")].map((name) => standing(stage, name));
+    const run = await apply(stage, documents(connection, replica("a")), "--prune", "--fleet", "prod");
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("1 to create, 2 to delete") });
+    expect(deletes(stage)).toEqual(ids.map((id) => `DELETE /projects/${project}/endpoints/${id}`));
+  });
+
+  test("deletes the members that a pool lost, and names both where one create took effect twice", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, pool("readers", 3)));
+    const twice = standing(stage, nameFor("shop", "readers-2"));
+    const run = await apply(stage, documents(connection, pool("readers", 1)), "--prune");
+    expect(run.status).toBe(0);
+    const [line = ""] = run.out.split("\n").filter((each) => each.startsWith("- ") && each.includes(twice));
+    expect(line.match(/ep-[a-z0-9-]+/g)?.filter((id) => id === twice)).not.toHaveLength(0);
+    expect(new Set(line.match(/ep-[a-z0-9-]+/g)).size).toBe(2);
+    expect(stage.shop.list().map(({ name }) => name)).toEqual([undefined, nameFor("shop", "readers-0")]);
+  });
+
+  test("gives the branch of a renamed primary to its new name", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, compute("a", "", preview)));
+    const run = await apply(stage, documents(connection, compute("b", "", preview)), "--prune");
+    expect(run).toMatchObject({ status: 0, out: expect.stringMatching(/… shop\/b .*has left branch/) });
+    const names = stage.shop.list().flatMap(({ branch_id, name }) => (branch_id === preview ? [name] : []));
+    expect(names).toEqual([nameFor("shop", "b")]);
+  });
+
+  test.each([
+    ["by id", "type: read_only, adopt: {endpointID: ID}", "read_only"],
+    ["as the primary of its branch", "adopt: {branchPrimary: true}", "read_write"],
+    ["by id, though its type does not fit", "type: read_only, adopt: {endpointID: ID}", "read_write"],
+  ])("keeps what a manifest adopts %s", async (_, spec, type) => {
+    using stage = new Stage();
+    const id = standing(stage, nameFor("shop", "before"), type, preview);
+    await apply(stage, documents(connection, compute("a", spec.replace("ID}", `${id}}`), preview)), "--prune");
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test("keeps what it made under a name that an operator's Compute of the fleet has now", async () => {
+    using stage = new Stage();
+    standing(stage, nameFor("shop", "a"));
+    const uid = "0f6c1d1e-8d5b-4c57-9a3e-000000000001";
+    const metadata = { namespace: "shop", name: "a", uid, resourceVersion: "" };
+    standing(stage, signatureOf({ metadata }, fleetOf("prod")));
+    expect((await apply(stage, documents(connection, replica("a")), "--prune", "--fleet", "prod")).status).toBe(0);
+    expect(stage.writes).toEqual([]);
+  });
+
+  test("reports an endpoint that the key may not delete, and what to do", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, replica("a"), replica("b")));
+    stage.rewrite = (request, response) =>
+      request.method === "DELETE"
+        ? { status: 403, body: { code: "", message: "not permitted", request_id: "" }, json: true }
+        : response;
+    const run = await apply(stage, documents(connection, replica("a")), "--prune");
+    expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! shop\/ep-\S+: Forbidden: .*not permitted/) });
+    expect(run.out).not.toContain("deletionPolicy");
+  });
+
+  test("needs a namespace for each manifest", async () => {
+    using stage = new Stage();
+    const run = await apply(stage, replica("a").replace(", namespace: shop", ""), "--prune");
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining("--fleet and --prune need it") });
+  });
+
+  test("deletes nothing at a service that shows no names", async () => {
+    using stage = new Stage({ strictSpec: true });
+    await apply(stage, documents(connection, replica("a")));
+    await apply(stage, documents(connection, compute("b", "", preview)), "--prune");
+    expect(deletes(stage)).toEqual([]);
+  });
+});
