@@ -198,6 +198,7 @@ const labels = {
   outcome: "x",
   project: "x",
   statistic: "max",
+  namespace: "x",
   ready: "x",
   result: "x",
   route: "x",
@@ -206,8 +207,8 @@ const labels = {
 
 function touch(metric: Metrics[keyof Metrics]): void {
   if (typeof metric !== "object") return;
-  if ("add" in metric) metric.add(labels);
-  else if ("set" in metric) metric.set(labels, 1);
+  if ("set" in metric) metric.set(labels, 1);
+  else if ("add" in metric) metric.add(labels);
   else metric.observe(labels, 1);
 }
 

@@ -71,6 +71,13 @@ export const runLine = newCommand(
     flag("--max-deletes-per-minute <N>", "most deletions at the service per minute", whole(1, 1_000_000)).default(60),
   )
   .addOption(
+    flag(
+      "--metrics-namespaces <N|NAMES>",
+      "namespaces that metrics name, the others being other: N with the most Computes, or names with commas",
+      metricsNamespaces,
+    ).default(20),
+  )
+  .addOption(
     flag("--budget-share <SHARE>", "share of each request budget for this process, above 0 to 1", share).default(1),
   );
 
@@ -89,6 +96,7 @@ const values = {
   createSettle: z.number(),
   fleet: z.string().optional(),
   maxDeletesPerMinute: z.number(),
+  metricsNamespaces: z.union([z.number(), z.array(z.string())]),
   budgetShare: z.number(),
 };
 
@@ -150,6 +158,16 @@ function name(what: string): Parse<string> {
 export function fleetName(value: string, flagName: string): string {
   if (/^\S{1,253}$/.test(value)) return value;
   throw new BadFlag(`${flagName} must be 1 to 253 characters without spaces, not ${JSON.stringify(value)}`);
+}
+
+/** More would flood the monitoring. */
+const mostMetricsNamespaces = 500;
+
+function metricsNamespaces(value: string, flagName: string): number | string[] {
+  if (/^\d+$/.test(value)) return whole(0, mostMetricsNamespaces)(value, flagName);
+  const names = value.split(",").map((one) => name("a namespace")(one.trim(), flagName));
+  if (names.length <= mostMetricsNamespaces) return [...new Set(names)];
+  throw new BadFlag(`${flagName} takes at most ${mostMetricsNamespaces} names, not ${names.length}`);
 }
 
 function baseURL(value: string, flagName: string): string {

@@ -7,6 +7,7 @@ import { apiVersionOf } from "./kube/objects.ts";
 import type { ClusterTransport } from "./kube/transport.ts";
 import { Informers } from "./manager/informers.ts";
 import { Manager } from "./manager/manager.ts";
+import { NamespaceLabels } from "./manager/namespace-labels.ts";
 import { measureState } from "./manager/state-metrics.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import type { OperatorOptions } from "./options.ts";
@@ -65,6 +66,7 @@ class ElectedOperator implements Operator {
   readonly #budgets: Budgets;
   readonly #namesShownBy = new Set<string>();
   readonly #brake: DeletionBrake;
+  readonly #namespaces: NamespaceLabels;
   #manager: Manager | undefined;
 
   constructor(ports: OperatorPorts, settings: OperatorSettings) {
@@ -82,10 +84,12 @@ class ElectedOperator implements Operator {
     this.#informers = new Informers({ client, clock, random, log, metrics: this.metrics, ...watched });
     this.#budgets = new Budgets(clock, (seconds) => this.metrics.budgetWaits.observe({}, seconds));
     this.#brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
+    this.#namespaces = new NamespaceLabels(settings.metricsNamespaces ?? 20, this.#informers.counts);
     this.metrics.beforeScrape(() =>
       measureState(this.metrics, {
         leading: this.#leadership.mayWrite(),
         informers: this.#informers,
+        namespaces: this.#namespaces,
         connections: this.#manager?.connections,
         deletesHeld: this.#brake.held,
         queued: this.#manager?.queued ?? { compute: 0, connection: 0, pool: 0 },
@@ -145,6 +149,7 @@ class ElectedOperator implements Operator {
       random,
       log,
       metrics: this.metrics,
+      namespaces: this.#namespaces,
       options: this.#settings,
       event: (kind, { metadata }, note) =>
         events.record({ apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }, note),

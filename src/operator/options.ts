@@ -1,3 +1,5 @@
+import type { MetricsNamespaces } from "./manager/namespace-labels.ts";
+
 /** What `run` lets a person choose, read and checked. */
 export interface OperatorOptions {
   /** Namespaces to watch; empty: all. */
@@ -15,6 +17,8 @@ export interface OperatorOptions {
   maxDeletesPerMinute: number;
   /** `--fleet`; left out: none. */
   fleet?: string | undefined;
+  /** `--metrics-namespaces`; left out: the 20 with the most Computes. */
+  metricsNamespaces?: MetricsNamespaces | undefined;
   /** The share of each request budget that this process may use, above 0 to 1. */
   budgetShare: number;
   /** How long requests in flight may take once the operator is to stop, in milliseconds. */

@@ -28,6 +28,7 @@ test("without flags all has its documented default", () => {
     allowedBaseURLs: ["https://console.neon.tech/api/v2"],
     createSettleMs: 60_000,
     maxDeletesPerMinute: 60,
+    metricsNamespaces: 20,
     budgetShare: 1,
   });
 });
@@ -36,7 +37,8 @@ test("every flag is in the usage, and is taken", () => {
   const line =
     "--kubeconfig file --namespace b --namespace=a --namespace b --selector team=a --leader-elect --lease-name l " +
     "--lease-namespace n --http-port 0 --workers 1 --log-level silent --allowed-base-url https://a/api/v2 " +
-    "--allowed-base-url https://b/api/v2 --create-settle 1m30s500ms --max-deletes-per-minute 1 --budget-share 0.25";
+    "--allowed-base-url https://b/api/v2 --create-settle 1m30s500ms --max-deletes-per-minute 1 --budget-share 0.25 " +
+    "--metrics-namespaces shop,stock,shop";
   const flags = parseRunFlags(line.split(" "));
   const { selects, ...rest } = flags;
   expect([selects({ team: "a" }), selects({ team: "b" })]).toEqual([true, false]);
@@ -53,6 +55,7 @@ test("every flag is in the usage, and is taken", () => {
     allowedBaseURLs: ["https://a/api/v2", "https://b/api/v2"],
     createSettleMs: 90_500,
     maxDeletesPerMinute: 1,
+    metricsNamespaces: ["shop", "stock"],
     budgetShare: 0.25,
   });
   const named = [
@@ -72,6 +75,7 @@ test("every flag is in the usage, and is taken", () => {
     "create-settle",
     "max-deletes-per-minute",
     "budget-share",
+    "metrics-namespaces",
   );
   for (const name of named) expect(runLine.helpInformation()).toContain(`--${name} `);
   expect(parseRunFlags(["--no-leader-elect"]).leaderElect).toBe(false);
@@ -109,6 +113,8 @@ describe("a bad flag is reported with what is allowed:", () => {
     ["duration beyond any timer", ["--create-settle", "600h"], /must be from 1s to 24h/],
     ["duration below zero", ["--create-settle=-5s"], /such as 60s/],
     ["duration in fractions", ["--create-settle", "1.5m"], /such as 60s/],
+    ["too many namespaces", ["--metrics-namespaces", "501"], /from 0 to 500/],
+    ["a namespace that is none", ["--metrics-namespaces", "shop,Stock"], /the name of a namespace/],
     ["no deletes", ["--max-deletes-per-minute", "0"], /from 1 to 1000000/],
     ["share of nothing", ["--budget-share", "0"], /--budget-share must be a number above 0 up to 1, not "0"/],
     ["share of more than all", ["--budget-share", "1.01"], /above 0 up to 1/],

@@ -36,10 +36,10 @@ export interface SessionOptions {
   changeBlockedWorkers?: InHand;
   /** `undefined` without a fleet. */
   orphansAmong?: OrphansAmong | undefined;
-  onListed?: (projectID: string, listing: Listing) => void;
+  onListed?: (projectID: string, listing: Listing, baseURL: string) => void;
   /** No Compute uses the project any more. */
   onUnused?: (projectID: string) => void;
-  onOperationEnded?: (operation: Operation) => void;
+  onOperationEnded?: (operation: Operation, baseURL: string) => void;
 }
 
 /** What one connection asks of a session that it may share with others. */
@@ -156,9 +156,9 @@ export class Session {
       onListed: (id, listing) => {
         this.probe.listed();
         this.orphans?.listed(id, listing);
-        onListed?.(id, listing);
+        onListed?.(id, listing, account.baseURL);
       },
-      onOperationEnded,
+      onOperationEnded: (operation) => onOperationEnded?.(operation, account.baseURL),
       onUnused: () => this.#remove(projectID, lister),
     });
     this.#listers.set(projectID, lister);

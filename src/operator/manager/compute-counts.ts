@@ -3,14 +3,16 @@ import type { Compute } from "../resources/compute.ts";
 import { conditionOf } from "../resources/conditions-of.ts";
 
 export interface ComputeCount {
+  namespace: string;
   state: string;
   ready: string;
   count: number;
 }
 
-/** How many Computes there are by state and readiness, counted with each change: a scrape reads no Compute. */
+/** How many Computes there are by namespace, state and readiness, counted with each change: a scrape reads no Compute. */
 export class ComputeCounts {
   readonly #counts = new Map<string, ComputeCount>();
+  readonly #byNamespace = new Map<string, number>();
 
   change({ type, object, previous }: Change<Compute>): void {
     const before = previous ?? (type === "deleted" ? object : undefined);
@@ -22,13 +24,22 @@ export class ComputeCounts {
     return this.#counts.values();
   }
 
-  #add({ status }: Compute, by: 1 | -1): void {
+  /** How many each namespace has that has any. */
+  byNamespace(): Iterable<[namespace: string, count: number]> {
+    return this.#byNamespace;
+  }
+
+  #add({ metadata, status }: Compute, by: 1 | -1): void {
+    const { namespace = "" } = metadata;
     const state = status.state ?? "Unknown";
     const ready = conditionOf(status, "Ready")?.status ?? "Unknown";
-    const key = JSON.stringify([state, ready]);
-    const counted = this.#counts.get(key) ?? { state, ready, count: 0 };
+    const key = JSON.stringify([namespace, state, ready]);
+    const counted = this.#counts.get(key) ?? { namespace, state, ready, count: 0 };
     counted.count += by;
     if (counted.count === 0) this.#counts.delete(key);
     else this.#counts.set(key, counted);
+    const inNamespace = (this.#byNamespace.get(namespace) ?? 0) + by;
+    if (inNamespace === 0) this.#byNamespace.delete(namespace);
+    else this.#byNamespace.set(namespace, inNamespace);
   }
 }

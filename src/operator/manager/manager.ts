@@ -24,8 +24,9 @@ import { Controller } from "./controller.ts";
 import { EventHandlers } from "./event-handlers.ts";
 import { flowOf, type Kind } from "./flow-of.ts";
 import type { Informers } from "./informers.ts";
+import type { NamespaceLabels } from "./namespace-labels.ts";
 import { orphansAmong } from "./orphans-among.ts";
-import { UsageMeter } from "./state-metrics.ts";
+import { type NamespaceOf, UsageMeter } from "./state-metrics.ts";
 
 export interface ManagerOptions {
   cluster: ClusterClient;
@@ -41,6 +42,7 @@ export interface ManagerOptions {
   random: Random;
   log: Logger;
   metrics: Metrics;
+  namespaces: NamespaceLabels;
   options: OperatorOptions;
   event: RecordEvent;
 }
@@ -129,7 +131,9 @@ export class Manager {
 
   #newSessions(): SessionRegistry {
     const { informers, clock, options: settings, metrics, ...options } = this.#options;
-    const usage = new UsageMeter(metrics);
+    const namespaceOf: NamespaceOf = (...place) =>
+      this.#options.namespaces.of(this.#claims.claimantOn(...place)?.metadata.namespace);
+    const usage = new UsageMeter(metrics, namespaceOf);
     return new SessionRegistry({
       cache: {
         connection: (namespace, name) => informers.connection(namespace, name),
@@ -158,9 +162,12 @@ export class Manager {
         has: (uid) => this.#claims.has(uid),
         all: () => informers.computes.list(),
       }),
-      onListed: (project, listing) => usage.listed(project, listing),
+      onListed: (project, listing, baseURL) => usage.listed(project, listing, baseURL),
       onUnused: (project) => usage.forget(project),
-      onOperationEnded: ({ action, status }) => metrics.operations.add({ action, outcome: operationOutcome(status) }),
+      onOperationEnded: ({ action, status, project_id = "", endpoint_id = "" }, baseURL) => {
+        const namespace = namespaceOf(baseURL, project_id, endpoint_id);
+        metrics.operations.add({ namespace, action, outcome: operationOutcome(status) });
+      },
     });
   }
 
@@ -251,10 +258,10 @@ export class Manager {
   }
 
   #log(action: string, compute: Compute, events: readonly EventInput[]): void {
-    const { log, metrics } = this.#options;
+    const { log, metrics, namespaces } = this.#options;
     const { namespace, name } = compute.metadata;
     for (const { type, reason, message } of events) {
-      if (reason === "DriftCorrected") metrics.driftCorrections.add({});
+      if (reason === "DriftCorrected") metrics.driftCorrections.add({ namespace: namespaces.of(namespace) });
       const fields = { namespace, name, endpoint: recordedID(compute), kind: action, reason };
       if (type === "Warning") log.warn(fields, message);
       else log.info(fields, message);

@@ -5,10 +5,12 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Kind } from "./flow-of.ts";
 import type { Informers } from "./informers.ts";
+import type { NamespaceLabels } from "./namespace-labels.ts";
 
 export interface State {
   leading: boolean;
   informers: Informers;
+  namespaces: NamespaceLabels;
   /** `undefined` if this process does not lead. */
   connections: SessionRegistry | undefined;
   deletesHeld: number;
@@ -20,14 +22,17 @@ export interface State {
 /** Sets the gauges that are computed before each scrape. */
 export function measureState(
   metrics: Metrics,
-  { leading, informers, connections, deletesHeld, queued, clock }: State,
+  { leading, informers, namespaces, connections, deletesHeld, queued, clock }: State,
 ): void {
   metrics.leader.set({}, leading ? 1 : 0);
   metrics.deletesHeld.set({}, deletesHeld);
   for (const [kind, ms] of Object.entries(informers.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
   for (const [kind, depth] of Object.entries(queued)) metrics.queueDepth.set({ kind }, depth);
+  namespaces.refresh();
   metrics.computes.reset();
-  for (const { state, ready, count } of informers.counts.all()) metrics.computes.set({ state, ready }, count);
+  for (const { namespace, state, ready, count } of informers.counts.all()) {
+    metrics.computes.add({ namespace: namespaces.of(namespace), state, ready }, count);
+  }
   metrics.budgetAvailable.reset();
   metrics.endpointListAge.reset();
   metrics.refreshInterval.reset();
@@ -47,16 +52,21 @@ export function measureState(
   }
 }
 
+/** The value of the label `namespace` for an endpoint of a service. */
+export type NamespaceOf = (baseURL: string, projectID: string, endpointID: string) => string;
+
 /**
  * Counts compute-unit hours as an upper bound: the largest size of each compute times the time between two lists that
  * both show it active. The size in use is not shown by the service.
  */
 export class UsageMeter {
   readonly #metrics: Metrics;
+  readonly #namespaceOf: NamespaceOf;
   readonly #before = new Map<string, Listing>();
 
-  constructor(metrics: Metrics) {
+  constructor(metrics: Metrics, namespaceOf: NamespaceOf) {
     this.#metrics = metrics;
+    this.#namespaceOf = namespaceOf;
   }
 
   /** The project is not listed any more. */
@@ -64,7 +74,7 @@ export class UsageMeter {
     this.#before.delete(project);
   }
 
-  listed(project: string, listing: Listing): void {
+  listed(project: string, listing: Listing, baseURL: string): void {
     const before = this.#before.get(project);
     // If several connections list a project, a list may arrive after one that began later.
     if (before !== undefined && listing.startedAt < before.startedAt) return;
@@ -72,11 +82,13 @@ export class UsageMeter {
     if (before === undefined) return;
     const hours = (listing.startedAt - before.startedAt) / 3_600_000;
     const wasActive = new Set(before.endpoints.filter(isActive).map(({ id }) => id));
-    const sizes = listing.endpoints
-      .filter((endpoint) => isActive(endpoint) && wasActive.has(endpoint.id))
-      .map(({ autoscaling_limit_max_cu: cu }) => cu ?? 0);
-    const size = sizes.reduce((sum, cu) => sum + cu, 0);
-    if (size > 0) this.#metrics.computeUnitHours.add({ project }, size * hours);
+    const sizes = new Map<string, number>();
+    for (const endpoint of listing.endpoints) {
+      if (!isActive(endpoint) || !wasActive.has(endpoint.id)) continue;
+      const namespace = this.#namespaceOf(baseURL, project, endpoint.id);
+      sizes.set(namespace, (sizes.get(namespace) ?? 0) + (endpoint.autoscaling_limit_max_cu ?? 0));
+    }
+    for (const [namespace, size] of sizes) this.#metrics.computeUnitHours.add({ namespace, project }, size * hours);
   }
 }
 

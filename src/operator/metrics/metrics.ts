@@ -4,6 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 const prefix = "compute_operator_";
 /** Further values of a label count as `other`, so that no fleet or service can flood the monitoring. */
 const mostValues = 64;
+/** The values of `namespace` are chosen with --metrics-namespaces; over time others may be chosen. */
+const mostNamespaces = 2000;
 const longestValue = 64;
 
 type Labels<N extends string> = Readonly<Record<N, string>>;
@@ -14,6 +16,7 @@ export interface CounterOf<N extends string> {
 
 export interface GaugeOf<N extends string> {
   set(labels: Labels<N>, value: number): void;
+  add(labels: Labels<N>, by: number): void;
   /** Drops every series, for gauges that are recounted each time. */
   reset(): void;
 }
@@ -88,11 +91,17 @@ function metricsIn({ counter, gauge, histogram }: ReturnType<typeof makers>) {
       ["connection"],
       Math.max,
     ),
-    computes: gauge("computes", "Computes by state and readiness.", ["state", "ready"]),
-    driftCorrections: counter("drift_corrections_total", "Changes made outside the operator that were corrected.", []),
+    computes: gauge("computes", "Computes by state and readiness.", ["namespace", "state", "ready"]),
+    driftCorrections: counter("drift_corrections_total", "Changes made outside the operator that were corrected.", [
+      "namespace",
+    ]),
     orphanedEndpoints: gauge("orphaned_endpoints", "With --fleet, endpoints of it that no Compute has.", []),
     deletesHeld: gauge("deletes_held", "Deletions that wait because of --max-deletes-per-minute.", []),
-    operations: counter("operations_total", "Operations of the service that ended, by outcome.", ["action", "outcome"]),
+    operations: counter("operations_total", "Operations of the service that ended, by outcome.", [
+      "namespace",
+      "action",
+      "outcome",
+    ]),
     clusterRequests: counter("cluster_requests_total", "Requests to the API server, watches and leases included.", [
       "method",
       "code",
@@ -100,7 +109,7 @@ function metricsIn({ counter, gauge, histogram }: ReturnType<typeof makers>) {
     computeUnitHours: counter(
       "compute_unit_hours_bound_total",
       "Upper bound of the compute-unit hours used: largest size times active time seen.",
-      ["project"],
+      ["namespace", "project"],
     ),
     budgetWaits: histogram("request_budget_wait_seconds", "How long requests waited for the budget.", []),
     watchRestarts: counter("watch_restarts_total", "Watches opened again, by cause.", ["kind", "cause"]),
@@ -140,6 +149,7 @@ function makers(registry: Registry) {
           if (worst !== undefined) worstOf.set(series, worst(worstOf.get(series) ?? value, value));
           metric.set(shown, worstOf.get(series) ?? value);
         },
+        add: (labels, by) => metric.inc(bounded(labels), by),
         reset() {
           worstOf.clear();
           metric.reset();
@@ -162,7 +172,7 @@ function bound<N extends string>(labelNames: readonly N[]): (labels: Labels<N>) 
     const bounded: Partial<Record<N, string>> = {};
     for (const [name, values] of seen) {
       const value = labels[name].slice(0, longestValue);
-      if (values.size < mostValues) values.add(value);
+      if (values.size < (name === "namespace" ? mostNamespaces : mostValues)) values.add(value);
       bounded[name] = values.has(value) ? value : "other";
     }
     return bounded;

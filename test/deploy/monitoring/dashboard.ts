@@ -28,5 +28,5 @@ export type Panel = (typeof dashboard.panels)[number];
 
 /** A query with something in the place of what Grafana would put in for its variables. */
 export function filledIn(expression: string, rateInterval: string): string {
-  return expression.replaceAll("$namespace", ".*").replaceAll("$__rate_interval", rateInterval);
+  return expression.replaceAll(/\$(namespace|team)\b/g, ".*").replaceAll("$__rate_interval", rateInterval);
 }

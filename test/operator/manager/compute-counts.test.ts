@@ -7,7 +7,7 @@ function one(state: "Active" | "Idle", status: "True" | "False" = "True") {
   return compute({ status: { state, conditions: [ready] } });
 }
 
-test("counts by state and readiness with each change; what no Compute has is not there", () => {
+test("counts by namespace, state and readiness with each change; what no Compute has is not there", () => {
   const counts = new ComputeCounts();
   const shown = () => [...counts.all()].map(({ state, ready, count }) => `${state} ${ready} ${count}`);
   counts.change({ type: "added", object: one("Active") });

@@ -14,21 +14,42 @@ function list(begun: number, ended = begun): Listing {
 
 function metered() {
   const metrics = createMetrics();
-  const meter = new UsageMeter(metrics);
-  const hours = async () => Number(/compute_unit_hours_bound_total\{.*\} (.*)/.exec(await metrics.text())?.[1]);
-  return { meter, hours };
+  const meter = new UsageMeter(metrics, (_, __, id) => (id === "ep-one" ? "shop" : "none"));
+  const listed = (listing: Listing) => meter.listed("stock", listing, "https://service.test");
+  const series = async () =>
+    (await metrics.text())
+      .split("\n")
+      .filter((line) => line.startsWith("compute_operator_compute_unit_hours_bound_total{"));
+  const hours = async () => Number((await series())[0]?.split(" ")[1]);
+  return { listed, series, hours };
 }
 
 describe("compute-unit hours", () => {
   test("are the size times the time between two lists that show the compute active", async () => {
-    const { meter, hours } = metered();
-    for (const listing of [list(0), list(30), list(60)]) meter.listed("shop", listing);
+    const { listed, hours } = metered();
+    for (const listing of [list(0), list(30), list(60)]) listed(listing);
     expect(await hours()).toBe(2);
   });
 
+  test("are counted by namespace and project, and none where no Compute keeps the endpoint", async () => {
+    const { listed, series } = metered();
+    const both = (at: number): Listing => ({
+      ...list(at),
+      endpoints: [
+        ...list(at).endpoints,
+        endpoint({ id: "ep-two", current_state: "active", autoscaling_limit_max_cu: 4 }),
+      ],
+    });
+    for (const at of [0, 60]) listed(both(at));
+    expect((await series()).toSorted()).toEqual([
+      'compute_operator_compute_unit_hours_bound_total{namespace="none",project="stock"} 4',
+      'compute_operator_compute_unit_hours_bound_total{namespace="shop",project="stock"} 2',
+    ]);
+  });
+
   test("count no time twice where two connections list one project, and one list overtakes another", async () => {
-    const { meter, hours } = metered();
-    for (const listing of [list(0), list(40), list(30, 41), list(60)]) meter.listed("shop", listing);
+    const { listed, hours } = metered();
+    for (const listing of [list(0), list(40), list(30, 41), list(60)]) listed(listing);
     expect(await hours()).toBe(2);
   });
 });

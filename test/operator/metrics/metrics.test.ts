@@ -43,18 +43,19 @@ test("gauges that are computed are computed at each scrape, and forget what is g
   let state = "Active";
   metrics.beforeScrape(() => {
     metrics.computes.reset();
-    metrics.computes.set({ state, ready: "True" }, 1);
+    metrics.computes.set({ namespace: "shop", state, ready: "True" }, 1);
   });
-  expect(await metrics.text()).toContain('compute_operator_computes{state="Active",ready="True"} 1');
+  expect(await metrics.text()).toContain('compute_operator_computes{namespace="shop",state="Active",ready="True"} 1');
   state = "Idle";
   const text = await metrics.text();
-  expect(text).toContain('compute_operator_computes{state="Idle",ready="True"} 1');
+  expect(text).toContain('compute_operator_computes{namespace="shop",state="Idle",ready="True"} 1');
   expect(text).not.toContain('state="Active"');
 });
 
 test("a service that makes up ever new values cannot flood the monitoring", async () => {
   const metrics = createMetrics();
-  for (let n = 0; n < 10_000; n += 1) metrics.operations.add({ action: `made_up_${n}`, outcome: "x".repeat(1000) });
+  for (let n = 0; n < 10_000; n += 1)
+    metrics.operations.add({ namespace: "shop", action: `made_up_${n}`, outcome: "x".repeat(1000) });
   const series = (await metrics.text())
     .split("\n")
     .filter((line) => line.startsWith("compute_operator_operations_total{"));

@@ -64,6 +64,11 @@ export class ClaimIndex {
     return this.#computes.has(uid);
   }
 
+  /** A Compute that claims this endpoint of a service. */
+  claimantOn(service: string, projectID: string, endpointID: string): Compute | undefined {
+    return this.#read(this.#byEndpoint, `${service} ${projectID} ${endpointID}`)[0];
+  }
+
   set(compute: Compute): void {
     this.delete(compute.metadata.uid);
     this.#computes.set(compute.metadata.uid, compute);

@@ -80,3 +80,11 @@ describe("a change of a Compute wakes", () => {
     expect(claims.claimantsOf(onBranch).onBranch("br-main")).toEqual([onBranch]);
   });
 });
+
+test("an endpoint is claimed by the Compute that is linked to it, at its own service and in its project", () => {
+  const { claims } = indexed(self, onEndpoint);
+  expect(claims.claimantOn("https://service", onEndpoint.spec.projectID, "ep-one")).toBe(onEndpoint);
+  expect(claims.claimantOn("https://elsewhere", onEndpoint.spec.projectID, "ep-one")).toBeUndefined();
+  expect(claims.claimantOn("https://service", "another", "ep-one")).toBeUndefined();
+  expect(claims.claimantOn("https://service", onEndpoint.spec.projectID, "ep-two")).toBeUndefined();
+});

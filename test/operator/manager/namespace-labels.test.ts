@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { ComputeCounts } from "../../../src/operator/manager/compute-counts.ts";
+import { NamespaceLabels } from "../../../src/operator/manager/namespace-labels.ts";
+import { compute, uidOf } from "../../support/builders.ts";
+
+/** Counts of so many Computes in each namespace. */
+function countsOf(sizes: Readonly<Record<string, number>>) {
+  const counts = new ComputeCounts();
+  const change = (type: "added" | "deleted", namespace: string) =>
+    counts.change({ type, object: compute({ uid: uidOf("a"), namespace }) });
+  for (const [namespace, size] of Object.entries(sizes)) {
+    for (let index = 0; index < size; index += 1) change("added", namespace);
+  }
+  return { counts, change };
+}
+
+describe("the label namespace", () => {
+  test("names those with the most Computes, and of equal ones the first by name", () => {
+    const { counts } = countsOf({ few: 1, b: 3, a: 3, many: 9 });
+    const labels = new NamespaceLabels(2, counts);
+    labels.refresh();
+    expect(["many", "a", "b", "few", "unknown"].map((namespace) => labels.of(namespace))).toEqual([
+      "many",
+      "a",
+      "other",
+      "other",
+      "other",
+    ]);
+  });
+
+  test("names them before the first scrape too", () => {
+    const { counts } = countsOf({ few: 1, many: 9 });
+    expect(new NamespaceLabels(1, counts).of("many")).toBe("many");
+  });
+
+  test("follows the Computes with each scrape", () => {
+    const { counts, change } = countsOf({ a: 2, b: 1 });
+    const labels = new NamespaceLabels(1, counts);
+    labels.refresh();
+    expect(labels.of("a")).toBe("a");
+    change("deleted", "a");
+    change("deleted", "a");
+    expect(labels.of("a")).toBe("a");
+    labels.refresh();
+    expect([labels.of("a"), labels.of("b")]).toEqual(["other", "b"]);
+  });
+
+  test("names those that are listed, whatever they hold", () => {
+    const { counts } = countsOf({ many: 9 });
+    const labels = new NamespaceLabels(["shop", "stock"], counts);
+    labels.refresh();
+    expect(["shop", "stock", "many"].map((namespace) => labels.of(namespace))).toEqual(["shop", "stock", "other"]);
+  });
+
+  test("is none for what no Compute keeps, and names nothing where nothing is to be named", () => {
+    const { counts } = countsOf({ shop: 1 });
+    const labels = new NamespaceLabels(0, counts);
+    labels.refresh();
+    expect([labels.of("shop"), labels.of(undefined)]).toEqual(["other", "none"]);
+  });
+});
