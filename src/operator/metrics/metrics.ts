@@ -32,7 +32,8 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** Metrics in a new registry; `processMetrics` adds those of Node and the process. */
 export function createMetrics(options: { processMetrics?: boolean } = {}) {
   const registry = new Registry();
-  const metrics = metricsIn(makers(registry));
+  const make = makers(registry);
+  const metrics = { ...metricsOfRun(make), ...metricsOfFleet(make) };
   const computed: (() => void)[] = [];
   if (options.processMetrics === true) {
     // Its own sampling of the event loop is rare, because the one below is finer.
@@ -57,7 +58,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
   };
 }
 
-function metricsIn({ counter, gauge, histogram }: ReturnType<typeof makers>) {
+type Makers = ReturnType<typeof makers>;
+
+/** Of the run: reconciles and requests. */
+function metricsOfRun({ counter, gauge, histogram }: Makers) {
   return {
     reconciles: counter("reconcile_total", "Reconciles of an object, by outcome.", ["kind", "result"]),
     reconcileSeconds: histogram("reconcile_duration_seconds", "How long a reconcile took.", ["kind"]),
@@ -91,6 +95,26 @@ function metricsIn({ counter, gauge, histogram }: ReturnType<typeof makers>) {
       ["connection"],
       Math.max,
     ),
+    clusterRequests: counter("cluster_requests_total", "Requests to the API server, watches and leases included.", [
+      "method",
+      "code",
+    ]),
+    budgetWaits: histogram("request_budget_wait_seconds", "How long requests waited for the budget.", []),
+    watchRestarts: counter("watch_restarts_total", "Watches opened again, by cause.", ["kind", "cause"]),
+    relists: counter("relists_total", "Complete lists read from the API server, by cause.", ["kind", "cause"]),
+    lastEventAge: gauge("watch_last_event_age_seconds", "Time since a watch last delivered anything.", ["kind"]),
+    eventLoopDelay: gauge(
+      "event_loop_delay_seconds",
+      "How late the event loop was since the scrape before: p50, p99 and max.",
+      ["statistic"],
+    ),
+    leader: gauge("leader", "1 while this process holds the lease, else 0.", []),
+  };
+}
+
+/** Of the Computes, by namespace where one is told. */
+function metricsOfFleet({ counter, gauge }: Makers) {
+  return {
     computes: gauge("computes", "Computes by state and readiness.", ["namespace", "state", "ready"]),
     driftCorrections: counter("drift_corrections_total", "Changes made outside the operator that were corrected.", [
       "namespace",
@@ -102,25 +126,11 @@ function metricsIn({ counter, gauge, histogram }: ReturnType<typeof makers>) {
       "action",
       "outcome",
     ]),
-    clusterRequests: counter("cluster_requests_total", "Requests to the API server, watches and leases included.", [
-      "method",
-      "code",
-    ]),
     computeUnitHours: counter(
       "compute_unit_hours_bound_total",
       "Upper bound of the compute-unit hours used: largest size times active time seen.",
       ["namespace", "project"],
     ),
-    budgetWaits: histogram("request_budget_wait_seconds", "How long requests waited for the budget.", []),
-    watchRestarts: counter("watch_restarts_total", "Watches opened again, by cause.", ["kind", "cause"]),
-    relists: counter("relists_total", "Complete lists read from the API server, by cause.", ["kind", "cause"]),
-    lastEventAge: gauge("watch_last_event_age_seconds", "Time since a watch last delivered anything.", ["kind"]),
-    eventLoopDelay: gauge(
-      "event_loop_delay_seconds",
-      "How late the event loop was since the scrape before: p50, p99 and max.",
-      ["statistic"],
-    ),
-    leader: gauge("leader", "1 while this process holds the lease, else 0.", []),
   };
 }
 
