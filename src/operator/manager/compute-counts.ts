@@ -9,7 +9,7 @@ export interface ComputeCount {
   count: number;
 }
 
-/** How many Computes there are by namespace, state and readiness, counted with each change: a scrape reads no Compute. */
+/** How many Computes there are by namespace, state and readiness, counted with each change: a scrape reads none. */
 export class ComputeCounts {
   readonly #counts = new Map<string, ComputeCount>();
   readonly #byNamespace = new Map<string, number>();
