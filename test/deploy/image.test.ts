@@ -84,8 +84,11 @@ describe("the image", () => {
     expect(child.lines).toEqual([`compute-operator ${manifest.version}`]);
   });
 
-  test("starts, serves and stops in order on SIGTERM", async () => {
-    const child = await image.start(["service", "--port", String(await freePort())]);
+  test.each([
+    ["its own user", imageUser],
+    ["a user that it does not know, as OpenShift assigns one", "1000680000:0"],
+  ])("starts, serves and stops in order on SIGTERM as %s", async (_, user) => {
+    const child = await image.start(["service", "--port", String(await freePort())], {}, user);
     const [, url = ""] = await child.waitForLine(/^Listening on (http\S+)$/, 20_000);
     expect((await fetch(`${url}/projects`)).status).toBe(401);
     process.kill(child.pid, "SIGTERM");

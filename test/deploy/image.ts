@@ -74,22 +74,22 @@ export class Image implements Disposable {
     return readFileSync(this.#at(path), "utf8");
   }
 
-  /** Runs a container of it with the given arguments; all of its environment is `env`. */
-  start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Child> {
-    return this.#run([...instruction("ENTRYPOINT"), ...args], env);
+  /** Runs a container of it with the given arguments, as another user where named; all of its environment is `env`. */
+  start(args: readonly string[], env: NodeJS.ProcessEnv = {}, user = imageUser): Promise<Child> {
+    return this.#run([...instruction("ENTRYPOINT"), ...args], env, user);
   }
 
   /** Runs a line of JavaScript in its place, to look around. */
   evaluate(script: string): Promise<Child> {
-    return this.#run(["/usr/local/bin/node", "--eval", script], {});
+    return this.#run(["/usr/local/bin/node", "--eval", script], {}, imageUser);
   }
 
-  #run(command: readonly string[], env: NodeJS.ProcessEnv): Promise<Child> {
+  #run(command: readonly string[], env: NodeJS.ProcessEnv, user: string): Promise<Child> {
     this.#freeze();
     const root = this.#directory.path;
     const jail =
       process.getuid?.() === 0
-        ? ["chroot", `--userspec=${imageUser}`, root]
+        ? ["chroot", `--userspec=${user}`, root]
         : ["unshare", "--user", `--root=${root}`, "--wd=/"];
     const [program = "", ...rest] = [...jail, ...command];
     return Child.start({ name: "the image", command: program, args: rest, env: { PATH: process.env["PATH"], ...env } });
