@@ -78,6 +78,8 @@ describe("the chart", () => {
   it.each([
     ["a common label that selects pods", 'commonLabels={"app.kubernetes.io/name":"other"}', "/commonLabels"],
     ["a label of pods that selects them", 'podLabels={"app.kubernetes.io/instance":"other"}', "/podLabels"],
+    ["a misspelt field of the pod's security context", "podSecurityContext.runAsNonRot=true", "/podSecurityContext"],
+    ["a misspelt field of the container's", "securityContext.readOnlyRootFileSystem=true", "/securityContext"],
     ["a volume without a name", 'extraVolumes=[{"emptyDir":{}}]', "/extraVolumes/0"],
     ["a time limit without a unit", 'serviceMonitor.scrapeTimeout="5"', "/serviceMonitor/scrapeTimeout"],
     ["a constraint without a topology", 'topologySpreadConstraints=[{"maxSkew":1}]', "/topologySpreadConstraints/0"],
