@@ -1,9 +1,8 @@
 import { X509Certificate } from "node:crypto";
-import type { ResourceKind } from "../kube/objects.ts";
 import { type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
 import type { Compute } from "../resources/compute.ts";
 import { selectsAll, selectsLabels } from "../resources/namespace-selector.ts";
-import type { KubeObject } from "../resources/object.ts";
+import { builtInKind, type KubeObject } from "../resources/object.ts";
 import { memoize } from "../runtime/memoize.ts";
 import { type Account, ApiKey } from "../service-client/account.ts";
 import { connectionNotReady, invalidSecret, notAllowed, secretNotFound, unreachable } from "./messages.ts";
@@ -14,13 +13,7 @@ export interface Secret extends KubeObject {
   data?: Record<string, string>;
 }
 
-export const secretKind: ResourceKind<Secret> = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
+export const secretKind = builtInKind<Secret>("Secret", "secrets");
 
 /** What a connection and its Secret say, before any request to the service. */
 export type Resolved =

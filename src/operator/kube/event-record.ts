@@ -1,4 +1,5 @@
 import { clippedMessage, timestamp } from "../resources/conditions-of.ts";
+import { builtInKind } from "../resources/object.ts";
 import { guardedPatch, type JsonPatchOperation } from "./json-patch.ts";
 import type { Draft, KubeObject, ResourceKind } from "./objects.ts";
 
@@ -32,13 +33,7 @@ export interface KubeEvent extends KubeObject {
   count?: number | undefined;
 }
 
-export const events: ResourceKind<KubeEvent> = {
-  group: "",
-  version: "v1",
-  plural: "events",
-  kind: "Event",
-  namespaced: true,
-};
+export const events = builtInKind<KubeEvent>("Event", "events");
 
 /**
  * `suffix` makes the name unique among the events of this object. Events about cluster-scoped objects live in

@@ -1,8 +1,9 @@
+import { builtInKind } from "../resources/object.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ClusterClient } from "./client.ts";
 import { isAlreadyExists, isNotFound, isStale } from "./errors.ts";
 import { guardedPatch } from "./json-patch.ts";
-import type { Draft, KubeObject, ObjectRef, ResourceKind } from "./objects.ts";
+import type { Draft, KubeObject, ObjectRef } from "./objects.ts";
 
 /** The wall clock may be set back by this much without counting as a sleep of unknown length. */
 const toleratedStepBackMs = 1000;
@@ -164,13 +165,7 @@ export interface Lease extends KubeObject {
   spec?: LeaseSpec | undefined;
 }
 
-export const leases: ResourceKind<Lease> = {
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-};
+export const leases = builtInKind<Lease>("Lease", "leases", { group: "coordination.k8s.io" });
 
 /** A new Lease, held by `identity`. */
 export function newLease(

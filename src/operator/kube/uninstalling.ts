@@ -1,16 +1,14 @@
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { computePoolKind } from "../resources/compute-pool.ts";
+import { builtInKind } from "../resources/object.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ClusterClient } from "./client.ts";
 import type { ResourceKind } from "./objects.ts";
 
-const crdKind: ResourceKind = {
+const crdKind = builtInKind("CustomResourceDefinition", "customresourcedefinitions", {
   group: "apiextensions.k8s.io",
-  version: "v1",
-  plural: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
   namespaced: false,
-};
+});
 
 /**
  * Whether a CRD (default: the one of Computes) is being deleted or gone. The API server marks the CRD before its

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { commonFields } from "./compute-spec.ts";
 import { conditions } from "./conditions-of.ts";
-import { observedGeneration } from "./fields.ts";
+import { observedGeneration, optionalFlag, optionalText } from "./fields.ts";
 import { API_VERSION } from "./names.ts";
 import { type Declared, declared, type KubeObject, type OwnerReference, ownKind, readerOf } from "./object.ts";
 
@@ -14,12 +14,9 @@ export const computePoolSpec = z.object({
     .min(0)
     .max(1000)
     .describe("How many read replicas there are, 1000 at most. kubectl scale and autoscalers set it."),
-  adoptFormer: z
-    .boolean()
-    .optional()
-    .describe(
-      "true: each read replica gets adopt: {former: true}, so that a pool finds its replicas after the loss of the cluster.",
-    ),
+  adoptFormer: optionalFlag(
+    "true: each read replica gets adopt: {former: true}, so that a pool finds its replicas after the loss of the cluster.",
+  ),
   template: template.describe(
     "The spec of each read replica: the fields of a Compute's spec except type (always read_only) and adopt. The name of a connectionSecret gets the replica's number as suffix.",
   ),
@@ -32,7 +29,7 @@ export const computePoolStatus = z.object({
     .describe("Ready: all replicas exist, carry the template and are ready. Reconciling and Stalled only while true."),
   replicas: z.int32().optional().describe("How many Computes of this pool exist."),
   readyReplicas: z.int32().optional().describe("How many of them are ready."),
-  selector: z.string().optional().describe("Label selector of the pool's Computes, for autoscalers."),
+  selector: optionalText("Label selector of the pool's Computes, for autoscalers."),
 });
 
 export type ComputePoolSpec = z.output<typeof computePoolSpec>;

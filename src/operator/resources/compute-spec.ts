@@ -2,7 +2,7 @@ import { z } from "zod";
 import { computeUnits } from "./compute-units.ts";
 import { connectionSecret } from "./connection-secret.ts";
 import { duration } from "./duration.ts";
-import { endpointID, id, immutable, objectName, withRules } from "./fields.ts";
+import { endpointID, id, immutable, objectName, optionalFlag, withRules } from "./fields.ts";
 
 const WEEK_SECONDS = 7 * 24 * 3600;
 
@@ -37,7 +37,7 @@ const scaleToZero = withRules(
 );
 
 const pooler = z.object({
-  enabled: z.boolean().optional().describe("Whether clients can connect through the service's connection pooler."),
+  enabled: optionalFlag("Whether clients can connect through the service's connection pooler."),
   mode: z
     .string()
     .min(1)
@@ -100,18 +100,12 @@ export const commonFields = {
     .optional()
     .describe("Whether and when the compute is suspended without activity. Left out, the service decides."),
   pooler: pooler.optional().describe("Connection pooling. Left out, the service decides."),
-  disabled: z
-    .boolean()
-    .optional()
-    .describe(
-      "true: the compute accepts no connections. Left out, the service decides; but a compute that this operator disabled is enabled again.",
-    ),
-  passwordlessAccess: z
-    .boolean()
-    .optional()
-    .describe(
-      "Whether the service may let a signed-in user connect without a password. Left out, the service decides.",
-    ),
+  disabled: optionalFlag(
+    "true: the compute accepts no connections. Left out, the service decides; but a compute that this operator disabled is enabled again.",
+  ),
+  passwordlessAccess: optionalFlag(
+    "Whether the service may let a signed-in user connect without a password. Left out, the service decides.",
+  ),
   postgresSettings: postgresSettings.optional(),
   deletionPolicy: z
     .enum(["Delete", "Retain"])
@@ -125,12 +119,9 @@ export const commonFields = {
     .describe(
       "What to do when the service differs from this spec. Correct: change it back. Report: report it in the status, and send only what is changed here.",
     ),
-  deletionProtection: z
-    .boolean()
-    .optional()
-    .describe(
-      "true: deleting this object is refused until it is set to false. Needs the admission policy of deploy/base/deletion-protection, which a full installation includes.",
-    ),
+  deletionProtection: optionalFlag(
+    "true: deleting this object is refused until it is set to false. Needs the admission policy of deploy/base/deletion-protection, which a full installation includes.",
+  ),
   connectionSecret: connectionSecret
     .optional()
     .describe("A Secret with the connection details, written and kept up to date by the operator."),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { conditions } from "./conditions-of.ts";
-import { observedGeneration } from "./fields.ts";
+import { observedGeneration, optionalFlag, optionalInteger, optionalNumber, optionalText } from "./fields.ts";
 
 /**
  * The status schema holds no enum, pattern or bound: the service adds values without notice, and a status that the
@@ -8,8 +8,8 @@ import { observedGeneration } from "./fields.ts";
  */
 
 const range = z.object({
-  min: z.number().optional().describe("At the least size."),
-  max: z.number().optional().describe("At the largest size."),
+  min: optionalNumber("At the least size."),
+  max: optionalNumber("At the largest size."),
 });
 
 /** One figure where the size is fixed, the figures at both ends where it is a range. */
@@ -21,12 +21,9 @@ const capacity = z.object({
   localFileCacheGB: figure
     .optional()
     .describe("Local file cache in GB, 80% of the memory: a number for a fixed size, min and max for a range."),
-  maxConnections: z
-    .number()
-    .optional()
-    .describe("Postgres max_connections, which follows from both ends of the range."),
-  pooledConnections: z.number().optional().describe("Client connections that the pooler takes at once."),
-  temporaryDiskGiB: z.number().optional().describe("Local disk for temporary files, in GiB."),
+  maxConnections: optionalNumber("Postgres max_connections, which follows from both ends of the range."),
+  pooledConnections: optionalNumber("Client connections that the pooler takes at once."),
+  temporaryDiskGiB: optionalNumber("Local disk for temporary files, in GiB."),
 });
 
 const operation = z.object({
@@ -37,9 +34,9 @@ const operation = z.object({
     .describe(
       "Its status, for example scheduling, running, finished or failed; unknown where the service no longer reports it.",
     ),
-  failuresCount: z.number().optional().describe("How many attempts have failed."),
-  createdAt: z.string().optional().describe("When it was created (RFC 3339)."),
-  updatedAt: z.string().optional().describe("When the service last changed it (RFC 3339)."),
+  failuresCount: optionalNumber("How many attempts have failed."),
+  createdAt: optionalText("When it was created (RFC 3339)."),
+  updatedAt: optionalText("When the service last changed it (RFC 3339)."),
 });
 
 /**
@@ -60,100 +57,67 @@ export const computeStatus = z.object({
     .describe(
       "Ready and Synced always, with one message; Reconciling and Stalled only while they are true. All share one reason.",
     ),
-  appliedGeneration: z
-    .int()
-    .optional()
-    .describe(
-      "The last generation of the spec that was applied at the service; -1 while an adopted endpoint does not have the spec yet.",
-    ),
-  state: z
-    .string()
-    .optional()
-    .describe(
-      "The compute's state in one word: Creating, Starting, Active, Idle, Updating, Moving, Restarting, Disabled, Deleting, Lost, NotCreated while there is no endpoint, or Unknown while one cannot be seen. While the service cannot be reached, it keeps its last value.",
-    ),
-  endpointID: z.string().optional().describe("The service's id of the endpoint (it starts with ep-)."),
-  host: z.string().optional().describe("Host name to connect to."),
-  poolerHost: z.string().optional().describe("Host name to connect to through the connection pooler."),
-  regionID: z.string().optional().describe("The service's id of the region that the compute runs in."),
-  currentState: z.string().optional().describe("current_state in the service's own words, for example active or idle."),
-  pendingState: z
-    .string()
-    .optional()
-    .describe("pending_state in the service's own words; absent while no change is in progress."),
-  type: z.string().optional().describe("The type that the service shows: read_write or read_only."),
-  branchID: z.string().optional().describe("The branch that the service shows."),
+  appliedGeneration: optionalInteger(
+    "The last generation of the spec that was applied at the service; -1 while an adopted endpoint does not have the spec yet.",
+  ),
+  state: optionalText(
+    "The compute's state in one word: Creating, Starting, Active, Idle, Updating, Moving, Restarting, Disabled, Deleting, Lost, NotCreated while there is no endpoint, or Unknown while one cannot be seen. While the service cannot be reached, it keeps its last value.",
+  ),
+  endpointID: optionalText("The service's id of the endpoint (it starts with ep-)."),
+  host: optionalText("Host name to connect to."),
+  poolerHost: optionalText("Host name to connect to through the connection pooler."),
+  regionID: optionalText("The service's id of the region that the compute runs in."),
+  currentState: optionalText("current_state in the service's own words, for example active or idle."),
+  pendingState: optionalText("pending_state in the service's own words; absent while no change is in progress."),
+  type: optionalText("The type that the service shows: read_write or read_only."),
+  branchID: optionalText("The branch that the service shows."),
   computeUnits: z
     .object({
-      min: z.number().optional().describe("Least size in compute units (CU)."),
-      max: z.number().optional().describe("Largest size in compute units (CU)."),
+      min: optionalNumber("Least size in compute units (CU)."),
+      max: optionalNumber("Largest size in compute units (CU)."),
     })
     .optional()
     .describe("The size that the service shows."),
-  disabled: z.boolean().optional().describe("Whether the service shows the compute as disabled."),
-  disabledByUs: z
-    .boolean()
-    .optional()
-    .describe(
-      "true after this operator disabled the compute, until it is seen enabled: until then a spec without disabled enables it.",
-    ),
-  unansweredDisables: z
-    .int()
-    .optional()
-    .describe(
-      "How many changes that disable the compute got no answer and may still take effect; 2 stands for more. disabledByUs stays true until none can.",
-    ),
-  lastActive: z
-    .string()
-    .optional()
-    .describe(
-      "When the compute was last active (RFC 3339), brought up to date every 15 minutes; absent before it ever was.",
-    ),
-  createdAt: z.string().optional().describe("When the service created the endpoint (RFC 3339)."),
-  size: z
-    .string()
-    .optional()
-    .describe("The size in words, for example 0.25–2 CU; that of the spec until an endpoint was seen."),
+  disabled: optionalFlag("Whether the service shows the compute as disabled."),
+  disabledByUs: optionalFlag(
+    "true after this operator disabled the compute, until it is seen enabled: until then a spec without disabled enables it.",
+  ),
+  unansweredDisables: optionalInteger(
+    "How many changes that disable the compute got no answer and may still take effect; 2 stands for more. disabledByUs stays true until none can.",
+  ),
+  lastActive: optionalText(
+    "When the compute was last active (RFC 3339), brought up to date every 15 minutes; absent before it ever was.",
+  ),
+  createdAt: optionalText("When the service created the endpoint (RFC 3339)."),
+  size: optionalText("The size in words, for example 0.25–2 CU; that of the spec until an endpoint was seen."),
   capacity: capacity.optional().describe("What the compute can hold at its size."),
   operations: z
     .array(operation)
     .optional()
     .describe("The service's latest operations on this endpoint, newest first, ten at most."),
-  restartedAt: z.string().optional().describe("The last value of the restartedAt annotation that was carried out."),
-  lastHandledReconcileAt: z
-    .string()
-    .optional()
-    .describe("The last value of the reconcileRequestedAt annotation that was handled."),
-  lastHandledConfirmLoss: z
-    .string()
-    .optional()
-    .describe("The last value of the confirmLoss annotation that was handled: it confirms no later loss."),
+  restartedAt: optionalText("The last value of the restartedAt annotation that was carried out."),
+  lastHandledReconcileAt: optionalText("The last value of the reconcileRequestedAt annotation that was handled."),
+  lastHandledConfirmLoss: optionalText(
+    "The last value of the confirmLoss annotation that was handled: it confirms no later loss.",
+  ),
   binding: z
-    .object({ name: z.string().optional().describe("Name of the connection Secret.") })
+    .object({ name: optionalText("Name of the connection Secret.") })
     .optional()
     .describe("The connection Secret, where applications look for it (Service Binding specification)."),
   drift: z
     .array(drift)
     .optional()
     .describe("With driftPolicy: Report, where the service differs from the spec; sorted by field."),
-  observedThrough: z
-    .string()
-    .optional()
-    .describe("A fingerprint of the base URL and key with which the endpoint was last seen; it reveals neither."),
-  clusterConnection: z
-    .string()
-    .optional()
-    .describe("Name of the ClusterServiceConnection with which the endpoint was last seen, if it was one."),
-  signedEndpoint: z
-    .string()
-    .optional()
-    .describe("In a fleet, the endpoint that was last seen with this Compute's signature."),
-  lossDoubted: z
-    .boolean()
-    .optional()
-    .describe(
-      "true after MassLoss until the endpoint is seen again or a person confirms the loss, whatever reason is shown in between.",
-    ),
+  observedThrough: optionalText(
+    "A fingerprint of the base URL and key with which the endpoint was last seen; it reveals neither.",
+  ),
+  clusterConnection: optionalText(
+    "Name of the ClusterServiceConnection with which the endpoint was last seen, if it was one.",
+  ),
+  signedEndpoint: optionalText("In a fleet, the endpoint that was last seen with this Compute's signature."),
+  lossDoubted: optionalFlag(
+    "true after MassLoss until the endpoint is seen again or a person confirms the loss, whatever reason is shown in between.",
+  ),
 });
 
 export type ComputeStatus = z.output<typeof computeStatus>;

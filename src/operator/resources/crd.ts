@@ -2,37 +2,11 @@ import { stringify } from "yaml";
 import { type Definition, definitions } from "./crd-definitions.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
 
-interface Version {
-  readonly name: string;
-  readonly served: true;
-  readonly storage: true;
-  readonly subresources: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  readonly additionalPrinterColumns: readonly Readonly<Record<string, string | number>>[];
-  readonly schema: { readonly openAPIV3Schema: StructuralSchema };
-}
-
 /** A CustomResourceDefinition of the operator, ready for the API server. */
-export interface CustomResourceDefinition {
-  readonly apiVersion: "apiextensions.k8s.io/v1";
-  readonly kind: "CustomResourceDefinition";
-  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
-  readonly spec: {
-    readonly group: string;
-    readonly scope: "Namespaced" | "Cluster";
-    readonly names: {
-      readonly kind: string;
-      readonly listKind: string;
-      readonly plural: string;
-      readonly singular: string;
-      readonly shortNames?: readonly string[];
-      readonly categories: readonly string[];
-    };
-    readonly versions: readonly [Version];
-  };
-}
+export type CustomResourceDefinition = ReturnType<typeof customResourceDefinition>;
 
 /** The CustomResourceDefinitions of all kinds, worked out from the zod schemas. */
-export function customResourceDefinitions(): CustomResourceDefinition[] {
+export function customResourceDefinitions() {
   return definitions.map(customResourceDefinition);
 }
 
@@ -46,7 +20,7 @@ export function crdsYaml(): string {
   return customResourceDefinitions().map(crdYaml).join("---\n");
 }
 
-function customResourceDefinition(definition: Definition): CustomResourceDefinition {
+function customResourceDefinition(definition: Definition) {
   const { kind, plural, group, version } = definition.kind;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -75,7 +49,7 @@ function customResourceDefinition(definition: Definition): CustomResourceDefinit
           })),
           schema: { openAPIV3Schema: rootSchema(definition) },
         },
-      ],
+      ] as const,
     },
   };
 }

@@ -19,11 +19,16 @@ export const objectName = z
   .max(253)
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, "must be a name of a Kubernetes object");
 
+/** Fields that may be left out, each with its description. */
+export const optionalText = (description: string) => z.string().optional().describe(description);
+export const optionalNumber = (description: string) => z.number().optional().describe(description);
+export const optionalInteger = (description: string) => z.int().optional().describe(description);
+export const optionalFlag = (description: string) => z.boolean().optional().describe(description);
+
 /** Of a status. */
-export const observedGeneration = z
-  .int()
-  .optional()
-  .describe("The generation of the spec that this status is about; -1 until the operator has seen the object.");
+export const observedGeneration = optionalInteger(
+  "The generation of the spec that this status is about; -1 until the operator has seen the object.",
+);
 
 /**
  * A rule across fields, said twice: in CEL for the API server, which refuses a manifest at once, and in TypeScript

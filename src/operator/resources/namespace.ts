@@ -1,16 +1,10 @@
 import { z } from "zod";
-import { type KubeObject, objectMeta, type ResourceKind } from "./object.ts";
+import { builtInKind, type KubeObject, objectMeta } from "./object.ts";
 
 /** A namespace, as far as ClusterServiceConnections select it. */
 export type Namespace = KubeObject;
 
-export const namespaceKind: ResourceKind = {
-  group: "",
-  version: "v1",
-  plural: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-};
+export const namespaceKind = builtInKind<Namespace>("Namespace", "namespaces", { namespaced: false });
 
 const namespace = z.object({
   metadata: objectMeta.pick({ name: true, uid: true, resourceVersion: true, labels: true }),

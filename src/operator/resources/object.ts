@@ -114,6 +114,15 @@ export function ownKind<T extends KubeObject>(kind: string, plural: string, name
   return { group: GROUP, version: VERSION, plural, kind, namespaced };
 }
 
+/** Where the API server serves a kind that it brings along; of the core group unless `where` says otherwise. */
+export function builtInKind<T extends KubeObject>(
+  kind: string,
+  plural: string,
+  where: { group?: string; namespaced?: boolean } = {},
+): ResourceKind<T> {
+  return { group: "", version: "v1", namespaced: true, ...where, plural, kind };
+}
+
 /** An object of a kind of ours: strict about the spec, whatever the status holds. */
 export function declared<Spec extends z.ZodObject, Status extends z.ZodObject>(spec: Spec, status: Status) {
   return z.object({

@@ -1,7 +1,16 @@
 import { z } from "zod";
 import { conditions } from "./conditions-of.ts";
 import { duration } from "./duration.ts";
-import { id, objectName, observedGeneration, withRules } from "./fields.ts";
+import {
+  id,
+  objectName,
+  observedGeneration,
+  optionalFlag,
+  optionalInteger,
+  optionalNumber,
+  optionalText,
+  withRules,
+} from "./fields.ts";
 import { type Declared, declared, ownKind, readerOf } from "./object.ts";
 
 export const apiKeySecretRefIn = (place: string) =>
@@ -75,10 +84,10 @@ export const serviceConnectionSpec = z.object({
 
 const project = z.object({
   id: z.string().describe("The service's id of the project."),
-  name: z.string().optional().describe("Its name."),
-  regionID: z.string().optional().describe("The service's id of its region."),
-  pgVersion: z.number().optional().describe("Major version of Postgres."),
-  locked: z.boolean().optional().describe("Whether the service has locked it."),
+  name: optionalText("Its name."),
+  regionID: optionalText("The service's id of its region."),
+  pgVersion: optionalNumber("Major version of Postgres."),
+  locked: optionalFlag("Whether the service has locked it."),
 });
 
 const orphan = z.object({
@@ -93,19 +102,17 @@ export const serviceConnectionStatus = z.object({
     .describe(
       "Ready: Authenticated, Unauthorized, Unreachable, SecretNotFound, InvalidSecret, NotAllowed or Deleting.",
     ),
-  keyType: z
-    .string()
-    .optional()
-    .describe("What kind of key it is, as far as the service shows it: personal, organization, project or unknown."),
-  projectCount: z.int().optional().describe("How many projects the key reaches."),
+  keyType: optionalText(
+    "What kind of key it is, as far as the service shows it: personal, organization, project or unknown.",
+  ),
+  projectCount: optionalInteger("How many projects the key reaches."),
   projects: z
     .array(project)
     .optional()
     .describe("The projects that the key reaches: the first 100, sorted by id, read every ten minutes."),
-  orphanedEndpointCount: z
-    .int()
-    .optional()
-    .describe("With --fleet, how many endpoints of this fleet no Compute has, in projects that Computes use."),
+  orphanedEndpointCount: optionalInteger(
+    "With --fleet, how many endpoints of this fleet no Compute has, in projects that Computes use.",
+  ),
   orphanedEndpoints: z
     .array(orphan)
     .optional()
