@@ -15,6 +15,8 @@ export const createSettle = flag(
   duration,
 ).default(defaultCreateSettleMs, "60s");
 
+export const fleetName = matching(/^\S{1,253}$/, "be 1 to 253 characters without spaces");
+
 /** `compute-operator run`. */
 export const runLine = newCommand(
   "run",
@@ -51,12 +53,18 @@ export const runLine = newCommand(
     flag("--http-port <N>", "port of /healthz, /readyz and /metrics, 0 for none", whole(0, 65_535)).default(8080),
   )
   .addOption(flag("--workers <N>", "objects reconciled at the same time", whole(1, 1000)).default(16))
-  .addOption(flag("--log-level <LEVEL>", "debug, info, warn, error or silent", level).default("info"))
+  .addOption(
+    flag(
+      "--log-level <LEVEL>",
+      "debug, info, warn, error or silent",
+      matching(new RegExp(`^(${levels.join("|")})$`), `be one of ${levels.join(", ")}`),
+    ).default("info"),
+  )
   .addOption(
     repeatable(
       "--allowed-base-url <PATTERN>",
       "base URLs that connections may name; * stands for any run of characters but /",
-      baseURL,
+      matching(/^https?:\/\/[^\s/]+/, `begin with https:// or http://, for example ${publicServicePattern}`),
     ).default([publicServicePattern]),
   )
   .addOption(createSettle)
@@ -146,18 +154,16 @@ function selector(value: string, flagName: string): string {
   }
 }
 
-function name(what: string): Parse<string> {
+/** A value of this form; `rule` completes "--flag must …". */
+function matching(form: RegExp, rule: string): Parse<string> {
   return (value, flagName) => {
-    if (value.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(value)) return value;
-    throw new BadFlag(
-      `${flagName} must be the name of ${what} (a-z, 0-9 and -, 63 at most), not ${JSON.stringify(value)}`,
-    );
+    if (form.test(value)) return value;
+    throw new BadFlag(`${flagName} must ${rule}, not ${JSON.stringify(value)}`);
   };
 }
 
-export function fleetName(value: string, flagName: string): string {
-  if (/^\S{1,253}$/.test(value)) return value;
-  throw new BadFlag(`${flagName} must be 1 to 253 characters without spaces, not ${JSON.stringify(value)}`);
+function name(what: string): Parse<string> {
+  return matching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, `be the name of ${what} (a-z, 0-9 and -, 63 at most)`);
 }
 
 /** More would flood the monitoring. */
@@ -170,20 +176,8 @@ function metricsNamespaces(value: string, flagName: string): number | string[] {
   throw new BadFlag(`${flagName} takes at most ${mostMetricsNamespaces} names, not ${names.length}`);
 }
 
-function baseURL(value: string, flagName: string): string {
-  if (/^https?:\/\/[^\s/]+/.test(value)) return value;
-  throw new BadFlag(
-    `${flagName} must begin with https:// or http://, for example ${publicServicePattern}, not ${JSON.stringify(value)}`,
-  );
-}
-
 function share(value: string, flagName: string): number {
   const number = Number(value);
   if (value.trim() !== "" && number > 0 && number <= 1) return number;
   throw new BadFlag(`${flagName} must be a number above 0 up to 1, not ${JSON.stringify(value)}`);
-}
-
-function level(value: string, flagName: string): string {
-  if (levels.some((one) => one === value)) return value;
-  throw new BadFlag(`${flagName} must be one of ${levels.join(", ")}, not ${JSON.stringify(value)}`);
 }

@@ -41,22 +41,12 @@ const timeouts = { list: 30_000, write: 4_500, lease: 4_500 } as const;
 /** Work that waits this long without any pass ending means that the loop is stuck, in milliseconds. */
 const stuckAfterMs = 120_000;
 
-export interface Operator {
-  /** Runs until the signal aborts; then what is in flight is finished and the lease given back. */
-  run(signal: AbortSignal): Promise<void>;
-  /** What is not ready yet, in a sentence; `undefined` once all informers have synced. */
-  unready(): string | undefined;
-  /** What is stuck, in a sentence; `undefined` where nothing is. */
-  stuck(): string | undefined;
-  metrics: Metrics;
-}
-
 export function createOperator(ports: OperatorPorts, settings: OperatorSettings): Operator {
-  return new ElectedOperator(ports, settings);
+  return new Operator(ports, settings);
 }
 
 /** What lives as long as the process; a `Manager` exists only while it leads. */
-class ElectedOperator implements Operator {
+export class Operator {
   readonly metrics: Metrics;
   readonly #ports: OperatorPorts;
   readonly #settings: OperatorSettings;
@@ -98,12 +88,14 @@ class ElectedOperator implements Operator {
     );
   }
 
+  /** What is not ready yet, in a sentence; `undefined` once all informers have synced. */
   unready(): string | undefined {
     const kinds = this.#informers.unsynced();
     if (kinds.length === 0) return undefined;
     return `no complete list yet of ${kinds.join(", ")}: are the CRDs installed, and may the operator list these kinds?`;
   }
 
+  /** What is stuck, in a sentence; `undefined` where nothing is. */
   stuck(): string | undefined {
     const now = this.#ports.clock.monotonic();
     const stuck = this.#manager?.progress().find(({ waiting, oldestWaitMs, lastFinishedAt }) => {
@@ -112,6 +104,7 @@ class ElectedOperator implements Operator {
     return stuck === undefined ? undefined : `${stuck.waiting} waiting, and no reconcile has ended for two minutes`;
   }
 
+  /** Runs until the signal aborts; then what is in flight is finished and the lease given back. */
   async run(signal: AbortSignal): Promise<void> {
     // An error here ends the process: one that only watched would look healthy.
     const over = new AbortController();

@@ -1,19 +1,14 @@
 import type { EndpointLister } from "../connection/endpoint-lister.ts";
-import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
+import type { ConnectionView } from "../connection/registry.ts";
 import type { Secret } from "../connection/resolve.ts";
-import type { ClusterClient } from "../kube/client.ts";
-import type { EventInput } from "../kube/event-record.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Fleet } from "../resources/signature.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import { Cleanup, type CleanupOptions } from "./cleanup/cleanup.ts";
-import { accessTo, type CrdDeletion, type ListerAccess } from "./execute/context.ts";
+import { accessTo, type ListerAccess } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
 import { execute } from "./execute/execute.ts";
-import type { Brake } from "./execute/gate.ts";
 import { type Annotations, annotationsOf, isPaused } from "./observe/annotations.ts";
-import type { ClaimIndex } from "./observe/claim-index.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { hasFinalizer, isBeingDeleted, type Subject } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
@@ -26,11 +21,7 @@ import { withUnreadable } from "./status/conditions.ts";
 import { released } from "./status/messages/deletion.ts";
 import { endpointAfter, updateStatus } from "./update-status.ts";
 
-export interface ComputeReconcilerOptions {
-  cluster: ClusterClient;
-  clock: Clock;
-  connections: SessionRegistry;
-  claims: ClaimIndex;
+export interface ComputeReconcilerOptions extends CleanupOptions, Pick<BindTools, "awaitsPool"> {
   cache: {
     computeByUID(uid: string): Compute | undefined;
     /** `undefined`: there is no right to read them. */
@@ -40,15 +31,7 @@ export interface ComputeReconcilerOptions {
   selects: (compute: Compute) => boolean;
   /** Whether this process takes nothing more on. */
   isStopping: () => boolean;
-  awaitsPool: BindTools["awaitsPool"];
-  event: (compute: Compute, record: EventInput) => void;
-  brake: Brake;
-  /** Whether a Compute that is being deleted goes only because its definition does. */
-  uninstalling: CrdDeletion;
-  createSettleMs: number;
   fleet: Fleet | undefined;
-  signal: AbortSignal;
-  onSettled: CleanupOptions["onSettled"];
   onStep?: (action: Action, compute: Compute, outcome: Outcome) => void;
 }
 

@@ -1,3 +1,4 @@
+import type { Project } from "../../api/project.ts";
 import type { Connection } from "../resources/cluster-service-connection.ts";
 import type { Compute } from "../resources/compute.ts";
 import { clippedMessage, conditionOf, datedConditions } from "../resources/conditions-of.ts";
@@ -33,7 +34,7 @@ export function statusOf(
     message: clippedMessage(message),
     observedGeneration,
   };
-  const projects = session?.probe.projects ?? undefined;
+  const projects = session?.probe.projects;
   return {
     observedGeneration,
     conditions: datedConditions([ready], connection.status.conditions, now),
@@ -86,18 +87,6 @@ export function isCurrent({ status, metadata }: Connection): boolean {
   return conditionOf(status, "Ready")?.observedGeneration === metadata.generation;
 }
 
-function projectOf({
-  id,
-  name,
-  region_id,
-  pg_version,
-  locked,
-}: NonNullable<Session["probe"]["projects"]>[number]): StatusProject {
-  return {
-    id,
-    ...(name === undefined ? {} : { name }),
-    ...(region_id === undefined ? {} : { regionID: region_id }),
-    ...(pg_version === undefined ? {} : { pgVersion: pg_version }),
-    ...(locked === undefined ? {} : { locked }),
-  };
+function projectOf({ id, name, region_id, pg_version, locked }: Project): StatusProject {
+  return { id, name, regionID: region_id, pgVersion: pg_version, locked };
 }

@@ -3,20 +3,14 @@ import { BodyTooLarge } from "../runtime/http.ts";
 import { OperationalError } from "../runtime/operational-error.ts";
 import type { ClusterResponse } from "./transport.ts";
 
-/** One field that failed validation. */
-export interface StatusCause {
-  reason: string;
-  message: string;
-  field: string;
-}
-
 export interface ClusterErrorInit {
   status: number;
   /** The reason in the Status object, e.g. `NotFound`, `Conflict`, `Expired`; empty if the answer had none. */
   reason: string;
   message: string;
   retryAfterMs?: number | undefined;
-  causes?: readonly StatusCause[] | undefined;
+  /** The reasons in the details of the Status, e.g. `NamespaceTerminating`. */
+  causes?: readonly string[];
   /** The object that the Status names; empty if it names none. */
   subject?: string | undefined;
 }
@@ -28,7 +22,7 @@ export class ClusterError extends OperationalError {
   readonly reason: string;
   /** The wait that `Retry-After` asks for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  readonly details: { causes: readonly StatusCause[]; subject: string };
+  readonly details: { causes: readonly string[]; subject: string };
 
   constructor(init: ClusterErrorInit) {
     super(init.message);
@@ -55,7 +49,7 @@ export function errorOf(response: ClusterResponse, doing: string): ClusterError 
     reason: text(status.reason),
     message: `${doing}: ${response.status} ${message === "" ? "without a Status in the answer" : message}`,
     retryAfterMs: response.retryAfterMs ?? (typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined),
-    causes: causesOf(details.causes),
+    causes: Array.isArray(details.causes) ? details.causes.map((cause) => text(asRecord(cause).reason)) : [],
     subject: text(details.name),
   });
 }
@@ -85,7 +79,7 @@ export function isAlreadyExists(error: unknown): boolean {
 
 /** The namespace is being deleted and takes nothing new. */
 export function isNamespaceTerminating(error: unknown): boolean {
-  return error instanceof ClusterError && error.details.causes.some(({ reason }) => reason === "NamespaceTerminating");
+  return error instanceof ClusterError && error.details.causes.includes("NamespaceTerminating");
 }
 
 /** The resourceVersion or continue token is too old: list again. */
@@ -99,7 +93,7 @@ export function isGone(error: unknown): boolean {
 export function isTooLargeVersion(error: unknown): boolean {
   if (!(error instanceof ClusterError) || error.status !== 504) return false;
   const { causes } = error.details;
-  return causes.some(({ reason }) => reason === "ResourceVersionTooLarge") || error.message.includes(tooLargeVersion);
+  return causes.includes("ResourceVersionTooLarge") || error.message.includes(tooLargeVersion);
 }
 
 const tooLargeVersion = "Too large resource version";
@@ -143,14 +137,6 @@ export function isTransient(error: unknown): boolean {
 
 function hasStatus(error: unknown, status: number): boolean {
   return error instanceof ClusterError && error.status === status;
-}
-
-function causesOf(causes: unknown): StatusCause[] {
-  if (!Array.isArray(causes)) return [];
-  return causes.map((cause) => {
-    const { reason, message, field } = asRecord(cause);
-    return { reason: text(reason), message: text(message), field: text(field) };
-  });
 }
 
 function text(value: unknown): string {

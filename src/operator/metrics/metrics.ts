@@ -10,22 +10,6 @@ const longestValue = 64;
 
 type Labels<N extends string> = Readonly<Record<N, string>>;
 
-export interface CounterOf<N extends string> {
-  add(labels: Labels<N>, by?: number): void;
-}
-
-export interface GaugeOf<N extends string> {
-  set(labels: Labels<N>, value: number): void;
-  add(labels: Labels<N>, by: number): void;
-  /** Drops every series, for gauges that are recounted each time. */
-  reset(): void;
-}
-
-export interface HistogramOf<N extends string> {
-  /** In the unit of the name: seconds. */
-  observe(labels: Labels<N>, value: number): void;
-}
-
 /** The metrics of the operator; names and labels are public, and documented by their help texts. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -137,40 +121,42 @@ function metricsOfFleet({ counter, gauge }: Makers) {
 function makers(registry: Registry) {
   const registers = [registry];
   return {
-    counter: <const N extends string>(name: string, help: string, labelNames: readonly N[]): CounterOf<N> => {
+    counter: <const N extends string>(name: string, help: string, labelNames: readonly N[]) => {
       const metric = new Counter({ name: prefix + name, help, labelNames, registers });
       const bounded = bound(labelNames);
       if (labelNames.length === 0) metric.inc(0);
-      return { add: (labels, by = 1) => metric.inc(bounded(labels), by) };
+      return { add: (labels: Labels<N>, by = 1) => metric.inc(bounded(labels), by) };
     },
     gauge: <const N extends string>(
       name: string,
       help: string,
       labelNames: readonly N[],
       worst?: (a: number, b: number) => number,
-    ): GaugeOf<N> => {
+    ) => {
       const metric = new Gauge({ name: prefix + name, help, labelNames, registers });
       const bounded = bound(labelNames);
       const worstOf = new Map<string, number>();
       return {
-        set(labels, value) {
+        set(labels: Labels<N>, value: number): void {
           const shown = bounded(labels);
           const series = JSON.stringify(shown);
           if (worst !== undefined) worstOf.set(series, worst(worstOf.get(series) ?? value, value));
           metric.set(shown, worstOf.get(series) ?? value);
         },
-        add: (labels, by) => metric.inc(bounded(labels), by),
-        reset() {
+        add: (labels: Labels<N>, by: number): void => metric.inc(bounded(labels), by),
+        /** Drops every series, for gauges that are recounted each time. */
+        reset(): void {
           worstOf.clear();
           metric.reset();
         },
       };
     },
-    histogram: <const N extends string>(name: string, help: string, labelNames: readonly N[]): HistogramOf<N> => {
+    /** In the unit of the name: seconds. */
+    histogram: <const N extends string>(name: string, help: string, labelNames: readonly N[]) => {
       const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
       const metric = new Histogram({ name: prefix + name, help, labelNames, buckets, registers });
       const bounded = bound(labelNames);
-      return { observe: (labels, value) => metric.observe(bounded(labels), value) };
+      return { observe: (labels: Labels<N>, value: number) => metric.observe(bounded(labels), value) };
     },
   };
 }
@@ -192,15 +178,8 @@ function bound<N extends string>(labelNames: readonly N[]): (labels: Labels<N>) 
 /** How often the delay is sampled, in milliseconds. */
 const resolution = 20;
 
-/** How late timers ran since the last report, in seconds. */
-export interface LoopDelays {
-  p50: number;
-  p99: number;
-  max: number;
-}
-
-/** Begins to sample the event loop; each call reports the delays since the one before. */
-export function sampleEventLoop(): () => LoopDelays {
+/** Begins to sample the event loop; each call reports how late timers ran since the one before, in seconds. */
+function sampleEventLoop(): () => Record<"p50" | "p99" | "max", number> {
   const samples = monitorEventLoopDelay({ resolution });
   samples.enable();
   // A sample is the time between two timers, the interval itself included.

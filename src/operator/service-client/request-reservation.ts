@@ -31,11 +31,6 @@ export class RequestReservation {
     return this.#begun;
   }
 
-  /** Whether the caller waits for the budget. */
-  get waits(): boolean {
-    return this.#waits;
-  }
-
   /** About how long the caller still waits, in milliseconds. */
   get waitMs(): number {
     return this.#budget.waitOf(this.#who);

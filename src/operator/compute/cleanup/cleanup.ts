@@ -28,6 +28,7 @@ export interface CleanupOptions {
   claims: ClaimIndex;
   event: (compute: Compute, record: EventInput) => void;
   brake: Brake;
+  /** Whether a Compute that is being deleted goes only because its definition does. */
   uninstalling: CrdDeletion;
   createSettleMs: number;
   signal: AbortSignal;

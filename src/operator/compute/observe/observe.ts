@@ -95,8 +95,8 @@ function resumeOperations({ compute: { status, spec } }: Subject, { operations }
       status: state,
       endpoint_id: endpointID,
       project_id: spec.projectID,
-      ...(createdAt === undefined ? {} : { created_at: createdAt }),
-      ...(updatedAt === undefined ? {} : { updated_at: updatedAt }),
+      created_at: createdAt,
+      updated_at: updatedAt,
     })),
   );
 }
