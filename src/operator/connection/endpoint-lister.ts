@@ -99,7 +99,7 @@ export class EndpointLister {
       projectID,
       clock,
       signal,
-      priority: () => (this.#schedule.need === "resolve" ? "resolve" : "follow"),
+      priority: () => (this.#schedule.demand.need === "resolve" ? "resolve" : "follow"),
       onEnded: options.onOperationEnded,
       times: options.times ?? new OperationTimes(),
       onPolled: (endpointIDs) => this.#polled(endpointIDs),
@@ -136,7 +136,7 @@ export class EndpointLister {
 
   /** Why the latest lists failed. A single failure after a good list does not count: the next list follows soon. */
   get failure(): Failure | undefined {
-    return this.#listing !== undefined && this.#schedule.failures < 2 ? undefined : this.#failure;
+    return this.#listing !== undefined && this.#schedule.demand.failures < 2 ? undefined : this.#failure;
   }
 
   /** Why the project is not seen any more; `undefined` while the newest list still counts. */
@@ -243,7 +243,7 @@ export class EndpointLister {
 
   #enqueueAll(): void {
     const all = this.#users.takeAll();
-    this.#schedule.met();
+    this.#schedule.demand.met();
     this.#options.enqueue(all);
   }
 
@@ -253,7 +253,7 @@ export class EndpointLister {
     this.#schedule.begin(startedAt);
     try {
       const answer = await client.listEndpoints(projectID, signal);
-      this.#schedule.answered(answer.kind === "ok");
+      this.#schedule.demand.ended(answer.kind === "ok");
       if (answer.kind === "ok") this.#listed({ endpoints: answer.value, startedAt, endedAt: clock.monotonic() });
       else this.#listFailed(answer);
     } catch {
@@ -277,7 +277,7 @@ export class EndpointLister {
     if (concernsAll) this.#enqueueAll();
     else {
       for (const uid of this.#users.takeWaiting()) affected.add(uid);
-      this.#schedule.met();
+      this.#schedule.demand.met();
       enqueue(affected);
     }
     if (isUndecided) this.#schedule.want(clock.monotonic(), "follow");
@@ -294,7 +294,7 @@ export class EndpointLister {
     this.#failure = { ...failure, message: steadyMessage(this.#failure?.message, failure.message) };
     this.#visibility.failed(failure);
     const waiting = this.#users.takeWaiting();
-    this.#schedule.met();
+    this.#schedule.demand.met();
     this.#options.enqueue(waiting);
   }
 }

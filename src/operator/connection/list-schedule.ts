@@ -23,7 +23,7 @@ export interface ListScheduleOptions {
 /** When the next list of a project is due, and its wait for the request budget. At most one list is in flight. */
 export class ListSchedule {
   readonly #options: ListScheduleOptions;
-  readonly #demand = new ListDemand();
+  readonly demand = new ListDemand();
   #timer: Cancel | undefined;
   #inFlight = false;
   /** A list is due and waits for the request budget. */
@@ -33,24 +33,9 @@ export class ListSchedule {
     this.#options = options;
   }
 
-  /** How many lists failed in a row. */
-  get failures(): number {
-    return this.#demand.failures;
-  }
-
-  /** The most urgent purpose that a Compute waits for a list for. */
-  get need(): Priority {
-    return this.#demand.need;
-  }
-
   /** A list that begins after `after` is wanted. */
   want(after: number, priority: Priority): void {
-    if (this.#demand.want(after, priority)) this.plan();
-  }
-
-  /** No Compute waits any more. */
-  met(): void {
-    this.#demand.met();
+    if (this.demand.want(after, priority)) this.plan();
   }
 
   /** The project is used: plans a list unless one is planned. */
@@ -60,11 +45,7 @@ export class ListSchedule {
 
   begin(now: number): void {
     this.#inFlight = true;
-    this.#demand.begin(now);
-  }
-
-  answered(succeeded: boolean): void {
-    this.#demand.ended(succeeded);
+    this.demand.begin(now);
   }
 
   /** No list is in flight any more: plans the next one. */
@@ -81,7 +62,7 @@ export class ListSchedule {
       return;
     }
     const { clock, refreshIntervalMs, lostAt } = this.#options;
-    const nextAt = this.#demand.nextAt(refreshIntervalMs(), lostAt());
+    const nextAt = this.demand.nextAt(refreshIntervalMs(), lostAt());
     this.#timer = clock.after(Math.max(0, nextAt - clock.monotonic()), () => this.#due());
   }
 
@@ -103,7 +84,7 @@ export class ListSchedule {
     }
     const { client, refreshes, list } = this.#options;
     const reservation = client.reservation(this, () => this.#called());
-    if (reservation.tryTake(this.#demand.priority)) {
+    if (reservation.tryTake(this.demand.priority)) {
       this.#waitsForBudget = false;
       refreshes?.begun(this);
       list(client.within(reservation));

@@ -3,7 +3,7 @@ import { NotLeader } from "../kube/leadership.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock, Random } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { type QueueProgress, type Reconciled, WorkQueue } from "../runtime/workqueue.ts";
+import { type Reconciled, WorkQueue } from "../runtime/workqueue.ts";
 
 /** The longest `Retry-After` of the API server that is waited out, in milliseconds: a proxy may ask for hours. */
 const longestRetryAfterMs = 30_000;
@@ -30,12 +30,12 @@ export interface ControllerOptions {
 /** Reconciles the objects of one kind: one reconcile at a time per object, retried with backoff if it fails. */
 export class Controller {
   readonly #options: ControllerOptions;
-  readonly #queue: WorkQueue;
+  readonly queue: WorkQueue;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
     const { clock, random, metrics, kind, flowOf, workers } = options;
-    this.#queue = new WorkQueue({
+    this.queue = new WorkQueue({
       clock,
       random,
       flowOf,
@@ -50,28 +50,11 @@ export class Controller {
   }
 
   enqueue(uids: Iterable<string>): void {
-    for (const uid of uids) this.#queue.add(uid);
-  }
-
-  /** The number of reconciles that wait for the service changed: they occupy no worker. */
-  changeBlockedWorkers(by: number): void {
-    this.#queue.changeBlockedWorkers(by);
-  }
-
-  get depth(): number {
-    return this.#queue.depth;
-  }
-
-  progress(): QueueProgress {
-    return this.#queue.progress();
+    for (const uid of uids) this.queue.add(uid);
   }
 
   run(signal: AbortSignal): Promise<void> {
-    return this.#queue.run({ workers: this.#options.workers, signal, handle: (uid) => this.#handle(uid) });
-  }
-
-  close(): void {
-    this.#queue.close();
+    return this.queue.run({ workers: this.#options.workers, signal, handle: (uid) => this.#handle(uid) });
   }
 
   async #handle(uid: string): Promise<void> {
@@ -80,9 +63,9 @@ export class Controller {
     let result = "ok";
     try {
       const { requeueAfterMs } = await reconcile(uid);
-      this.#queue.forget(uid);
+      this.queue.forget(uid);
       // Timers have whole milliseconds: a sub-millisecond remainder would busy-loop.
-      if (requeueAfterMs !== undefined) this.#queue.addAfter(uid, Math.ceil(requeueAfterMs));
+      if (requeueAfterMs !== undefined) this.queue.addAfter(uid, Math.ceil(requeueAfterMs));
     } catch (error) {
       result = this.#failed(uid, error);
     }
@@ -95,7 +78,7 @@ export class Controller {
     if (stopped.aborted) return "stopped";
     metrics.retries.add({ kind });
     const asked = error instanceof ClusterError ? (error.retryAfterMs ?? 0) : 0;
-    this.#queue.retry(uid, Math.min(asked, longestRetryAfterMs));
+    this.queue.retry(uid, Math.min(asked, longestRetryAfterMs));
     // The lease can lapse for a moment (the wall clock jumped) and hold again; if it is lost, the queue ends.
     if (error instanceof NotLeader) return "stopped";
     const { namespace, name } = nameOf(uid);

@@ -98,12 +98,12 @@ export class Manager {
   /** How many objects wait for a worker, by kind. */
   get queued(): Record<Kind, number> {
     const { compute, connection, pool } = this.#queues;
-    return { compute: compute.depth, connection: connection.depth, pool: pool.depth };
+    return { compute: compute.queue.depth, connection: connection.queue.depth, pool: pool.queue.depth };
   }
 
   /** The progress of each queue, for the health check. */
   progress(): QueueProgress[] {
-    return Object.values(this.#queues).map((queue) => queue.progress());
+    return Object.values(this.#queues).map(({ queue }) => queue.progress());
   }
 
   /** Reconciles until the signal aborts, then waits a while for reconciles in flight. */
@@ -124,7 +124,7 @@ export class Manager {
     drained();
     this.#stop.abort(new Error("the operator is stopping"));
     this.#connections.stop();
-    for (const queue of Object.values(this.#queues)) queue.close();
+    for (const { queue } of Object.values(this.#queues)) queue.close();
     this.#options.budgets.dismiss();
     this.#options.brake.dismiss();
   }
@@ -157,7 +157,7 @@ export class Manager {
         metrics.serviceRequests.add({ method, route, code });
         metrics.serviceSeconds.observe({ method, route }, seconds);
       },
-      changeBlockedWorkers: (by) => this.#queues.compute.changeBlockedWorkers(by),
+      changeBlockedWorkers: (by) => this.#queues.compute.queue.changeBlockedWorkers(by),
       orphansAmong: orphansAmong(settings, {
         has: (uid) => this.#claims.has(uid),
         all: () => informers.computes.list(),

@@ -123,18 +123,3 @@ export const computeStatus = z.object({
 export type ComputeStatus = z.output<typeof computeStatus>;
 export type Capacity = NonNullable<ComputeStatus["capacity"]>;
 export type StatusOperation = NonNullable<ComputeStatus["operations"]>[number];
-
-/** What `status.state` may say; the schema leaves it open. */
-export type ComputeState =
-  | "NotCreated"
-  | "Creating"
-  | "Starting"
-  | "Active"
-  | "Idle"
-  | "Updating"
-  | "Moving"
-  | "Restarting"
-  | "Disabled"
-  | "Deleting"
-  | "Lost"
-  | "Unknown";

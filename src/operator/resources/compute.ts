@@ -3,7 +3,7 @@ import { type ComputeStatus, computeStatus } from "./compute-status.ts";
 import { type Declared, declared, ownKind, readerOf } from "./object.ts";
 
 export type { ComputeSpec } from "./compute-spec.ts";
-export type { Capacity, ComputeState, ComputeStatus, StatusOperation } from "./compute-status.ts";
+export type { Capacity, ComputeStatus, StatusOperation } from "./compute-status.ts";
 export type { Condition } from "./conditions-of.ts";
 
 /** One compute of the service, kept as declared. */

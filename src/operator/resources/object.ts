@@ -72,9 +72,8 @@ export type Parsed<T> =
   | { readonly ok: false; readonly problem: string; readonly validationIssues: readonly ValidationIssue[] };
 
 /**
- * A status schema for reading, all of whose fields are optional: whatever a field holds (an older or newer operator
- * wrote it, or a person), one that does not fit reads as absent, so that no status keeps an object from being
- * reconciled.
+ * A schema for reading what an older or newer operator wrote, or a person: a field that does not fit reads as absent.
+ * All fields of a status are optional, so that no status keeps an object from being reconciled.
  */
 export function tolerant<S extends z.ZodObject>(status: S) {
   return status.catch(({ value }) => status.parse(readable(status, value)));

@@ -35,15 +35,6 @@ export function createLogger(options: { level: LogLevel; destination: LogDestina
   return wrap(base);
 }
 
-/** Writes nothing. */
-export const silentLogger: Logger = {
-  debug() {},
-  info() {},
-  warn() {},
-  error() {},
-  child: () => silentLogger,
-};
-
 function wrap(sink: PinoLogger): Logger {
   const at = (level: Exclude<LogLevel, "silent">) => (fields: LogFields, message: string) => {
     if (sink.isLevelEnabled(level)) sink[level](scrub(fields), message);

@@ -1,7 +1,6 @@
 import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { createOperator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import { calm } from "../../simulation/api-server/faults.ts";
 import { Refusal } from "../../simulation/api-server/refusal.ts";
 import { underShippedRights } from "../../simulation/api-server/rights.ts";
@@ -9,6 +8,7 @@ import { ApiServer } from "../../simulation/api-server/server.ts";
 import { type ApiFront, InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
 import { installCRDs } from "../../support/shipped-crd.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { inMemorySettings, wholeMilliseconds } from "./in-memory.ts";
 import { type Host, Network } from "./network.ts";

@@ -1,7 +1,7 @@
 import { aborted, requireLeader } from "../../../src/operator/kube/leadership.ts";
 import { LeaderElection } from "../../../src/operator/kube/lease.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import { realClock } from "../../support/real-clock.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { realClient } from "./real-client.ts";
 
 /** A third of the usual times, so that a test need not wait for them. */

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { type EventInput, events, type KubeEvent } from "../../../src/operator/kube/event-record.ts";
 import { EventRecorder } from "../../../src/operator/kube/events.ts";
 import { clippedMessage } from "../../../src/operator/resources/conditions-of.ts";
-import { createLogger, silentLogger } from "../../../src/operator/runtime/log.ts";
+import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { seededRandom } from "../../simulation/random.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 
 const second = 1000;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LeaderElection } from "../../../src/operator/kube/lease.ts";
 import { type Lease, LeaseClaim, type LeaseSpec, leases } from "../../../src/operator/kube/lease-claim.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 
 const ref = { namespace: "default", name: "l" };

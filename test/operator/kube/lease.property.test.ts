@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { aborted } from "../../../src/operator/kube/leadership.ts";
 import { LeaderElection } from "../../../src/operator/kube/lease.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import type { RequestFate } from "../../simulation/api-server/faults.ts";
 import { seededRandom } from "../../simulation/random.ts";
 import { ProcessClock } from "../../support/process-clock.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 
 /** What affects one of three candidates for a while. */

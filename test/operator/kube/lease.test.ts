@@ -3,7 +3,7 @@ import { alwaysLeader, NotLeader, requireLeader } from "../../../src/operator/ku
 import { LeaderElection } from "../../../src/operator/kube/lease.ts";
 import { type Lease, leases } from "../../../src/operator/kube/lease-claim.ts";
 import { sleep } from "../../../src/operator/runtime/clock.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { configMap, configMaps } from "./config-maps.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { guardedPatch } from "../../../src/operator/kube/json-patch.ts";
 import { isObjectOf, readObject } from "../../../src/operator/kube/objects.ts";
 import { computeKind, parseCompute } from "../../../src/operator/resources/compute.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { configMap, configMaps } from "./config-maps.ts";
 import { setUp } from "./reflector-world.ts";
 

@@ -1,7 +1,7 @@
 import { Reflector, type ReflectorOptions } from "../../../src/operator/kube/reflector.ts";
 import type { Change } from "../../../src/operator/kube/store.ts";
 import type { WatchLine } from "../../../src/operator/kube/transport.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { type ConfigMap, configMaps } from "./config-maps.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Reflector } from "../../../src/operator/kube/reflector.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import { type ControlPlane, startControlPlane } from "../../control-plane/control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
 import { realClock } from "../../support/real-clock.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { type ConfigMap, configMap, configMaps } from "./config-maps.ts";
 import { realClient } from "./real-client.ts";
 

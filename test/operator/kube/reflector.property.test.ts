@@ -4,9 +4,9 @@ import type { ClusterClient } from "../../../src/operator/kube/client.ts";
 import { guardedPatch } from "../../../src/operator/kube/json-patch.ts";
 import { Reflector } from "../../../src/operator/kube/reflector.ts";
 import { isNewer } from "../../../src/operator/kube/store.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import type { ClusterWeather, RequestFate } from "../../simulation/api-server/faults.ts";
 import { seededRandom } from "../../simulation/random.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { type ConfigMap, configMap, configMaps } from "./config-maps.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 

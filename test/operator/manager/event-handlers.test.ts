@@ -5,8 +5,8 @@ import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { EventHandlers } from "../../../src/operator/manager/event-handlers.ts";
 import { Informers } from "../../../src/operator/manager/informers.ts";
 import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import { compute, uidOf } from "../../support/builders.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { noLines } from "../kube/reflector-world.ts";
 

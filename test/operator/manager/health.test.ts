@@ -4,11 +4,11 @@ import { parse } from "yaml";
 import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { serveHealth } from "../../../src/operator/manager/health.ts";
 import { createOperator } from "../../../src/operator/operator.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../../simulation/api-server/transport.ts";
 import { seededRandom } from "../../simulation/random.ts";
 import { freePort } from "../../support/ports.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const minute = 60_000;

@@ -1,13 +1,13 @@
 import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { createOperator, type Operator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
-import { silentLogger } from "../../../src/operator/runtime/log.ts";
 import type { ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import { connectNamespace, inMemorySettings, wholeMilliseconds } from "../../integration/support/in-memory.ts";
 import { manifest } from "../../integration/support/manifests.ts";
 import { Network } from "../../integration/support/network.ts";
 import { goodKey, newService } from "../../integration/support/seeded-service.ts";
 import { installCRDs } from "../../support/shipped-crd.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { type ClusterWeather, calm } from "../api-server/faults.ts";
 import type { JsonObject } from "../api-server/objects.ts";

@@ -1,45 +1,53 @@
+import { z } from "zod";
 import { couldBeEndpointId } from "../../../api/ids.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { annotations } from "../../resources/names.ts";
+import { tolerant } from "../../resources/object.ts";
 
 /**
  * Written before an endpoint is created and removed when the outcome is known: a process that finds it knows that a
  * POST may have been sent.
  */
-export interface PendingCreate {
-  /** Of the Compute; a mark with another uid was copied and does not count. */
-  uid: string;
-  /** RFC 3339. */
-  since: string;
-  branchID: string;
-  /**
-   * The fingerprint of the base URL and key that it was sent with. Anybody can write a mark and copy a fingerprint: as
-   * a claim on a branch, a mark counts only if the Compute's own session has this fingerprint and has shown the
-   * project. As a pending create it always counts.
-   */
-  through: string;
-  /** The endpoint that it replaces, which was proved gone before. */
-  replaces?: string;
-  /** The service was known to show names when it was sent: an endpoint without a name is then not of this create. */
-  named?: true;
-  /** Another POST followed while the outcome of the first was not known: either may still take effect. */
-  resent?: true;
-}
+const pendingCreate = tolerant(
+  z.object({
+    /** Of the Compute; a mark with another uid was copied and does not count. */
+    uid: z.string(),
+    /** RFC 3339. */
+    since: z.string().default(""),
+    branchID: z.string().default(""),
+    /**
+     * The fingerprint of the base URL and key that it was sent with. Anybody can write a mark and copy a fingerprint: as
+     * a claim on a branch, a mark counts only if the Compute's own session has this fingerprint and has shown the
+     * project. As a pending create it always counts.
+     */
+    through: z.string().default(""),
+    /** The endpoint that it replaces, which was proved gone before. */
+    replaces: z.string().optional(),
+    /** The service was known to show names when it was sent: an endpoint without a name is then not of this create. */
+    named: z.literal(true).optional(),
+    /** Another POST followed while the outcome of the first was not known: either may still take effect. */
+    resent: z.literal(true).optional(),
+  }),
+);
+export type PendingCreate = z.output<typeof pendingCreate>;
 
 /** Written before a restart is sent. */
-export interface PendingRestart {
-  uid: string;
-  since: string;
-  /** The value of the annotation `restartedAt` that asked for it. */
-  value: string;
-  /** When the newest earlier operation of the endpoint was created; empty: it had none; absent: not known. */
-  newestOperation?: string;
-  /** When the last of them had ended; empty: it had none; absent: one was in progress, or it is not known. */
-  restedSince?: string;
-  /** The endpoint's `started_at` in the last list before. */
-  startedAt?: string;
-}
+const pendingRestart = tolerant(
+  z.object({
+    uid: z.string(),
+    since: z.string().default(""),
+    /** The value of the annotation `restartedAt` that asked for it. */
+    value: z.string().default(""),
+    /** When the newest earlier operation of the endpoint was created; empty: it had none; absent: not known. */
+    newestOperation: z.string().optional(),
+    /** When the last of them had ended; empty: it had none; absent: one was in progress, or it is not known. */
+    restedSince: z.string().optional(),
+    /** The endpoint's `started_at` in the last list before. */
+    startedAt: z.string().optional(),
+  }),
+);
+export type PendingRestart = z.output<typeof pendingRestart>;
 
 /** What the operator and people have written into a Compute's annotations, and what of it the status has handled. */
 export interface Annotations {
@@ -102,17 +110,7 @@ export function isPaused(compute: Compute): boolean {
 }
 
 export function pendingCreateOf(compute: Compute): PendingCreate | undefined {
-  const mark = parsedMark(compute, "pendingCreate");
-  if (mark === undefined) return undefined;
-  return {
-    uid: compute.metadata.uid,
-    since: text(mark.since),
-    branchID: text(mark.branchID),
-    through: text(mark.through),
-    ...textsIn(mark, "replaces"),
-    ...(mark.named === true ? { named: true } : {}),
-    ...(mark.resent === true ? { resent: true } : {}),
-  };
+  return markIn(compute, "pendingCreate", pendingCreate);
 }
 
 /** The branch of a pending create; a mark that names none was made for `spec.branchID`. */
@@ -126,14 +124,7 @@ export function isRecordedSince(mark: PendingCreate, recorded: string | undefine
 }
 
 export function pendingRestartOf(compute: Compute): PendingRestart | undefined {
-  const mark = parsedMark(compute, "pendingRestart");
-  if (mark === undefined) return undefined;
-  return {
-    uid: compute.metadata.uid,
-    since: text(mark.since),
-    value: text(mark.value),
-    ...textsIn(mark, "newestOperation", "restedSince", "startedAt"),
-  };
+  return markIn(compute, "pendingRestart", pendingRestart);
 }
 
 /** One annotation of the operator's, by its short name. */
@@ -142,23 +133,17 @@ export function annotation({ metadata }: Compute, name: keyof typeof annotations
 }
 
 /** A mark of this very object; anything else counts as none. */
-function parsedMark(compute: Compute, name: "pendingCreate" | "pendingRestart"): Record<string, unknown> | undefined {
+function markIn<T extends { uid: string }>(
+  compute: Compute,
+  name: "pendingCreate" | "pendingRestart",
+  schema: z.ZodType<T>,
+): T | undefined {
+  const text = annotation(compute, name);
+  if (text === undefined) return undefined;
   try {
-    const mark: unknown = JSON.parse(annotation(compute, name) ?? "null");
-    if (typeof mark !== "object" || mark === null || !("uid" in mark)) return undefined;
-    return mark.uid === compute.metadata.uid ? { ...mark } : undefined;
+    const mark = schema.parse(JSON.parse(text));
+    return mark.uid === compute.metadata.uid ? mark : undefined;
   } catch {
     return undefined;
   }
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-/** Those of the members that are texts. */
-function textsIn<K extends string>(mark: Record<string, unknown>, ...names: K[]): Partial<Record<K, string>> {
-  const texts: Partial<Record<K, string>> = {};
-  for (const name of names) if (typeof mark[name] === "string") texts[name] = mark[name];
-  return texts;
 }

@@ -1,13 +1,15 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import type { ComputeState } from "../../resources/compute.ts";
 import type { ComputeStatus } from "../../resources/compute-status.ts";
 import { isBeingDeleted, shownReason } from "../observe/observation.ts";
 import type { Outcome } from "../outcome.ts";
-import { isProgress, reasons } from "./reasons.ts";
+import { isProgress, type Progress, reasons } from "./reasons.ts";
 import type { Seen } from "./status.ts";
 
+/** What `status.state` may say of an endpoint that is seen; the schema leaves it open. */
+type StateSeen = Progress | "Active" | "Idle" | "Disabled" | "Deleting" | "Unknown";
+
 /** The printable state of an endpoint that is seen. Suspending by the service itself shows as what it still is. */
-export function stateSeen(endpoint: Endpoint, outcome: Outcome): ComputeState {
+export function stateSeen(endpoint: Endpoint, outcome: Outcome): StateSeen {
   if (isBeingDeleted(outcome.compute)) return "Deleting";
   const reason = reasonAfter(outcome);
   if (isProgress(reason)) return reason;
