@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import { BadFlag, duration, flag, newCommand, type Parse, parsed, repeatable, whole } from "../command-line.ts";
 import { publicServicePattern } from "./connection/resolve.ts";
 import { INSTALL_NAMESPACE } from "./resources/names.ts";
 import { labelSelector } from "./resources/selector.ts";
+import { digest } from "./resources/signature.ts";
 
 const levels = ["debug", "info", "warn", "error", "silent"] as const;
 
@@ -138,11 +138,7 @@ export function parseRunFlags(args: readonly string[]) {
 /** One lease per shard: two that share one would leave one of them idle for ever. */
 function leaseNameFor(labels: string, namespaces: readonly string[]): string {
   if (labels === "" && namespaces.length === 0) return "compute-operator";
-  const hash = createHash("sha256")
-    .update(JSON.stringify([labels, namespaces]))
-    .digest("hex")
-    .slice(0, 8);
-  return `compute-operator-${hash}`;
+  return `compute-operator-${digest(JSON.stringify([labels, namespaces]), 8)}`;
 }
 
 function selector(value: string, flagName: string): string {

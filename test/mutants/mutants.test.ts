@@ -143,7 +143,7 @@ it("npm run mutants refuses flags that it does not know, and lists the mutants o
   const main = (...args: string[]) =>
     spawnSync(process.execPath, ["test/mutants/main.ts", ...args], { encoding: "utf8" });
   expect(main("--onyl", "a").stderr).toContain("Usage: npm run mutants");
-  const listed = main("--list", "--only", "runtime/memoize.ts");
-  expect(listed.stdout).toContain("src/operator/runtime/memoize.ts:");
+  const listed = main("--list", "--only", "runtime/caches.ts");
+  expect(listed.stdout).toContain("src/operator/runtime/caches.ts:");
   expect(listed.status).toBe(0);
 });

@@ -10,7 +10,7 @@ import {
 } from "../../operator/resources/cluster-service-connection.ts";
 import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
 import { INSTALL_NAMESPACE } from "../../operator/resources/names.ts";
-import { selectsLabels } from "../../operator/resources/namespace-selector.ts";
+import { selectsLabels } from "../../operator/resources/namespace.ts";
 import { objectMeta, type Parsed, parseWith, placeOf } from "../../operator/resources/object.ts";
 import { type Account, ApiKey } from "../../operator/service-client/account.ts";
 import { CommandProblem } from "../commands/ports.ts";

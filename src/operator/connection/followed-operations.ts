@@ -1,5 +1,5 @@
 import { isInProgress, type Operation } from "../../api/operation.ts";
-import { dropOldest } from "../runtime/drop-oldest.ts";
+import { dropOldest, setNewest } from "../runtime/caches.ts";
 import { Index, IndexEntries } from "../runtime/index-entries.ts";
 
 /** An operation without news for this long no longer counts as blocking its project, in milliseconds. */
@@ -102,10 +102,7 @@ export class FollowedOperations {
   }
 
   #ended({ endpoint_id }: Operation, now: number): void {
-    if (endpoint_id === undefined) return;
-    this.#endedAt.delete(endpoint_id);
-    this.#endedAt.set(endpoint_id, now);
-    dropOldest(this.#endedAt, mostRemembered);
+    if (endpoint_id !== undefined) setNewest(this.#endedAt, endpoint_id, now, mostRemembered);
   }
 
   #forget({ id }: Operation): void {

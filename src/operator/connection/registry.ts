@@ -2,7 +2,7 @@ import { allowsProject, type Connection, isOfCluster, labelOf } from "../resourc
 import { type Compute, connectionKeyOf } from "../resources/compute.ts";
 import { secondsOf } from "../resources/duration.ts";
 import type { KubeObject } from "../resources/object.ts";
-import { memoize } from "../runtime/memoize.ts";
+import { memoize } from "../runtime/caches.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
 import { hasFinalizer } from "./finalizers.ts";
 import { connectionNotFound, connectionNotReady, notAllowed, unauthorized } from "./messages.ts";

@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
 import type { Compute } from "../resources/compute.ts";
-import { selectsAll, selectsLabels } from "../resources/namespace-selector.ts";
+import { selectsAll, selectsLabels } from "../resources/namespace.ts";
 import { builtInKind, type KubeObject } from "../resources/object.ts";
-import { memoize } from "../runtime/memoize.ts";
+import { memoize } from "../runtime/caches.ts";
 import { type Account, ApiKey } from "../service-client/account.ts";
 import { connectionNotReady, invalidSecret, notAllowed, secretNotFound, unreachable } from "./messages.ts";
 

@@ -1,3 +1,4 @@
+import { setNewest } from "../runtime/caches.ts";
 import type { Clock } from "../runtime/clock.ts";
 
 /** How many writes to one project may be under way at most. */
@@ -73,10 +74,7 @@ export class WriteWindows {
   of(baseURL: string, projectID: string): WriteWindow {
     const key = `${baseURL} ${projectID}`;
     const window = this.#windows.get(key) ?? new WriteWindow(this.#clock);
-    this.#windows.delete(key);
-    this.#windows.set(key, window);
-    const [oldest] = this.#windows.keys();
-    if (this.#windows.size > mostRemembered && oldest !== undefined) this.#windows.delete(oldest);
+    setNewest(this.#windows, key, window, mostRemembered);
     return window;
   }
 }

@@ -1,6 +1,6 @@
 import { clippedMessage } from "../resources/conditions-of.ts";
+import { setNewest } from "../runtime/caches.ts";
 import { type Backoff, type Clock, delayOf, type Random, sleep } from "../runtime/clock.ts";
-import { dropOldest } from "../runtime/drop-oldest.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { ClusterClient } from "./client.ts";
 import { isAlreadyExists, isNamespaceTerminating, isNotFound, isTransient } from "./errors.ts";
@@ -143,9 +143,7 @@ export class EventRecorder {
   }
 
   #remember(key: string, event: KubeEvent): void {
-    this.#written.delete(key);
-    this.#written.set(key, event);
-    dropOldest(this.#written, mostRemembered);
+    setNewest(this.#written, key, event, mostRemembered);
   }
 
   /** Takes a token from the object's bucket. */
@@ -153,9 +151,7 @@ export class EventRecorder {
     const now = this.#options.clock.monotonic();
     const before = this.#spent.get(uid) ?? { tokens: burst, at: now };
     const tokens = Math.min(burst, before.tokens + (now - before.at) / refillMs);
-    this.#spent.delete(uid);
-    this.#spent.set(uid, { tokens: tokens < 1 ? tokens : tokens - 1, at: now });
-    dropOldest(this.#spent, mostRemembered);
+    setNewest(this.#spent, uid, { tokens: tokens < 1 ? tokens : tokens - 1, at: now }, mostRemembered);
     return tokens >= 1;
   }
 }

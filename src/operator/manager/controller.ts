@@ -43,9 +43,7 @@ export class Controller {
       // A flow alone gets all workers. Reconciles that wait for a dead service occupy none, only places of its flow.
       maxPerFlow: workers,
       maxPerTenant: flowsPerTenant * workers,
-      observer: {
-        started: (_, waitedMs) => metrics.queueSeconds.observe({ kind }, waitedMs / 1000),
-      },
+      onStarted: (_, waitedMs) => metrics.queueSeconds.observe({ kind }, waitedMs / 1000),
     });
   }
 

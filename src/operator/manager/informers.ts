@@ -190,10 +190,6 @@ export class Informers {
     return this.#cluster.connections.isServed() ? "served" : "unserved";
   }
 
-  get #all() {
-    return this.#byKind.map(([, reflectors]) => reflectors);
-  }
-
   get #byKind() {
     return [
       [computeKind, this.computes],
@@ -219,7 +215,7 @@ export class Informers {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#all.map((reflectors) => reflectors.run(signal)));
+    await Promise.all(this.#byKind.map(([, reflectors]) => reflectors.run(signal)));
   }
 
   /** The kinds without a complete list yet. */
@@ -229,7 +225,7 @@ export class Informers {
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#all.map((reflectors) => reflectors.whenSynced(signal)));
+    await Promise.all(this.#byKind.map(([, reflectors]) => reflectors.whenSynced(signal)));
   }
 
   lastEventAgeMs(): Record<string, number> {

@@ -2,7 +2,7 @@ import type { OrphansAmong } from "../connection/orphans.ts";
 import type { OperatorOptions } from "../options.ts";
 import type { Compute } from "../resources/compute.ts";
 import { fleetOf, keyOf, signatureIn } from "../resources/signature.ts";
-import { memoize } from "../runtime/memoize.ts";
+import { memoize } from "../runtime/caches.ts";
 
 /** The Computes that are watched, of whatever shard. */
 export interface WatchedComputes {

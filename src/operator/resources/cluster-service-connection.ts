@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { idPattern } from "../../api/ids.ts";
-import { namespaceSelector } from "./namespace-selector.ts";
+import { namespaceSelector } from "./namespace.ts";
 import { type Declared, declared, ownKind, readerOf } from "./object.ts";
 import {
   apiKeySecretRefIn,

@@ -1,5 +1,6 @@
-/** One requirement of a label selector. */
-type Requirement = (labels: Readonly<Record<string, string>>) => boolean;
+import { type NamespaceSelector, selectsLabels } from "./namespace.ts";
+
+type Requirement = NonNullable<NamespaceSelector["matchExpressions"]>[number];
 
 /**
  * A label selector as `kubectl -l` takes it: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`, joined by
@@ -7,8 +8,8 @@ type Requirement = (labels: Readonly<Record<string, string>>) => boolean;
  */
 export function labelSelector(text: string): (labels: Readonly<Record<string, string>> | undefined) => boolean {
   const parts = text.split(/,(?![^(]*\))/).map((part) => part.trim());
-  const requirements = text.trim() === "" ? [] : parts.map(requirement);
-  return (labels = {}) => requirements.every((holds) => holds(labels));
+  const matchExpressions = text.trim() === "" ? [] : parts.map(requirement);
+  return (labels = {}) => selectsLabels({ matchExpressions }, labels);
 }
 
 const key = String.raw`([A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?)`;
@@ -19,24 +20,15 @@ const shapes = {
 };
 
 function requirement(part: string): Requirement {
-  const set = shapes.set.exec(part);
-  if (set !== null) {
-    const [, name = "", , operator, list = ""] = set;
+  const [, setKey, , operator, list = ""] = shapes.set.exec(part) ?? [];
+  if (setKey !== undefined) {
     const values = list.split(",").map((value) => value.trim());
-    const within = (labels: Readonly<Record<string, string>>) =>
-      Object.hasOwn(labels, name) && values.includes(labels[name] ?? "");
-    return operator === "in" ? within : (labels) => !within(labels);
+    return { key: setKey, operator: operator === "in" ? "In" : "NotIn", values };
   }
-  const equality = shapes.equality.exec(part);
-  if (equality !== null) {
-    const [, name = "", , operator, value = ""] = equality;
-    return operator === "!=" ? (labels) => labels[name] !== value : (labels) => labels[name] === value;
-  }
-  const exists = shapes.exists.exec(part);
-  if (exists !== null) {
-    const [, not, name = ""] = exists;
-    return not === "!" ? (labels) => !Object.hasOwn(labels, name) : (labels) => Object.hasOwn(labels, name);
-  }
+  const [, equalKey, , sign, value = ""] = shapes.equality.exec(part) ?? [];
+  if (equalKey !== undefined) return { key: equalKey, operator: sign === "!=" ? "NotIn" : "In", values: [value] };
+  const [, not, presentKey] = shapes.exists.exec(part) ?? [];
+  if (presentKey !== undefined) return { key: presentKey, operator: not === "!" ? "DoesNotExist" : "Exists" };
   throw new Error(
     `"${part}" is no label selector: write a=b, a!=b, a in (x,y), a notin (x,y), a or !a, joined by commas`,
   );

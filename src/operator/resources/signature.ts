@@ -52,6 +52,7 @@ function dashed(uid: string): string {
   return uid.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-function digest(text: string, digits: number): string {
+/** The first hex digits of the SHA-256 of a text. */
+export function digest(text: string, digits: number): string {
   return hash("sha256", text).slice(0, digits);
 }

@@ -1,11 +1,6 @@
 import { type Backoff, type Cancel, type Clock, delayOf, type Random } from "./clock.ts";
 import { FairQueue } from "./fair-queue.ts";
 
-/** Reports of a queue, for metrics. Durations in milliseconds. */
-export interface QueueObserver {
-  started?(key: string, waitedMs: number): void;
-}
-
 export interface WorkQueueOptions {
   clock: Clock;
   random: Random;
@@ -17,7 +12,8 @@ export interface WorkQueueOptions {
   maxPerFlow?: number;
   /** How many keys of one tenant are handled at a time. Default: no bound. */
   maxPerTenant?: number;
-  observer?: QueueObserver;
+  /** A key is handled now; `waitedMs`: how long it waited for that. */
+  onStarted?: (key: string, waitedMs: number) => void;
 }
 
 /** What a reconcile returns; without `requeueAfterMs` only a change brings the next one. */
@@ -221,8 +217,8 @@ export class WorkQueue {
   }
 
   async #handle(key: string, since: number, release: () => void, handle: (key: string) => Promise<void>) {
-    const { clock, observer } = this.#options;
-    observer?.started?.(key, clock.monotonic() - since);
+    const { clock, onStarted } = this.#options;
+    onStarted?.(key, clock.monotonic() - since);
     let hasFailed = false;
     try {
       await handle(key);

@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import { inspect } from "node:util";
-import { connectionFingerprintOf } from "../resources/connection-fingerprint.ts";
-import { memoize } from "../runtime/memoize.ts";
+import { digest } from "../resources/signature.ts";
+import { memoize } from "../runtime/caches.ts";
 
 /** The base URL and key of a client. */
 export interface Account {
@@ -13,9 +12,12 @@ export interface Account {
   organizationID?: string | undefined;
 }
 
-/** The fingerprint of an account's base URL and key; reveals neither. Called on every reconcile of a Compute. */
-export const accountFingerprint = memoize(({ baseURL, key }: Account) =>
-  connectionFingerprintOf(baseURL, key.fingerprint()),
+/**
+ * Names an account's base URL and key in objects and marks, so that a change of either shows; reveals neither. Called on
+ * every reconcile of a Compute.
+ */
+export const accountFingerprint = memoize(
+  ({ baseURL, key }: Account) => `${digest(baseURL, 8)}-${digest(key.fingerprint(), 16)}`,
 );
 
 const redacted = "[redacted]";
@@ -36,7 +38,7 @@ export class ApiKey {
 
   /** A fingerprint of the key that does not reveal it: the first 16 hex digits of a salted SHA-256. */
   fingerprint(): string {
-    this.#fingerprint ??= createHash("sha256").update(`compute-operator:${this.#secret}`).digest("hex").slice(0, 16);
+    this.#fingerprint ??= digest(`compute-operator:${this.#secret}`, 16);
     return this.#fingerprint;
   }
 

@@ -197,7 +197,7 @@ test("an observer gets the wait of each key, and the depth falls as keys are han
   const { clock, queue, start } = setUp({
     workers: 1,
     takesMs: 100,
-    observer: { started: (key, waitedMs) => void heard.push([key, waitedMs, queue.depth]) },
+    onStarted: (key, waitedMs) => void heard.push([key, waitedMs, queue.depth]),
   });
   await clock.advance(1000);
   queue.add("a");

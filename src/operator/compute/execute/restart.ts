@@ -9,7 +9,7 @@ import type { PendingRestart } from "../observe/annotations.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { wasRestarted } from "../plan/restart.ts";
-import { inProgress, restarting } from "../status/messages/conditions.ts";
+import { inProgress, restartDone } from "../status/messages/conditions.ts";
 import * as events from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
 import { recordAnswer } from "./answered.ts";
@@ -71,7 +71,7 @@ export function restarted(
   { compute, state }: ExecuteContext,
 ): Outcome {
   state.restarted(value);
-  return shown(compute, "Restarting", restarting.done(endpointID), {
+  return shown(compute, "Restarting", restartDone(endpointID), {
     effect: { kind: "restarted", value, operations: [] },
     events: [{ type: "Normal", reason: "Restarted", message: events.restarted(endpointID) }],
   });

@@ -2,7 +2,7 @@ import { hasUnreadableName } from "../../../api/endpoint.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { Listing } from "../../connection/list-changes.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
-import { memoize } from "../../runtime/memoize.ts";
+import { memoize } from "../../runtime/caches.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import { answersCountAfter, type ReadonlyState } from "../remembered.ts";
 import { annotation, type PendingCreate, recordedID } from "./annotations.ts";

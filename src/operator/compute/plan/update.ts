@@ -29,7 +29,7 @@ export const updateFields: PlanRule = (o, s) => {
   const [first, last] = s.patched?.listsWithout ?? [];
   const isContradicted = first !== undefined && last !== undefined && last - first >= notKeptAfterMs;
   if (still.length > 0 && !isContradicted) {
-    return { kind: "wait", reason: "Updating", message: messages.updating.notShownYet };
+    return { kind: "wait", reason: "Updating", message: messages.notShownYet };
   }
   const { edited, drift } = since(o, s, link.endpoint.id);
   const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, o));

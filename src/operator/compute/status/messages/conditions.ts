@@ -31,13 +31,9 @@ const progressTexts: Readonly<Record<Progress, (endpointID: string) => string>> 
 
 export const inProgress = (progress: Progress, endpointID: string): string => progressTexts[progress](endpointID);
 
-export const updating = {
-  notShownYet: "The service accepted a change and does not show it yet.",
-};
+export const notShownYet = "The service accepted a change and does not show it yet.";
 
-export const restarting = {
-  done: (endpointID: string) => `The service restarted endpoint ${endpointID}.`,
-};
+export const restartDone = (endpointID: string): string => `The service restarted endpoint ${endpointID}.`;
 
 /** Of the progress that the write would begin. */
 export const waiting = {

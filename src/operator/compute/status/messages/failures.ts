@@ -7,7 +7,7 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
   const said = failure.message;
   switch (failure.kind) {
     case "unauthorized":
-      return { reason: "Unauthorized", message: unauthorized.refused(said) };
+      return { reason: "Unauthorized", message: unauthorized(said) };
     case "refusedOnce":
       return { reason: "ServiceUnavailable", message: serviceUnavailable.keyRefusedOnce(said) };
     case "forbidden":
@@ -18,9 +18,9 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
       return { reason: "ConnectionNotReady", message: connectionNotReady.changed(doing) };
     case "busy":
     case "notReady":
-      return { reason: "ProjectBusy", message: projectBusy.request(doing, said) };
+      return { reason: "ProjectBusy", message: projectBusy(doing, said) };
     case "rateLimited":
-      return { reason: "RateLimited", message: rateLimited.request(said) };
+      return { reason: "RateLimited", message: rateLimited(said) };
     case "unavailable":
       return { reason: "ServiceUnavailable", message: serviceUnavailable.request(said) };
     case "ambiguous":
@@ -34,12 +34,12 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
 }
 
 function notFound(said: string, doing: string): { reason: Reason; message: string } {
-  if (/branch/i.test(said)) return { reason: "BranchNotFound", message: branchNotFound.request(doing, said) };
+  if (/branch/i.test(said)) return { reason: "BranchNotFound", message: branchNotFound(doing, said) };
   // A list showed it just now: it went since, which only further lists can prove, or the service contradicts itself.
   if (/endpoint/i.test(said)) {
     return { reason: "ServiceUnavailable", message: serviceUnavailable.endpointNotFound(doing, said) };
   }
-  return { reason: "ProjectNotFound", message: projectNotFound.request(doing, said) };
+  return { reason: "ProjectNotFound", message: projectNotFound(doing, said) };
 }
 
 // What conditions say of requests that the service or the API server refused or did not answer, by their reason.
@@ -70,9 +70,7 @@ export const replaceKey = "Put a valid key into the Secret of the ServiceConnect
 export const checkProject =
   "Check spec.projectID, and whether baseURL and API key of the connection reach that project.";
 
-export const unauthorized = {
-  refused: (said: string) => `The service refused the API key (${said}). ${replaceKey}`,
-};
+const unauthorized = (said: string): string => `The service refused the API key (${said}). ${replaceKey}`;
 
 export const forbidden = {
   request: (doing: string, said: string) =>
@@ -90,22 +88,17 @@ export const connectionNotReady = {
     `The ServiceConnection is being deleted, so no endpoint is created through it. Name another in spec.${ofPool ? "template.connectionRef of the ComputePool" : "connectionRef"}.`,
 };
 
-export const projectNotFound = {
-  request: (doing: string, said: string) => `The service could not ${doing}: ${said}. ${checkProject}`,
-};
+const projectNotFound = (doing: string, said: string): string =>
+  `The service could not ${doing}: ${said}. ${checkProject}`;
 
-export const branchNotFound = {
-  request: (doing: string, said: string) =>
-    `The service could not ${doing}: ${said}. Create the branch, or name another in spec.branchID.`,
-};
+const branchNotFound = (doing: string, said: string): string =>
+  `The service could not ${doing}: ${said}. Create the branch, or name another in spec.branchID.`;
 
-export const projectBusy = {
-  request: (doing: string, said: string) => `The service could not ${doing} yet: ${said}. Retried automatically.`,
-};
+const projectBusy = (doing: string, said: string): string =>
+  `The service could not ${doing} yet: ${said}. Retried automatically.`;
 
-export const rateLimited = {
-  request: (said: string) => `The service allows no more requests for now (${said}). Retried automatically.`,
-};
+const rateLimited = (said: string): string =>
+  `The service allows no more requests for now (${said}). Retried automatically.`;
 
 export const serviceUnavailable = {
   request: (said: string) => `The service is not available: ${said}. Retried automatically.`,
@@ -123,7 +116,7 @@ export const serviceUnavailable = {
     `The service shows ${fields} in a form that cannot be read, so the status leaves it out.`,
 };
 
-export const primaryRefused = (doing: string, said: string): string =>
+const primaryRefused = (doing: string, said: string): string =>
   `The service refused to ${doing}, because the branch already has a primary: ${said}. The endpoints are listed again.`;
 
 export const rejected = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { namespaceSelector, selectsAll, selectsLabels } from "../../../src/operator/resources/namespace-selector.ts";
+import { namespaceSelector, selectsAll, selectsLabels } from "../../../src/operator/resources/namespace.ts";
 
 const labels = { team: "shop", empty: "" };
 const expression = (operator: string, key: string, ...values: string[]) => ({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memoize } from "../../../src/operator/runtime/memoize.ts";
+import { memoize } from "../../../src/operator/runtime/caches.ts";
 
 test("each object is worked out once, also where nothing comes of it, and objects that are alike each for themselves", () => {
   const asked: string[] = [];
