@@ -1,4 +1,4 @@
-import type { ConnectionReason } from "../src/operator/connection/condition.ts";
+import type { ConnectionReason } from "../src/operator/connection/status.ts";
 import { runLine } from "../src/operator/flags.ts";
 import { createMetrics, type Metrics } from "../src/operator/metrics/metrics.ts";
 import { annotations, finalizers, labels as labelNames } from "../src/operator/resources/names.ts";

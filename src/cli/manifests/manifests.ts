@@ -88,26 +88,24 @@ function sort(object: ManifestObject, namespace: string | undefined, all: Manife
     return;
   }
   if (ours !== "ClusterServiceConnection") requireNamespace(object, raw, namespace, all);
+  const { problems } = all;
   switch (ours) {
     case "Compute":
-      keep(all.computes, read(object, raw, ours, namespace, parseCompute, all.problems));
+      all.computes.push(...read(object, raw, ours, namespace, parseCompute, problems));
       break;
     case "ComputePool":
-      keep(all.pools, read(object, raw, ours, namespace, parseComputePool, all.problems));
+      all.pools.push(...read(object, raw, ours, namespace, parseComputePool, problems));
       break;
     case "ServiceConnection":
-      keep(all.connections, read(object, raw, ours, namespace, parseServiceConnection, all.problems));
+      all.connections.push(...read(object, raw, ours, namespace, parseServiceConnection, problems));
       break;
     case "ClusterServiceConnection":
-      keep(all.connections, read(object, raw, ours, undefined, parseClusterServiceConnection, all.problems));
+      all.connections.push(...read(object, raw, ours, undefined, parseClusterServiceConnection, problems));
       break;
   }
 }
 
-function keep<T>(list: Declared<T>[], declared: Declared<T> | undefined): void {
-  if (declared !== undefined) list.push(declared);
-}
-
+/** The object if it fits; each field that does not becomes one of the problems. */
 function read<T extends Compute | ComputePool | Connection>(
   { where }: ManifestObject,
   raw: Record<string, unknown>,
@@ -115,7 +113,7 @@ function read<T extends Compute | ComputePool | Connection>(
   namespace: string | undefined,
   parse: (raw: unknown) => Parsed<T>,
   problems: string[],
-): Declared<T> | undefined {
+): Declared<T>[] {
   const placed = inNamespace(raw, namespace);
   const label = `${kind} ${nameIn(placed)}`;
   const parsed = parse({ ...placed, spec: withoutNulls(placed.spec) });
@@ -124,7 +122,7 @@ function read<T extends Compute | ComputePool | Connection>(
     const vague = message === "Invalid input" ? allowedAt(kind, path) : undefined;
     problems.push(`${where(path)}: ${label}: ${path.join(".") || "object"}: ${vague ?? inPlainWords(message)}`);
   }
-  return parsed.ok && validationIssues.length === 0 ? { object: parsed.value, where: where() } : undefined;
+  return parsed.ok && validationIssues.length === 0 ? [{ object: parsed.value, where: where() }] : [];
 }
 
 /** A missing field is reported as such. */

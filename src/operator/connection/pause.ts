@@ -1,8 +1,6 @@
 import type { Cancel } from "../runtime/clock.ts";
 import type { RequestBudget } from "../service-client/budget.ts";
-
-/** A longer pause, in milliseconds, is reported. */
-export const longPauseMs = 5000;
+import { longPauseMs } from "../service-client/request-reservation.ts";
 
 /** Whether the service asked for a long pause: nothing is sent with the key until it is over. */
 export class Pause {

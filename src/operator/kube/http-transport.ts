@@ -1,7 +1,6 @@
 import type { Dispatcher } from "undici";
 import { type Clock, unlessAborted } from "../runtime/clock.ts";
 import { bodyText, connectionsTo, retryAfterMs } from "../runtime/http.ts";
-import { deadlineOf } from "./deadline.ts";
 import { ClusterError, ClusterUnreachable, errorOf } from "./errors.ts";
 import type { ClusterConnection, ClusterCredentials } from "./kubeconfig.ts";
 import type { ClusterRequest, ClusterResponse, ClusterTransport, WatchLine } from "./transport.ts";
@@ -237,4 +236,27 @@ function lineOf(text: string): WatchLine {
     return { type: line.type, object: line.object };
   }
   throw new Error("a line that is not an event");
+}
+
+/** A signal that aborts with the caller's signal or after a time, whichever is first. */
+function deadlineOf(clock: Clock, timeoutMs: number, outer: AbortSignal, late: string) {
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(outer.reason);
+  if (outer.aborted) onAbort();
+  else outer.addEventListener("abort", onAbort, { once: true });
+  const start = () => clock.after(timeoutMs, () => controller.abort(new Error(late)));
+  let cancelTimer = start();
+  return {
+    signal: controller.signal,
+    /** Restarts the time. */
+    restart() {
+      cancelTimer();
+      cancelTimer = start();
+    },
+    /** Must be called in the end. */
+    cancel() {
+      cancelTimer();
+      outer.removeEventListener("abort", onAbort);
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectMeta, ResourceKind } from "../resources/object.ts";
 import { asRecord } from "../resources/record.ts";
-import type { Logger } from "../runtime/log.ts";
+import type { ReflectorOptions } from "./reflector-options.ts";
 
 export type { KubeObject, ObjectMeta, OwnerReference, ResourceKind } from "../resources/object.ts";
 
@@ -57,16 +57,11 @@ export function isObjectOf<T extends KubeObject>(kind: ResourceKind<T>, value: u
   return typeof metadata.name === "string" && typeof metadata.uid === "string" && "resourceVersion" in metadata;
 }
 
-export interface ObjectReader<T extends KubeObject> {
-  kind: ResourceKind<T>;
-  log: Logger;
-  /** Parses a raw object; returns `undefined` or throws if it is invalid. */
-  parse?: ((raw: unknown) => T | undefined) | undefined;
-}
-
 /** The object; `undefined` if it cannot be read, which is logged. One invalid object never stops the others. */
-export function readObject<T extends KubeObject>(reader: ObjectReader<T>, raw: unknown): T | undefined {
-  const { kind, parse, log } = reader;
+export function readObject<T extends KubeObject>(
+  { kind, parse, log }: Pick<ReflectorOptions<T>, "kind" | "parse" | "log">,
+  raw: unknown,
+): T | undefined {
   let problem: unknown;
   try {
     const object = isObjectOf(kind, raw) ? whole(kind, raw) : undefined;

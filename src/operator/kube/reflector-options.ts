@@ -25,7 +25,7 @@ export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
    * A complete list was read; called before its changes are reported. After `expired`, events in between were missed.
    */
   onRelist?: (cause: RelistCause) => void;
-  /** Parses a raw object; `undefined` if it is invalid: it is skipped, and its last known state stays. */
+  /** Parses a raw object; `undefined` or an error if it is invalid: it is skipped, and its last known state stays. */
   parse?: (raw: unknown) => T | undefined;
   /**
    * Whether `labelSelector` and `fieldSelector` select an object that this process created. Default: all are selected.

@@ -88,10 +88,11 @@ function translate(json: JSONSchema, path: string): StructuralSchema {
     result.additionalProperties = translate(json.additionalProperties, `${path}.*`);
   }
   if (json.properties) {
-    result.properties = mapValues(json.properties, (field, name) => {
+    result.properties = {};
+    for (const [name, field] of Object.entries(json.properties)) {
       if (!isSchema(field)) throw new Error(`${path}.${name}: a structural schema needs a type`);
-      return translate(field, `${path}.${name}`);
-    });
+      result.properties[name] = translate(field, `${path}.${name}`);
+    }
   }
   if (json.default !== undefined) result.default = withNestedDefaults(json.default, result);
   return { ...result, ...Object.fromEntries(extensions) };
@@ -154,8 +155,4 @@ function withNestedDefaults(value: unknown, schema: StructuralSchema): unknown {
   if (!isSchema(value)) return value;
   const defaults = Object.entries(schema.properties ?? {}).filter(([, field]) => field.default !== undefined);
   return { ...Object.fromEntries(defaults.map(([name, field]) => [name, field.default])), ...value };
-}
-
-function mapValues<A, B>(record: Record<string, A>, map: (value: A, key: string) => B): Record<string, B> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));
 }

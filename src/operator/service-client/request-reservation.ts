@@ -77,7 +77,7 @@ export interface AdmissionOptions {
  * A longer pause that the service asks for, in milliseconds, is not waited for: the caller would keep a worker from all
  * other objects meanwhile.
  */
-const longPauseMs = 5000;
+export const longPauseMs = 5000;
 
 /** The failure of a request that is not sent because of such a pause; the same at every stage. */
 export const pauseMessage = "it asked for a pause";

@@ -50,37 +50,17 @@ const pendingRestart = tolerant(
 export type PendingRestart = z.output<typeof pendingRestart>;
 
 /** What the operator and people have written into a Compute's annotations, and what of it the status has handled. */
-export interface Annotations {
-  /** As written, valid or not. */
-  endpointID: string | undefined;
-  /** The endpoint that the Compute is recorded to be linked to. */
-  recordedID: string | undefined;
-  pendingCreate: PendingCreate | undefined;
-  pendingRestart: PendingRestart | undefined;
-  /** Any value but "false" pauses: a person who mistypes "true" means it. */
-  paused: boolean;
-  restartedAt: string | undefined;
-  reconcileRequestedAt: string | undefined;
-  /** Whether a person requested a reconcile that has not been handled. */
-  reconcileRequested: boolean;
-  confirmLoss: string | undefined;
-  /** The value of `confirmLoss`, until the status says that it was handled. */
-  lossConsent: string | undefined;
-  /**
-   * Whether a person has confirmed the loss that the status shows. A value that was there before the loss was shown, or
-   * that confirmed an earlier one, confirms nothing.
-   */
-  lossConfirmed: boolean;
-}
+export type Annotations = ReturnType<typeof annotationsOf>;
 
 /** Parses the annotations of a Compute: a reconcile does so once, and again for what its own patches have changed. */
-export function annotationsOf(compute: Compute): Annotations {
+export function annotationsOf(compute: Compute) {
   const { status } = compute;
   const reconcileRequestedAt = annotation(compute, "reconcileRequestedAt");
   const confirmLoss = annotation(compute, "confirmLoss");
   const lossConsent = confirmLoss === status.lastHandledConfirmLoss ? undefined : confirmLoss;
   const showsLoss = conditionOf(status, "Ready")?.reason === "MassLoss" || status.lossDoubted === true;
   return {
+    /** As written, valid or not. */
     endpointID: annotation(compute, "endpointID"),
     recordedID: recordedID(compute),
     pendingCreate: pendingCreateOf(compute),
@@ -88,9 +68,15 @@ export function annotationsOf(compute: Compute): Annotations {
     paused: isPaused(compute),
     restartedAt: annotation(compute, "restartedAt"),
     reconcileRequestedAt,
+    /** Whether a person requested a reconcile that has not been handled. */
     reconcileRequested: reconcileRequestedAt !== undefined && reconcileRequestedAt !== status.lastHandledReconcileAt,
     confirmLoss,
+    /** The value of `confirmLoss`, until the status says that it was handled. */
     lossConsent,
+    /**
+     * Whether a person has confirmed the loss that the status shows. A value that was there before the loss was shown,
+     * or that confirmed an earlier one, confirms nothing.
+     */
     lossConfirmed: showsLoss && lossConsent !== undefined,
   };
 }
@@ -104,6 +90,7 @@ export function recordedID(compute: Compute): string | undefined {
   return id !== undefined && couldBeEndpointId(id) ? id : undefined;
 }
 
+/** Any value but "false" pauses: a person who mistypes "true" means it. */
 export function isPaused(compute: Compute): boolean {
   const paused = annotation(compute, "paused");
   return paused !== undefined && paused !== "false";

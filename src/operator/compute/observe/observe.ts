@@ -1,11 +1,10 @@
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
-import { longPauseMs } from "../../connection/pause.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
-import { pauseMessage } from "../../service-client/request-reservation.ts";
+import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
 import type { ListerAccess } from "../execute/context.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
