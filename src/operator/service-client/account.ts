@@ -13,8 +13,8 @@ export interface Account {
 }
 
 /**
- * Names an account's base URL and key in objects and marks, so that a change of either shows; reveals neither. Called on
- * every reconcile of a Compute.
+ * Names an account's base URL and key in objects and marks, so that a change of either shows; reveals neither. Called
+ * on every reconcile of a Compute.
  */
 export const accountFingerprint = memoize(
   ({ baseURL, key }: Account) => `${digest(baseURL, 8)}-${digest(key.fingerprint(), 16)}`,

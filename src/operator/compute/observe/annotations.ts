@@ -17,8 +17,8 @@ const pendingCreate = tolerant(
     since: z.string().default(""),
     branchID: z.string().default(""),
     /**
-     * The fingerprint of the base URL and key that it was sent with. Anybody can write a mark and copy a fingerprint: as
-     * a claim on a branch, a mark counts only if the Compute's own session has this fingerprint and has shown the
+     * The fingerprint of the base URL and key that it was sent with. Anybody can write a mark and copy a fingerprint:
+     * as a claim on a branch, a mark counts only if the Compute's own session has this fingerprint and has shown the
      * project. As a pending create it always counts.
      */
     through: z.string().default(""),
