@@ -107,6 +107,15 @@ describe("the manifests of a live fleet", () => {
     expect(stage.writes.map(({ line }) => line)).toEqual([creates]);
   });
 
+  test("get another primary of a branch: the line says that another Compute of the fleet has it", async () => {
+    using stage = new Stage();
+    const { primary } = live(stage);
+    const run = await plan(stage, documents(connection, compute("another")), "--fleet", "prod");
+    expect(run.status).toBe(1);
+    expect(run.out).toContain(`is kept by the operator of fleet #${prod} for another Compute. `);
+    expect(run.out).toContain(primary);
+  });
+
   test("have the same names in two namespaces: each finds its own", async () => {
     using stage = new Stage();
     const inShop = made(stage, "a", 1);
@@ -214,6 +223,15 @@ describe("what apply makes", () => {
     expect(names(stage)).toEqual([signatureOf(own, prod)]);
     expect(stage.writes).toHaveLength(2);
     expect((await plan(stage, replica, "--fleet", "prod")).status).toBe(0);
+  });
+
+  test("is not signed by a service that refuses it: apply says so, and the next plan shows it again", async () => {
+    using stage = new Stage();
+    await apply(stage, replica);
+    stage.fate = ({ method }) => (method === "PATCH" ? "lost before" : "answered");
+    const run = await apply(stage, replica, "--fleet", "prod");
+    expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! shop\/a: the service did not accept/) });
+    expect((await plan(stage, replica, "--fleet", "prod")).status).toBe(2);
   });
 
   test("is recognised as version 0.1.0 made it", async () => {

@@ -42,7 +42,7 @@ describe("the manifests of a fleet that a cluster's operator runs", () => {
     const run = await stage.run("plan", ["-f", stage.file("shop.yaml", fleet)]);
     expect(run.status).toBe(1);
     expect(run.out).toContain(
-      `! shop/shop-preview    refuse   PrimaryExists: The primary of branch ${preview} is kept by an operator for a Compute`,
+      `! shop/shop-preview    refuse   PrimaryExists: The primary of branch ${preview} is kept by an operator, and nothing shows for which Compute.`,
     );
     expect(run.out).toContain(primary);
     expect(run.out).not.toContain("no Compute owns");

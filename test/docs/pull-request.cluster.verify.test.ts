@@ -46,7 +46,13 @@ beforeAll(async () => {
   await kubectl(["patch", "sconn", "default", "-n", "shop", "--type=merge", "-p", connected], admin);
   await kubectl(["create", "clusterrolebinding", "ci", "--clusterrole=compute-operator-view", "--user=ci"], admin);
   const { kubeconfig } = cluster;
-  operator = await OperatorProcess.start({ kubeconfig, allowedBaseURLs: [service.baseURL], namespaces: ["shop"] });
+  const args = ["--fleet", "prod"];
+  operator = await OperatorProcess.start({
+    kubeconfig,
+    allowedBaseURLs: [service.baseURL],
+    namespaces: ["shop"],
+    args,
+  });
   await kubectl(["wait", "compute", "--all", "-n", "shop", "--for=condition=Ready", "--timeout=120s"], admin);
   cpSync("deploy/samples", join(clone.path, "shop"), {
     recursive: true,
@@ -69,10 +75,12 @@ afterAll(async () => {
   clone.remove();
 });
 
-/** Types both steps, and resolves with the comment and the status of the job. */
-async function planned(): Promise<{ comment: string; failed: boolean }> {
+/** Types both steps, and resolves with the comment and the status of the job. `by`: how the operator is found. */
+async function planned(by?: string): Promise<{ comment: string; failed: boolean }> {
   // The workflow is for the public service; here it is one of this machine.
-  const script = `set -e\n${step("Plan")}`;
+  const usual = '--kubeconfig "$RUNNER_TEMP/kubeconfig"';
+  expect(step("Plan")).toContain(usual);
+  const script = `set -e\n${step("Plan").replace(usual, by ?? usual)}`;
   const { status, output } = await shell.type(script.replace("plan -f", `plan --base-url ${service.baseURL} -f`));
   expect({ output, status }).toEqual({ output, status: 0 });
   const result = await shell.type(step("Result"));
@@ -91,7 +99,17 @@ it("the workflow that shows in a pull request what it changes tells no change, a
     comment: expect.stringMatching(/^### Compute plan: \d+ unchanged$/m),
     failed: false,
   });
+  expect(await planned("--fleet prod")).toMatchObject({
+    comment: expect.stringMatching(/^### Compute plan: \d+ unchanged$/m),
+    failed: false,
+  });
+  expect(await planned("--fleet other")).toMatchObject({
+    comment: expect.stringContaining("kept by the operator of fleet #"),
+    failed: true,
+  });
   edited("max: 2", "max: 3");
+  const byFleet = await planned("--fleet prod");
+  expect(byFleet).toMatchObject({ comment: expect.stringContaining("1 to change"), failed: false });
   const changed = await planned();
   expect(changed).toMatchObject({ comment: expect.stringContaining("1 to change"), failed: false });
   expect(changed.comment).toContain("computeUnits.max");

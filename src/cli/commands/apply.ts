@@ -121,6 +121,11 @@ export class Application {
     }
     const before = tracked.state.known.failedWrite;
     const outcome = await this.#carryOut(write, observed, tracked);
+    if (write.kind === "sign" && outcome.requeue.kind === "after") {
+      const said = `the service did not accept the signature of the fleet as the name of ${write.endpointID}; run apply again`;
+      this.#end(tracked, { ok: false, said });
+      return;
+    }
     const failed = tracked.state.known.failedWrite;
     if (failed === undefined || failed === before || outcome.effect.kind === "restarted") {
       this.#say(tracked, saidOf(write, outcome));
@@ -197,7 +202,7 @@ function saidOf(write: WriteAction, { effect, condition }: Outcome): string {
     case "patch":
       return `changed ${write.fields.join(", ")} of ${write.endpointID}`;
     case "sign":
-      return `sent the signature of the fleet as the name of ${write.endpointID}`;
+      return `wrote the signature of the fleet as the name of ${write.endpointID}`;
     case "restart":
       return `restarted ${write.endpointID}`;
     case "delete":

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { ownerOf } from "../../operator/compute/observe/claims.ts";
+import { type Claimants, ownerOf } from "../../operator/compute/observe/claims.ts";
 import type { Observation, Observed } from "../../operator/compute/observe/observation.ts";
 import { endpointNamedBy, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
@@ -66,7 +66,7 @@ function writeToOthers(endpointID: string, { compute, endpoints }: Observation, 
   if (keeper !== undefined && uid !== compute.metadata.uid) {
     return refused(
       "Conflict",
-      `The endpoint is kept by ${keeper} for a Compute that these manifests do not contain, so nothing is written to it. Change that Compute in its cluster; if the operator is gone, give the endpoint another name at the service first: ${endpointID}.`,
+      `The endpoint is kept by ${keeper}, so nothing is written to it. Change its Compute in the cluster; if the operator is gone, give the endpoint another name at the service first: ${endpointID}.`,
     );
   }
   if (keeper !== undefined || fleet === undefined || fleet === beside.fleet) return undefined;
@@ -77,16 +77,21 @@ function writeToOthers(endpointID: string, { compute, endpoints }: Observation, 
 }
 
 /** A primary in the way that a Compute made which is neither declared nor in the cluster. */
-function primaryOfOther(o: Observation, beside: Beside): Blocked | undefined {
-  const { branchID } = o.compute.spec;
-  const primary = o.endpoints.primariesOf(branchID).find((endpoint) => isOfUnknown(endpoint, o));
+function primaryOfOther({ compute, claimants, endpoints }: Observation, beside: Beside): Blocked | undefined {
+  const { branchID } = compute.spec;
+  const primary = endpoints.primariesOf(branchID).find((endpoint) => isOfUnknown(endpoint, claimants));
   if (primary === undefined) return undefined;
   const keeper = keeperOf(primary);
-  const message =
-    keeper === undefined
-      ? `The primary of branch ${branchID} was created by apply for a Compute that these manifests do not contain, perhaps under its former name. Add that manifest, or set spec.adopt to {branchPrimary: true} to take it over`
-      : `The primary of branch ${branchID} is kept by ${keeper} for a Compute that these manifests do not contain. ${cureFor(primary, beside)}`;
-  return refused("PrimaryExists", `${message}: ${primary.id}.`);
+  const said = (text: string) => refused("PrimaryExists", `The primary of branch ${branchID} ${text}: ${primary.id}.`);
+  if (keeper === undefined) {
+    return said(
+      "was created by apply for a Compute that these manifests do not contain, perhaps under its former name. Add that manifest, or set spec.adopt to {branchPrimary: true} to take it over",
+    );
+  }
+  if (mayBeOf(compute, primary, beside)) {
+    return said(`is kept by ${keeper}, and nothing shows for which Compute. ${cureFor(primary, beside)}`);
+  }
+  return said(`is kept by ${keeper} for another Compute. Delete that Compute, or name another branch`);
 }
 
 /** What may be the endpoint of a declared Compute, so that a create could make a second one. */
@@ -96,7 +101,7 @@ function createBesideUnplaced(o: Observation, beside: Beside): Blocked | undefin
   const unplaced = endpoints.all.filter(
     (endpoint) =>
       keeperOf(endpoint) !== undefined &&
-      isOfUnknown(endpoint, o) &&
+      isOfUnknown(endpoint, claimants) &&
       !claimants.inProject().some((each) => endpointNamedBy(each) === endpoint.id) &&
       without.some((each) => mayBeOf(each, endpoint, beside)),
   );
@@ -139,7 +144,7 @@ function refused(reason: "Conflict" | "PrimaryExists", message: string): Blocked
 }
 
 /** Whether an endpoint bears the signature of a Compute that is neither declared nor in the cluster. */
-function isOfUnknown({ name }: Endpoint, { claimants }: Observation): boolean {
+function isOfUnknown({ name }: Endpoint, claimants: Claimants): boolean {
   const signature = signatureIn(name);
   return signature !== undefined && claimants.byUID(signature.uid) === undefined;
 }
