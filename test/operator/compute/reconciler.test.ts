@@ -217,6 +217,14 @@ describe("over the plan goes", () => {
     awaits = false;
     await clock.advance(10_000);
     expect(reach.sent()).toContain("POST endpoints");
+    await run(20_000);
+    awaits = true;
+    reach.write([{ op: "add", path: "/spec/pooler", value: { enabled: true } }]);
+    await run(9000);
+    expect(reach.sent()).not.toContain("PATCH ep-1");
+    awaits = false;
+    await clock.advance(10_000);
+    expect(reach.sent()).toContain("PATCH ep-1");
   });
 
   test("the end of the CRD: a Compute whose deletion waits for its connection is let go", async () => {

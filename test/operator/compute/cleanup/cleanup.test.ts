@@ -44,6 +44,16 @@ describe("what a replaced and deleted Compute made", () => {
     expect(turn?.take("another")).toBe(true);
   });
 
+  test("that the project refuses to delete pauses the project's writes", async () => {
+    const { session, clock, reach } = await deletedCompute();
+    const turn = session?.project("shiny-wind-028834").writeLimiter;
+    reach.answer = ({ method }) => (method === "DELETE" ? refusal(423) : undefined);
+    while (!reach.sent().includes("DELETE ep-one")) await clock.advance(1);
+    expect(turn?.take("another")).toBe(false);
+    await clock.advance(100);
+    expect(turn?.take("another")).toBe(true);
+  });
+
   test("has the operations of its deletion followed, so that nobody else writes while they run", async () => {
     const { session, clock, reach } = await deletedCompute();
     reach.answer = ({ method }) =>

@@ -181,3 +181,22 @@ test("keeps no timer where nobody waits, or nothing may ever go", () => {
   expect(closed.goes("first")).toBe(false);
   expect(closed.clock.pending).toBe(0);
 });
+
+test("one that is sent more than a minute after it was counted is counted then, and no other is forgotten", async () => {
+  const { clock, brake, mayGo, goes } = setUp(2);
+  expect(mayGo("late")).toBe(true);
+  brake.count("late");
+  await clock.advance(minute);
+  expect(goes("other")).toBe(true);
+  brake.sent("late");
+  expect(brake.isExhausted).toBe(true);
+});
+
+test("one that leaves twice gives its project's place back once", () => {
+  const { brake, mayGo, news } = setUp(10);
+  expect(["a", "b", "c"].map((uid) => mayGo(uid, "t/p"))).toEqual([true, false, false]);
+  brake.count("a");
+  brake.leave("a");
+  brake.leave("a");
+  expect(news()).toEqual(["b"]);
+});

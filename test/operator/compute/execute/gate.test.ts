@@ -24,9 +24,10 @@ function setUp({ deletions = 10, requests = 10 } = {}) {
     sent: (uid: string) => brake.sent(uid),
     leave: (uid: string) => brake.leave(uid),
   };
+  const window = new WriteWindow(clock);
   const writeLimiter = new ProjectWriteLimiter({
     clock,
-    window: new WriteWindow(clock),
+    window,
     showsNames: () => true,
     enqueue: (uids) => woken.push(...uids),
     operations: { writesRunningAt: () => 0, nextEndAfter: () => undefined },
@@ -46,7 +47,7 @@ function setUp({ deletions = 10, requests = 10 } = {}) {
     expect(isWaiting).toBe(wait !== undefined);
     return wait;
   };
-  return { clock, brake, asked, writeLimiter, budget, gateOf, pass, news: () => woken.splice(0) };
+  return { clock, brake, asked, window, writeLimiter, budget, gateOf, pass, news: () => woken.splice(0) };
 }
 
 describe("a write", () => {
@@ -77,6 +78,42 @@ describe("a write", () => {
     expect(news()).toEqual(["a"]);
     expect(pass("a")).toBeUndefined();
     expect(news()).toEqual(["b"]);
+  });
+
+  test("that waits for the budget has no other of its project wait there too, though the project takes several", () => {
+    const { window, pass } = setUp({ requests: 1 });
+    window.accepted();
+    pass("first");
+    expect([pass("a"), pass("b")]).toEqual(["budget", "project"]);
+  });
+
+  test("is not sent after the service has refused another of its project", () => {
+    const { brake, window, gateOf } = setUp({ deletions: 1 });
+    const gate = gateOf("a");
+    gate.pass("deletion");
+    window.refused();
+    expect(gate.sends()).toBe(false);
+    gate.end();
+    // It counts as sent all the same: the brake counts what passes.
+    expect(brake.isExhausted).toBe(true);
+  });
+
+  test("that was accepted ends the pauses after refusals, which grow until then", async () => {
+    const { clock, gateOf, pass } = setUp();
+    const answered = async (kind: "ok" | "busy", pauseMs: number) => {
+      const gate = gateOf("a");
+      expect(gate.pass("other")).toBeUndefined();
+      gate.answered({ kind });
+      expect(gate.enqueuesRefused).toBe(kind === "busy");
+      gate.end();
+      expect(pass("a")).toBe(pauseMs > 0 ? "project" : undefined);
+      await clock.advance(pauseMs);
+    };
+    await answered("busy", 100);
+    await answered("busy", 200);
+    await answered("ok", 0);
+    await answered("busy", 100);
+    await answered("ok", 0);
   });
 
   test("that is not wanted any more when there is room leaves that to others", async () => {

@@ -49,6 +49,29 @@ describe("a write that waits", () => {
     expect(acting.effects).toEqual([]);
   });
 
+  test("is not said to wait where its project is reported busy: that lasts until a write is accepted", async () => {
+    const busy = compute({ linked: "ep-one", shows: "ProjectBusy" });
+    const waits = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } };
+    expect(await waiting("project").send(patch, busy)).toMatchObject(waits);
+    const condition = { kind: "shown", reason: "Updating", message: expect.stringContaining("request budget") };
+    expect(await waiting("budget").send(patch, busy)).toMatchObject({ condition });
+  });
+
+  test.each<[string, Action, string]>([
+    ["patch", patch, "Waiting: another operation runs in project shiny-wind-028834. The change follows."],
+    ["restart", restart, "Waiting: another operation runs in project shiny-wind-028834. The restart follows."],
+  ])("says for its project what follows: a %s", async (_, action, message) => {
+    expect((await waiting("project").send(action)).condition).toMatchObject({ message });
+  });
+
+  test("is not said to wait if it only renews a signature, on which nothing depends", async () => {
+    const sign = { kind: "sign", endpointID: "ep-one", name: "k8s-a" } as const;
+    const renewal = await waiting("project").send({ ...sign, over: undefined });
+    expect(renewal).toMatchObject({ condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } });
+    const takeover = await waiting("project").send({ ...sign, over: "f" });
+    expect(takeover).toMatchObject({ condition: { kind: "shown", reason: "Updating" }, requeue: { kind: "enqueued" } });
+  });
+
   test("for the brake is an event too", async () => {
     const { send } = waiting("brake");
     expect(await send(remove)).toMatchObject({

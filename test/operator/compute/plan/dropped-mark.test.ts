@@ -19,5 +19,7 @@ test("a mark that kubectl replace dropped while no process watched is put back, 
   expect(replaced({})).toMatchObject({ kind: "restorePending", mark: { uid: uidOf("a"), branchID: "br-main" } });
   expect(replaced({ guarded: true })).toMatchObject({ kind: "create" });
   expect(replaced({ status: { ...status, state: "NotCreated" } })).toMatchObject({ kind: "create" });
-  expect(replaced({ status: { ...status, endpointID: "ep-gone" } })).not.toMatchObject({ kind: "restorePending" });
+  const linked = { endpointID: "ep-gone" };
+  expect(replaced({ annotations: linked })).not.toMatchObject({ kind: "restorePending" });
+  expect(replaced({ status: { ...status, ...linked } })).not.toMatchObject({ kind: "restorePending" });
 });

@@ -136,6 +136,12 @@ describe("fields that the service shows in a form that cannot be read", () => {
       { settings, unreadable: ["settings.preload_libraries"] },
       [[], [["postgresSettings", undefined]]],
     ],
+    [
+      "ours, where a field of another name cannot be read",
+      { b: "2" },
+      { settings, unreadable: ["disabled"] },
+      [["postgresSettings"], []],
+    ],
     ["all settings", { b: "2" }, { unreadable: ["settings"] }, [[], [["postgresSettings", undefined]]]],
     [
       "one of ours, where another differs",

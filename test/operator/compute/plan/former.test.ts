@@ -45,6 +45,13 @@ describe("spec.adopt.former", () => {
     expect(planned({ endpoints: [formers()], state: later })).toMatchObject({ kind: "sign" });
   });
 
+  test("waits its time after a PATCH that failed", () => {
+    const write = JSON.stringify(["sign", "ep-one", ours]);
+    const failedWrite = { write, reason: "Rejected", message: "no", until: now + 5000, failures: 0 } as const;
+    const waits = { kind: "wait", reason: "Rejected", requeueAfterMs: 5000 };
+    expect(planned({ endpoints: [formers()], state: { failedWrite } })).toMatchObject(waits);
+  });
+
   test("is in conflict with who signed it since, and does not sign it back", () => {
     const state = { signed: { endpointID: "ep-one", over: uidOf("f"), renewAt: 0, before: 0 } };
     const action = planned({ endpoints: [formers({}, uidOf("g"))], state });
@@ -75,13 +82,41 @@ describe("spec.adopt.former", () => {
     expect(action).toMatchObject({ reason: "PrimaryExists", message: expect.stringContaining("in another fleet") });
   });
 
+  test("that had an endpoint before is no matter without a fleet", () => {
+    const before = self({ status: { observedThrough: "here" } });
+    expect(planned({ compute: before, fleet: undefined })).toMatchObject({ kind: "create" });
+  });
+
   test("names what it does not take over once, before another endpoint is created", () => {
     const replica = self({ spec: { type: "read_only" } });
     const beside = formers({ type: "read_only", branch_id: "br-other" });
     const warned = planned({ compute: replica, endpoints: [beside] });
-    expect(warned).toMatchObject({ kind: "wait", reason: "Creating", warnsOf: ["ep-one"] });
+    expect(warned).toMatchObject({
+      kind: "wait",
+      reason: "Creating",
+      warnsOf: ["ep-one"],
+      requeueAfterMs: 1,
+    });
     const state = { warnedOf: ["ep-one"] };
     expect(planned({ compute: replica, endpoints: [beside], state })).toMatchObject({ kind: "create" });
+  });
+
+  test("names those of this fleet and of others in one order, and none again while its create is pending", () => {
+    const replica = self({ spec: { type: "read_only" } });
+    const beside = (id: string) => formers({ id, type: "read_only", branch_id: "br-other" });
+    const name = signatureOf(compute({ uid: uidOf("f") }), "00000000");
+    const theirs = endpoint({ id: "ep-a", name, type: "read_only" });
+    const warned = { kind: "wait", reason: "Creating" };
+    expect(planned({ compute: replica, endpoints: [beside("ep-c"), theirs, beside("ep-b")] })).toMatchObject({
+      ...warned,
+      warnsOf: ["ep-a", "ep-b", "ep-c"],
+    });
+    expect(planned({ compute: replica, endpoints: [theirs] })).toMatchObject({
+      ...warned,
+      message: expect.stringContaining("in another fleet"),
+    });
+    const pending = self({ annotations: { pendingCreate: createMark() } });
+    expect(planned({ compute: pending, endpoints: [beside("ep-b")] })).toMatchObject({ kind: "create" });
   });
 });
 

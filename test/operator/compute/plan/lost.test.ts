@@ -33,9 +33,14 @@ describe("an endpoint that a list lacks", () => {
     expect(plan(...input({ compute: linked(), state: proved }))).toMatchObject({
       kind: "wait",
       reason: "EndpointLost",
+      requeueAfterMs: 1,
     });
     const reported = linked({ shows: "EndpointLost", status: { state: "Lost" } });
-    expect(plan(...input({ compute: reported, state: proved }))).toMatchObject({ kind: "create", lost: true });
+    expect(plan(...input({ compute: reported, state: proved }))).toMatchObject({
+      kind: "create",
+      lost: true,
+      mark: { replaces: "ep-one" },
+    });
   });
 
   test("is reported as lost only once while the create of its replacement is refused", () => {
@@ -46,6 +51,15 @@ describe("an endpoint that a list lacks", () => {
   test("is not taken for lost while the create in its place is pending", () => {
     const pending = linked({ annotations: { endpointID: "ep-one", pendingCreate: createMark() } });
     expect(plan(...input({ compute: pending }))).toMatchObject({ kind: "create", lost: true });
+  });
+
+  test.each([
+    ["that this process made and no status has recorded is looked for first", undefined, { kind: "noop" }],
+    ["that a status recorded through another key is not", "there", { reason: "MassLoss" }],
+  ])("%s", (_, observedThrough, action) => {
+    const self = linked({ status: { endpointID: "ep-one", observedThrough } });
+    const state = { proved: { endpointID: "ep-one", proof: "marker" } } as const;
+    expect(plan(...input({ compute: self, state }))).toMatchObject(action);
   });
 
   test("gives its place to another with our marker only when it is proved gone", () => {

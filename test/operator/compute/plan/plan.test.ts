@@ -26,6 +26,19 @@ describe("the plan of a Compute that is to be", () => {
     expect(plan(...input({ compute: paused, observation: { kind: "pending" } }))).toEqual({ kind: "noop" });
   });
 
+  test("does not show another's endpoint as its own while paused", () => {
+    const annotations = { endpointID: "ep-one", paused: "true" };
+    const waits = { kind: "wait", reason: "Paused" };
+    const signed = compute({ linked: "ep-one", annotations, status: { signedEndpoint: "ep-one" } });
+    const foreign = endpoint({ name: `k8s-${uidOf("f")}` });
+    expect(plan(...input({ compute: signed, endpoints: [foreign] }))).toMatchObject({ ...waits, ownedByOther: true });
+    const replica = compute({ linked: "ep-one", annotations, spec: { type: "read_only" } });
+    const primary = endpoint({ name: "by hand" });
+    expect(plan(...input({ compute: replica, endpoints: [primary] }))).toMatchObject({ ...waits, ownedByOther: true });
+    const self = compute({ linked: "ep-one", annotations });
+    expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).not.toHaveProperty("ownedByOther");
+  });
+
   test("creates what is not there, with all that was set, and the marker", () => {
     const wanted = compute({
       spec: { type: "read_only", computeUnits: { min: 1, max: 2 }, scaleToZero: { enabled: false } },
@@ -261,5 +274,17 @@ test("a mark of a pending create is taken away with the link it led to", () => {
     endpointID: "ep-one",
     proof: "marker",
     news: "created",
+  });
+});
+
+test.each([
+  ["by a Compute that adopts nothing", undefined, {}],
+  ["by one that had an endpoint before", "here", { adopt: { former: true } }],
+])("an endpoint with our signature and no mark is linked %s as no former one's", (_, observedThrough, spec) => {
+  const self = compute({ spec, status: { observedThrough } });
+  expect(plan(...input({ compute: self, endpoints: [madeBy(self)], fleet: "3f2a91bc" }))).toMatchObject({
+    kind: "link",
+    proof: "marker",
+    news: "none",
   });
 });

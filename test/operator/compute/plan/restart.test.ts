@@ -75,6 +75,8 @@ describe("the annotation restartedAt", () => {
   test("requests nothing until the first reconcile: the value at that time is recorded as done", () => {
     const fresh = restarting({ status: { observedGeneration: -1, restartedAt: undefined } });
     expect(planned(fresh)).toMatchObject({ kind: "settled" });
+    const wiped = restarting({ status: { observedGeneration: undefined, restartedAt: undefined } });
+    expect(planned(wiped)).toMatchObject({ kind: "settled" });
     const seen = {
       endpoint: madeBy(fresh),
       absent: false,
@@ -130,6 +132,8 @@ describe("a restart that was marked and of which no answer came", () => {
     ["the pair is as old as what was seen before", {}, pair(before)],
     ["the compute only woke up", {}, pair(after).slice(1)],
     ["the compute was only suspended", {}, pair(after).slice(0, 1)],
+    ["the compute was suspended and changed", {}, [...pair(after).slice(0, 1), operation({ created_at: after })]],
+    ["the compute was started and changed", {}, [...pair(after).slice(1), operation({ created_at: after })]],
     ["the service shows no start times", { started_at: undefined }, []],
   ])("is sent once more where %s", (_, seen, operations) => {
     expect(planned(marked, seen, operations)).toEqual(send);

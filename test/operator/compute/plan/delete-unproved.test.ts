@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import {
+  type ComputeFields,
+  compute,
+  createdNote,
+  endpoint,
+  input,
+  madeBy,
+  now,
+  uidOf,
+} from "../../../support/builders.ts";
+
+const going = (fields: ComputeFields = {}) => compute({ linked: "ep-one", deleting: true, ...fields });
+const unreadable = endpoint({ unreadable: ["name"] });
+
+describe("an endpoint whose name cannot be read", () => {
+  test("is deleted all the same where something else proves it the Compute's own", () => {
+    const noted = going({ annotations: { createdEndpoint: createdNote("ep-one") } });
+    const deleted = { kind: "delete", endpointID: "ep-one", why: "deleted" };
+    expect(plan(...input({ compute: noted, endpoints: [unreadable] }))).toEqual(deleted);
+    const adopted = going({ spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(...input({ compute: adopted, endpoints: [unreadable] }))).toEqual(deleted);
+  });
+
+  test("keeps a deletion waiting where nothing else does, for the name may prove it", () => {
+    const action = plan(...input({ compute: going(), endpoints: [unreadable] }));
+    expect(action).toMatchObject({ kind: "wait", reason: "ServiceUnavailable" });
+  });
+
+  test("is let go where another Compute has it", () => {
+    const annotations = { createdEndpoint: createdNote("ep-one", uidOf("b")) };
+    const owner = compute({ uid: uidOf("b"), name: "owner", linked: "ep-one", annotations });
+    const action = plan(...input({ compute: going(), endpoints: [unreadable], others: [owner] }));
+    expect(action).toMatchObject({
+      kind: "release",
+      message: "Endpoint ep-one is kept: it belongs to Compute team/owner.",
+    });
+  });
+});
+
+test("an endpoint that is still listed soon after its first DELETE is no fault of the service", () => {
+  const self = going();
+  const answeredDeletes = new Map([["ep-one", { at: now - 1000, before: 0 }]]);
+  expect(plan(...input({ compute: self, endpoints: [madeBy(self)], state: { answeredDeletes } }))).toEqual({
+    kind: "wait",
+    reason: "Deleting",
+    message: "Endpoint ep-one was deleted. The Compute is removed once the deletion is confirmed.",
+  });
+});

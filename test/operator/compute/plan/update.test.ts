@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import type { Endpoint } from "../../../../src/api/endpoint.ts";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import {
+  type ComputeFields,
+  compute,
+  createMark,
+  endpoint,
+  type InputFields,
+  input,
+  madeBy,
+  now,
+} from "../../../support/builders.ts";
+
+/** A linked Compute at rest, as this endpoint and these other facts show it. */
+function planned(fields: ComputeFields, seen: Partial<Endpoint> = {}, rest: InputFields = {}) {
+  const { endpoints = [], ...others } = rest;
+  const self = compute({ linked: "ep-one", shows: "Active", ...fields });
+  return plan(...input({ compute: self, endpoints: [madeBy(self, seen), ...endpoints], ...others }));
+}
+
+const edited = { generation: 2, status: { appliedGeneration: 1 } };
+const resent = { annotations: { pendingCreate: createMark({ resent: true }) } };
+const seenAgo = (ms: number) => ({ pendingCreate: { since: "2026-01-01T00:00:00Z", seenAt: now - ms } });
+
+describe("an edit", () => {
+  test("names every field that it sends, also those that the service does not show", () => {
+    const spec = { passwordlessAccess: false, disabled: true };
+    expect(planned({ ...edited, spec }, { disabled: false })).toMatchObject({
+      attributes: { disabled: true, passwordless_access: false },
+      fields: ["disabled", "passwordlessAccess"],
+    });
+  });
+
+  test("sends a field that differs and cannot wholly be read once, and beside it one that cannot be read", () => {
+    const spec = { disabled: true, postgresSettings: { a: "2", b: "2" } };
+    const unreadable = ["settings.pg_settings.b", "disabled"];
+    expect(planned({ ...edited, spec }, { settings: { pg_settings: { a: "1" } }, unreadable })).toMatchObject({
+      attributes: { disabled: true, settings: { pg_settings: { a: "2", b: "2" } } },
+      fields: ["postgresSettings", "disabled"],
+    });
+  });
+});
+
+describe("a change that is not sent again at once is reconciled again", () => {
+  const spec = { computeUnits: { min: 1, max: 2 } };
+  const seen = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 8 };
+
+  test("in a minute, where the service accepted it and did not keep it", () => {
+    const fields = ["computeUnits.max"];
+    const patched = { generation: 1, fields, listsWithout: [1, 10_001], at: now - 1000, tries: 0 };
+    expect(planned({ spec }, seen, { state: { patched } })).toMatchObject({ kind: "blocked", requeueAfterMs: 59_000 });
+  });
+
+  test("in ten minutes, where something else keeps changing it back", () => {
+    const corrections = [1, 2, 3, 4].map((n) => ({ generation: 1, at: now - n * 60_000 }));
+    expect(planned({ spec }, seen, { state: { corrections } })).toMatchObject({
+      kind: "blocked",
+      requeueAfterMs: 600_000,
+    });
+  });
+
+  test("with the next list, where the service accepted it and does not show it yet", () => {
+    const patched = { generation: 1, fields: ["computeUnits.max"], listsWithout: [], at: now - 1000, tries: 0 };
+    expect(planned({ spec }, seen, { state: { patched } })).toEqual({
+      kind: "wait",
+      reason: "Updating",
+      message: "The service accepted a change and does not show it yet.",
+    });
+  });
+});
+
+describe("a move", () => {
+  const here = { branch_id: "br-main" };
+  const there = endpoint({ id: "ep-there", branch_id: "br-next" });
+
+  test("to a branch with a primary is not sent, nor is what differs besides", () => {
+    const spec = { branchID: "br-next", disabled: true };
+    const seen = { ...here, disabled: false };
+    expect(planned({ spec }, seen, { endpoints: [there] })).toMatchObject({ kind: "blocked", reason: "PrimaryExists" });
+  });
+
+  test("of a replica to a branch with a primary is sent", () => {
+    const spec = { type: "read_only", branchID: "br-next" };
+    expect(planned({ spec }, here, { endpoints: [there] })).toMatchObject({ kind: "patch", progress: "Moving" });
+  });
+
+  test("of a primary waits while an earlier create may still complete; any other change does not", () => {
+    const moved = { ...resent, spec: { branchID: "br-next" } };
+    expect(planned(moved, here, { state: seenAgo(1000) })).toEqual({
+      kind: "wait",
+      reason: "Moving",
+      message: "Move deferred: an earlier create may still complete.",
+      requeueAfterMs: 5000,
+    });
+    const changed = { ...resent, spec: { disabled: true } };
+    expect(planned(changed, { disabled: false }, { state: seenAgo(1000) })).toMatchObject({
+      kind: "patch",
+      progress: "Updating",
+    });
+  });
+});
