@@ -102,6 +102,22 @@ describe("a live fleet", () => {
     expect(beside.stage.writes).toEqual([]);
   });
 
+  test("is to have what apply made: plan shows what the operator takes over, and what it makes beside", async () => {
+    using beside = new Beside(connection, prod);
+    const uid = derivedUID("shop", "a");
+    const made = beside.endpoint({ namespace: "shop", name: "a", uid }, replica);
+    const asked = compute("a", "type: read_only, adopt: {former: true}", main);
+    const taken = await beside.run("plan", asked, "--fleet", "prod");
+    expect(taken).toMatchObject({
+      status: 2,
+      out: expect.stringMatching(new RegExp(`~ shop/a +patch +${made}: name`)),
+    });
+    const unasked = await beside.run("plan", compute("a", "type: read_only", main), "--fleet", "prod");
+    expect(unasked.out).toMatch(/\+ shop\/a +create .*spec\.adopt is not \{former: true\}/);
+    expect(await beside.run("apply", asked, "--fleet", "prod")).toMatchObject({ status: 0 });
+    expect(beside.stage.writes).toEqual([]);
+  });
+
   test("runs beside apply: --prune keeps what a Compute of the cluster may still take over", async () => {
     using beside = new Beside(documents(connection, compute("shop-preview")), prod);
     const own = (name: string) => ({ namespace: "shop", name, uid: derivedUID("shop", name) });

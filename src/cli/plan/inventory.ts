@@ -18,6 +18,7 @@ import type { Failure } from "../../operator/service-client/answer.ts";
 import { RequestBudget } from "../../operator/service-client/budget.ts";
 import { ServiceClient } from "../../operator/service-client/client.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
+import { isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
 import { fleetOfLinked, knownUID } from "./identity.ts";
 import { saidOnce } from "./messages.ts";
 
@@ -105,11 +106,16 @@ export class Inventory {
   }
 
   track(declared: Compute, account: Account, connection: Connection | undefined): Tracked {
-    const { clock } = this.#options;
-    // If no status shows what was applied before, every difference is a change by the manifest.
-    const { status } = declared;
-    const compute =
-      status.appliedGeneration === undefined ? { ...declared, status: { ...status, appliedGeneration: -1 } } : declared;
+    const { clock, beside } = this.#options;
+    const { metadata, status } = declared;
+    // What apply made is not the operator's, so plan with a cluster must not take it for that of the new Compute.
+    const isNew = beside.cluster && !beside.writes && isDerivedUID(metadata.uid);
+    const compute = {
+      ...declared,
+      metadata: isNew ? { ...metadata, uid: uidToBe(metadata.uid) } : metadata,
+      // If no status shows what was applied before, every difference is a change by the manifest.
+      status: { ...status, appliedGeneration: status.appliedGeneration ?? -1 },
+    };
     this.#baseURLs.set(nameOf(connectionKeyOf(compute)), account.baseURL);
     this.#claims.set(compute);
     const project = this.#project(compute, account, connection);
