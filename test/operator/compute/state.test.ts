@@ -69,6 +69,33 @@ describe("a list", () => {
   });
 });
 
+describe("the endpoint that this process created", () => {
+  const created = { endpointID: "ep-one", at: 5 };
+  const made = [madeBy(compute())];
+
+  test("is remembered until a list shows it, which an answer laid over lists does not", () => {
+    expect(after({ linked: "ep-one" }, { created }, made).created).toBeUndefined();
+    expect(after({ linked: "ep-one" }, { created }, made, { laidOver: true }).created).toEqual(created);
+    expect(after({ linked: "ep-one" }, { created }).created).toEqual(created);
+    const other = { ...created, endpointID: "ep-two" };
+    expect(after({ linked: "ep-one" }, { created: other }, made).created).toEqual(other);
+  });
+
+  test("has the generation that the service accepted, until another endpoint is taken over", () => {
+    const state = new ReconcileState(0);
+    state.created("ep-one", "marker", compute({ generation: 3 }), false, 5);
+    expect(state.known).toMatchObject({ accepted: { endpointID: "ep-one", generation: 3 }, created });
+    state.tookOver();
+    expect(state.known.accepted).toBeUndefined();
+  });
+});
+
+test("a Compute that comes under this selector is created on a list from after that", () => {
+  const state = new ReconcileState(0);
+  state.entered(7);
+  expect(state.known).toMatchObject({ enteredAt: 7, firstListAfter: 7 });
+});
+
 describe("a pending create", () => {
   const pending = (more: object = {}) => ({ pendingCreate: { since, seenAt: 5, mark, ...more } });
   const marked = (fields: Parameters<typeof createMark>[0] = {}) => ({
@@ -137,6 +164,7 @@ describe("an accepted PATCH", () => {
 
   test("that does not show counts the first and the last list without it, each once", () => {
     expect(left({})).toEqual({ ...patched, listsWithout: [startedAt] });
+    expect(left({}, shows(false), { startedAt: 0 })?.listsWithout).toEqual([0]);
     expect(left({ listsWithout: [startedAt] })).toEqual({ ...patched, listsWithout: [startedAt] });
     expect(left({ listsWithout: [1, 2] })?.listsWithout).toEqual([1, startedAt]);
   });

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import type { Observed } from "../../../src/operator/compute/observe/observation.ts";
 import { type Effect, type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
-import { endpointAfter, updateStatus } from "../../../src/operator/compute/update-status.ts";
+import { ReconcileState } from "../../../src/operator/compute/state.ts";
+import { endpointAfter, type StatusTools, updateStatus } from "../../../src/operator/compute/update-status.ts";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import { compute, endpoint, madeBy, observedBy, operation, subjectOf } from "../../support/builders.ts";
 import { Acting, linked } from "./execute/executing.ts";
@@ -159,6 +160,12 @@ describe("Synced, where a reason leaves it to what was seen,", () => {
     expect(one.synced()).toBe(expected);
   });
 
+  test("tells of a field that is not shown nothing, where no status says that it was sent", async () => {
+    const one = setUp("Active", { ...wishing, status: { appliedGeneration: undefined } });
+    await one.report(busy(one.self));
+    expect(one.synced()).toBe("Unknown");
+  });
+
   test("tells that there is no endpoint, that it is being deleted, or that nothing was seen", async () => {
     const [absent, deleting, blind] = [setUp("Active"), setUp("Active"), setUp("Active")];
     await absent.report(busy(absent.self), absent.listed([]));
@@ -182,4 +189,96 @@ test("the endpoint after a reconcile is what an answer showed, else the list, an
   expect(endpointAfter(unchanged(self, { effect: accepted(1, answered) }), observed)).toBe(answered);
   expect(endpointAfter(unchanged(self), { ...subjectOf(self), kind: "pending" })).toBeUndefined();
   expect(endpointAfter(unchanged(self, { effect: { kind: "ownedByOther" } }), observed)).toBeUndefined();
+});
+
+describe("what was seen of the endpoint", () => {
+  const status = { currentState: "active", state: "Active" };
+
+  test("is left in the status by a reconcile without a list, and corrected by one that lacks it", async () => {
+    const blind = setUp("Active", { status });
+    await blind.report(shown(blind.self, "Unauthorized", "now"), { ...subjectOf(blind.self), kind: "pending" });
+    expect(blind.acting.compute().status).toMatchObject(status);
+    const lost = setUp("Active", { status });
+    await lost.report(shown(lost.self, "EndpointLost", "now"), lost.listed([]));
+    expect(lost.acting.compute().status).not.toHaveProperty("currentState");
+    expect(lost.acting.compute().status.state).toBe("Lost");
+  });
+});
+
+describe("a confirmed loss is noted as handled", () => {
+  const loss = "compute-operator.dev/confirmLoss";
+  /** The value noted as handled after a reconcile that began with the annotation "now" and found this. */
+  const handled = async (
+    found: "the endpoint" | "no endpoint" | "a loss" | "nothing",
+    annotation = "now",
+    id: object = linked.annotations,
+  ) => {
+    const metadata = { ...linked, annotations: { ...id, [loss]: annotation } };
+    const status = Object.keys(id).length === 0 ? { endpointID: undefined } : {};
+    const { self, listed, report } = setUp("MassLoss", { metadata, status });
+    const seen = found === "nothing" ? { ...subjectOf(self), kind: "pending" as const } : undefined;
+    const observed: Observed = seen ?? listed(found === "the endpoint" ? undefined : []);
+    const annotations = { ...observed.annotations, confirmLoss: "now" };
+    const after = await report(shown(self, "Creating", "on it"), { ...observed, annotations });
+    return after.status.lastHandledConfirmLoss;
+  };
+
+  test("once the endpoint is there, or none is missing any more", async () => {
+    expect(await handled("the endpoint")).toBe("now");
+    expect(await handled("no endpoint", "now", {})).toBe("now");
+  });
+
+  test("and not before: not while it is missing, nor by a reconcile that saw nothing", async () => {
+    expect(await handled("a loss")).toBeUndefined();
+    expect(await handled("nothing")).toBeUndefined();
+    expect(await handled("nothing", "now", {})).toBeUndefined();
+  });
+
+  test("and not for a value that was written since the reconcile began", async () => {
+    expect(await handled("the endpoint", "later")).toBeUndefined();
+  });
+});
+
+describe("a status that may wait", () => {
+  const holding = (status: object = {}) => {
+    const one = setUp("Creating", { status });
+    const state = new ReconcileState(0);
+    const report = (outcome: Outcome, observed = one.listed(), more: Partial<StatusTools> = {}) =>
+      updateStatus(outcome, observed, unbound, { ...one.tools, state, ...more });
+    const written = () => one.acting.effects.length;
+    return { ...one, state, report, written };
+  };
+
+  test("is held back as long as the process goes on, and written at once by one that stops", async () => {
+    const { self, report, written, state } = holding();
+    const starting = shown(self, "Starting", "now");
+    expect(await report(starting)).toBe(self);
+    expect([written(), state.known.held?.condition]).toEqual([0, starting.condition]);
+    await report(starting, undefined, { isStopping: () => true });
+    expect([written(), state.known.held]).toEqual([1, undefined]);
+  });
+
+  test("is no longer held once another says all that is known, or the status says it already", async () => {
+    const settled = holding();
+    await settled.report(shown(settled.self, "Starting", "now"));
+    const effect = { kind: "settled", drift: [] } as const;
+    const after = await settled.report(shown(settled.self, "Active", "done", { effect }));
+    expect([settled.written(), settled.state.known.held]).toEqual([1, undefined]);
+    settled.state.hold(shown(after, "Starting", "now"), { isNew: false, endpoint: undefined }, 0);
+    expect(await settled.report(shown(after, "Active", "done", { effect }))).toBe(after);
+    expect([settled.written(), settled.state.known.held]).toEqual([1, undefined]);
+  });
+
+  test("has the endpoint as a list shows it, where one does, and else as the answer did", async () => {
+    const answered = endpoint({ current_state: "init" });
+    const effect = accepted(1, answered);
+    const written = async (observed: (one: ReturnType<typeof holding>) => Observed) => {
+      const one = holding();
+      one.state.hold(shown(one.self, "Creating", "made", { effect }), { isNew: true, endpoint: answered }, 0);
+      await one.report(unchanged(one.self), observed(one), { isStopping: () => true });
+      return one.acting.compute().status.currentState;
+    };
+    expect(await written((one) => one.listed([madeBy(one.self, { current_state: "active" })]))).toBe("active");
+    expect(await written((one) => ({ ...subjectOf(one.self), kind: "pending" }))).toBe("init");
+  });
 });

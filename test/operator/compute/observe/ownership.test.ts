@@ -52,6 +52,11 @@ describe("an endpoint is ours by", () => {
       },
       endpoint({ branch_id: "br-2" }),
     ],
+    [
+      "spec.adopt of a former Compute's, which only its signature proves",
+      { linked: "ep-one", spec: { adopt: { former: true } } },
+      endpoint(),
+    ],
     ["an annotation alone", { linked: "ep-one" }, endpoint()],
     ["a name that only looks like a marker", {}, endpoint({ name: `k8s-${uidOf("a")} ` })],
     ["a marker in capitals", {}, endpoint({ name: `K8S-${uidOf("a")}`.toUpperCase() })],

@@ -91,9 +91,23 @@ describe("adoption", () => {
       message: expect.stringContaining("may be what Compute others/other just created"),
     };
     expect(see({}, "hidden")).toMatchObject(waits);
+    // Its own is no other's.
+    const own = compute({ spec, annotations: { pendingCreate: createMark() } });
+    expect(plan(...input({ compute: own, endpoints: [endpoint()], list: { markers: "hidden" } }))).toMatchObject({
+      kind: "link",
+    });
     expect(see({ branchID: "br-next" }, "hidden")).toMatchObject({ kind: "link" });
     expect(see({ through: "a fingerprint of another session" }, "hidden")).toMatchObject({ kind: "link" });
     expect(see({}, "shown")).toMatchObject({ kind: "link" });
+    // Its create has led to a link, and its mark stands only because another POST may yet take effect.
+    const linked = () => {
+      const annotations = { pendingCreate: createMark({ uid: uidOf("b"), resent: true }) };
+      const others = [other({ created: younger, annotations, linked: "ep-other" })];
+      const theirs = endpoint({ id: "ep-other", branch_id: "br-next" });
+      const list = { markers: "hidden" } as const;
+      return plan(...input({ compute: compute({ spec }), endpoints: [endpoint(), theirs], others, list }));
+    };
+    expect(linked()).toMatchObject({ kind: "link" });
     // Its key was revoked before it ever saw anything there.
     const outside: ComputeFields = { shows: "Unauthorized", status: { observedThrough: undefined } };
     expect(see({}, "hidden", outside)).toMatchObject(waits);

@@ -19,23 +19,30 @@ export function setUp() {
     const at = query?.pooled === "true" ? "ep-one-pooler" : "ep-one";
     return json(200, { uri: `postgresql://app:p%40ss@${at}.aws.example.com/shop?sslmode=require` });
   });
-  /** What the watch has not delivered yet. */
-  const state = { lagging: false, affordable: true };
+  const delivered = () => stored().filter(({ metadata }) => metadata.labels !== undefined);
+  /** `lagging`: the watch has not delivered anything yet; `ours`: what it has delivered. */
+  const state: { lagging: boolean; affordable: boolean; refused: boolean; ours: () => Secret[] | undefined } = {
+    lagging: false,
+    affordable: true,
+    refused: false,
+    ours: delivered,
+  };
   const stored = (): Secret[] => {
     const { body } = cluster.server.handle({ method: "GET", path: secrets });
     return itemsOf(body);
   };
   const remembered = new ReconcileState(0);
+  const client = cluster.client();
   const keep = (self: Compute, seen = endpoint({ host })) =>
     keepConnectionSecret(self, seen, {
-      cluster: cluster.client(),
+      cluster: client,
       client: clientOf(service, cluster.clock),
       signal: new AbortController().signal,
       affordable: () => state.affordable,
-      refused: false,
+      refused: state.refused,
       requested: annotationsOf(self).reconcileRequested,
       reading: hourlyReading(self, remembered, cluster.clock.monotonic()),
-      ours: () => (state.lagging ? [] : stored().filter(({ metadata }) => metadata.labels !== undefined)),
+      ours: () => (state.lagging ? [] : state.ours()),
     });
   const read = (name = "shop-db") => {
     const data = stored().find(({ metadata }) => metadata.name === name)?.data;
@@ -58,7 +65,7 @@ export function setUp() {
       path: secrets,
       body: { metadata: { name: "shop-db", ...metadata }, data: { own: "eA==" } },
     });
-  return { cluster, service, state, keep, read, stored, writes, change, ownedByOther };
+  return { cluster, client, service, state, remembered, keep, read, stored, writes, change, ownedByOther };
 }
 
 function itemsOf(body: unknown): Secret[] {

@@ -87,6 +87,16 @@ describe("what is held back", () => {
     expect(withHeld(other, held, false)).toEqual(other);
   });
 
+  test("has the endpoint as last seen, though the answer showed an earlier one, or none", () => {
+    const seen = endpoint({ current_state: "idle" });
+    for (const shownThen of [undefined, endpoint({ current_state: "init" })]) {
+      const state = new ReconcileState(0);
+      const effect = { ...accepted, endpoint: shownThen };
+      state.hold(shown(self, "Creating", "made", { effect }), { isNew: true, endpoint: seen }, 0);
+      expect(withHeld(unchanged(self), state.known.held, false).effect).toMatchObject({ endpoint: seen });
+    }
+  });
+
   test("says nothing of another generation", () => {
     const state = new ReconcileState(0);
     hold(state, made, 0, true);

@@ -46,6 +46,50 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
   `);
 });
 
+test("reason → whether its connection reaches the project, an error of plan, what apply does, and whether it retries", () => {
+  const lines = Object.entries(reasons).map(([reason, { reaches, planError, apply, retryWrite }]) =>
+    [
+      reason.padEnd(19),
+      reaches.padEnd(6),
+      (planError ? "error" : "-").padEnd(6),
+      apply.padEnd(5),
+      retryWrite ? "retried" : "-",
+    ].join(" "),
+  );
+  expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
+    "
+    Active              yes    -      wait  -
+    Idle                yes    -      wait  -
+    Disabled            yes    -      wait  -
+    Drifted             yes    -      wait  -
+    Creating            yes    -      wait  -
+    Starting            yes    -      wait  -
+    Updating            yes    -      wait  -
+    Moving              yes    -      wait  -
+    Restarting          yes    -      wait  -
+    Deleting            yes    -      wait  -
+    ProjectBusy         yes    -      wait  retried
+    RateLimited         first  error  wait  retried
+    ServiceUnavailable  first  error  wait  retried
+    CreateUnknown       yes    -      wait  -
+    Unauthorized        no     error  fail  -
+    Forbidden           no     error  fail  -
+    ConnectionNotFound  yes    error  wait  -
+    ConnectionNotReady  no     error  fail  -
+    ProjectNotFound     no     error  fail  -
+    BranchNotFound      yes    -      fail  -
+    PrimaryExists       yes    -      wait  retried
+    AdoptionRefused     yes    -      wait  -
+    Conflict            yes    -      wait  -
+    Rejected            yes    -      wait  -
+    OperationFailed     yes    error  fail  -
+    EndpointLost        yes    -      wait  -
+    MassLoss            yes    -      wait  -
+    Paused              no     -      done  -
+    "
+  `);
+});
+
 test("each is brought about on the real control plane by a test that begins with its name", () => {
   const directory = "test/integration/conditions";
   const files = readdirSync(directory).filter((name) => name.endsWith(".cluster.test.ts"));

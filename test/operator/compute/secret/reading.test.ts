@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import { hourlyReading } from "../../../../src/operator/compute/secret/connection-details.ts";
+import { ReconcileState } from "../../../../src/operator/compute/state.ts";
+import { compute, endpoint, uidOf } from "../../../support/builders.ts";
+import { json, refusal } from "../../../support/scripted-service.ts";
+import { bound, host, self, setUp, withDatabase } from "./keeping.ts";
+
+const hour = 3_600_000;
+const requested = compute({
+  namespace: "default",
+  spec: withDatabase,
+  annotations: { reconcileRequestedAt: "now" },
+});
+
+describe("a connection Secret's password is asked for", () => {
+  test("first within the second half of an hour, at a time of the Compute's own", () => {
+    const due = Array.from({ length: 8 }, (_, one) => {
+      const state = new ReconcileState(0);
+      expect(hourlyReading(compute({ uid: uidOf(one) }), state, 1000).isDue).toBe(false);
+      return state.known.secretDueAt ?? 0;
+    });
+    expect(new Set(due).size).toBe(due.length);
+    expect(Math.min(...due)).toBeGreaterThanOrEqual(1000 + hour / 2);
+    expect(Math.max(...due)).toBeLessThan(1000 + hour);
+  });
+
+  test("then hourly, and no more often", async () => {
+    const { keep, service, cluster, remembered } = setUp();
+    await keep(self);
+    const asked = service.requests.length;
+    await cluster.clock.advance(hour);
+    expect(await keep(self)).toEqual(bound);
+    expect(service.requests).toHaveLength(asked + 1);
+    expect(remembered.known.secretDueAt).toBe(2 * hour);
+    await cluster.clock.advance(hour - 1);
+    await keep(self);
+    expect(service.requests).toHaveLength(asked + 1);
+  });
+
+  test("never without a database: nothing of it can change", async () => {
+    const { keep, remembered } = setUp();
+    await keep(self);
+    expect(remembered.known.secretDueAt).toBeDefined();
+    await keep(compute({ namespace: "default", spec: { connectionSecret: { name: "shop-db" } } }));
+    expect(remembered.known.secretDueAt).toBeUndefined();
+  });
+});
+
+describe("a reading that cannot be made now", () => {
+  const due = async () => {
+    const one = setUp();
+    await one.keep(self);
+    await one.cluster.clock.advance(hour);
+    return one;
+  };
+
+  test("for the budget keeps the Secret as it stands, and is made five minutes later", async () => {
+    const { keep, state, remembered } = await due();
+    state.affordable = false;
+    expect(await keep(self)).toEqual(bound);
+    expect(remembered.known.secretDueAt).toBe(hour + 300_000);
+  });
+
+  test("because the service fails keeps the Secret as it stands, and is made five minutes later", async () => {
+    const { keep, service, remembered } = await due();
+    service.script = () => refusal(503);
+    expect(await keep(self)).toEqual(bound);
+    expect(remembered.known.secretDueAt).toBe(hour + 300_000);
+  });
+
+  test("that a person requested, or that ends a refusal, waits for the budget and leaves the hour as it is", async () => {
+    const { keep, state, remembered } = setUp();
+    await keep(self);
+    const { secretDueAt } = remembered.known;
+    state.affordable = false;
+    expect(await keep(requested)).toEqual({ kind: "later" });
+    state.refused = true;
+    expect(await keep(self)).toEqual({ kind: "later" });
+    expect(remembered.known.secretDueAt).toBe(secretDueAt);
+  });
+
+  test("that a person requested, or for a Secret that is not intact, is reported", async () => {
+    const { keep, service, change } = setUp();
+    await keep(self);
+    service.script = () => refusal(503);
+    const failed = { kind: "failed", reason: "ServiceUnavailable" };
+    expect(await keep(requested)).toMatchObject(failed);
+    expect(await keep(self)).toEqual(bound);
+    change([{ op: "remove", path: "/data/password" }]);
+    expect(await keep(self)).toMatchObject(failed);
+  });
+
+  test("because its answer is no URI says so, and writes nothing", async () => {
+    const { keep, service, stored } = setUp();
+    service.script = () => json(200, { uri: "no URI" });
+    expect(await keep(self)).toEqual({
+      kind: "failed",
+      reason: "ServiceUnavailable",
+      message: "The service is not available: it returned a connection URI that cannot be read. Retried automatically.",
+    });
+    expect(stored()).toEqual([]);
+  });
+});
+
+describe("a URI whose options name the endpoint", () => {
+  const direct = "postgresql://app:x@127.0.0.1:6543/shop?options=endpoint%3Dep-one";
+
+  test.each([
+    ["its own", "postgresql://app:x@127.0.0.1:6543/shop?options=endpoint%3Dpooled", "endpoint=pooled"],
+    ["those of the direct one where it has none", "postgresql://app:x@127.0.0.1:6543/shop", "endpoint=ep-one"],
+    ["those of the direct one where it cannot be read", "no URI", "endpoint=ep-one"],
+  ])("is held beside the pooled one with %s", async (_, pooled, options) => {
+    const { keep, read, service } = setUp();
+    service.script = ({ query }) => json(200, { uri: query?.pooled === "true" ? pooled : direct });
+    expect(await keep(self)).toEqual(bound);
+    expect(read()).toEqual({
+      type: "postgresql",
+      "endpoint-id": "ep-one",
+      username: "app",
+      password: "x",
+      database: "shop",
+      uri: direct,
+      "pooled-uri": pooled,
+      host: "127.0.0.1",
+      "pooled-host": "127.0.0.1",
+      port: "6543",
+      options: "endpoint=ep-one",
+      "pooled-options": options,
+    });
+  });
+
+  test("is read of the endpoint that is linked", async () => {
+    const { keep, service } = setUp();
+    await keep(self, endpoint({ host }));
+    expect(service.requests[0]?.query).toEqual({
+      database_name: "shop",
+      role_name: "app",
+      endpoint_id: "ep-one",
+      pooled: "false",
+    });
+  });
+});
