@@ -132,6 +132,17 @@ describe("the manifests of a live fleet", () => {
     expect(run.out).toMatch(new RegExp(`= shop/a +none +${inShop}`));
   });
 
+  test("get another type, which cannot be changed: nothing is created beside", async () => {
+    using stage = new Stage();
+    const id = made(stage, "a", 1);
+    const run = await apply(stage, documents(connection, compute("a", "", preview)), "--fleet", "prod");
+    expect(run.status).toBe(1);
+    expect(run.out).toContain(
+      `is of type read_only, which cannot be changed to read_write. Declare the Compute under another name: ${id}.`,
+    );
+    expect(stage.writes).toEqual([]);
+  });
+
   test("have been made twice over: which one the Compute has only its cluster knows", async () => {
     using stage = new Stage();
     const ids = [made(stage, "a", 1), made(stage, "a", 2)].toSorted();

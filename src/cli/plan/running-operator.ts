@@ -28,6 +28,7 @@ export function leftToOperator<T extends Action>(action: T, o: Observed, beside:
   // With its cluster, plan shows what the operator does.
   if (o.kind !== "observed" || (beside.cluster && !beside.writes)) return action;
   if (action.kind === "blocked" && action.reason === "PrimaryExists") return primaryOfOther(o, beside) ?? action;
+  if (action.kind === "blocked" && action.reason === "AdoptionRefused") return otherTypeThanKept(o) ?? action;
   if (!isWrite(action)) return action;
   if (action.kind !== "create") return writeToOthers(action.endpointID, o, beside) ?? action;
   if (beside.writes && !isDerivedUID(o.compute.metadata.uid)) return refused("Conflict", inCluster);
@@ -49,6 +50,16 @@ export function keeperOf({ name }: Endpoint): string | undefined {
 
 function operatorOf({ fleet }: Signature): string {
   return fleet === undefined ? "an operator" : `the operator of fleet #${fleet}`;
+}
+
+/** Without the cluster the signature alone links the endpoint, and tells that the API server refuses the manifest. */
+function otherTypeThanKept({ compute: { spec }, links }: Observation): Blocked | undefined {
+  if (links.link?.proof !== "marker" || links.link.endpoint.type === spec.type) return undefined;
+  const { id, type } = links.link.endpoint;
+  return refused(
+    "AdoptionRefused",
+    `The endpoint of this namespace and name is of type ${type}, which cannot be changed to ${spec.type}. Declare the Compute under another name: ${id}.`,
+  );
 }
 
 /** A write to what an operator keeps, or to what was signed for another fleet. */
@@ -139,7 +150,7 @@ function cureFor(endpoint: Endpoint, { fleet, cluster }: Beside): string {
   return `Name its cluster with --kubeconfig or --context; if that operator is gone, ${adopting}`;
 }
 
-function refused(reason: "Conflict" | "PrimaryExists", message: string): Blocked {
+function refused(reason: "AdoptionRefused" | "Conflict" | "PrimaryExists", message: string): Blocked {
   return { kind: "blocked", reason, message };
 }
 
