@@ -40,13 +40,8 @@ export interface WatchParameters extends ListSelection {
   timeoutSeconds: number;
 }
 
-/** One page of a list. Items are unchecked, because one of them may be invalid. */
-export interface ListPage {
-  items: readonly unknown[];
-  resourceVersion: string;
-  /** Absent on the last page. */
-  continue?: string;
-}
+/** One page of a list; `continue` is the token of the next page, if there is one. */
+export type ListPage = ReturnType<typeof pageOf>;
 
 export interface CallOptions {
   /** Replaces the client's signal. */
@@ -189,14 +184,15 @@ function asObject<T extends KubeObject>(kind: ResourceKind<T>, response: Cluster
   throw new ClusterUnreachable(`the answer of the API server is not a ${kind.kind} with a name and a uid`);
 }
 
-function pageOf(response: ClusterResponse, path: string): ListPage {
+/** Items are unchecked, because one of them may be invalid. */
+function pageOf(response: ClusterResponse, path: string) {
   const { items, metadata } = asRecord(response.body);
   const { resourceVersion, continue: token } = asRecord(metadata);
   if (!(Array.isArray(items) || items === null) || typeof resourceVersion !== "string") {
     throw new ClusterUnreachable(`GET ${path}: the answer is not a list`);
   }
-  const page: ListPage = { items: items ?? [], resourceVersion };
-  return typeof token === "string" && token !== "" ? { ...page, continue: token } : page;
+  const unchecked: readonly unknown[] = items ?? [];
+  return { items: unchecked, resourceVersion, continue: typeof token === "string" && token !== "" ? token : undefined };
 }
 
 function queryOf(parameters: object): Record<string, string> {

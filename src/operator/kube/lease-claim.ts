@@ -9,10 +9,12 @@ import type { Draft, KubeObject, ObjectRef } from "./objects.ts";
 const toleratedStepBackMs = 1000;
 
 export interface LeaseClaimOptions {
+  /** A client of its own: its writes need no leadership, and its deadline is well below `renewDeadlineMs`. */
   client: ClusterClient;
   clock: Clock;
   namespace: string;
   name: string;
+  /** Unique to this process. */
   identity: string;
   leaseDurationMs: number;
   renewDeadlineMs: number;

@@ -1,19 +1,11 @@
-import { type Cancel, type Clock, type Random, sleep } from "../runtime/clock.ts";
+import { type Cancel, type Random, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import type { ClusterClient } from "./client.ts";
 import { aborted, type Leadership, type LeadershipTerm } from "./leadership.ts";
-import { LeaseClaim } from "./lease-claim.ts";
+import { LeaseClaim, type LeaseClaimOptions } from "./lease-claim.ts";
 
-export interface LeaderElectionOptions {
-  /** A client of its own: its writes need no leadership, and its deadline is well below `renewDeadlineMs`. */
-  client: ClusterClient;
-  clock: Clock;
+export interface LeaderElectionOptions extends Omit<LeaseClaimOptions, "leaseDurationMs" | "renewDeadlineMs"> {
   random: Random;
   log: Logger;
-  namespace: string;
-  name: string;
-  /** Unique to this process. */
-  identity: string;
   /** How long other processes respect a lease that is not renewed. Default 15 s. */
   leaseDurationMs?: number;
   /** How long a leader may write after it began its last successful renewal. Default 10 s. */

@@ -32,7 +32,7 @@ function whyNoList(error: unknown, { group, plural }: ResourceKind): string {
  */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
-  readonly #store = new ObjectStore<T>();
+  readonly store = new ObjectStore<T>();
   readonly #synced = Promise.withResolvers<void>();
   #hasSynced = false;
   #isServed = false;
@@ -67,24 +67,6 @@ export class Reflector<T extends KubeObject> {
     return unlessAborted(this.#synced.promise, signal);
   }
 
-  get(namespace: string | undefined, name: string): T | undefined {
-    return this.#store.get(namespace, name);
-  }
-
-  byUid(uid: string): T | undefined {
-    return this.#store.byUid(uid);
-  }
-
-  /** The objects of one namespace, sorted by name. */
-  within(namespace: string): readonly T[] {
-    return this.#store.within(namespace);
-  }
-
-  /** All objects, sorted by namespace and name. */
-  list(): readonly T[] {
-    return this.#store.list();
-  }
-
   /** Milliseconds since the API server last sent anything: a line of the watch, bookmarks included, or a list. */
   lastEventAgeMs(): number {
     return this.#options.clock.monotonic() - this.#lastHeardAt;
@@ -98,7 +80,7 @@ export class Reflector<T extends KubeObject> {
     if (!this.#hasSynced) return;
     const object = readObject(this.#options, raw);
     if (object === undefined || (created && !this.#selects(object))) return;
-    this.#tell(this.#store.answered(object, { created, seenUpTo: this.#resourceVersion }));
+    this.#tell(this.store.answered(object, { created, seenUpTo: this.#resourceVersion }));
   }
 
   /** Lists and watches until the signal aborts, then resolves. Never rejects. Called once. */
@@ -155,7 +137,7 @@ export class Reflector<T extends KubeObject> {
   async #list(signal: AbortSignal): Promise<void> {
     const { client, kind, clock, pageSize = 200 } = this.#options;
     const startedAt = clock.monotonic();
-    this.#store.beginList();
+    this.store.beginList();
     const objects: T[] = [];
     const unreadable: string[] = [];
     const read = (item: unknown) => {
@@ -182,7 +164,7 @@ export class Reflector<T extends KubeObject> {
     const cause = this.#relistCause;
     observer?.relisted?.(kind.kind, cause);
     this.#guard(() => onRelist?.(cause));
-    for (const [index, step] of this.#store.replace(objects, unreadable, version).entries()) {
+    for (const [index, step] of this.store.replace(objects, unreadable, version).entries()) {
       if (index > 0) await sleep(clock, 0, signal).catch(() => {});
       this.#tell(step());
     }
@@ -220,13 +202,13 @@ export class Reflector<T extends KubeObject> {
       case "ADDED":
       case "MODIFIED": {
         const object = this.#read(line.object);
-        if (object !== undefined) this.#tell(this.#store.upsert(object));
+        if (object !== undefined) this.#tell(this.store.upsert(object));
         break;
       }
       case "DELETED": {
-        const known = this.#store.byUid(uidIn(line.object));
+        const known = this.store.byUid(uidIn(line.object));
         const last = readObject(this.#options, line.object) ?? known;
-        if (last !== undefined) this.#tell(this.#store.remove(last));
+        if (last !== undefined) this.#tell(this.store.remove(last));
         break;
       }
       case "ERROR":
@@ -243,7 +225,7 @@ export class Reflector<T extends KubeObject> {
    * the last state of an object, which may bear the version before.
    */
   #read(raw: unknown): T | undefined {
-    const known = this.#store.byUid(uidIn(raw));
+    const known = this.store.byUid(uidIn(raw));
     const isKnown = known !== undefined && known.metadata.resourceVersion === versionIn(raw);
     return isKnown ? known : readObject(this.#options, raw);
   }

@@ -35,20 +35,20 @@ export class Reflectors<T extends KubeObject> {
   }
 
   get(namespace: string | undefined, name: string): T | undefined {
-    return this.#first((reflector) => reflector.get(namespace, name));
+    return this.#first((reflector) => reflector.store.get(namespace, name));
   }
 
   byUid(uid: string): T | undefined {
-    return this.#first((reflector) => reflector.byUid(uid));
+    return this.#first((reflector) => reflector.store.byUid(uid));
   }
 
   within(namespace: string): readonly T[] {
-    const all = this.#reflectors.map((reflector) => reflector.within(namespace));
+    const all = this.#reflectors.map((reflector) => reflector.store.within(namespace));
     return all.find((objects) => objects.length > 0) ?? [];
   }
 
   list(): readonly T[] {
-    return this.#reflectors.flatMap((reflector) => reflector.list());
+    return this.#reflectors.flatMap((reflector) => reflector.store.list());
   }
 
   #first(read: (reflector: Reflector<T>) => T | undefined): T | undefined {

@@ -17,7 +17,7 @@ import { owningPool } from "../resources/compute-pool.ts";
 import { fleetOf } from "../resources/signature.ts";
 import { type Clock, type Random, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import type { QueueProgress, Reconciled } from "../runtime/workqueue.ts";
+import type { Reconciled } from "../runtime/workqueue.ts";
 import type { Budgets } from "../service-client/budgets.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
 import { Controller } from "./controller.ts";
@@ -102,7 +102,7 @@ export class Manager {
   }
 
   /** The progress of each queue, for the health check. */
-  progress(): QueueProgress[] {
+  progress() {
     return Object.values(this.#queues).map(({ queue }) => queue.progress());
   }
 

@@ -9,13 +9,7 @@ export interface Member {
   compute: Compute;
 }
 
-export interface PoolPlan {
-  create: readonly number[];
-  update: readonly Member[];
-  remove: readonly Member[];
-  /** Why a replica cannot be created without action by the user. */
-  blocked: string | undefined;
-}
+export type PoolPlan = ReturnType<typeof planPool>;
 
 /** The Computes that this pool owns, by index. */
 export function membersOf({ metadata }: ComputePool, computes: readonly Compute[]): Member[] {
@@ -32,11 +26,7 @@ export function membersOf({ metadata }: ComputePool, computes: readonly Compute[
  * Replicas 0 to replicas - 1 exist with the template; higher ones are removed, the highest first. A replica that is
  * being deleted is created again when it is gone; one whose name another object has, never.
  */
-export function planPool(
-  pool: ComputePool,
-  members: readonly Member[],
-  byName: (name: string) => Compute | undefined,
-): PoolPlan {
+export function planPool(pool: ComputePool, members: readonly Member[], byName: (name: string) => Compute | undefined) {
   const { replicas } = pool.spec;
   const known = new Set(members.map(({ index }) => index));
   const missing = Array.from({ length: replicas }, (_, index) => index).filter((index) => !known.has(index));
@@ -46,6 +36,7 @@ export function planPool(
     create: missing.filter((index) => !ownedByOther.includes(index)),
     update: current.filter((member) => member.index < replicas && !sameJSON(specOf(pool, member), member.compute.spec)),
     remove: current.filter(({ index }) => index >= replicas).toReversed(),
+    /** Why a replica cannot be created without action by the user. */
     blocked: ownedByOther.length === 0 ? undefined : conflict(`${pool.metadata.name}-${ownedByOther[0]}`),
   };
 }

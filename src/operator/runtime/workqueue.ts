@@ -21,16 +21,6 @@ export interface Reconciled {
   requeueAfterMs?: number | undefined;
 }
 
-/** For a health check that finds a stuck queue. */
-export interface QueueProgress {
-  /** Number of keys that could be handled now. */
-  waiting: number;
-  /** How long the oldest key has waited, in milliseconds; 0 if none waits. */
-  oldestWaitMs: number;
-  /** When a handler last finished, on the monotonic clock; before that, when the queue was created or last run. */
-  lastFinishedAt: number;
-}
-
 /** How long handlers are started in a row before timers and sockets get their turn, in milliseconds. */
 const sliceMs = 10;
 
@@ -125,7 +115,12 @@ export class WorkQueue {
     this.#pump();
   }
 
-  progress(): QueueProgress {
+  /**
+   * For a health check that finds a stuck queue: how many keys could be handled now, how long the oldest of them has
+   * waited (0 if there is none), and when a handler last finished, on the monotonic clock; before that, when the queue
+   * was created or last run.
+   */
+  progress() {
     const oldest = this.#ready.oldest();
     const oldestWaitMs = oldest === undefined ? 0 : this.#options.clock.monotonic() - oldest;
     return { waiting: this.depth, oldestWaitMs, lastFinishedAt: this.#lastFinishedAt };

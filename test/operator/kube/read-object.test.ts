@@ -68,7 +68,7 @@ test("each version of an object is parsed once, whether a list or the watch brin
   const changed = outside.change("a", { x: "1" });
   reflector.answered(changed, false);
   await clock.advance(100);
-  expect(reflector.get("default", "a")?.data).toEqual({ x: "1" });
+  expect(reflector.store.get("default", "a")?.data).toEqual({ x: "1" });
   cluster.server.store.compact();
   await clock.advance(3 * 3_600_000);
   expect(cluster.lists().length).toBeGreaterThan(1);

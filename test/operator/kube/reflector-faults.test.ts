@@ -59,7 +59,7 @@ describe("a watch that breaks off", () => {
     expect(changes.indexOf("deleted replaced")).toBeLessThan(changes.indexOf("added replaced"));
     expect(relists).toEqual(["start", "expired"]);
     expect(names()).toEqual(["kept", "new", "replaced"]);
-    expect(reflector.byUid(replaced.metadata.uid)).toBeDefined();
+    expect(reflector.store.byUid(replaced.metadata.uid)).toBeDefined();
   });
 
   test("needs no list where a bookmark kept it up to date while others' objects changed", async () => {
@@ -156,7 +156,7 @@ describe("what others do wrong", () => {
     outside.change("good", { odd: "throws" });
     outside.create("later");
     await clock.advance(10);
-    expect(reflector.get("default", "good")?.data).toEqual({ x: "1" });
+    expect(reflector.store.get("default", "good")?.data).toEqual({ x: "1" });
     cluster.server.store.compact();
     cluster.cutWatches();
     outside.delete("odd");

@@ -30,7 +30,7 @@ export function setUp(options: Partial<ReflectorOptions<ConfigMap>> = {}) {
     changes.length = 0;
     return reflector;
   };
-  const names = () => reflector.list().map((object) => object.metadata.name);
+  const names = () => reflector.store.list().map((object) => object.metadata.name);
   return {
     cluster,
     clock: cluster.clock,

@@ -34,7 +34,7 @@ test("over restarts of the API server and a forgotten history a reflector ends u
   const create = (name: string) =>
     client.create(configMaps, configMap("default", name, { labels: { test: "reflector" } }));
   const remove = (name: string) => client.delete(configMaps, { namespace: "default", name });
-  const names = () => reflector.list().map((object) => object.metadata.name);
+  const names = () => reflector.store.list().map((object) => object.metadata.name);
   const reported = (...wanted: string[]) =>
     eventually(`the changes ${wanted.join()}`, () => wanted.every((change) => changes.includes(change)) || undefined);
 

@@ -91,10 +91,10 @@ test("whatever the network does, the reported changes add up to the store, and t
       const own = cluster.client({
         weather,
         onAnswer: (_, object, { created }) => {
-          const known = reflector.byUid(object.metadata.uid);
+          const known = reflector.store.byUid(object.metadata.uid);
           reflector.answered(object, created);
           if (created && reflector.isServed() && known === undefined) answers += 1;
-          const now = reflector.byUid(object.metadata.uid);
+          const now = reflector.store.byUid(object.metadata.uid);
           if (known !== undefined && now !== known) answers += 1;
         },
       });
@@ -102,9 +102,9 @@ test("whatever the network does, the reported changes add up to the store, and t
       stormy = false;
       await cluster.clock.advance(120_000);
 
-      const kept = reflector.list().map((object) => object.metadata.name);
+      const kept = reflector.store.list().map((object) => object.metadata.name);
       expect(kept).toEqual(cluster.outside.names());
-      expect([...reported.values()].toSorted(byName)).toEqual(reflector.list());
+      expect([...reported.values()].toSorted(byName)).toEqual(reflector.store.list());
       expect(wrong).toEqual([]);
       stop.abort();
       await ended;
@@ -155,7 +155,7 @@ async function take(
     case "own change":
     case "own release":
       // Whether it is refused, lost or answered late: nobody waits for it.
-      void ownWrite(own, reflector.get("default", step.name), step).catch(() => {});
+      void ownWrite(own, reflector.store.get("default", step.name), step).catch(() => {});
       break;
     case "cut":
       cluster.cutWatches();

@@ -12,16 +12,16 @@ describe("the first list", () => {
     outside.delete("b");
     await clock.advance(10);
     expect(changes).toEqual(["added a", "added b", "updated a", "deleted b"]);
-    expect(reflector.get("default", "a")?.data).toEqual({ x: "1" });
-    expect(reflector.byUid(first.metadata.uid)?.data).toEqual({ x: "1" });
-    expect(reflector.get("default", "b")).toBeUndefined();
+    expect(reflector.store.get("default", "a")?.data).toEqual({ x: "1" });
+    expect(reflector.store.byUid(first.metadata.uid)?.data).toEqual({ x: "1" });
+    expect(reflector.store.get("default", "b")).toBeUndefined();
   });
 
   test("fills in the kind, which the API server leaves out of lists", async () => {
     const { outside, started } = setUp();
     outside.create("a");
     const reflector = await started();
-    expect(reflector.get("default", "a")).toMatchObject({ apiVersion: "v1", kind: "ConfigMap" });
+    expect(reflector.store.get("default", "a")).toMatchObject({ apiVersion: "v1", kind: "ConfigMap" });
   });
 
   test("is read in pages, and counts only when the last of them is in", async () => {
@@ -31,7 +31,7 @@ describe("the first list", () => {
     void run();
     await clock.advance(minute);
     expect(reflector.isServed()).toBe(false);
-    expect(reflector.list()).toEqual([]);
+    expect(reflector.store.list()).toEqual([]);
     expect(changes).toEqual([]);
     cluster.fate = () => undefined;
     await clock.advance(minute);

@@ -1,14 +1,8 @@
 import { annotations } from "../../../resources/names.ts";
+import type { Difference } from "../../plan/fields.ts";
 import type { Progress } from "../reasons.ts";
 
 // What conditions say of a Compute that is to be, by their reason. `owner` names the other Compute.
-
-/** A field in which the service and the spec differ. */
-interface Difference {
-  field: string;
-  ours: string;
-  theirs: string;
-}
 
 export const resting = {
   Active: "The compute is as declared.",
