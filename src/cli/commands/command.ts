@@ -46,6 +46,7 @@ export function applyCommand(args: readonly string[], ports: CliPorts): Promise<
   );
 }
 
+/** Shows the plan, asks, and carries out what was shown: a plan that has changed meanwhile is not applied. */
 async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Promise<number> {
   const leaving = prepared.tracked.filter(({ compute }) => compute.metadata.deletionTimestamp !== undefined);
   if (leaving.length > 0) {
@@ -70,6 +71,7 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
   return failed === 0 ? 0 : 1;
 }
 
+/** Asks a person. Throws `CommandProblem` if the answer is not yes, or nobody can be asked. */
 async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
   if (stdin.isTTY !== true) {
     throw new CommandProblem(["standard input is not a terminal, so apply cannot ask: pass --yes to apply the plan"]);
@@ -89,6 +91,7 @@ async function planAll(prepared: Prepared, clock: Clock, prune = false): Promise
   return running === undefined ? { entries } : { entries, orphans: orphansIn(inventory, running.isPartial) };
 }
 
+/** Only at a terminal, and not if the variable NO_COLOR is set (no-color.org). */
 function inColour({ stdoutTerminal, env }: CliPorts): boolean {
   return stdoutTerminal && (env.NO_COLOR ?? "") === "";
 }
@@ -107,7 +110,10 @@ export function exportCommand(args: readonly string[], ports: CliPorts): Promise
   );
 }
 
-/** Runs a command with its flags. Problems become lines on standard error and exit status 1. */
+/**
+ * Runs a command with its flags; returns its exit status. A `CommandProblem`, an interruption included, becomes lines
+ * on standard error and exit status 1; any other error is a defect and is thrown.
+ */
 function reporting<Flags>(
   line: Command,
   read: (args: readonly string[]) => Flags,

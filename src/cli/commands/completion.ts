@@ -52,14 +52,20 @@ function verbOf(command: Command): string {
   return command.name().replace(/^compute-operator /, "");
 }
 
+/** How a flag may be written, the short form first. */
 function wordsOf({ short, long }: Option): string[] {
   return [short, long].filter((word) => word !== undefined);
 }
 
+/** Whether the shell offers files as the value: the help names it FILE, PATH or DIR. */
 function takesFile({ flags }: Option): boolean {
   return /<(FILE|PATH|DIR)>/.test(flags);
 }
 
+/**
+ * One `case` for each flag with a value, by the word before the cursor: its choices, files, or nothing; else the flags
+ * of the command.
+ */
 function bash(commands: readonly Command[]): string {
   const cases = commands.flatMap((command) => {
     const verb = verbOf(command);
@@ -102,6 +108,7 @@ autoload -U +X bashcompinit && bashcompinit
 ${bash(commands)}`;
 }
 
+/** One `complete` line for each command and flag, for both names of the program. */
 function fish(commands: readonly Command[]): string {
   const lines = commands.flatMap((command) => {
     const verb = verbOf(command);
@@ -122,6 +129,7 @@ function firstSentence(text: string): string {
   return text.replaceAll("\n", " ").split(". ")[0] ?? "";
 }
 
+/** As fish reads a string in single quotes. */
 function quoted(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", String.raw`\'`)}'`;
 }

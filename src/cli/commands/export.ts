@@ -9,8 +9,9 @@ import type { ExportFlags } from "./flags.ts";
 import { CommandProblem } from "./ports.ts";
 
 /**
- * The manifests of a project's computes as one YAML stream, and notes: which computes cannot be declared, or that there
- * are none.
+ * The manifests of a project's computes as one YAML stream, by branch with the primary first, and notes: which computes
+ * cannot be declared, or that there are none. Sends one list request. Throws `CommandProblem` if the service refuses
+ * it, or a name is none of a Kubernetes object.
  */
 export async function exportProject(
   { project, namespace, connection }: ExportFlags,
@@ -34,6 +35,7 @@ export async function exportProject(
   return { yaml: documents.join("---\n").trimEnd(), notes };
 }
 
+/** One document: a comment says what the compute is, and what of it a manifest cannot declare. */
 function written(endpoint: Endpoint, { manifest, leftOut }: Exported): string {
   const kind = endpoint.type === "read_only" ? "Read replica" : "Primary";
   const notes = leftOut.map((problem) => ` Left out, because a manifest cannot declare it: ${oneLine(problem)}`);
@@ -50,10 +52,12 @@ function compare(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
+/** A problem may have line breaks, which would end the comment. */
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ");
 }
 
+/** Throws `CommandProblem` if the API server would refuse the name. */
 function requireName(flag: string, name: string): void {
   if (objectName.safeParse(name).success) return;
   throw new CommandProblem([

@@ -35,7 +35,15 @@ export function givenAccount(given: Given): Account {
   return { baseURL: givenBaseURL(given), key };
 }
 
-/** Base URL and key of a Compute: from the manifests, then from flags and environment. */
+/**
+ * Base URL and key of a Compute.
+ *
+ * Expected flow: the connection that the Compute names, from the manifests, else from the cluster; its Secret likewise;
+ * without a Secret the key of the environment. Without a connection, flag and environment together.
+ * Guarantees: the key of the environment is sent to `--base-url` alone (the public service if that is not given), and a
+ * key of the cluster to the address alone that the connection has there: who may edit a manifest cannot have a key sent
+ * to an address of their own. A problem begins with the place of the field to correct.
+ */
 export function accountFor({ object: compute, where }: Declared<Compute>, manifests: Manifests, given: Given): Reached {
   const { connections, namespaces, running } = manifests;
   const { metadata, spec } = compute;
@@ -86,6 +94,7 @@ export function accountFor({ object: compute, where }: Declared<Compute>, manife
   };
 }
 
+/** The Secret that a connection names, and where it stands; one in the manifests comes first. */
 function secretFor(connection: Connection, { secrets, running }: Manifests): Declared<Secret> | undefined {
   const { metadata, spec } = connection;
   const { name } = spec.apiKeySecretRef;
@@ -111,6 +120,7 @@ function mayBeSelected(
   return selectsLabels(namespaceSelector, { ...labels, ...name });
 }
 
+/** The key of the environment variable, if it is set. Throws `CommandProblem` if that holds no key. */
 function givenKey({ env }: Given): ApiKey | undefined {
   const text = env[keyVariable]?.trim() ?? "";
   if (text === "") return undefined;
@@ -118,6 +128,7 @@ function givenKey({ env }: Given): ApiKey | undefined {
   throw new CommandProblem([`${keyVariable} holds no API key: it must be one line of printable characters`]);
 }
 
+/** `--base-url`, normalised. Throws `CommandProblem` if it is no base URL of the service. */
 function givenBaseURL({ baseURL = publicServicePattern }: Given): string {
   const normalised = normalisedBaseURL(baseURL);
   if (normalised?.endsWith("/api/v2") === true) return normalised;

@@ -17,7 +17,10 @@ export type OurKind = keyof typeof specs;
 
 export const ourKinds: readonly OurKind[] = ["Compute", "ComputePool", "ServiceConnection", "ClusterServiceConnection"];
 
-/** Fields that the kind does not have; `kubectl apply` refuses them too. */
+/**
+ * Fields that the kind does not have; `kubectl apply` refuses them too. Each with its path from the root of the object
+ * and a message that lists the fields that are allowed there. `metadata` and `status` are not looked into.
+ */
 export function unknownFields(kind: OurKind, raw: Record<string, unknown>): ValidationIssue[] {
   const top = ["apiVersion", "kind", "metadata", "spec", "status"];
   const misplaced = Object.keys(raw)
@@ -26,7 +29,10 @@ export function unknownFields(kind: OurKind, raw: Record<string, unknown>): Vali
   return [...misplaced, ...unknownIn(structuralSchema(specs[kind], "spec"), raw.spec, ["spec"])];
 }
 
-/** What `adopt` and similar fields allow, if zod only says that the value does not match. */
+/**
+ * What `adopt` and similar fields allow, if zod only says that the value does not match: the message of the CEL rule at
+ * this path. `undefined` if no rule stands there.
+ */
 export function allowedAt(kind: OurKind, path: readonly (string | number)[]): string | undefined {
   let schema: StructuralSchema | undefined = structuralSchema(specs[kind], "spec");
   for (const step of path.slice(1)) schema = schema?.properties?.[String(step)];

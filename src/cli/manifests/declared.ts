@@ -6,10 +6,13 @@ import { API_VERSION } from "../../operator/resources/names.ts";
 import { derivedUID } from "./derived-uid.ts";
 import type { Declared, Manifests } from "./manifests.ts";
 
-/** A pool with more replicas is assumed to be a mistake. */
-const mostReplicas = 1000;
-
-/** All Computes of the manifests, those of pools included, each with a uid, sorted by namespace and name. */
+/**
+ * All Computes of the manifests, those of pools included, each with a uid, sorted by namespace and name.
+ *
+ * The members of a pool are as the operator would make them: one that is missing is added, one with another spec gets
+ * that of the template, and one that is too many is being deleted. `problems`: a line for each pool that cannot be
+ * reached, as where another Compute has the name of a member.
+ */
 export function declaredComputes({ computes, pools }: Manifests): {
   computes: Declared<Compute>[];
   problems: string[];
@@ -19,10 +22,6 @@ export function declaredComputes({ computes, pools }: Manifests): {
   for (const { object: pool, where } of pools) {
     const { name, namespace = "" } = pool.metadata;
     const label = `ComputePool ${namespace}/${name}`;
-    if (pool.spec.replicas > mostReplicas) {
-      problems.push(`${where}: ${label}: spec.replicas: at most ${mostReplicas} can be planned without a cluster`);
-      continue;
-    }
     const standing = [...all.values()].map(({ object }) => object);
     const members = pool.metadata.uid === "" ? [] : membersOf(pool, standing);
     const plan = planPool(pool, members, (member) => all.get(`${namespace}/${member}`)?.object);
@@ -46,6 +45,7 @@ export function declaredComputes({ computes, pools }: Manifests): {
   return { computes: sorted.map(([, declared]) => declared), problems };
 }
 
+/** With a uid: its own if it stands in a cluster, else one derived from its name. */
 function identified({ object, where }: Declared<Compute>): Declared<Compute> {
   const { name, namespace = "", uid } = object.metadata;
   if (uid !== "") return { object, where };

@@ -1,13 +1,11 @@
-import { createHash } from "node:crypto";
+import { dashed, digest } from "../../operator/resources/signature.ts";
 
 // The uid of an object without a cluster: a UUID of version 8 (RFC 9562), derived from namespace and name alone. So the
 // next apply, by anybody and from anywhere, recognises the endpoint by its name. An API server creates version 4.
 
 /** Its first 12 digits are those of the namespace, so that a signature alone proves which namespace it was made for. */
 export function derivedUID(namespace: string, name: string): string {
-  return asUID(
-    digest(`compute-operator.dev/Namespace/${namespace}`).slice(0, 12) + ofObject(namespace, name).slice(12),
-  );
+  return asUID(digest(`compute-operator.dev/Namespace/${namespace}`, 12) + ofObject(namespace, name).slice(12));
 }
 
 /** As version 0.1.0 derived it: what that version made is recognised too. */
@@ -15,6 +13,7 @@ export function derivedUIDBefore(namespace: string, name: string): string {
   return asUID(ofObject(namespace, name));
 }
 
+/** Whether a uid is derived from a name, in whatever namespace. */
 export function isDerivedUID(uid: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(uid);
 }
@@ -30,20 +29,11 @@ export function uidToBe(derived: string): string {
 }
 
 function ofObject(namespace: string, name: string): string {
-  return digest(`compute-operator.dev/Compute/${namespace}/${name}`);
+  return digest(`compute-operator.dev/Compute/${namespace}/${name}`, 32);
 }
 
+/** 32 hex digits as a UUID: version and variant replace two of them. */
 function asUID(hex: string): string {
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `${variant}${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join("-");
-}
-
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return dashed(`${hex.slice(0, 12)}8${hex.slice(13, 16)}${variant}${hex.slice(17)}`);
 }

@@ -16,6 +16,7 @@ export interface ManifestObject {
   where: (path?: readonly (string | number)[]) => string;
 }
 
+/** A file as it was read. The members as in `ManifestObject`. */
 interface ManifestText {
   file: string;
   found: boolean;
@@ -60,6 +61,7 @@ function unpacked(raw: unknown, file: string, found: boolean, locate: (path: Pat
   return [{ file, found, raw, where: (path = []) => locate(path) }];
 }
 
+/** Finds the line of a field, or of the closest field around it: one that is missing is reported at its parent. */
 function locator(file: string, document: Document, lines: LineCounter): (path: Path) => string {
   return (path) => {
     for (let length = path.length; length >= 0; length -= 1) {
@@ -70,6 +72,7 @@ function locator(file: string, document: Document, lines: LineCounter): (path: P
   };
 }
 
+/** What the YAML library says, without the place: its lines count from the start of the text around it. */
 function firstLine(text: string): string {
   return (text.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
 }
@@ -84,6 +87,7 @@ export async function readManifests(paths: readonly string[], stdin: Readable): 
   return texts;
 }
 
+/** One file, or all manifests of a directory. Throws `CommandProblem` if something cannot be read. */
 function readPath(path: string): ManifestText[] {
   try {
     if (!statSync(path).isDirectory()) return [{ file: path, found: false, text: readFileSync(path, "utf8") }];

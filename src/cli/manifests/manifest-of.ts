@@ -4,8 +4,11 @@ import { parseCompute } from "../../operator/resources/compute.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
 import { API_VERSION } from "../../operator/resources/names.ts";
 
+/** What `export` names in each manifest. */
 export interface ExportNames {
+  /** `undefined`: the manifest names no namespace. */
   namespace: string | undefined;
+  /** Name of a ServiceConnection. */
   connection: string;
 }
 
@@ -74,6 +77,7 @@ function fieldsOf(endpoint: Endpoint): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
+/** The service's seconds (-1: never, 0: its default) as the spec writes them. */
 function scaleToZero(seconds: number): { enabled: boolean; after?: string } {
   const after = suspendAfterSeconds(seconds);
   return after === undefined ? { enabled: false } : { enabled: true, after: durationOf(after) };

@@ -39,6 +39,10 @@ export interface Manifests {
 /**
  * Sorts objects by kind and parses ours with the rules of the CRDs; other objects are ignored. `namespace` is that of
  * objects that name none; `undefined`: each has to name one.
+ *
+ * What `kubectl apply` would refuse becomes a problem, `file:line: Kind name: field: message`, and the object is left
+ * out: an unknown field or kind, a value out of bounds, a name that is none. Of an object that is declared twice, each
+ * further place is a problem. Never throws.
  */
 export function sortManifests(objects: readonly ManifestObject[], namespace: string | undefined): Manifests {
   const all: Manifests = {
@@ -144,6 +148,7 @@ function requireNamespace(
   );
 }
 
+/** Only Secrets with an API key are read: no other Secret of a manifest is looked into. */
 function readSecret(
   object: ManifestObject,
   raw: Record<string, unknown>,
@@ -155,6 +160,7 @@ function readSecret(
   else all.problems.push(`${object.where()}: Secret ${nameIn(inNamespace(raw, namespace))}: ${secret.problem}`);
 }
 
+/** An object that names no namespace gets this one. */
 function inNamespace(raw: Record<string, unknown>, namespace: string | undefined): Record<string, unknown> {
   if (!isRecord(raw.metadata) || namespace === undefined) return raw;
   return { ...raw, metadata: { ...raw.metadata, namespace: raw.metadata.namespace ?? namespace } };
@@ -182,11 +188,13 @@ function namesIn({ metadata }: Record<string, unknown>): { path: string[]; messa
   return [...bad("name", name), ...(namespace === undefined ? [] : bad("namespace", namespace))];
 }
 
+/** For a message, also of an object whose metadata cannot be read. */
 function nameIn({ metadata }: Record<string, unknown>): string {
   const { name, namespace } = isRecord(metadata) ? metadata : {};
   return `${typeof namespace === "string" ? `${namespace}/` : ""}${typeof name === "string" ? name : "(no name)"}`;
 }
 
+/** A line for each object that stands at a second place; of two, neither would win. */
 function doubles<T extends { kind?: string | undefined; metadata: { name: string; namespace?: string | undefined } }>(
   list: readonly Declared<T>[],
 ): string[] {

@@ -55,6 +55,7 @@ function there<T>(object: T): Declared<T> {
   return { object, where: inCluster };
 }
 
+/** A declared object over the one that stands: a changed spec raises the generation, as the API server does. */
 function stored<T extends Compute | ComputePool>(declared: Declared<T>, before: T): Declared<T> {
   const { spec, metadata } = declared.object;
   const annotations = { ...before.metadata.annotations, ...metadata.annotations };

@@ -33,7 +33,9 @@ export interface Running {
   secrets: Map<string, Secret>;
 }
 
+/** The deadline of one request to the API server, in milliseconds. */
 const timeoutMs = 30_000;
+/** Objects per page of a list. */
 const pageSize = 500;
 
 /** Reads a cluster, and writes nothing. Throws `CommandProblem`. */
@@ -124,6 +126,7 @@ export class RunningCluster {
     }
   }
 
+  /** What to say of an error; that of an interrupted command stays as it is. */
   #problemOf(error: unknown): unknown {
     if (this.#signal.aborted) return error;
     if (!(error instanceof ClusterError || error instanceof ClusterUnreachable)) return error;

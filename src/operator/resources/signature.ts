@@ -48,7 +48,8 @@ export function uidOfMarker(name: string | undefined): string | undefined {
   return signatureIn(name)?.uid;
 }
 
-function dashed(uid: string): string {
+/** 32 hex digits as a UUID is written. */
+export function dashed(uid: string): string {
   return uid.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
