@@ -46,8 +46,6 @@ export class ConnectionReconciler {
    * status with its own, they would never end. An unanswered write may take effect long after it was given up.
    */
   readonly #written = new Map<string, Written>();
-  /** Connections, by uid, that this process has reported on. */
-  readonly #known = new Set<string>();
   readonly #transitions: Transitions;
 
   constructor(options: ConnectionReconcilerOptions) {
@@ -85,7 +83,6 @@ export class ConnectionReconciler {
       }
       this.#observable.delete(uid);
       this.#written.delete(uid);
-      this.#known.delete(uid);
       this.#transitions.forget(uid);
       return {};
     }
@@ -156,11 +153,8 @@ export class ConnectionReconciler {
 
   /** The status of an earlier process is kept until the first probe of this one has ended. */
   #hasNews(connection: Connection, session: Session | undefined): boolean {
-    const { uid } = connection.metadata;
     const isUnknown = session?.probe.health.kind === "unknown" && !session.pause.isOn;
-    if (isUnknown && isCurrent(connection) && !this.#known.has(uid)) return false;
-    this.#known.add(uid);
-    return true;
+    return !isUnknown || !isCurrent(connection) || this.#written.has(connection.metadata.uid);
   }
 
   /** A deletion that waits for the user is an event on the deleted object, once. */

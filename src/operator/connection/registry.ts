@@ -136,8 +136,7 @@ export class SessionRegistry {
   /** Whether the service of a Compute's connection did not answer the last probe. */
   isUnreachable(compute: Compute): boolean {
     const connection = this.#named(compute);
-    const joined = connection && this.#joined.get(connection.metadata.uid);
-    return joined !== undefined && this.#sessions.get(joined)?.probe.health.kind === "unreachable";
+    return connection !== undefined && this.sessionOf(connection)?.probe.health.kind === "unreachable";
   }
 
   /** The fingerprint of the connection's present base URL and key if they have listed the project, refused or not. */
