@@ -31,7 +31,7 @@ async function run(...args: readonly string[]): Promise<{ status: number | null;
 }
 
 test("plan, apply and export do together, as processes of their own over HTTP, what they say", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const file = join(directory.path, "shop.yaml");
   const connected = connection.replace(placeholder, service.baseURL);
