@@ -47,6 +47,12 @@ describe("a project is gone", () => {
     ["… of a key of unknown kind", { "/projects": others }, "?", false],
     ["the list holds it", {}, "api_key_user", false],
     [
+      "the list holds it and others",
+      { "/projects": () => json(200, { projects: [{ id: "other" }, { id: "shop" }] }) },
+      "api_key_user",
+      false,
+    ],
+    [
       "the list is partial",
       { "/projects": () => json(200, { projects: [], unavailable_project_ids: ["shop"] }) },
       "api_key_user",

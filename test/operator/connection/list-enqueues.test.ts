@@ -28,6 +28,11 @@ describe("a list enqueues", () => {
       ["stalled"],
     ],
     [
+      "no one whose create is pending on its branch, where one with a name is new",
+      [endpoint(), other, endpoint({ id: "ep-3", branch_id: "br-4", type: "read_only", name: "theirs" })],
+      ["stalled"],
+    ],
+    [
       "those whose create is pending on its branch, where one without a name is new",
       [endpoint(), other, endpoint({ id: "ep-3", branch_id: "br-4", type: "read_only" })],
       ["pending-on-4", "stalled"],

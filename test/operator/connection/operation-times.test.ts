@@ -44,3 +44,25 @@ it("takes the duration that the service states where its times are whole seconds
   others.ended(ended(0, whole));
   expect(others.expectedOf("start_compute")).toBe(1000);
 });
+
+it.each([
+  ["its times, where they have milliseconds, before what the service states", { total_duration_ms: 70 }, 400],
+  [
+    "its times, where only its start is a whole second",
+    { created_at: "2026-01-01T00:00:00Z", total_duration_ms: 70 },
+    405,
+  ],
+  ["no time at all, where it ended when it began", { updated_at: "2026-01-01T00:00:00.005Z" }, 0],
+  [
+    "what the service states, where the end is before the start",
+    { updated_at: "2025-12-31T23:59:59.900Z", total_duration_ms: 70 },
+    70,
+  ],
+  ["nothing, where the end is before the start", { updated_at: "2025-12-31T23:59:59.900Z" }, undefined],
+  ["what the service states, where it shows no times", { created_at: undefined, total_duration_ms: 70 }, 70],
+  ["nothing, where it shows no times", { created_at: undefined }, undefined],
+])("takes %s", (_, fields, expected) => {
+  const times = new OperationTimes();
+  times.ended(ended(400, fields));
+  expect(times.expectedOf("start_compute")).toBe(expected);
+});

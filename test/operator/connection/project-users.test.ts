@@ -27,3 +27,29 @@ it("follows a Compute to another endpoint, and forgets one that left", () => {
   expect([linked("ep-1"), linked("ep-2")]).toEqual([[], []]);
   expect(users.takeAll()).toEqual(new Set(["a", "c"]));
 });
+
+it("lets none wait any more who has left, or was enqueued with all", () => {
+  const users = new ProjectUsers();
+  for (const uid of ["a", "b", "c"]) {
+    users.use(uid, undefined);
+    users.wait(uid);
+  }
+  users.leave("b");
+  expect(users.takeWaiting()).toEqual(new Set(["a", "c"]));
+  expect(users.waiting.size).toBe(0);
+  users.wait("a");
+  expect([users.takeAll(), users.waiting.size]).toEqual([new Set(["a", "c"]), 0]);
+});
+
+it("follows a Compute to other interests, also where it left in between", () => {
+  const users = new ProjectUsers();
+  const affectedBy = (id: string) => users.affectedBy({ ids: [id], places: [] });
+  const named = (...endpointIDs: string[]) => ({ endpointIDs, primariesOf: [], anyPlace: false });
+  users.use("a", undefined, named("ep-1"));
+  users.use("a", undefined, named("ep-2"));
+  expect([affectedBy("ep-1"), affectedBy("ep-2")]).toEqual([new Set(), new Set(["a"])]);
+  users.leave("a");
+  expect([affectedBy("ep-2"), users.size]).toEqual([new Set(), 0]);
+  users.use("a", undefined, named("ep-2"));
+  expect([affectedBy("ep-2"), users.size]).toEqual([new Set(["a"]), 1]);
+});
