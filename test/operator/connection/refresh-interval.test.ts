@@ -67,3 +67,13 @@ test("that it is stretched is said from half an interval on, and taken back belo
   for (const ms of [15_001, 3000, 16_000, 2999, 3001]) waited(ms);
   expect(changes).toEqual([true, false]);
 });
+
+test("nothing is late any more once no project is listed", () => {
+  const { budget, interval, changes, a } = setUp();
+  interval.due(a);
+  budget.openMs = 20_000;
+  interval.due(a);
+  interval.reset();
+  budget.openMs = 100_000;
+  expect([interval.inForceMs, interval.isStretched, changes]).toEqual([30_000, false, [true, false]]);
+});

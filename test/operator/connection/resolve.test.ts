@@ -146,3 +146,11 @@ describe("a connection and its Secret", () => {
     expect(JSON.stringify(refused)).not.toMatch(/two|ключ|xxx/);
   });
 });
+
+test("the Secret of a ServiceConnection is looked for in its own namespace", () => {
+  expect(resolve(connection(), undefined, allowed, "compute-operator-system")).toEqual({
+    kind: "refused",
+    reason: "SecretNotFound",
+    message: expect.stringContaining("compute-operator.dev/api-key in this namespace. Create it"),
+  });
+});
