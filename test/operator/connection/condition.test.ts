@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { connectionCondition } from "../../../src/operator/connection/condition.ts";
 import { resolve } from "../../../src/operator/connection/resolve.ts";
+import type { Session } from "../../../src/operator/connection/session.ts";
+import { statusOf } from "../../../src/operator/connection/status.ts";
+import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
 import { apiKeySecret, connection } from "../../support/connections.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { setUp } from "./joined.ts";
@@ -8,12 +10,19 @@ import { setUp } from "./joined.ts";
 const own = connection();
 const resolved = resolve(own, apiKeySecret(), ["https://service.example.com/api/v2"]);
 
+/** Reason and message of the Ready condition. */
+function conditionWith(session: Session): { reason: string; message: string } {
+  const status = statusOf(own, resolved, session, undefined, () => [], "2026-01-01T00:00:00Z");
+  const { reason, message } = conditionOf(status, "Ready") ?? { reason: "", message: "" };
+  return { reason, message };
+}
+
 describe("the condition of a connection", () => {
   test("says that the service asked for a pause, unless it refused the key", async () => {
     const { clock, answers, probed } = setUp();
     const session = await probed();
     session.budget.closeFor(60_000);
-    const paused = connectionCondition(own, resolved, session);
+    const paused = conditionWith(session);
     expect(paused).toEqual({
       reason: "Unreachable",
       message: expect.stringMatching(/^The service asked for a pause,/),
@@ -26,7 +35,7 @@ describe("the condition of a connection", () => {
       await clock.settle();
     }
     session.budget.closeFor(60_000);
-    expect(connectionCondition(own, resolved, session).reason).toBe("Unauthorized");
+    expect(conditionWith(session).reason).toBe("Unauthorized");
   });
 
   test("says that lists are late where the request budget is too small, after what else is wrong", async () => {
@@ -36,28 +45,27 @@ describe("the condition of a connection", () => {
     session.project("shop").use("compute", undefined);
     await clock.advance(0);
     const unlisted = "The service accepts the API key. The projects of the key cannot be listed: no right.";
-    expect(connectionCondition(own, resolved, session).message).toBe(unlisted);
+    expect(conditionWith(session).message).toBe(unlisted);
     session.join("connection-1", { limits: { perMinute: 1, burst: 1 }, refreshIntervalMs: 5000 });
     await clock.advance(300_000);
-    expect(connectionCondition(own, resolved, session).message).toBe(
+    expect(conditionWith(session).message).toBe(
       `${unlisted} Projects are listed less often than spec.refreshInterval says, because spec.requestBudget is too small.`,
     );
   });
 
   test.each([
-    [refusal(403, "no right"), own, "The projects of the key cannot be listed: no right."],
+    [refusal(403, "no right"), "The projects of the key cannot be listed: no right."],
     [
       refusal(400, "which one"),
-      own,
       "The projects of the key cannot be listed: which one. Name the organization in spec.organizationID.",
     ],
-    [json(200, { projects: [] }), own, "The service accepts the API key."],
+    [json(200, { projects: [] }), "The service accepts the API key."],
   ])(
     "says why the projects of an accepted key are not listed, and what to do where that is known",
-    async (answer, of, text) => {
+    async (answer, text) => {
       const { answers, probed } = setUp();
       answers["/projects"] = () => answer;
-      const { reason, message } = connectionCondition(of, resolved, await probed());
+      const { reason, message } = conditionWith(await probed());
       expect([reason, message.replace("The service accepts the API key. ", "")]).toEqual(["Authenticated", text]);
     },
   );

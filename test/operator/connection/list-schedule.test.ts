@@ -35,7 +35,7 @@ function scheduling() {
   /** Spends the request that is there. */
   const spend = () => expect(budget.takeSpare()).toBe(true);
   const ended = () => {
-    schedule.answered(true);
+    schedule.demand.ended(true);
     schedule.end();
   };
   return { clock, stop, budget, state, lists, events, schedule, spend, ended };
@@ -72,12 +72,12 @@ describe("a list that is due", () => {
     await clock.advance(0);
     schedule.want(500, "resolve");
     await clock.advance(5000);
-    expect([lists, schedule.need]).toEqual([[0], "resolve"]);
+    expect([lists, schedule.demand.need]).toEqual([[0], "resolve"]);
     ended();
     await clock.advance(0);
     expect(lists).toEqual([0, 5000]);
-    schedule.met();
-    expect(schedule.need).toBe("refresh");
+    schedule.demand.met();
+    expect(schedule.demand.need).toBe("refresh");
   });
 });
 

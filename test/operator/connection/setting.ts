@@ -130,6 +130,9 @@ export function setUp(more: Record<string, unknown> = {}) {
   return {
     cluster,
     service,
+    connections,
+    /** The present one: it changes with a restart. */
+    reconciler: () => reconciler,
     reconcile,
     use,
     restart,

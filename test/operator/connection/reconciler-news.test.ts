@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { refusal } from "../../support/scripted-service.ts";
+import { ours, secrets, setUp } from "./setting.ts";
+
+const inUse = "compute-operator.dev/in-use";
+type World = ReturnType<typeof setUp>;
+
+function patch({ cluster }: World, path: string, ...body: object[]): void {
+  cluster.server.handle({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+}
+
+const statusPatches = ({ cluster }: World) =>
+  cluster.requests.filter(({ method, path }) => method === "PATCH" && path.endsWith("/status")).length;
+
+/** The connection and its Secret, as the watch delivers them. */
+function objects(world: World) {
+  const [[connection], [secret]] = [world.connectionsNow(), world.stored()];
+  if (connection === undefined || secret === undefined) throw new Error("connection or Secret are missing");
+  return { connection, secret };
+}
+
+describe("a connection that is deleted", () => {
+  test("before its first reconcile releases its Secret, wakes its Computes once, and ends its session", async () => {
+    const world = setUp();
+    const { connection, secret } = objects(world);
+    patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: [inUse] });
+    // The cache does not show yet that the Secret is held.
+    world.lag({ secrets: [secret] });
+    world.reconciler().seen(connection);
+    world.remove(`${ours}/serviceconnections/default`);
+    await world.reconciler().reconcile(connection.metadata.uid);
+    expect([world.finalizersOf().secret ?? [], world.woken]).toEqual([[], ["default/default"]]);
+    const sent = world.cluster.requests.length;
+    await world.reconciler().reconcile(connection.metadata.uid);
+    expect([world.cluster.requests.length, world.woken.length]).toEqual([sent, 1]);
+  });
+
+  test("is reconciled again where its Secret could not be released", async () => {
+    const world = setUp();
+    const { connection } = objects(world);
+    patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: [inUse] });
+    world.reconciler().seen(connection);
+    world.remove(`${ours}/serviceconnections/default`);
+    world.cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "status", afterMs: 0, status: 500 } : undefined);
+    await expect(world.reconciler().reconcile(connection.metadata.uid)).rejects.toThrow("500");
+    world.cluster.fate = () => undefined;
+    await world.reconciler().reconcile(connection.metadata.uid);
+    expect([world.finalizersOf().secret ?? [], world.woken]).toEqual([[], ["default/default"]]);
+  });
+
+  test("ends its session, as one whose Secret is gone does", async () => {
+    for (const path of [`${ours}/serviceconnections/default`, `${secrets}/service`]) {
+      const world = setUp();
+      await world.reconcile();
+      expect([...world.connections.sessions]).toHaveLength(1);
+      world.remove(path);
+      await world.reconcile();
+      expect([...world.connections.sessions]).toEqual([]);
+    }
+  });
+
+  test("waits for the endpoint of a Compute that is gone", async () => {
+    const world = setUp();
+    world.use("db", ["compute-operator.dev/endpoint"]);
+    await world.reconcile();
+    world.remove(`${ours}/computes/db`);
+    world.deletedUsers.push(...world.computesNow());
+    patch(world, `${ours}/computes/db`, { op: "remove", path: "/metadata/finalizers" });
+    expect(world.computesNow()).toEqual([]);
+    world.remove(`${ours}/serviceconnections/default`);
+    await world.reconcile();
+    expect(conditionOf(world.status() ?? {}, "Ready")).toMatchObject({
+      reason: "Deleting",
+      message: expect.stringMatching(/they are being deleted, and need it for that\.$/),
+    });
+  });
+});
+
+describe("a Secret that is delivered", () => {
+  test("is reconciled only where it is being deleted and held: its connection may be gone unseen", async () => {
+    const world = setUp();
+    const shown = () => world.reconciler().secretSeen(objects(world).secret);
+    expect(shown()).toBe(false);
+    patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: [inUse] });
+    expect(shown()).toBe(false);
+    world.remove(`${ours}/serviceconnections/default`);
+    world.remove(`${secrets}/service`);
+    const [held] = world.stored();
+    if (held === undefined) throw new Error("the Secret is gone");
+    expect(world.reconciler().secretSeen(held)).toBe(true);
+    await world.reconciler().reconcile(held.metadata.uid);
+    expect(world.stored()).toEqual([]);
+  });
+
+  test("is not reconciled where it is being deleted and others hold it", () => {
+    const world = setUp();
+    patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: ["other.example/holds"] });
+    world.remove(`${secrets}/service`);
+    expect(world.reconciler().secretSeen(objects(world).secret)).toBe(false);
+  });
+});
+
+describe("the Computes of a connection", () => {
+  async function settled() {
+    const world = setUp();
+    world.use();
+    await world.reconcile();
+    world.woken.length = 0;
+    return world;
+  }
+
+  test("are not woken where the watch delivers it unchanged, nor where its service stops answering", async () => {
+    const world = await settled();
+    world.reconciler().seen(objects(world).connection);
+    await world.reconcile();
+    world.service.script = () => refusal(500);
+    for (const ms of [700_000, 5000]) {
+      await world.cluster.clock.advance(ms);
+      await world.reconcile();
+    }
+    expect(conditionOf(world.status() ?? {}, "Ready")?.reason).toBe("Unreachable");
+    expect(world.woken).toEqual([]);
+  });
+
+  test.each<[string, (world: World) => void]>([
+    [
+      "allows other projects",
+      (world) =>
+        patch(world, `${ours}/serviceconnections/default`, {
+          op: "add",
+          path: "/spec/allowedProjects",
+          value: ["shop"],
+        }),
+    ],
+    ["is being deleted", (world) => world.remove(`${ours}/serviceconnections/default`)],
+  ])("are woken once where it %s", async (_, change) => {
+    const world = await settled();
+    change(world);
+    await world.reconcile();
+    expect(world.woken).toEqual(["default/default"]);
+  });
+});
+
+describe("after a restart", () => {
+  test("a status that is stored as it should be is not written again, nor over what another shard then sees", async () => {
+    const world = setUp();
+    await world.reconcile();
+    const sent = statusPatches(world);
+    world.restart();
+    await world.reconcile();
+    expect(statusPatches(world)).toBe(sent);
+    const at = { observedGeneration: 1, lastTransitionTime: "2026-01-01T00:00:00Z" };
+    const other = { type: "Ready", status: "False", reason: "Unreachable", message: "as another sees it", ...at };
+    world.setStatus({ ...world.status(), conditions: [other] });
+    await world.reconcile();
+    expect(conditionOf(world.status() ?? {}, "Ready")?.message).toBe("as another sees it");
+  });
+});
+
+test("of several statuses whose replies were lost, one that takes effect late is overwritten", async () => {
+  const world = setUp();
+  const { clock } = world.cluster;
+  await world.reconcile();
+  patch(world, `${secrets}/service`, { op: "replace", path: "/data/api-key", value: "bmV3" });
+  world.cluster.fate = ({ method }) =>
+    method === "PATCH" ? { kind: "answered", arriveMs: 20_000, replyMs: 0 } : undefined;
+  const late = world.reconcile().catch((error: unknown) => error);
+  await clock.advance(5000);
+  expect(String(await late)).toContain("no answer");
+  world.cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "lost", arriveMs: 0, afterMs: 0 } : undefined);
+  await expect(world.reconcile()).rejects.toThrow("no answer");
+  world.cluster.fate = () => undefined;
+  await world.reconcile();
+  await clock.advance(30_000);
+  expect(world.status()).toMatchObject({ conditions: [{ reason: "Unreachable" }] });
+  await world.reconcile();
+  expect(world.status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
+});
