@@ -1,53 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { alwaysLeader, NotLeader, requireLeader } from "../../../src/operator/kube/leadership.ts";
-import { LeaderElection } from "../../../src/operator/kube/lease.ts";
-import { type Lease, leases } from "../../../src/operator/kube/lease-claim.ts";
-import { sleep } from "../../../src/operator/runtime/clock.ts";
-import { silentLogger } from "../../support/silent-logger.ts";
+import { leases } from "../../../src/operator/kube/lease-claim.ts";
 import { configMap, configMaps } from "./config-maps.ts";
+import { candidate, recordOf, second } from "./memory-candidate.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
-
-const second = 1000;
-
-/** One candidate on the shared cluster. `drainMs`: how long its work takes to end after a stop. */
-function candidate(cluster: MemoryCluster, identity: string, options: { drainMs?: number } = {}) {
-  const stop = new AbortController();
-  const log: string[] = [];
-  const reach = { broken: false, replyMs: 5, tries: 0 };
-  const election = new LeaderElection({
-    client: cluster.client({
-      timeoutMs: 3 * second,
-      weather: {
-        request: () => {
-          reach.tries += 1;
-          if (reach.broken) return { kind: "refused", afterMs: 100 };
-          return { kind: "answered", arriveMs: 5, replyMs: reach.replyMs };
-        },
-      },
-    }),
-    clock: cluster.clock,
-    random: () => 0.5,
-    log: silentLogger,
-    namespace: "default",
-    name: "compute-operator",
-    identity,
-  });
-  const at = () => Math.round(cluster.clock.monotonic() / second);
-  const ended = election.run({
-    signal: stop.signal,
-    onStarted: async (leadSignal) => {
-      log.push(`starts at ${at()}`);
-      await new Promise((resolve) => leadSignal.addEventListener("abort", resolve, { once: true }));
-      if (options.drainMs !== undefined) await sleep(cluster.clock, options.drainMs, new AbortController().signal);
-      log.push(`stops at ${at()}`);
-    },
-  });
-  return { election, stop, log, ended, reach };
-}
-
-async function recordOf(cluster: MemoryCluster): Promise<Lease["spec"]> {
-  return (await cluster.client().get(leases, { namespace: "default", name: "compute-operator" }))?.spec;
-}
 
 describe("a candidate", () => {
   test("takes a lease that does not exist, renews it every two seconds, and gives it back", async () => {

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { sleep } from "../../../src/operator/runtime/clock.ts";
+import { sleep, unlessAborted } from "../../../src/operator/runtime/clock.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 describe("a sleep", () => {
@@ -33,5 +33,21 @@ describe("a sleep", () => {
     const signal = AbortSignal.abort(new Error("before"));
     await expect(sleep(clock, 100, signal)).rejects.toThrow("before");
     expect([clock.pending, getEventListeners(signal, "abort").length]).toEqual([0, 0]);
+  });
+});
+
+describe("a promise that is awaited unless a signal aborts", () => {
+  test("is not awaited where the signal has aborted before", async () => {
+    const signal = AbortSignal.abort(new Error("before"));
+    await expect(unlessAborted(Promise.resolve(1), signal)).rejects.toThrow("before");
+  });
+
+  test("leaves no listener on the signal, and rejects with its reason at once", async () => {
+    const stop = new AbortController();
+    expect(await unlessAborted(Promise.resolve(1), stop.signal)).toBe(1);
+    expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+    const never = unlessAborted(new Promise(() => {}), stop.signal);
+    stop.abort(new Error("no more"));
+    await expect(never).rejects.toThrow("no more");
   });
 });

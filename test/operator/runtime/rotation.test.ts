@@ -55,4 +55,28 @@ describe("a rotation", () => {
     rotation.next();
     expect(["a2", "a3", "z"].map((key) => rotation.before(key))).toEqual([0, 2, 0]);
   });
+
+  test("gives the next turn to the tenant of a key that is put before all others", () => {
+    const rotation = of("a1", "b1");
+    rotation.addFirst("b2", "b", "b2");
+    expect(served(rotation)).toEqual(["b2", "a1", "b1"]);
+  });
+
+  test("counts on after a key was put before all others", () => {
+    const rotation = of();
+    rotation.addFirst("c1", "c", "c1");
+    rotation.add("c2", "c", "c2");
+    expect(["c1", "c2"].map((key) => rotation.before(key))).toEqual([0, 1]);
+    rotation.addFirst("c0", "c", "c0");
+    rotation.add("c3", "c", "c3");
+    expect(rotation.next()?.value).toBe("c0");
+    expect(rotation.before("c1")).toBe(0);
+    expect(rotation.before("c3")).toBeGreaterThan(0);
+  });
+
+  test("counts no tenant of which none waits any more", () => {
+    const rotation = of("a1", "a2", "a3", "a4", "b1", "c1");
+    for (const key of ["b1", "c1"]) rotation.delete(key);
+    expect(rotation.before("a2")).toBe(1);
+  });
 });

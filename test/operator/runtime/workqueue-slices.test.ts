@@ -34,3 +34,61 @@ test("handlers that wait for nothing let timers and sockets come in between", as
   stop.abort();
   await done;
 });
+
+/** A queue that has just handled keys for as long as it may in a row; `timers`: what waits for its turn. */
+async function yielding() {
+  let now = 0;
+  const timers: (() => void)[] = [];
+  const clock = {
+    now: () => now,
+    monotonic: () => now,
+    after: (_: number, run: () => void) => {
+      timers.push(run);
+      return () => {};
+    },
+  };
+  const queue = new WorkQueue({ clock, random: () => 0, backoff: { baseMs: 1, factor: 1, maxMs: 1, jitter: 0 } });
+  const handled: string[] = [];
+  const handle = async (key: string) => {
+    now += 1;
+    handled.push(key);
+  };
+  const stop = new AbortController();
+  for (let key = 0; key < 12; key += 1) queue.add(String(key));
+  const done = queue.run({ workers: 1, signal: stop.signal, handle });
+  await setImmediate();
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  return { queue, timers, handled, stop, done, pass };
+}
+
+test("keys that are added while timers and sockets have their turn wait for its end, which is planned once", async () => {
+  const { queue, timers, handled, stop, done } = await yielding();
+  expect([handled.length, timers.length]).toEqual([10, 1]);
+  for (const key of ["a", "b", "c"]) {
+    queue.add(key);
+    await setImmediate();
+  }
+  expect([handled.length, timers.length]).toEqual([10, 1]);
+  timers.shift()?.();
+  await setImmediate();
+  expect(handled.slice(10)).toEqual(["10", "11", "a", "b", "c"]);
+  stop.abort();
+  await done;
+});
+
+test("a key that comes to an idle queue is handled at once, however long ago handlers last started", async () => {
+  const { queue, timers, handled, stop, done, pass } = await yielding();
+  timers.shift()?.();
+  await setImmediate();
+  pass(5);
+  queue.add("a");
+  await setImmediate();
+  pass(60_000);
+  queue.add("b");
+  await setImmediate();
+  expect([handled.slice(12), timers.length]).toEqual([["a", "b"], 0]);
+  stop.abort();
+  await done;
+});

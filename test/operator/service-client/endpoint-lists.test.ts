@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { EndpointLists } from "../../../src/operator/service-client/endpoint-lists.ts";
 
@@ -76,4 +77,23 @@ describe("a list of endpoints", () => {
     expect(endpoints).toEqual(all("2026-01-01T00:05:00Z"));
     expect(pauses).toBe(5);
   });
+});
+
+test("a long list lets timers and sockets have their turn before it is read on", async () => {
+  let letOn = () => {};
+  const turn = new Promise<void>((resolve) => {
+    letOn = resolve;
+  });
+  const reader = new EndpointLists().reader("shop", () => turn);
+  const body = { endpoints: Array.from({ length: 201 }, (_, n) => endpoint(`ep-${n}`)) };
+  let isRead = false;
+  const reading = (async () => {
+    const answer = await reader.safeParse(body);
+    isRead = true;
+    return answer;
+  })();
+  await setImmediate();
+  expect(isRead).toBe(false);
+  letOn();
+  expect((await reading).success).toBe(true);
 });

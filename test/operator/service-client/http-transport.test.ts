@@ -255,3 +255,13 @@ test("the key is in no error, whatever fails", async () => {
   for (const error of errors)
     expect(`${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`).not.toContain(secret);
 });
+
+test("an answer of which nothing else is said may take four megabytes, and no more", async () => {
+  const answerOf = (megabytes: number) => {
+    server.behaviour = (_, response) => json(response, 200, { text: "x".repeat(megabytes * 1_000_000) });
+    const request: ServiceRequest = { method: "GET", baseURL, path: "/projects", key };
+    return transport.send(request, { signal: new AbortController().signal, timeoutMs: 30_000 });
+  };
+  expect(await answerOf(4)).toMatchObject({ status: 200, json: true });
+  expect((await failure(answerOf(5))).message).toContain("larger than");
+});
