@@ -55,6 +55,8 @@ describe("a write that waits", () => {
     expect(await waiting("project").send(patch, busy)).toMatchObject(waits);
     const condition = { kind: "shown", reason: "Updating", message: expect.stringContaining("request budget") };
     expect(await waiting("budget").send(patch, busy)).toMatchObject({ condition });
+    const ofProject = { kind: "shown", message: expect.stringContaining("another operation runs") };
+    expect(await waiting("project").send(patch)).toMatchObject({ condition: ofProject });
   });
 
   test.each<[string, Action, string]>([

@@ -48,3 +48,18 @@ test("an endpoint that is still listed soon after its first DELETE is no fault o
     message: "Endpoint ep-one was deleted. The Compute is removed once the deletion is confirmed.",
   });
 });
+
+test("a deletion says what it is about where no endpoint is known", () => {
+  const [retained, paused] = [{ spec: { deletionPolicy: "Retain" } }, { annotations: { paused: "true" } }];
+  const messageFor = (fields: ComputeFields) => {
+    const action = plan(...input({ compute: compute({ deleting: true, ...fields }) }));
+    return "message" in action ? action.message : undefined;
+  };
+  expect(messageFor(retained)).toBe("Any endpoint of this Compute is kept: deletionPolicy is Retain.");
+  expect(messageFor({ ...retained, linked: "ep-one" })).toBe("Endpoint ep-one is kept: deletionPolicy is Retain.");
+  expect(messageFor(paused)).toContain("to have an endpoint that this Compute may have created deleted");
+  expect(messageFor({ annotations: { ...paused.annotations, endpointID: "ep-one" } })).toContain(
+    "to have endpoint ep-one deleted",
+  );
+  expect(messageFor({})).toBe("No endpoint was ever created for this Compute.");
+});

@@ -73,7 +73,14 @@ describe("spec.adopt.former", () => {
 
   test("creates where there is none, and nothing without a fleet", () => {
     expect(planned({})).toMatchObject({ kind: "create", attributes: { name: ours } });
-    expect(planned({ fleet: undefined })).toMatchObject({ kind: "blocked", reason: "AdoptionRefused" });
+    const refused = (text: string) => ({
+      kind: "blocked",
+      reason: "AdoptionRefused",
+      message: expect.stringContaining(text),
+    });
+    expect(planned({ fleet: undefined })).toMatchObject(refused("Start it with --fleet"));
+    const byID = compute({ spec: { adopt: { endpointID: "ep-two" } } });
+    expect(planned({ compute: byID, fleet: undefined })).toMatchObject(refused("ep-two"));
   });
 
   test("leaves what another fleet signed, and says so", () => {

@@ -93,6 +93,12 @@ describe("a move", () => {
       message: "Move deferred: an earlier create may still complete.",
       requeueAfterMs: 5000,
     });
+    // A branch with a primary is no reason to wait, but one to act.
+    const over = { state: seenAgo(60_000), endpoints: [there] };
+    expect(planned({ spec: moved.spec }, here, over)).toMatchObject({
+      reason: "PrimaryExists",
+      message: expect.stringContaining("Branch br-next already has a primary"),
+    });
     const changed = { ...resent, spec: { disabled: true } };
     expect(planned(changed, { disabled: false }, { state: seenAgo(1000) })).toMatchObject({
       kind: "patch",

@@ -146,6 +146,9 @@ describe("a write of a Secret that the API server does not accept", () => {
     });
     expect(await keep(compute({ namespace: "default" }))).toEqual({ kind: "none" });
     expect(cluster.requests).toEqual([]);
+    state.ours = () => [];
+    cluster.fate = () => status(403);
+    expect(await keep(self)).toMatchObject({ message: expect.stringContaining(withoutRight) });
   });
 });
 

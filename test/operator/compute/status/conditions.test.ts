@@ -70,7 +70,9 @@ describe("conditions", () => {
     const edited = { ...settled, metadata: { ...settled.metadata, generation: 2 } };
     const status = statusAfter(shown(edited, "Paused", "paused"));
     expect(status).toMatchObject({ observedGeneration: 1, appliedGeneration: 1 });
-    expect(conditionOf(status, "Ready")).toMatchObject({ status: "True", reason: "Paused" });
+    expect(conditionOf(status, "Ready")).toMatchObject({ status: "True", reason: "Paused", observedGeneration: 1 });
+    const never = compute({ linked: "ep-one", status: { observedGeneration: -1 } });
+    expect(conditionOf(statusAfter(shown(never, "Paused", "")), "Ready")?.observedGeneration).toBe(0);
     expect(conditionOf(statusAfter(shown(compute({ linked: "ep-one" }), "Paused", "")), "Ready")?.status).toBe(
       "Unknown",
     );

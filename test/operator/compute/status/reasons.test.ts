@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type Requeue, reasons, requeueDelay } from "../../../../src/operator/compute/status/reasons.ts";
+import { type Requeue, reasons, requeueDelay, rowOf } from "../../../../src/operator/compute/status/reasons.ts";
 
 test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
   const lines = Object.entries(reasons).map(([reason, { ready, synced, reconciling, stalled, look }]) =>
@@ -12,6 +12,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
       look,
     ].join(" "),
   );
+  expect(Object.keys(reasons).map(rowOf)).toEqual(Object.values(reasons));
   expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
     "
     Active              True  True     - refresh
@@ -56,6 +57,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
       retryWrite ? "retried" : "-",
     ].join(" "),
   );
+  expect(Object.keys(reasons).map(rowOf)).toEqual(Object.values(reasons));
   expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
     "
     Active              yes    -      wait  -
