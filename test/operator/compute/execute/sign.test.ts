@@ -14,9 +14,9 @@ const renewing: Sign = { ...taking, over: undefined };
 const accepted = json(200, { endpoint: endpoint({ name }), operations: [] });
 
 describe("a signature over a former Compute's", () => {
-  function unlinked() {
+  function unlinked(metadata: object = {}) {
     const acting = new Acting();
-    const self = acting.stored({ spec: { adopt: { former: true } } });
+    const self = acting.stored({ metadata, spec: { adopt: { former: true } } });
     acting.answer = () => accepted;
     return { acting, self };
   }
@@ -54,8 +54,12 @@ describe("a signature over a former Compute's", () => {
     expect(acting.tools.state.known.signed).toBeDefined();
   });
 
-  test("sends nothing where the Compute has changed since", async () => {
-    const { acting, self } = unlinked();
+  test.each([
+    ["the Compute", {}],
+    // A patch that creates no list tests the version only if it is asked to.
+    ["a Compute with another finalizer", { finalizers: ["example.com/other"] }],
+  ])("sends nothing where %s has changed since", async (_, metadata) => {
+    const { acting, self } = unlinked(metadata);
     acting.write([{ op: "replace", path: "/spec/adopt", value: { endpointID: "ep-other" } }]);
     await expect(acting.execute(taking, self)).rejects.toThrow(/\S/);
     expect(acting.service.requests).toEqual([]);
@@ -103,6 +107,15 @@ describe("a signature that is renewed", () => {
     expect(signed).toMatchObject({ endpointID: "ep-one", before: 0 });
     expect(signed).toHaveProperty("over", undefined);
     expect(signed?.renewAt).toBeCloseTo(now + (requeueDelay("slow", 0) ?? 0), -3);
+  });
+
+  test("that gets no usable answer needs lists from after it, also for another Compute with the same link", async () => {
+    const { acting, self } = standing();
+    acting.answer = () => refusal(500);
+    await acting.cluster.clock.advance(700);
+    await acting.execute(renewing, self);
+    expect(acting.tools.state.known.listsCountAfter).toBe(700);
+    expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
   });
 
   test("that is refused leaves the conditions too, and is tried again after a patient wait, each longer", async () => {

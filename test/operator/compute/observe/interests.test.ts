@@ -12,6 +12,7 @@ const interests = (fields: ComputeFields = {}) => {
 describe("a change of its project affects a Compute", () => {
   test("through its branch's primary where it is one, and through nothing else", () => {
     expect(interests()).toEqual({ endpointIDs: [], primariesOf: ["br-main"], anyPlace: false });
+    expect(interests()).not.toHaveProperty("pendingOn");
     expect(interests({ spec: { type: "read_only" } })).toEqual({ endpointIDs: [], primariesOf: [], anyPlace: false });
   });
 
