@@ -12,18 +12,14 @@ import { measureState } from "./manager/state-metrics.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import type { OperatorOptions } from "./options.ts";
 import { OPERATOR_NAME } from "./resources/names.ts";
-import type { Clock, Random } from "./runtime/clock.ts";
-import type { Logger } from "./runtime/log.ts";
+import type { RuntimePorts } from "./runtime/log.ts";
 import { Budgets } from "./service-client/budgets.ts";
 import type { ServiceTransport } from "./service-client/transport.ts";
 
 /** The ports through which everything that the operator does leaves, and all that it takes from the world. */
-export interface OperatorPorts {
+export interface OperatorPorts extends RuntimePorts {
   clusterTransport: ClusterTransport;
   serviceTransport: ServiceTransport;
-  clock: Clock;
-  random: Random;
-  log: Logger;
   metrics?: Metrics;
 }
 

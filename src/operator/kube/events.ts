@@ -1,16 +1,13 @@
 import { clippedMessage } from "../resources/conditions-of.ts";
 import { setNewest } from "../runtime/caches.ts";
-import { type Backoff, type Clock, delayOf, type Random, sleep } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
+import { type Backoff, delayOf, type Random, sleep } from "../runtime/clock.ts";
+import type { RuntimePorts } from "../runtime/log.ts";
 import type { ClusterClient } from "./client.ts";
 import { isAlreadyExists, isNamespaceTerminating, isNotFound, isTransient } from "./errors.ts";
 import { type EventInput, type EventSubject, events, type KubeEvent, newEvent, occurredAgain } from "./event-record.ts";
 
-export interface EventRecorderOptions {
+export interface EventRecorderOptions extends RuntimePorts {
   client: ClusterClient;
-  clock: Clock;
-  random: Random;
-  log: Logger;
   /** The reporting component, e.g. `compute-operator`. */
   component: string;
 }

@@ -36,6 +36,8 @@ interface Session {
  */
 export class HttpTransport implements ClusterTransport {
   readonly #options: HttpTransportOptions;
+  readonly #server: URL;
+  readonly #maxBodyBytes: number;
   #session: { current: Promise<Session>; until: number } | undefined;
   /** The latest complete session: reading credentials may hang once and succeed the next time. */
   #made: Session | undefined;
@@ -43,6 +45,8 @@ export class HttpTransport implements ClusterTransport {
 
   constructor(options: HttpTransportOptions) {
     this.#options = options;
+    this.#server = new URL(options.connection.server);
+    this.#maxBodyBytes = options.maxBodyBytes ?? 64 * 1024 * 1024;
   }
 
   async request(
@@ -55,7 +59,7 @@ export class HttpTransport implements ClusterTransport {
       const session = await unlessAborted(this.#connect(), deadline.signal);
       const way = request.path.startsWith(leasesPath) ? session.leases : session.requests;
       const answer = await this.#send(way, session, request, deadline.signal);
-      const text = await bodyText(answer.body, this.#maxBodyBytes());
+      const text = await bodyText(answer.body, this.#maxBodyBytes);
       return this.#response(answer.statusCode, answer.headers["retry-after"], text);
     } catch (error) {
       throw unreachable(doing, deadline.signal.aborted ? deadline.signal.reason : error);
@@ -74,10 +78,10 @@ export class HttpTransport implements ClusterTransport {
       const session = await unlessAborted(this.#connect(), deadline.signal);
       const answer = await this.#send(session.watches, session, { ...request, method: "GET" }, deadline.signal);
       if (answer.statusCode !== 200) {
-        const text = await bodyText(answer.body, this.#maxBodyBytes());
+        const text = await bodyText(answer.body, this.#maxBodyBytes);
         throw errorOf(this.#response(answer.statusCode, answer.headers["retry-after"], text), doing);
       }
-      for await (const line of watchLines(answer.body, this.#maxBodyBytes())) {
+      for await (const line of watchLines(answer.body, this.#maxBodyBytes)) {
         deadline.restart();
         yield line;
         // The reader may have been slow, and nothing was read meanwhile.
@@ -92,7 +96,7 @@ export class HttpTransport implements ClusterTransport {
 
   #send(way: Dispatcher, session: Session, request: ClusterRequest, signal: AbortSignal) {
     return way.request({
-      origin: this.#origin().origin,
+      origin: this.#server.origin,
       path: this.#path(request.path, request.query),
       method: request.method,
       headers: this.#headers(session, request),
@@ -156,14 +160,10 @@ export class HttpTransport implements ClusterTransport {
       : { ...headers, "content-type": request.contentType ?? "application/json" };
   }
 
-  #origin(): URL {
-    return new URL(this.#options.connection.server);
-  }
-
   /** The server's URL may have a path, as behind Rancher. */
   #path(path: string, query: Readonly<Record<string, string>> = {}): string {
     const search = new URLSearchParams(query).toString();
-    const base = this.#origin().pathname.replace(/\/$/, "");
+    const base = this.#server.pathname.replace(/\/$/, "");
     return `${base}${path}${search === "" ? "" : `?${search}`}`;
   }
 
@@ -173,10 +173,6 @@ export class HttpTransport implements ClusterTransport {
     const body = parsed(text, status);
     const waitMs = retryAfterMs(retryAfter, this.#options.clock.now());
     return waitMs === undefined ? { status, body } : { status, body, retryAfterMs: waitMs };
-  }
-
-  #maxBodyBytes(): number {
-    return this.#options.maxBodyBytes ?? 64 * 1024 * 1024;
   }
 }
 

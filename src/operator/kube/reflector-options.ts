@@ -1,5 +1,4 @@
-import type { Clock, Random } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
+import type { RuntimePorts } from "../runtime/log.ts";
 import type { ClusterClient, ListSelection } from "./client.ts";
 import type { KubeObject, ResourceKind } from "./objects.ts";
 import type { Change } from "./store.ts";
@@ -13,12 +12,9 @@ export interface ReflectorObserver {
   relisted?(kind: string, cause: RelistCause): void;
 }
 
-export interface ReflectorOptions<T extends KubeObject> extends ListSelection {
+export interface ReflectorOptions<T extends KubeObject> extends ListSelection, RuntimePorts {
   client: ClusterClient;
   kind: ResourceKind<T>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
   /** Called for each change after the store has it. Errors are logged; the handler should enqueue a key and return. */
   onChange: (change: Change<T>) => void;
   /**

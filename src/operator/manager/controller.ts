@@ -1,8 +1,7 @@
 import { ClusterError, isStale } from "../kube/errors.ts";
 import { NotLeader } from "../kube/leadership.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { Clock, Random } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
+import type { RuntimePorts } from "../runtime/log.ts";
 import { type Reconciled, WorkQueue } from "../runtime/workqueue.ts";
 
 /** The longest `Retry-After` of the API server that is waited out, in milliseconds: a proxy may ask for hours. */
@@ -11,11 +10,8 @@ const longestRetryAfterMs = 30_000;
 /** So many flows of a tenant may have all their places taken before its other flows wait. */
 const flowsPerTenant = 4;
 
-export interface ControllerOptions {
+export interface ControllerOptions extends RuntimePorts {
   kind: string;
-  clock: Clock;
-  random: Random;
-  log: Logger;
   metrics: Metrics;
   workers: number;
   /** As `tenant/flow`. */

@@ -21,17 +21,13 @@ import {
   type ServiceConnection,
   serviceConnectionKind,
 } from "../resources/service-connection.ts";
-import type { Clock, Random } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
+import type { RuntimePorts } from "../runtime/log.ts";
 import { OperationalError } from "../runtime/operational-error.ts";
 import { ComputeCounts } from "./compute-counts.ts";
 import { ConnectionUsers } from "./connection-users.ts";
 
-export interface InformersOptions {
+export interface InformersOptions extends RuntimePorts {
   client: ClusterClient;
-  clock: Clock;
-  random: Random;
-  log: Logger;
   metrics: Metrics;
   namespaces: readonly string[];
   /** Left out: ClusterServiceConnections are not watched. */

@@ -15,8 +15,8 @@ import { PoolReconciler } from "../pool/reconciler.ts";
 import { type Compute, computeKind, connectionKeyOf } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
 import { fleetOf } from "../resources/signature.ts";
-import { type Clock, type Random, sleep } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
+import { sleep } from "../runtime/clock.ts";
+import type { RuntimePorts } from "../runtime/log.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { Budgets } from "../service-client/budgets.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
@@ -28,7 +28,7 @@ import type { NamespaceLabels } from "./namespace-labels.ts";
 import { orphansAmong } from "./orphans-among.ts";
 import { type NamespaceOf, UsageMeter } from "./state-metrics.ts";
 
-export interface ManagerOptions {
+export interface ManagerOptions extends RuntimePorts {
   cluster: ClusterClient;
   serviceTransport: ServiceTransport;
   /** Belongs to the process, not to the term of leadership: requests of an earlier term count. */
@@ -38,9 +38,6 @@ export interface ManagerOptions {
   brake: DeletionBrake;
   beforeWrite: () => void;
   informers: Informers;
-  clock: Clock;
-  random: Random;
-  log: Logger;
   metrics: Metrics;
   namespaces: NamespaceLabels;
   options: OperatorOptions;

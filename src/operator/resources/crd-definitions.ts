@@ -29,20 +29,11 @@ export interface Definition {
   readonly rules?: readonly { readonly rule: string; readonly message: string }[];
 }
 
-const readyColumn = (part: "status" | "reason"): string => `.status.conditions[?(@.type=="Ready")].${part}`;
-
-const READY: Column = {
-  name: "Ready",
-  type: "string",
-  jsonPath: readyColumn("status"),
-  description: "Whether everything is as declared.",
-};
-const REASON: Column = {
-  name: "Reason",
-  type: "string",
-  jsonPath: readyColumn("reason"),
-  description: "Why it is ready or not.",
-};
+function readyColumn(name: string, part: "status" | "reason", description: string): Column {
+  return { name, type: "string", jsonPath: `.status.conditions[?(@.type=="Ready")].${part}`, description };
+}
+const READY = readyColumn("Ready", "status", "Whether everything is as declared.");
+const REASON = readyColumn("Reason", "reason", "Why it is ready or not.");
 const AGE: Column = {
   name: "Age",
   type: "date",

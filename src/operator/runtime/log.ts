@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from "pino";
-import type { Clock } from "./clock.ts";
+import type { Clock, Random } from "./clock.ts";
 import { scrub } from "./scrub.ts";
 
 /** The fields of a log line besides its message. May hold errors; headers and keys are removed. */
@@ -12,6 +12,13 @@ export interface Logger {
   error(fields: LogFields, message: string): void;
   /** A logger that adds these fields to each of its lines. */
   child(fields: LogFields): Logger;
+}
+
+/** What everything that lives for long is given of its process. */
+export interface RuntimePorts {
+  clock: Clock;
+  random: Random;
+  log: Logger;
 }
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
