@@ -155,4 +155,50 @@ describe("deletion", () => {
     await world.until("its end", () => world.find("/api/v1/namespaces/shop") === undefined);
     expect(world.endpoints).toEqual([]);
   });
+
+  const group = "/apis/compute-operator.dev/v1alpha1";
+  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const things = {
+    namespace: "/api/v1/namespaces/shop",
+    connection: `${group}/clusterserviceconnections/fleet`,
+    Secret: `/api/v1/namespaces/${ownNamespace}/secrets/fleet-key`,
+    CRD: `${definitions}/clusterserviceconnections.compute-operator.dev`,
+  } as const;
+  type Thing = keyof typeof things;
+
+  it.each(
+    orders<Thing>(["namespace", "connection", "Secret", "CRD"]).map((order) => [order.join(", "), order] as const),
+  )(
+    "of %s, in this order, at once and one after another, ends once a key is there, and leaves no endpoint",
+    async (_, order) => {
+      for (const gapMs of [0, 30_000]) {
+        await using world = await shop();
+        for (const thing of order) {
+          const { status } = world.server.handle({ method: "DELETE", path: things[thing] });
+          // With its CRD the connection may be gone already.
+          expect([200, 202, 404]).toContain(status);
+          await world.clock.advance(gapMs);
+        }
+        await world.clock.advance(60_000);
+        const waits = !world.isGone("shop", "db");
+        // Nothing is let go of that still stands at the service.
+        expect(world.endpoints).toHaveLength(waits ? 1 : 0);
+        if (waits) {
+          expect(world.said("shop", "db")).toMatch(/^ConnectionNotReady: .*(Secret|fleet)/);
+          world.key();
+        }
+        await world.until(
+          "the end",
+          () => world.find(things.namespace) === undefined && world.find(things.CRD) === undefined,
+        );
+        expect(world.endpoints).toEqual([]);
+      }
+    },
+  );
 });
+
+/** Every order of some things. */
+function orders<T>(things: readonly T[]): T[][] {
+  if (things.length < 2) return [[...things]];
+  return things.flatMap((first) => orders(things.filter((one) => one !== first)).map((rest) => [first, ...rest]));
+}

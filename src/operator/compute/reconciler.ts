@@ -171,7 +171,7 @@ export class ComputeReconciler {
       return undefined;
     }
     this.#listers.set(uid, lister);
-    lister.use(uid, annotations.recordedID, interestsOf(compute, annotations));
+    lister.use(uid, annotations.recordedID, interestsOf(compute, annotations), compute.metadata.namespace);
     return lister;
   }
 

@@ -64,6 +64,8 @@ export class EndpointLister {
   readonly #overlay = new Overlay();
   /** Endpoints that this process made and no list has shown yet. */
   readonly #unlisted = new Set<string>();
+  /** The namespace whose turn in the request budget lists and polls take: that of the first Compute of the project. */
+  #tenant = "";
   #listing: Listing | undefined;
   #observed: Listing | undefined;
   #failure: Failure | undefined;
@@ -72,6 +74,7 @@ export class EndpointLister {
     this.#options = options;
     const { client, projectID, clock, signal, refreshIntervalMs, refreshes, enqueue } = options;
     const isUsed = () => this.#users.size > 0;
+    const tenant = () => this.#tenant;
     this.#visibility = new ProjectVisibility({
       clock,
       signal,
@@ -87,6 +90,7 @@ export class EndpointLister {
       refreshes,
       lostAt: () => this.#visibility.lostAt,
       isUsed,
+      tenant,
       list: (reserved) => void this.#list(reserved),
       // In a long pause, the Computes that wait for this list say so.
       onCalled: () => {
@@ -98,6 +102,7 @@ export class EndpointLister {
       projectID,
       clock,
       signal,
+      tenant,
       priority: () => (this.#schedule.demand.need === "resolve" ? "resolve" : "follow"),
       onEnded: options.onOperationEnded,
       times: options.times ?? new OperationTimes(),
@@ -154,8 +159,9 @@ export class EndpointLister {
   }
 
   /** A Compute uses this project, and is linked to this endpoint; `interests`: what else of the project affects it. */
-  use(uid: string, endpointID: string | undefined, interests?: Interests): void {
+  use(uid: string, endpointID: string | undefined, interests?: Interests, namespace = ""): void {
     this.#users.use(uid, endpointID, interests);
+    this.#tenant ||= namespace;
     this.#schedule.start();
     this.#visibility.start();
   }

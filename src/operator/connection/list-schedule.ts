@@ -14,6 +14,8 @@ export interface ListScheduleOptions {
   lostAt: () => number;
   /** Whether a Compute uses the project. */
   isUsed: () => boolean;
+  /** Whose turn in the request budget the list takes. */
+  tenant: () => string;
   /** A list is to begin now, with a client that has its place in the request budget. */
   list: (client: ServiceClient) => void;
   /** The request budget called, whether with room or because of a pause. */
@@ -82,8 +84,8 @@ export class ListSchedule {
       this.#leaveBudget();
       return;
     }
-    const { client, refreshes, list } = this.#options;
-    const reservation = client.reservation(this, () => this.#called());
+    const { client, refreshes, list, tenant } = this.#options;
+    const reservation = client.reservation(this, () => this.#called(), tenant());
     if (reservation.tryTake(this.demand.priority)) {
       this.#waitsForBudget = false;
       refreshes?.begun(this);

@@ -38,6 +38,8 @@ export interface OperationsOptions {
   client: ServiceClient;
   /** The present priority of polls. */
   priority: () => Priority;
+  /** Whose turn in the request budget polls take. */
+  tenant?: () => string;
   projectID: string;
   clock: Clock;
   signal: AbortSignal;
@@ -137,12 +139,12 @@ export class Operations {
   /** The poll begins as soon as the request budget has room. */
   #dueNow(): void {
     this.#timer = undefined;
-    const { client, priority } = this.#options;
+    const { client, priority, tenant } = this.#options;
     if (this.#stopped || this.#polling || this.followed.inProgress.size === 0) {
       client.leave(this);
       return;
     }
-    const reservation = client.reservation(this, () => this.#dueNow());
+    const reservation = client.reservation(this, () => this.#dueNow(), tenant?.());
     if (reservation.tryTake(priority())) void this.#poll(client.within(reservation));
   }
 

@@ -13,13 +13,14 @@ import { VirtualClock } from "../../support/virtual-clock.ts";
 import { inMemorySettings, wholeMilliseconds } from "./in-memory.ts";
 import { type Host, Network } from "./network.ts";
 import { isReady } from "./scenario.ts";
-import { goodKey, newService, project } from "./seeded-service.ts";
+import { goodKey, newService, project, type SeededService } from "./seeded-service.ts";
 
 const group = "/apis/compute-operator.dev/v1alpha1";
 const definitions = ["computes", "serviceconnections", "clusterserviceconnections", "computepools"];
 
 export interface ClusterWorldOptions {
   branches?: readonly string[];
+  projects?: SeededService["projects"];
   /** Ids of read replicas that the service has from the start. */
   replicas?: readonly string[];
   settings?: Partial<OperatorSettings>;
@@ -46,10 +47,18 @@ export class ClusterWorld implements AsyncDisposable {
   constructor(options: ClusterWorldOptions = {}) {
     const { clock } = this;
     const random = seededRandom(7);
-    const { rights = underShippedRights, without = [], branches = [], replicas = [], settings } = options;
+    const {
+      rights = underShippedRights,
+      without = [],
+      branches = [],
+      projects = [],
+      replicas = [],
+      settings,
+    } = options;
     this.server = new ApiServer({ clock, random, controllerManager: true });
     const service = newService({
       branches,
+      projects,
       endpoints: replicas.map((id) => ({ id, branchID: "br-main", type: "read_only" })),
       clock: wholeMilliseconds(clock),
       service: { timeScale: 10_000 },

@@ -115,7 +115,7 @@ export class Cleanup {
     if (gone.access?.lister !== lister) gone.access?.lister.leave(uid);
     const access = accessTo(lister, last, brake, () => false);
     gone.access = access;
-    lister.use(uid, endpointID);
+    lister.use(uid, endpointID, undefined, last.metadata.namespace);
     const listing = lister.listedAfter(Math.max(at, state.known.listsCountAfter), uid, "resolve");
     if (listing === undefined) return listAwaitedMs;
     const index = indexOf(listing);
