@@ -3,6 +3,8 @@ import { labelSelector } from "../../src/operator/resources/selector.ts";
 import { fleetOf, signatureIn, signatureOf } from "../../src/operator/resources/signature.ts";
 import { NoResponseError, type ServiceTransport } from "../../src/operator/service-client/transport.ts";
 import { type Cluster, type ClusterOptions, Clusters, isReady } from "../simulation/fleet/clusters.ts";
+import { storedKeySecret } from "./support/manifests.ts";
+import { consoleKey, goodKey } from "./support/seeded-service.ts";
 
 const former = { adopt: { former: true } };
 const replica = { type: "read_only" };
@@ -22,6 +24,16 @@ async function lost(world: Clusters, computes: Record<string, Record<string, unk
   await cluster.stop();
   world.host.calls.length = 0;
   return cluster.compute(Object.keys(computes)[0] ?? "").status.endpointID ?? "";
+}
+
+/** A connection besides `default`. */
+function connect(cluster: Cluster, name: string, { baseURL = "http://service.test/api/v2", key = goodKey }): void {
+  const namespace = "/namespaces/shop";
+  cluster.send("POST", `/api/v1${namespace}/secrets`, storedKeySecret(key, `${name}-key`));
+  cluster.send("POST", `/apis/compute-operator.dev/v1alpha1${namespace}/serviceconnections`, {
+    metadata: { name },
+    spec: { baseURL, apiKeySecretRef: { name: `${name}-key` } },
+  });
 }
 
 const standsAsItWas = (world: Clusters, id: string) => world.writes.every((write) => write.id !== id);
@@ -45,6 +57,36 @@ describe("what a former Compute made is not taken over", () => {
       expect(warning).toContain(id);
     },
   );
+
+  it("by one that was created again with another project: it gets its own there, and the other is left as it was", async () => {
+    await using world = new Clusters({ projects: [{ id: "billing", branches: ["br-billing"] }] });
+    const id = await lost(world, { db: {} });
+    const cluster = world.cluster(prod);
+    cluster.apply("db", { projectID: "billing", branchID: "br-billing", ...former });
+    await world.until("ready", ready(cluster, "db"));
+    const { endpointID } = cluster.compute("db").status;
+    expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
+    cluster.remove("db");
+    await world.until("gone", () => cluster.find("db") === undefined);
+    expect(world.writes).toEqual([
+      { method: "POST", id: "", body: expect.anything() },
+      { method: "DELETE", id: endpointID, body: undefined },
+    ]);
+    expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
+  });
+
+  it("by one that was created again with a connection to another service: it gets its own there", async () => {
+    await using world = new Clusters();
+    const other = world.connect("other.test");
+    const id = await lost(world, { db: {} });
+    const cluster = world.cluster(prod);
+    connect(cluster, "other", { baseURL: "http://other.test/api/v2" });
+    cluster.apply("db", { connectionRef: { name: "other" }, ...former });
+    await world.until("ready", ready(cluster, "db"));
+    expect(world.writes).toEqual([]);
+    expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
+    expect(other.calls.filter(({ method }) => method === "POST")).toHaveLength(1);
+  });
 
   it("if two bear the same fleet, namespace and name: a person has to say which", async () => {
     await using world = new Clusters();
@@ -117,6 +159,17 @@ describe("what a former Compute made is taken over", () => {
     expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
     cluster.remove("db");
     await world.until("deleted", () => world.endpoints.length === 0);
+  });
+
+  it("through another connection that reaches the same project with another key", async () => {
+    await using world = new Clusters();
+    const id = await lost(world, { db: replica });
+    const cluster = world.cluster(prod);
+    connect(cluster, "other", { key: consoleKey });
+    cluster.apply("db", { ...replica, connectionRef: { name: "other" }, ...former });
+    await world.until("ready", ready(cluster, "db"));
+    expect(cluster.compute("db").status.endpointID).toBe(id);
+    expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
   });
 
   it("though the reply to the PATCH of the name is lost: it is sent once", async () => {

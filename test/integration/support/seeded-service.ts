@@ -26,6 +26,8 @@ export interface SeededService {
   endpoints?: { id: string; branchID: string; type?: "read_write" | "read_only" }[];
   /** Branches besides the three that there always are. */
   branches?: readonly string[];
+  /** Projects besides `shop`, with their branches. */
+  projects?: readonly { id: string; branches: readonly string[] }[];
   service?: Partial<ServiceOptions>;
   /** The machine's own where left out. */
   clock?: ServiceClock;
@@ -36,6 +38,7 @@ export function newService({
   plan = "scale",
   endpoints = [],
   branches = [],
+  projects = [],
   service = {},
   clock = realClock,
 }: SeededService): Service {
@@ -69,6 +72,12 @@ export function newService({
         branches: [main, preview, staging, ...branches].map((id) => ({ id, name: id, databases: [{ name: "stock" }] })),
         endpoints: endpoints.map(({ type = "read_write", ...endpoint }) => ({ ...endpoint, type })),
       },
+      ...projects.map((one) => ({
+        id: one.id,
+        owner: "org-shop",
+        branches: one.branches.map((id) => ({ id, name: id })),
+        endpoints: [],
+      })),
     ],
   };
   made.change((world, at) => applySeed(world, Seed.parse(seed), at));

@@ -4,8 +4,8 @@ import { type Compute, parseCompute } from "../../../src/operator/resources/comp
 import type { ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import { connectNamespace, inMemorySettings, wholeMilliseconds } from "../../integration/support/in-memory.ts";
 import { manifest } from "../../integration/support/manifests.ts";
-import { Network } from "../../integration/support/network.ts";
-import { goodKey, newService } from "../../integration/support/seeded-service.ts";
+import { type Host, Network } from "../../integration/support/network.ts";
+import { goodKey, newService, type SeededService } from "../../integration/support/seeded-service.ts";
 import { installCRDs } from "../../support/shipped-crd.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -28,14 +28,19 @@ export interface ClusterOptions extends Partial<OperatorSettings> {
 export class Clusters implements AsyncDisposable {
   readonly clock = new VirtualClock();
   readonly network = new Network();
-  readonly host: ReturnType<Network["connect"]>;
+  readonly host: Host;
   readonly #clusters: Cluster[] = [];
   #seed: number;
 
-  constructor({ branches = [], seed = 1 }: { branches?: readonly string[]; seed?: number } = {}) {
+  constructor({ seed = 1, ...seeded }: Pick<SeededService, "branches" | "projects"> & { seed?: number } = {}) {
     this.#seed = seed;
-    const clock = wholeMilliseconds(this.clock);
-    this.host = this.network.connect("service.test", newService({ branches, clock, service: { timeScale: 10_000 } }));
+    this.host = this.connect("service.test", seeded);
+  }
+
+  /** Has a service answer under `http://<name>/api/v2`. */
+  connect(name: string, seeded: Pick<SeededService, "branches" | "projects"> = {}): Host {
+    const service = { timeScale: 10_000 };
+    return this.network.connect(name, newService({ ...seeded, clock: wholeMilliseconds(this.clock), service }));
   }
 
   /** A new control plane with an operator. */
