@@ -4,11 +4,12 @@ import { consolePages } from "./console-pages.ts";
 import { endpointLists } from "./endpoint-lists.ts";
 import { fairness } from "./fairness.ts";
 import { type Bench, describeFigure, keeps } from "./figures.ts";
+import { fleetMemory } from "./fleet-memory.ts";
 import { latency } from "./latency.ts";
 import { postgres } from "./postgres.ts";
 import { scale } from "./scale/main.ts";
 
-const benches: readonly Bench[] = [latency, endpointLists, consolePages, fairness, postgres];
+const benches: readonly Bench[] = [latency, endpointLists, consolePages, fairness, fleetMemory, postgres];
 
 const names = process.argv.slice(2);
 if (names[0] === "scale") process.exit(await scale(names.slice(1)));

@@ -5,13 +5,20 @@ import { argsOf, chart, deploymentsOf, helm, installNamespace, kustomize, only, 
 
 needsTools("helm");
 
-const overlays = ["one-namespace", "some-namespaces", "high-availability", "development", "two-shards"] as const;
+const overlays = [
+  "one-namespace",
+  "some-namespaces",
+  "high-availability",
+  "development",
+  "two-shards",
+  "cluster-connections-only",
+] as const;
 
 let base: Rendered[] = [];
 let rendered: Record<(typeof overlays)[number], Rendered[]>;
 beforeAll(async () => {
   base = await kustomize("deploy");
-  const [one, some, high, development, shards] = await Promise.all(
+  const [one, some, high, development, shards, clusterOnly] = await Promise.all(
     overlays.map((name) => kustomize(`deploy/overlays/${name}`)),
   );
   rendered = {
@@ -20,6 +27,7 @@ beforeAll(async () => {
     "high-availability": high ?? [],
     development: development ?? [],
     "two-shards": shards ?? [],
+    "cluster-connections-only": clusterOnly ?? [],
   };
 });
 
@@ -61,6 +69,10 @@ describe("Helm and kustomize", () => {
 
   it("render the same for several namespaces", async () => {
     expect(byName(await helm('namespaces=["shop","billing"]'))).toEqual(byName(rendered["some-namespaces"]));
+  });
+
+  it("render the same where only the operator's own namespace has API keys", async () => {
+    expect(byName(await helm("rbac.secretsEverywhere=false"))).toEqual(byName(rendered["cluster-connections-only"]));
   });
 });
 

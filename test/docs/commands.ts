@@ -92,6 +92,14 @@ const scripts: Readonly<Record<string, string>> = {
 const cannotRun: Readonly<Record<string, { because: string; instead: string }>> = {
   "docker build": { because: "there is no container engine", instead: "test/deploy/image.test.ts" },
   "compute-operator export": { because: "it asks the public service", instead: "test/cli/page.test.ts" },
+  "compute-operator plan": {
+    because: "it needs a running operator",
+    instead: "test/docs/pull-request.cluster.verify.test.ts",
+  },
+  "compute-operator apply": {
+    because: "it needs a running operator",
+    instead: "test/docs/pull-request.cluster.verify.test.ts",
+  },
   "npx --yes": { because: "it installs the package", instead: "test/service/package.verify.test.ts" },
   "npx vitest": { because: "it would write the page again", instead: "test/integration/kubectl.cluster.test.ts" },
 };

@@ -8,6 +8,7 @@ import { kubectl } from "../control-plane/kubectl.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import { blocksOf } from "./blocks.ts";
+import { commandsFor } from "./commands.ts";
 import { Shell } from "./shell.ts";
 
 const Workflow = z.object({
@@ -60,9 +61,11 @@ beforeAll(async () => {
   });
   const temp = join(clone.path, "temp");
   mkdirSync(temp);
+  const own = await cluster.kubeconfigFor({ name: "ci" });
   const env = {
     RUNNER_TEMP: temp,
-    KUBECONFIG_TEXT: readFileSync(await cluster.kubeconfigFor({ name: "ci" }), "utf8"),
+    KUBECONFIG: own,
+    KUBECONFIG_TEXT: readFileSync(own, "utf8"),
     COMPUTE_OPERATOR_API_KEY: "org-key",
   };
   shell = new Shell({}, env, clone.path);
@@ -87,12 +90,33 @@ async function planned(by?: string): Promise<{ comment: string; failed: boolean 
   return { comment: readFileSync(join(clone.path, "temp", "plan.md"), "utf8"), failed: result.status !== 0 };
 }
 
+/** What the service has, with everything that a write would change. */
+async function endpoints(): Promise<unknown> {
+  const url = `${service.baseURL}/projects/shiny-wind-028834/endpoints`;
+  const answer = await fetch(url, { headers: { authorization: "Bearer org-key" } });
+  const changed = z.object({ endpoints: z.array(z.looseObject({ id: z.string(), updated_at: z.string() })) });
+  return changed.parse(await answer.json()).endpoints.map(({ id, updated_at }) => ({ id, updated_at }));
+}
+
 function edited(from: string, to: string): void {
   const file = join(clone.path, "shop", "computes.yaml");
   const text = readFileSync(file, "utf8");
   expect(text).toContain(from);
   writeFileSync(file, text.replace(from, to));
 }
+
+it("plan and apply beside a running operator, as docs/how-to.md types them, find its computes and send nothing", async () => {
+  const lines = commandsFor("test/docs/pull-request.cluster.verify.test.ts").filter(({ place }) => place === "block");
+  expect(lines.map(({ page: shownOn }) => shownOn)).toEqual(["docs/how-to.md", "docs/how-to.md"]);
+  const before = await endpoints();
+  for (const { text } of lines) {
+    const line = text.replace("deploy/samples/", "shop/").replace(" -f", ` --base-url ${service.baseURL} -f`);
+    const { status, output } = await shell.type(line);
+    expect({ output, status }).toEqual({ output, status: 0 });
+    expect(output).toContain("3 unchanged");
+  }
+  expect(await endpoints()).toEqual(before);
+});
 
 it("the workflow that shows in a pull request what it changes tells no change, a change and a mistake", async () => {
   expect(await planned()).toMatchObject({

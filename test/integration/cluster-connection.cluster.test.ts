@@ -7,10 +7,11 @@ import { type ControlPlane, startControlPlane } from "../control-plane/control-p
 import { type KubectlOptions, kubectl, runKubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 import { realClock } from "../support/real-clock.ts";
+import { attempts } from "./support/attempts.ts";
 import { keySecret, manifest } from "./support/manifests.ts";
 import { Network } from "./support/network.ts";
 import { quickClock } from "./support/quick-clock.ts";
-import { goodKey, newService, preview } from "./support/seeded-service.ts";
+import { goodKey, newService, preview, staging } from "./support/seeded-service.ts";
 
 // One control plane with the operator as it is installed, an administrator, and a tenant who is admin of one namespace.
 
@@ -162,17 +163,8 @@ describe("a ClusterServiceConnection under the shipped rights", () => {
 });
 
 describe("a tenant who may edit everything of ours in one namespace", () => {
-  it.each([
-    ["read the connection", ["get", "clusterserviceconnections"]],
-    ["read its key", ["get", "secret", "fleet-key", "-n", own]],
-    ["read another's Compute", ["get", "computes", "-n", "shop"]],
-    ["read another's connection Secret", ["get", "secret", "details", "-n", "shop"]],
-    ["delete the connection", ["delete", "csconn", "fleet"]],
-    ["delete its key", ["delete", "secret", "fleet-key", "-n", own]],
-    ["delete another's Compute", ["delete", "compute", "db", "-n", "shop"]],
-    ["label the own namespace", ["label", "namespace", "mallory", "fleet=yes"]],
-  ])("cannot %s", async (_, args) => {
-    const { status, stderr } = await tried(args);
+  it.each(attempts)("cannot %s", async (_, args, input) => {
+    const { status, stderr } = await tried(args, input);
     expect(status).not.toBe(0);
     expect(stderr).toMatch(/Forbidden|forbidden/);
   });
@@ -184,14 +176,15 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
 
   it("cannot use it from a namespace that it does not select, nor take another's branch or endpoint", async () => {
     const before = countOfWrites();
-    const attempts = [
+    const mine = [
       compute("branch", "mallory"),
       compute("free-branch", "mallory", { branchID: preview }),
       compute("take-over", "mallory", { adopt: { branchPrimary: true } }),
+      compute("with-details", "mallory", { type: "read_only", connectionSecret: { name: "details" } }),
     ];
-    for (const attempt of attempts) expect((await tried(["apply", "-f", "-"], attempt)).status).toBe(0);
+    for (const attempt of mine) expect((await tried(["apply", "-f", "-"], attempt)).status).toBe(0);
     await eventually("all to be refused", async () => {
-      const messages = await Promise.all(attempts.map(({ metadata }) => said("mallory", metadata.name)));
+      const messages = await Promise.all(mine.map(({ metadata }) => said("mallory", metadata.name)));
       return messages.every((message) => message.includes('does not select namespace "mallory"')) || undefined;
     });
     expect(countOfWrites()).toBe(before);
@@ -221,10 +214,41 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
     expect(countOfWrites()).toBe(before);
   });
 
+  it("cannot block a project with a key that is none, nor with a certificate authority that fits nowhere", async () => {
+    const { baseURL } = fleet({}).spec;
+    const apiKeySecretRef = { name: "guessed" };
+    const mine = (name: string, spec: object) => ({
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ServiceConnection",
+      metadata: { name, namespace: "mallory" },
+      spec: { baseURL, apiKeySecretRef, refreshInterval: "5s", ...spec },
+    });
+    const caBundle = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    const before = countOfWrites();
+    for (const object of [
+      inNamespace(keySecret("guessed-key", "guessed"), "mallory"),
+      mine("guessing", {}),
+      mine("elsewhere", { caBundle }),
+      compute("guessing", "mallory", { connectionRef: { name: "guessing" }, branchID: staging }),
+      compute("elsewhere", "mallory", { connectionRef: { name: "elsewhere" }, branchID: staging }),
+      compute("adopting", "mallory", { connectionRef: { name: "guessing" }, adopt: { branchPrimary: true } }),
+    ]) {
+      expect((await tried(["apply", "-f", "-"], object)).status).toBe(0);
+    }
+    await eventually("the refusal", async () =>
+      /^(The service does not accept|.*key)/i.test(await said("mallory", "guessing")) ? true : undefined,
+    );
+    expect(countOfWrites()).toBe(before);
+    await apply(compute("third", "shop", { branchID: staging }));
+    await ready("shop", "third");
+    await ready("shop", "db");
+    expect(countOfWrites()).toBe(before + 1);
+  });
+
   it("cannot keep another from a free branch, however old the own claim", async () => {
     await apply(compute("second", "shop", { branchID: preview }));
     await ready("shop", "second");
-    expect(writesOf("POST")).toHaveLength(2);
+    expect(writesOf("POST")).toHaveLength(3);
   });
 
   it("with a copied link deletes nothing of another's", async () => {
@@ -269,10 +293,10 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
   });
 
   it("does not stop the deletion of another's Compute or of the connection", async () => {
-    // Of all that the tenant tried nothing came to the service: only the two of shop were made, and are deleted here.
+    // Of all that the tenant tried nothing came to the service: only the three of shop were made, and are deleted here.
     expect(writesOf("DELETE")).toEqual([]);
     await kubectl(["delete", "compute", "--all", "-n", "shop", "--timeout=60s"], admin);
-    expect([writesOf("POST").length, writesOf("DELETE").length]).toEqual([2, 2]);
+    expect([writesOf("POST").length, writesOf("DELETE").length]).toEqual([3, 3]);
     expect(await kubectl(["get", "computes", "-n", "mallory", "-o", "name"], admin)).toContain("free-branch");
     await kubectl(["delete", "csconn", "fleet", "--timeout=60s"], admin);
   });

@@ -90,10 +90,10 @@ export class ClusterWorld implements AsyncDisposable {
     installCRDs(this.server, [name]);
   }
 
-  /** The Secret of the connection. */
-  key(key = goodKey): void {
+  /** A Secret with a key, that of the connection unless another is named. */
+  key(key = goodKey, name = "fleet-key"): void {
     this.send("POST", `/api/v1/namespaces/${ownNamespace}/secrets`, {
-      metadata: { name: "fleet-key" },
+      metadata: { name },
       type: "compute-operator.dev/api-key",
       data: { "api-key": Buffer.from(key).toString("base64") },
     });

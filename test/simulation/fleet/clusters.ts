@@ -132,6 +132,7 @@ export class Cluster {
     this.#stop.abort();
     await this.#world.clock.advance(10_000);
     await this.#running;
+    this.#operator = undefined;
   }
 
   send(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: unknown) {
