@@ -7,7 +7,7 @@ import { type ControlPlane, startControlPlane } from "../control-plane/control-p
 import { type KubectlOptions, kubectl, runKubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 import { realClock } from "../support/real-clock.ts";
-import { attempts } from "./support/attempts.ts";
+import { type Attempt, attempts } from "./support/attempts.ts";
 import { keySecret, manifest } from "./support/manifests.ts";
 import { Network } from "./support/network.ts";
 import { quickClock } from "./support/quick-clock.ts";
@@ -163,7 +163,7 @@ describe("a ClusterServiceConnection under the shipped rights", () => {
 });
 
 describe("a tenant who may edit everything of ours in one namespace", () => {
-  it.each(attempts)("cannot %s", async (_, args, input) => {
+  it.each<Attempt>(attempts)("cannot %s", async (_, args, input) => {
     const { status, stderr } = await tried(args, input);
     expect(status).not.toBe(0);
     expect(stderr).toMatch(/Forbidden|forbidden/);

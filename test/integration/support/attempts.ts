@@ -1,5 +1,7 @@
 import { manifest } from "./manifests.ts";
 
+export type Attempt = [what: string, args: readonly string[], input?: object];
+
 /** Namespace of the operator, and of the keys that ClusterServiceConnections share out. */
 const own = "compute-operator-system";
 
@@ -10,7 +12,7 @@ const mine = { ...manifest("mine", {}), metadata: { name: "mine", namespace: "sh
  * one: namespace `shop` with the Compute `db` and its connection Secret `details`, and the ClusterServiceConnection
  * `fleet`. The API server refuses all of it.
  */
-export const attempts: readonly (readonly [what: string, args: readonly string[], input?: object])[] = [
+export const attempts: readonly Attempt[] = [
   ["read the connection", ["get", "clusterserviceconnections"]],
   ["read its key", ["get", "secret", "fleet-key", "-n", own]],
   ["read another's Compute", ["get", "computes", "-n", "shop"]],
