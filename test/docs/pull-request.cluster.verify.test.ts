@@ -90,12 +90,15 @@ async function planned(by?: string): Promise<{ comment: string; failed: boolean 
   return { comment: readFileSync(join(clone.path, "temp", "plan.md"), "utf8"), failed: result.status !== 0 };
 }
 
-/** What the service has, with everything that a write would change. */
+/** What the service has: ids, signatures and sizes. */
 async function endpoints(): Promise<unknown> {
   const url = `${service.baseURL}/projects/shiny-wind-028834/endpoints`;
   const answer = await fetch(url, { headers: { authorization: "Bearer org-key" } });
-  const changed = z.object({ endpoints: z.array(z.looseObject({ id: z.string(), updated_at: z.string() })) });
-  return changed.parse(await answer.json()).endpoints.map(({ id, updated_at }) => ({ id, updated_at }));
+  const size = { autoscaling_limit_min_cu: z.number(), autoscaling_limit_max_cu: z.number() };
+  const Endpoints = z.object({
+    endpoints: z.array(z.object({ id: z.string(), name: z.string().optional(), ...size })),
+  });
+  return Endpoints.parse(await answer.json()).endpoints;
 }
 
 function edited(from: string, to: string): void {
