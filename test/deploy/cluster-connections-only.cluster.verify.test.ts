@@ -73,6 +73,7 @@ describe.each(Object.entries(ways))("%s", (_, install) => {
 
   it("brings a Compute of a ClusterServiceConnection to Ready", async () => {
     await installation.ready("compute/plain");
+    expect(await said("compute/plain")).toMatch(/^(Active|Idle): /);
   });
 
   it("says of connectionSecret what the operator may not do and what to do, and serves the Compute without it", async () => {

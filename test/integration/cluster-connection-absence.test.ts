@@ -183,10 +183,9 @@ describe("deletion", () => {
         const waits = !world.isGone("shop", "db");
         // Nothing is let go of that still stands at the service.
         expect(world.endpoints).toHaveLength(waits ? 1 : 0);
-        if (waits) {
-          expect(world.said("shop", "db")).toMatch(/^ConnectionNotReady: .*(Secret|fleet)/);
-          world.key();
-        }
+        const said = waits ? world.said("shop", "db") : "gone";
+        expect(said).toMatch(/^(gone$|ConnectionNotReady: .*(Secret|fleet))/);
+        if (waits) world.key();
         await world.until(
           "the end",
           () => world.find(things.namespace) === undefined && world.find(things.CRD) === undefined,

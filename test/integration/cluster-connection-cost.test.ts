@@ -40,27 +40,31 @@ describe("a namespace with many Computes", () => {
   const ownProjects = Array.from({ length: count }, (_, n) => ({ id: `project-${n}`, branches: [`br-${n}`] }));
   const inOwnProject = (n: number) => ({ projectID: `project-${n}`, branchID: `br-${n}` });
 
-  it.each([
-    ["where all are in one project", () => ({})],
-    ["where each is in a project of its own", inOwnProject],
-  ])("keeps the only write of another namespace waiting for no more than its turn, %s", async (_, place) => {
-    const connection = { requestBudget: { perMinute: 60, burst: 2 }, allowedProjects: ["*"] };
-    await using world = new ClusterWorld({ projects: ownProjects, connection });
-    for (const name of ["large", "small"]) world.namespace(name, selected);
-    for (let n = 1; n < count; n += 1) world.declare("large", `db-${n}`, { type: "read_only", ...place(n) });
-    await world.clock.advance(120_000);
-    const creates = () => world.writes.filter((write) => write.startsWith("POST")).length;
-    const before = creates();
-    // The large one alone uses the budget up, and has work for many minutes more.
-    expect(before).toBeGreaterThan(30);
-    world.declare("small", "db", { type: "read_only", ...place(0) });
-    const began = world.clock.monotonic();
-    await world.until("its write", () => world.compute("small", "db").status.endpointID !== undefined);
-    expect(world.clock.monotonic() - began).toBeLessThanOrEqual(10_000);
-    await world.clock.advance(60_000);
-    expect(creates() - before).toBeGreaterThan(15);
-    expect(creates()).toBeLessThan(count);
-  });
+  it.each<[string, typeof ownProjects, (n: number) => Record<string, string>]>([
+    ["where all are in one project", [], () => ({})],
+    ["where each is in a project of its own", ownProjects, inOwnProject],
+  ])(
+    "keeps the only write of another namespace waiting for no more than its turn, %s",
+    async (_, projects, place) => {
+      const connection = { requestBudget: { perMinute: 60, burst: 2 }, allowedProjects: ["*"] };
+      await using world = new ClusterWorld({ projects, connection });
+      for (const name of ["large", "small"]) world.namespace(name, selected);
+      for (let n = 1; n < count; n += 1) world.declare("large", `db-${n}`, { type: "read_only", ...place(n) });
+      await world.clock.advance(120_000);
+      const creates = () => world.writes.filter((write) => write.startsWith("POST")).length;
+      const before = creates();
+      // The large one alone uses the budget up, and has work for many minutes more.
+      expect(before).toBeGreaterThan(30);
+      world.declare("small", "db", { type: "read_only", ...place(0) });
+      const began = world.clock.monotonic();
+      await world.until("its write", () => world.compute("small", "db").status.endpointID !== undefined);
+      expect(world.clock.monotonic() - began).toBeLessThanOrEqual(10_000);
+      await world.clock.advance(60_000);
+      expect(creates() - before).toBeGreaterThan(15);
+      expect(creates()).toBeLessThan(count);
+    },
+    240_000,
+  );
 
   it("keeps another's deletion from the brake for no more than its turn", async () => {
     await using world = new ClusterWorld({ settings: { maxDeletesPerMinute: 2 } });

@@ -64,8 +64,6 @@ export class EndpointLister {
   readonly #overlay = new Overlay();
   /** Endpoints that this process made and no list has shown yet. */
   readonly #unlisted = new Set<string>();
-  /** The namespace whose turn in the request budget lists and polls take: that of the first Compute of the project. */
-  #tenant = "";
   #listing: Listing | undefined;
   #observed: Listing | undefined;
   #failure: Failure | undefined;
@@ -73,8 +71,7 @@ export class EndpointLister {
   constructor(options: EndpointListerOptions) {
     this.#options = options;
     const { client, projectID, clock, signal, refreshIntervalMs, refreshes, enqueue } = options;
-    const isUsed = () => this.#users.size > 0;
-    const tenant = () => this.#tenant;
+    const [isUsed, tenant] = [() => this.#users.size > 0, () => this.#users.tenant];
     this.#visibility = new ProjectVisibility({
       clock,
       signal,
@@ -159,9 +156,8 @@ export class EndpointLister {
   }
 
   /** A Compute uses this project, and is linked to this endpoint; `interests`: what else of the project affects it. */
-  use(uid: string, endpointID: string | undefined, interests?: Interests, namespace = ""): void {
-    this.#users.use(uid, endpointID, interests);
-    this.#tenant ||= namespace;
+  use(uid: string, endpointID: string | undefined, interests?: Interests, namespace?: string): void {
+    this.#users.use(uid, endpointID, interests, namespace);
     this.#schedule.start();
     this.#visibility.start();
   }
@@ -247,9 +243,8 @@ export class EndpointLister {
   }
 
   #enqueueAll(): void {
-    const all = this.#users.takeAll();
     this.#schedule.demand.met();
-    this.#options.enqueue(all);
+    this.#options.enqueue(this.#users.takeAll());
   }
 
   async #list(client: ServiceClient): Promise<void> {
@@ -298,8 +293,7 @@ export class EndpointLister {
   #listFailed(failure: Failure): void {
     this.#failure = { ...failure, message: steadyMessage(this.#failure?.message, failure.message) };
     this.#visibility.failed(failure);
-    const waiting = this.#users.takeWaiting();
     this.#schedule.demand.met();
-    this.#options.enqueue(waiting);
+    this.#options.enqueue(this.#users.takeWaiting());
   }
 }

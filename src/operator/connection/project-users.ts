@@ -27,6 +27,8 @@ export class ProjectUsers {
   readonly #byPending = new Index();
   readonly #anyPlace = new Index();
   readonly #waiting = new Set<string>();
+  /** The namespace whose turn in the request budget lists and polls take: that of the first Compute of the project. */
+  tenant = "";
 
   get size(): number {
     return this.#entries.size;
@@ -36,7 +38,8 @@ export class ProjectUsers {
     return this.#waiting;
   }
 
-  use(uid: string, endpointID: string | undefined, interests: Interests = noInterests): void {
+  use(uid: string, endpointID: string | undefined, interests: Interests = noInterests, namespace = ""): void {
+    this.tenant ||= namespace;
     const named = JSON.stringify([endpointID, interests]);
     if (this.#interests.get(uid) === named) return;
     const { endpointIDs, primariesOf, pendingOn, anyPlace } = interests;
