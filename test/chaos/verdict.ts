@@ -26,6 +26,8 @@ export function verdict(evidence: Evidence): string[] {
       namesShown: true,
       forgotten: new Set(),
       disabledFor: () => undefined,
+      inFleet: false,
+      toTakeOver: () => undefined,
     }),
     ...oneEach(evidence),
     ...madeOnce(evidence),

@@ -81,6 +81,12 @@ export class ApiServer {
     return found;
   }
 
+  /** Everything is lost, as when etcd is: definitions and history included. */
+  wipe(): void {
+    this.store.wipe(this.#resources.toReversed());
+    for (const name of ["default", "kube-system"]) create(this.#create, namespaces, undefined, { metadata: { name } });
+  }
+
   serves(group: string, plural: string): boolean {
     return this.#resources.some((resource) => resource.group === group && resource.plural === plural);
   }

@@ -82,6 +82,12 @@ export class Store {
     return object;
   }
 
+  /** Everything is lost, history included, as when etcd is. */
+  wipe(resources: Iterable<Resource>): void {
+    for (const resource of resources) for (const object of this.list(resource)) this.remove(resource, object);
+    this.compact();
+  }
+
   /** Changes of a resource after a revision that is not compacted, oldest first. */
   since(resource: Resource, revision: number): Change[] {
     const key = resourceKey(resource);

@@ -2,6 +2,9 @@ import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { annotationOf, isDeleting, signatureIn, signatureOf, specOf, statusOf } from "../world/computes.ts";
 
+/** What the judge reads of an endpoint. */
+export type Shown = Pick<Endpoint, "id" | "name" | "type" | "branch_id">;
+
 /** One write of an operator, as it arrives at the service. */
 export interface Arrival {
   method: string;
@@ -19,11 +22,11 @@ export interface View {
   /** Versions of a Compute that an operator may still plan from, its newest included. */
   versionsOf: (uid: string) => readonly KubeObject[];
   /** Endpoints that no list can have shown yet when the write was planned. */
-  isNew: (endpoint: Endpoint) => boolean;
+  isNew: (endpoint: Shown) => boolean;
 }
 
 /** What is wrong about a write by rule 1 of the design; `undefined`: nothing. `endpoints`: from before the write. */
-export function wrongIn(arrival: Arrival, endpoints: readonly Endpoint[], view: View): string | undefined {
+export function wrongIn(arrival: Arrival, endpoints: readonly Shown[], view: View): string | undefined {
   const target = endpoints.find(({ id }) => id === arrival.endpointID);
   if (target === undefined) return undefined;
   const by = view.computes.find(({ metadata }) => metadata.uid === signatureIn(target.name)?.uid);
@@ -32,20 +35,30 @@ export function wrongIn(arrival: Arrival, endpoints: readonly Endpoint[], view: 
     return by === undefined && adopter === undefined ? `DELETE of ${target.id}, signed ${target.name}` : undefined;
   }
   const name = nameIn(arrival.body);
-  if (name === undefined) return undefined;
+  return name === undefined ? undefined : wrongSigning(target, name, endpoints, view);
+}
+
+/** What is wrong about giving an endpoint this name. */
+export function wrongSigning(target: Shown, name: string, endpoints: readonly Shown[], view: View): string | undefined {
   const signer = view.computes.find((compute) => signatureOf(compute, view.fleet) === name);
   if (signer === undefined) return `${target.id} gets the name ${name}, which is the signature of no Compute`;
   // A signature with our uid is ours under any fleet.
-  if (by?.metadata.uid === signer.metadata.uid) return undefined;
-  const complaints = view.versionsOf(signer.metadata.uid).map((version) => whyNot(version, target, endpoints, view));
+  if (signatureIn(target.name)?.uid === signer.metadata.uid) return undefined;
+  const versions = view.versionsOf(signer.metadata.uid);
+  const complaints = versions.map((version) => whyNotTakenOver(version, target, endpoints, view));
   const why = complaints.every((each) => each !== undefined) ? complaints.at(-1) : undefined;
   return why && `${signer.metadata.name} signs ${target.id} over ${target.name}: ${why}`;
 }
 
 /** Why a Compute may not take over an endpoint. */
-function whyNot(compute: KubeObject, target: Endpoint, endpoints: readonly Endpoint[], view: View): string | undefined {
+export function whyNotTakenOver(
+  compute: KubeObject,
+  target: Shown,
+  endpoints: readonly Shown[],
+  view: View,
+): string | undefined {
   const own = signatureIn(signatureOf(compute, view.fleet));
-  const isFormers = ({ name }: Endpoint) => {
+  const isFormers = ({ name }: Shown) => {
     const signature = signatureIn(name);
     return signature?.fleet === own?.fleet && signature?.key === own?.key;
   };

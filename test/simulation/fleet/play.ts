@@ -1,12 +1,13 @@
 import type { Endpoint } from "../../../src/api/endpoint.ts";
-import { type Clock, sleep } from "../../../src/operator/runtime/clock.ts";
+import { sleep } from "../../../src/operator/runtime/clock.ts";
 import { NoResponseError, type ServiceTransport } from "../../../src/operator/service-client/transport.ts";
-import type { JsonObject, KubeObject } from "../api-server/objects.ts";
+import type { JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
-import { annotationOf, signatureIn, statusOf } from "../world/computes.ts";
+import { signatureIn } from "../world/computes.ts";
 import { type Cluster, Clusters, isReady } from "./clusters.ts";
-import { type View, wrongIn } from "./judge.ts";
+import { wrongIn } from "./judge.ts";
+import { Witness } from "./witness.ts";
 
 /** How long faults last, and how long everything then has to come to rest, in seconds. */
 const stormySeconds = 180;
@@ -20,40 +21,6 @@ const branches = ["br-one", "br-two"] as const;
 
 /** A mistake between an operator and the service, planted from outside. */
 export type Plant = (inner: ServiceTransport) => ServiceTransport;
-
-/** Everything that a cluster's Computes ever were. */
-class Witness {
-  readonly computes = new Map<string, KubeObject>();
-  readonly linked = new Set<string>();
-  readonly #versions = new Map<string, { at: number; object: KubeObject }[]>();
-  readonly #clock: Clock;
-
-  constructor({ server }: Cluster, clock: Clock) {
-    this.#clock = clock;
-    server.store.subscribe(({ resource, object, previous }) => {
-      if (resource.plural !== "computes") return;
-      const { uid } = object.metadata;
-      this.computes.set(uid, object);
-      this.#versions.set(uid, [...(this.#versions.get(uid) ?? []), { at: clock.monotonic(), object }]);
-      const before = previous && annotationOf(previous, "endpoint-id");
-      const id = annotationOf(object, "endpoint-id") ?? before ?? statusOf(object)["endpointID"];
-      if (id !== undefined) this.linked.add(object.metadata.uid);
-    });
-  }
-
-  view(fleet: string): View {
-    const since = this.#clock.monotonic() - inGoodFaithMs;
-    const versionsOf = (uid: string) => {
-      const all = this.#versions.get(uid) ?? [];
-      // One that was replaced since then was still the newest for a while.
-      return all
-        .filter((_, index) => (all[index + 1]?.at ?? Number.POSITIVE_INFINITY) >= since)
-        .map(({ object }) => object);
-    };
-    const isNew = ({ created_at = "" }: Endpoint) => Date.parse(created_at) > this.#clock.now() - inGoodFaithMs;
-    return { fleet, computes: [...this.computes.values()], linked: this.linked, versionsOf, isNew };
-  }
-}
 
 /** One random play: clusters that come, go and stand side by side under one fleet. Answers what was wrong. */
 export async function playFleet(seed: number, plant: Plant = (inner) => inner): Promise<string[]> {
@@ -71,7 +38,7 @@ export async function playFleet(seed: number, plant: Plant = (inner) => inner): 
     };
     const fleet = { name: "prod" };
     const cluster = world.cluster({ fleet: "prod", way: way(witness, () => fleet.name) });
-    made.witness = new Witness(cluster, world.clock);
+    made.witness = new Witness(cluster.server, world.clock, inGoodFaithMs);
     return { cluster, fleet };
   };
   const standing = [newCluster()];

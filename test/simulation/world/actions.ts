@@ -36,6 +36,10 @@ export type Action =
   | { do: "delete namespace" }
   /** Of Computes, or of all three kinds; when they are gone, users install and apply everything again. */
   | { do: "delete CRDs"; all: boolean }
+  /** The cluster is lost with all that is in it; another is installed, with the same manifests and new operators. */
+  | { do: "lose cluster"; downMs: number }
+  /** All operators start again with another `--fleet`. */
+  | { do: "rename fleet"; fleet: string; downMs: number }
   /** Somebody else changes an endpoint: the n-th there is, counted round. */
   | { do: "change endpoint"; nth: number; body: JsonObject }
   | { do: "delete endpoint"; nth: number }

@@ -1,8 +1,8 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
-import type { KubeObject } from "../api-server/objects.ts";
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { AccessGuard } from "./access-guard.ts";
-import { endpointFinalizer, inUseFinalizer, isDeleting, linkedID, markerOf, specOf, statusOf } from "./computes.ts";
+import { endpointFinalizer, inUseFinalizer, isDeleting, linkedID, specOf, statusOf, uidOfMarker } from "./computes.ts";
 import type { ClusterWrite } from "./records.ts";
 import { goodFaithMs, type Known, type Register } from "./register.ts";
 import type { Services } from "./services.ts";
@@ -72,7 +72,7 @@ export class DeletionGuard {
   #checkOwner({ compute, policySince, deletingSince }: Known, target: StoredEndpoint): void {
     const { uid, name } = compute.metadata;
     const beside = this.#services.endpointsBeside(target.id);
-    const twins = beside.filter((endpoint) => endpoint.name === markerOf(uid));
+    const twins = beside.filter((endpoint) => uidOfMarker(endpoint.name) === uid);
     const living = this.#register.isLiving(uid);
     const linked = linkedID(compute);
     const since = this.#clock.monotonic() - goodFaithMs;
@@ -120,7 +120,7 @@ export class DeletionGuard {
     }
     if (specOf(compute)["deletionPolicy"] === "Retain" || this.#register.uninstalled.has(uid)) return;
     if (this.#register.replaced.has(uid)) return;
-    const own = this.#services.endpoints().filter((endpoint) => endpoint.name === markerOf(uid));
+    const own = this.#services.endpoints().filter((endpoint) => uidOfMarker(endpoint.name) === uid);
     for (const { id } of own.filter((endpoint) => !this.#isGivenUp(endpoint, uid) && !this.#unseen(endpoint.id, uid))) {
       this.#report("finalizers", `${process} let ${name} go while its endpoint ${id} stands`);
     }
@@ -159,5 +159,6 @@ export class DeletionGuard {
 
 /** Whether a Compute took an endpoint over: a move since then does not undo that. */
 function hasAdopted(compute: KubeObject, target: StoredEndpoint): boolean {
-  return specOf(compute)["adopt"] !== undefined && linkedID(compute) === target.id;
+  const { adopt } = specOf(compute);
+  return isJsonObject(adopt) && adopt["former"] === undefined && linkedID(compute) === target.id;
 }

@@ -8,7 +8,6 @@ import {
   isDeleting,
   isOurs,
   linkedID,
-  markerOf,
   specOf,
   statusOf,
   uidOfMarker,
@@ -25,6 +24,10 @@ export interface Scene {
   namesShown: boolean;
   /** Uids of Computes from which a user removed the mark: without names, only that showed what they had created. */
   forgotten: ReadonlySet<string>;
+  /** Whether operators run with `--fleet`. */
+  inFleet: boolean;
+  /** What a Compute is to take over, beyond doubt. */
+  toTakeOver: (compute: KubeObject) => StoredEndpoint | undefined;
   /** The uid of the Compute that an endpoint was disabled for by an operator, as the judge knows. */
   disabledFor: (endpointID: string) => string | undefined;
 }
@@ -71,7 +74,8 @@ function isOwnMark(mark: string | undefined, { metadata }: KubeObject): boolean 
 }
 
 /** Whether the reason that a Compute gives for not being ready is true. */
-function explained(reason: string, compute: KubeObject, { computes, endpoints, forgotten }: Scene): boolean {
+function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
+  const { computes, endpoints, forgotten, toTakeOver, inFleet } = scene;
   const { projectID, branchID, type, driftPolicy } = specOf(compute);
   const { uid } = compute.metadata;
   const others = computes.filter(({ metadata }) => metadata.uid !== uid);
@@ -79,12 +83,18 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints, f
   const named = namedBy(compute);
   const target = endpoints.find(({ id }) => id === named);
   const linked = linkedID(compute);
+  const isSignedForOther = (endpoint: StoredEndpoint | undefined) => {
+    const signed = uidOfMarker(endpoint?.name);
+    const isOthers = others.some(({ metadata }) => metadata.uid === signed);
+    return signed !== undefined && signed !== uid && (isOthers || inFleet);
+  };
   switch (reason) {
     case "PrimaryExists":
       return (
         type === "read_write" &&
         primary !== undefined &&
-        (primary.name !== markerOf(uid) || forgotten.has(uid)) &&
+        (uidOfMarker(primary.name) !== uid || forgotten.has(uid)) &&
+        toTakeOver(compute)?.id !== primary.id &&
         (endpoints.some(({ id }) => id === linked) || !adopts(compute, primary))
       );
     case "Conflict":
@@ -100,7 +110,7 @@ function explained(reason: string, compute: KubeObject, { computes, endpoints, f
             !(wantsNoMore(other) && blames(other, compute)),
         ) ||
         others.some((other) => named !== undefined && linkedID(other) === named) ||
-        others.some(({ metadata }) => endpoints.find(({ id }) => id === linked)?.name === markerOf(metadata.uid))
+        isSignedForOther(endpoints.find(({ id }) => id === linked))
       );
     case "AdoptionRefused":
       if (named === undefined) return primary !== undefined && others.some((other) => isOurs(other, primary));

@@ -22,6 +22,8 @@ export interface StartOptions {
   elect: boolean;
   /** The label selector of the Computes that it takes care of; all where left out. */
   selector?: string | undefined;
+  /** `--fleet`. */
+  fleet: string | undefined;
   createSettleMs: number;
   maxDeletesPerMinute: number;
   line: (line: string) => void;
@@ -46,6 +48,7 @@ export function startOperator(options: StartOptions): OperatorHandle {
       maxDeletesPerMinute,
       budgetShare: selector === "" ? 1 : 0.5,
       drainMs: 5000,
+      fleet: options.fleet,
       ...(elect ? { lease: { namespace: "default", name: "compute-operator", identity: process.name } } : {}),
     },
   );

@@ -1,4 +1,5 @@
 import type { Action } from "./actions.ts";
+import { comeBack, loseCluster, renameFleet, uninstall } from "./rebuild.ts";
 import type { World } from "./world.ts";
 
 /** Does what an action says, now. */
@@ -54,10 +55,14 @@ export function perform(world: World, action: Action): void {
       return;
     case "delete namespace":
       workload.deleteNamespace();
-      return world.comeBack();
+      return comeBack(world);
     case "delete CRDs":
-      world.uninstall(action.all);
-      return world.comeBack();
+      uninstall(world, action.all);
+      return comeBack(world);
+    case "lose cluster":
+      return loseCluster(world, weather.lasting(action.downMs));
+    case "rename fleet":
+      return renameFleet(world, action.fleet, weather.lasting(action.downMs));
     case "change endpoint":
     case "delete endpoint": {
       const endpoint = nthEndpoint(action.nth);

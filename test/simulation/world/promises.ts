@@ -1,10 +1,12 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
+import type { ApiServer } from "../api-server/server.ts";
 import { AccessGuard } from "./access-guard.ts";
 import { adopts, annotationOf, createMarkOf, isOurs, linkedID, markerOf, specOf, uidOfMarker } from "./computes.ts";
 import { DeletionGuard } from "./deletion-guard.ts";
 import { DisableHistory } from "./disable-history.ts";
+import { FleetGuard } from "./fleet-guard.ts";
 import { ListGuard } from "./list-guard.ts";
 import { NameHistory } from "./name-history.ts";
 import { ObservationGuard } from "./observation-guard.ts";
@@ -21,7 +23,10 @@ const lastLookMs = 35_000;
 
 export interface PromisesOptions {
   clock: Clock;
+  server: ApiServer;
   services: Services;
+  /** The `--fleet` of the operators. */
+  fleet: () => string | undefined;
   namesShown: boolean;
   /** Whether the pool with this uid is there, and is to stay. */
   poolStands: (uid: string) => boolean;
@@ -35,6 +40,7 @@ export class Promises {
   readonly register: Register;
   readonly shards: ShardGuard;
   readonly access: AccessGuard;
+  readonly fleets: FleetGuard;
   readonly disabled = new DisableHistory();
   readonly names = new NameHistory();
   readonly #clock: Clock;
@@ -52,13 +58,14 @@ export class Promises {
   readonly #observations: ObservationGuard;
   readonly #pools: PoolGuard;
 
-  constructor({ clock, services, namesShown, refreshMs, poolStands }: PromisesOptions) {
+  constructor({ clock, server, services, namesShown, refreshMs, poolStands, fleet }: PromisesOptions) {
     this.#clock = clock;
     this.#namesShown = namesShown;
     this.#services = services;
     this.register = new Register(clock);
     const report = (promise: string, message: string) => this.report(promise, message);
     this.access = new AccessGuard(clock, report);
+    this.fleets = new FleetGuard({ server, clock, services, fleet }, report);
     this.shards = new ShardGuard({ clock, register: this.register }, report);
     this.#restarts = new RestartGuard(
       { clock, services, knowsSince: (process) => this.#knowsSince.get(process) ?? 0 },
@@ -123,13 +130,14 @@ export class Promises {
     this.#lists.sent(write);
     this.#windows.sent(write, term);
     this.access.sent(write);
+    this.fleets.sent(write);
     if (write.kind === "create") this.#checkCreate(write);
     const { target } = write;
     if (target === undefined) return;
     const claimants = this.register.claimantsOf(target);
     // What a Compute left that went without its finalizer may be deleted whenever the service is back.
     const leftBehind = write.kind === "delete" && this.register.makerOf(target) !== undefined;
-    if (claimants.length === 0 && !leftBehind) {
+    if (claimants.length === 0 && !leftBehind && !this.fleets.isSigning(write)) {
       this.report(
         "no stranger's endpoint",
         `${write.kind} of ${target.id}, which no Compute owns, adopts or is linked to`,
@@ -154,6 +162,7 @@ export class Promises {
 
   carriedOut(write: ServiceWrite): void {
     this.disabled.carriedOut(write);
+    this.fleets.carriedOut(write);
     if (write.kind !== "create" || write.carriedOut?.status !== 201 || write.endpointID === undefined) return;
     const beside = this.#services.endpointsBeside(write.endpointID);
     const made = beside.find(({ id }) => id === write.endpointID);
@@ -163,7 +172,7 @@ export class Promises {
       return;
     }
     this.register.claim(made.id, uid);
-    const twins = beside.filter(({ name }) => name === made.name);
+    const twins = beside.filter(({ name }) => uidOfMarker(name) === uid);
     const tooLate = twins.some(({ id }) => this.#writes.some((one) => one.endpointID === id && wasMadeTooLate(one)));
     if (twins.length > 1 && !tooLate && !this.#isForgotten(twins, uid)) {
       const both = twins.map(({ id }) => id).join(" and ");

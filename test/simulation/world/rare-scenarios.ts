@@ -25,6 +25,7 @@ const kinds: readonly Seldom[] = [
   { share: 0.08, add: withTightBrake },
   { share: 1, add: withEditedReplicas },
   { share: 0.15, add: withSharedKey },
+  { share: 0.25, add: withFleet },
 ];
 
 /** Adds a rare scenario to three runs in five. */
@@ -154,6 +155,37 @@ function withSharedKey(script: Script, dice: Dice): Script {
   if (dice.chance(0.5)) return shared;
   const backAfterMs = dice.between(5000, 90_000);
   return withActions(shared, [{ atMs: sometime(script, dice), action: { do: "unselect namespace", backAfterMs } }]);
+}
+
+/** What makes others of the Computes, or shows less of them, than a cluster that is lost. */
+const notInFleets: readonly Action["do"][] = ["edit base URL", "unselect namespace", "delete namespace", "delete CRDs"];
+
+/**
+ * Operators run with `--fleet`, and most Computes ask for what their former ones made. Where nothing else takes the
+ * Computes away, the cluster is lost once or twice, and the fleet may get another name.
+ */
+function withFleet(script: Script, dice: Dice): Script {
+  const { shards, strictSpec, actions } = script;
+  if (shards === true || strictSpec === true || actions.some(({ action }) => notInFleets.includes(action.do)))
+    return script;
+  const asks = new Map<string, boolean>();
+  const asking = (name: string) => {
+    if (!asks.has(name)) asks.set(name, dice.chance(0.8));
+    return asks.get(name) === true;
+  };
+  const former = { former: true };
+  const inFleet = actions.map(({ atMs, action }): Timed => {
+    if (action.do !== "apply" || action.spec["adopt"] !== undefined || !asking(action.name)) return { atMs, action };
+    return { atMs, action: { ...action, spec: { ...action.spec, adopt: former } } };
+  });
+  const downMs = () => dice.between(10, 20_000);
+  const losses = Array.from({ length: dice.pick([0, 1, 1, 2]) }, (): Timed => {
+    return { atMs: sometime(script, dice), action: { do: "lose cluster", downMs: downMs() } };
+  });
+  const renamed = Array.from({ length: dice.pick([0, 0, 1]) }, (): Timed => {
+    return { atMs: sometime(script, dice), action: { do: "rename fleet", fleet: "live", downMs: downMs() } };
+  });
+  return withActions({ ...script, actions: inFleet, fleet: "prod" }, [...losses, ...renamed]);
 }
 
 function withStrangersKey(script: Script, dice: Dice): Script {

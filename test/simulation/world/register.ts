@@ -1,6 +1,6 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
-import type { KubeObject } from "../api-server/objects.ts";
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import {
   adopts,
   annotationOf,
@@ -130,7 +130,9 @@ export class Register {
     const compute = after ?? before;
     if (compute === undefined) return;
     const { uid } = compute.metadata;
-    if (specOf(compute)["adopt"] !== undefined) this.#everToldToAdopt.add(uid);
+    const { adopt } = specOf(compute);
+    // What a former Compute made is linked only when it bears the signature of this one.
+    if (isJsonObject(adopt) && adopt["former"] === undefined) this.#everToldToAdopt.add(uid);
     this.#known.set(uid, this.#followed(before, compute, after === undefined));
     const linked = linkedID(compute);
     if (linked !== undefined) this.claim(linked, uid);

@@ -1,7 +1,7 @@
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
-import { annotationOf, conditionOf, createMarkOf, linkedID, markerOf, specOf } from "./computes.ts";
+import { annotationOf, conditionOf, createMarkOf, linkedID, specOf, uidOfMarker } from "./computes.ts";
 import type { CrashPoint } from "./crash-point.ts";
 import { noFaults } from "./fault-plan.ts";
 import { complaints, isUndecidable, type Scene } from "./judge.ts";
@@ -109,6 +109,8 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
     pools: workload.pools(),
     namesShown: !strictSpec,
     forgotten,
+    inFleet: promises.fleets.fleet() !== undefined,
+    toTakeOver: (compute) => promises.fleets.toTakeOver(compute, host.allEndpoints()),
     disabledFor: (endpointID) => promises.disabled.uidOf(endpointID),
     mayLeave: new Set([
       ...register.letGoByPerson,
@@ -162,14 +164,16 @@ function lateTwinOf(compute: KubeObject, { endpoints, namesShown }: Scene): Stor
   const linked = linkedID(compute);
   if (namesShown || linked === undefined || endpoints.some(({ id }) => id === linked)) return undefined;
   const { branchID } = specOf(compute);
-  const own = markerOf(compute.metadata.uid);
-  return endpoints.find(({ name, branchId, type }) => name === own && branchId === branchID && type === "read_write");
+  const { uid } = compute.metadata;
+  return endpoints.find(
+    ({ name, branchId, type }) => uidOfMarker(name) === uid && branchId === branchID && type === "read_write",
+  );
 }
 
 /** Whether a pending create was sent, or may have been, with another key or to another service than the present one. */
 function sentElsewhere({ promises, services, keyChangedAt }: World, uid: string): boolean {
   const markedAt = promises.register.get(uid)?.marked?.at ?? 0;
-  const sent = promises.writes.findLast((write) => write.kind === "create" && markOf(write) === markerOf(uid));
+  const sent = promises.writes.findLast((write) => write.kind === "create" && uidOfMarker(markOf(write)) === uid);
   const last = sent !== undefined && sent.sentAt >= markedAt ? sent : undefined;
   const away = last === undefined ? services.editedSince(markedAt - seenWithinMs) : last.service !== services.baseURL;
   return away || keyChangedAt > markedAt - seenWithinMs;
@@ -178,7 +182,7 @@ function sentElsewhere({ promises, services, keyChangedAt }: World, uid: string)
 /** A person who finds the endpoint at the service names it; else takes the mark away. */
 function tellOutcome({ workload, host }: World, compute: KubeObject): void {
   const { metadata } = compute;
-  const own = host.allEndpoints().filter(({ name }) => name === markerOf(metadata.uid));
+  const own = host.allEndpoints().filter(({ name }) => uidOfMarker(name) === metadata.uid);
   // Where the Compute is to be, or else where the create was sent: none elsewhere can be named.
   const places = [specOf(compute)["branchID"], createMarkOf(compute)?.branchID];
   const [made] = places.flatMap((place) => own.filter(({ branchId }) => branchId === place));

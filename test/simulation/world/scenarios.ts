@@ -76,6 +76,22 @@ export const scenarios: Readonly<Record<string, Script>> = {
     [10, { do: "edit base URL", backAfterMs: 20_000 }],
     [30, apply({ pooler: { enabled: true } })],
   ),
+  "taking over what a former Compute made": {
+    ...scenario(
+      [1, apply({ type: "read_only", adopt: { former: true } })],
+      [2, { do: "scale pool", name: "p", replicas: 1, template: spec() }],
+      [10, { do: "lose cluster", downMs: 500 }],
+    ),
+    fleet: "prod",
+  },
+  "taking over the primary that a former Compute made": {
+    ...scenario([1, apply({ adopt: { former: true } })], [10, { do: "lose cluster", downMs: 500 }]),
+    fleet: "prod",
+  },
+  "writing a signature over when the fleet's name changes": {
+    ...scenario([1, apply()], [10, { do: "rename fleet", fleet: "live", downMs: 500 }]),
+    fleet: "prod",
+  },
   "moving from one shard to the other": {
     ...scenario(
       [1, apply()],

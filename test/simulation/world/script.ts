@@ -16,6 +16,8 @@ export interface Script {
   shards?: true;
   /** The Computes go through a ClusterServiceConnection. */
   shared?: true;
+  /** `--fleet`, until it is renamed; then all Computes and pools ask for what former ones made. */
+  fleet?: string;
   /** The service shows and serves only what its specification shows. */
   strictSpec?: true;
   /** When the service refuses writes with 423, where that is not while an operation of the project runs. */

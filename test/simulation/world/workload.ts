@@ -30,12 +30,15 @@ export class Workload {
   readonly #refresh: { refreshInterval?: string };
   /** Whether the Computes go through a ClusterServiceConnection. */
   readonly #shared: boolean;
+  /** What the spec of each pool has besides, in a fleet. */
+  readonly #adoptFormer: JsonObject;
   /** What they have declared, as in a Git repository: applied again if all of it was deleted. */
   readonly #declared = new Map<string, { spec: JsonObject; shard: string | null }>();
   readonly #pools = new Map<string, { replicas: number; template: JsonObject }>();
 
   /** `refreshMs`: of the connection, where it is not the default. */
-  constructor(server: ApiServer, { refreshMs, shared }: { refreshMs?: number; shared?: true }) {
+  constructor(server: ApiServer, { refreshMs, shared, fleet }: { refreshMs?: number; shared?: true; fleet?: string }) {
+    this.#adoptFormer = fleet === undefined ? {} : { adoptFormer: true };
     this.#server = server;
     this.#shared = shared === true;
     this.#refresh = refreshMs === undefined ? {} : { refreshInterval: `${refreshMs / 1000}s` };
@@ -152,7 +155,7 @@ export class Workload {
   scalePool(name: string, replicas: number, wanted: JsonObject): void {
     const template = this.#through(wanted);
     this.#pools.set(name, { replicas, template });
-    const body = { metadata: { name }, spec: { replicas, template } };
+    const body = { metadata: { name }, spec: { replicas, template, ...this.#adoptFormer } };
     const { status } = this.#do({ method: "POST", path: poolsPath, body });
     if (status === 409)
       this.#patch(`${poolsPath}/${name}`, [{ op: "replace", path: "/spec/replicas", value: replicas }]);

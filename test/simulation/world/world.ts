@@ -30,6 +30,7 @@ export interface WorldOptions {
   operators: 1 | 2;
   shards?: true;
   shared?: true;
+  fleet?: string;
   strictSpec?: true;
   lock?: Lock;
   maxDeletesPerMinute?: number;
@@ -48,9 +49,6 @@ const firstKey = "key-number-0-of-the-simulated-operator";
 /** The label selectors of two operators that divide the Computes, as `deploy/overlays/two-shards` has them. */
 export const shards = { a: "compute-operator.dev/shard!=b", b: "compute-operator.dev/shard=b" } as const;
 type Shard = keyof typeof shards;
-
-/** How often users check whether what they deleted is gone, in milliseconds. */
-const lookForEndMs = 2000;
 
 /** The whole of it in one process, on one clock and one seed: cluster, service, operators, users and weather. */
 export class World {
@@ -71,12 +69,15 @@ export class World {
   #started = 0;
   #keysMade = 0;
   #key = firstKey;
+  /** The `--fleet` that operators are started with. */
+  fleet: string | undefined;
   /** When the operator was last given a key. */
   keyChangedAt = 0;
   #actor: string | undefined;
 
   constructor(options: WorldOptions) {
     this.#options = options;
+    this.fleet = options.fleet;
     const { seed, rates, refreshMs = 30_000 } = options;
     const { clock } = this;
     this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x51ed), controllerManager: true });
@@ -92,7 +93,16 @@ export class World {
     this.services.add(serviceURL, this.host);
     const { server, services, workload } = this;
     const poolStands = (uid: string) => this.workload.poolStands(uid);
-    this.promises = new Promises({ clock, services, namesShown: !this.strictSpec, refreshMs, poolStands });
+    const fleet = () => this.fleet;
+    this.promises = new Promises({
+      clock,
+      server,
+      services,
+      namesShown: !this.strictSpec,
+      refreshMs,
+      poolStands,
+      fleet,
+    });
     const { promises } = this;
     const computes = () => workload.computes();
     const maxDeletesPerMinute = this.#maxDeletesPerMinute;
@@ -152,6 +162,15 @@ export class World {
     });
   }
 
+  /** Names of those that run. */
+  get processes(): string[] {
+    return [...this.#running.keys()];
+  }
+
+  get key(): string {
+    return this.#key;
+  }
+
   cutWatches(): void {
     for (const { cut } of this.#running.values()) cut();
   }
@@ -198,23 +217,6 @@ export class World {
     this.workload.setBaseURL(baseURL);
   }
 
-  uninstall(all: boolean): void {
-    this.promises.register.uninstallingSince ??= this.clock.monotonic();
-    this.workload.deleteCRDs(all);
-  }
-
-  /** As soon as everything being deleted is gone, users create all of it again. */
-  comeBack(): void {
-    if (this.workload.awaited !== undefined) {
-      this.clock.after(lookForEndMs, () => this.comeBack());
-      return;
-    }
-    this.promises.register.uninstallingSince = undefined;
-    this.cutWatches();
-    this.workload.settle(this.#key);
-    this.workload.setBaseURL(this.services.baseURL);
-  }
-
   close(): void {
     for (const { process } of this.#running.values()) process.kill();
     this.services.close();
@@ -241,6 +243,7 @@ export class World {
       random: seededRandom(seed + this.#started * 7919),
       elect: operators > 1,
       selector: shard === undefined ? undefined : shards[shard],
+      fleet: this.fleet,
       createSettleMs,
       maxDeletesPerMinute: this.#maxDeletesPerMinute,
       line: (line) => this.invariants.logged(process.name, line),

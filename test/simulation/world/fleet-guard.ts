@@ -1,0 +1,139 @@
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import type { KubeObject } from "../api-server/objects.ts";
+import type { ApiServer } from "../api-server/server.ts";
+import { type Shown, type View, whyNotTakenOver, wrongSigning } from "../fleet/judge.ts";
+import { Witness } from "../fleet/witness.ts";
+import { signatureIn, signatureOf, specOf } from "./computes.ts";
+import { markOf, type ServiceWrite } from "./records.ts";
+import { goodFaithMs } from "./register.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * Rule 1 of the design, where operators run with `--fleet`: each write of a name signs what may be signed, what a former
+ * Compute made is taken over if it may be, and what a lost cluster left is deleted only by a Compute that took it over.
+ */
+export class FleetGuard {
+  /** As the operators are started; `undefined` without. */
+  readonly fleet: () => string | undefined;
+  readonly #server: ApiServer;
+  readonly #clock: Clock;
+  readonly #services: Services;
+  readonly #report: (promise: string, message: string) => void;
+  #witness: Witness;
+  /** Uids of Computes of clusters that are lost. */
+  readonly #lost = new Set<string>();
+  /** When a write to each endpoint was last carried out. */
+  readonly #writtenAt = new Map<string, number>();
+
+  constructor(
+    {
+      server,
+      clock,
+      services,
+      fleet,
+    }: { server: ApiServer; clock: Clock; services: Services; fleet: () => string | undefined },
+    report: (promise: string, message: string) => void,
+  ) {
+    this.fleet = fleet;
+    this.#server = server;
+    this.#clock = clock;
+    this.#services = services;
+    this.#report = report;
+    this.#witness = this.#newWitness();
+  }
+
+  /** The cluster is lost with these Computes; what follows is another. */
+  lost(computes: readonly KubeObject[]): void {
+    for (const { metadata } of computes) this.#lost.add(metadata.uid);
+    this.#witness = this.#newWitness();
+  }
+
+  /** Whether a write is the signing of an endpoint, which is judged here. */
+  isSigning(write: ServiceWrite): boolean {
+    return write.kind === "patch" && markOf(write) !== undefined && this.fleet() !== undefined;
+  }
+
+  sent(write: ServiceWrite): void {
+    const fleet = this.fleet();
+    if (fleet === undefined) return;
+    const { kind, target } = write;
+    const name = markOf(write);
+    const view = this.#viewOf(fleet);
+    const endpoints = this.#endpoints(write);
+    if (kind === "create") this.#checkCreate(name, endpoints, view);
+    if (target === undefined) return;
+    if (kind === "patch" && name !== undefined) {
+      const wrong = wrongSigning(shown(target), name, endpoints.map(shown), view);
+      if (wrong !== undefined) this.#report("signatures", wrong);
+    }
+    const uid = signatureIn(target.name)?.uid;
+    if (kind === "delete" && uid !== undefined && this.#lost.has(uid))
+      this.#report("orphans stay", `delete of ${target.id}, which a Compute of a lost cluster made`);
+  }
+
+  carriedOut({ endpointID }: ServiceWrite): void {
+    if (endpointID !== undefined) this.#writtenAt.set(endpointID, this.#clock.monotonic());
+  }
+
+  /** What a Compute is to take over, where that is beyond doubt and every operator can know it. */
+  toTakeOver(compute: KubeObject, endpoints: readonly StoredEndpoint[]): StoredEndpoint | undefined {
+    const fleet = this.fleet();
+    if (fleet === undefined) return undefined;
+    const own = signatureIn(signatureOf(compute, fleet));
+    const formers = endpoints.filter(({ projectId, name }) => {
+      const signature = signatureIn(name);
+      const isFormers = signature?.fleet === own?.fleet && signature?.key === own?.key && signature?.uid !== own?.uid;
+      return projectId === specOf(compute)["projectID"] && isFormers;
+    });
+    const [former] = formers;
+    if (former === undefined || formers.length > 1 || this.#changedLately(former)) return undefined;
+    const view = this.#viewOf(fleet);
+    const all = endpoints.map(shown);
+    const versions = view.versionsOf(compute.metadata.uid);
+    const may = versions.every((version) => whyNotTakenOver(version, shown(former), all, view) === undefined);
+    return may && versions.length > 0 ? former : undefined;
+  }
+
+  /** Nothing is created for a Compute beside what it is to take over. */
+  #checkCreate(name: string | undefined, endpoints: readonly StoredEndpoint[], view: View): void {
+    const signer = view.computes.find((compute) => signatureOf(compute, view.fleet) === name);
+    if (signer === undefined) {
+      this.#report("signatures", `a create with the name ${name}, which is the signature of no Compute`);
+      return;
+    }
+    const former = this.toTakeOver(signer, endpoints);
+    if (former !== undefined)
+      this.#report("former", `${signer.metadata.name} creates an endpoint beside ${former.id}, its former Compute's`);
+  }
+
+  #viewOf(fleet: string): View {
+    const view = this.#witness.view(fleet);
+    const isLinked = (uid: string) => view.versionsOf(uid).every((version) => this.#witness.isLinked(version));
+    const linked = new Set([...view.linked].filter(isLinked));
+    const isNew = ({ id }: Shown) => {
+      const endpoint = this.#services.endpoints().find((one) => one.id === id);
+      return endpoint === undefined || this.#changedLately(endpoint);
+    };
+    return { ...view, linked, isNew };
+  }
+
+  #endpoints({ service, project }: ServiceWrite): readonly StoredEndpoint[] {
+    return this.#services.at(service).endpoints(project);
+  }
+
+  #changedLately({ id, createdAt }: StoredEndpoint): boolean {
+    const since = this.#clock.monotonic() - goodFaithMs;
+    // The service has a wall clock of its own, which nobody sets.
+    const age = this.#services.at(this.#services.baseURLOf(id)).service.context.clock.now() - createdAt;
+    return age < goodFaithMs || (this.#writtenAt.get(id) ?? Number.NEGATIVE_INFINITY) > since;
+  }
+
+  #newWitness(): Witness {
+    return new Witness(this.#server, this.#clock, goodFaithMs);
+  }
+}
+
+function shown({ id, name, type, branchId }: StoredEndpoint): Shown {
+  return { id, name, type, branch_id: branchId };
+}
