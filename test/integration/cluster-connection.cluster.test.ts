@@ -235,9 +235,7 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
     ]) {
       expect((await tried(["apply", "-f", "-"], object)).status).toBe(0);
     }
-    await eventually("the refusal", async () =>
-      /^(The service does not accept|.*key)/i.test(await said("mallory", "guessing")) ? true : undefined,
-    );
+    await eventually("the refusal", async () => /key/i.test(await said("mallory", "guessing")) || undefined);
     expect(countOfWrites()).toBe(before);
     await apply(compute("third", "shop", { branchID: staging }));
     await ready("shop", "third");
@@ -256,10 +254,8 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
     const copy = compute("copy", "mallory");
     const annotations = { "compute-operator.dev/endpoint-id": id };
     await tried(["apply", "-f", "-"], { ...copy, metadata: { ...copy.metadata, annotations } });
-    await eventually(
-      "the refusal",
-      async () => (await said("mallory", "copy")).includes("does not select") || undefined,
-    );
+    const refused = async () => (await said("mallory", "copy")).includes("does not select") || undefined;
+    await eventually("the refusal", refused);
     await tried(["delete", "compute", "copy", "-n", "mallory", "--wait=false"]);
     await tried(["delete", "compute", "branch", "-n", "mallory", "--wait=false"]);
     await ready("shop", "db");

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { sleep } from "../../../src/operator/runtime/clock.ts";
 import { NoResponseError, type ServiceTransport } from "../../../src/operator/service-client/transport.ts";
+import { goodKey } from "../../integration/support/seeded-service.ts";
 import type { JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
@@ -72,6 +73,7 @@ export async function playFleet(seed: number, plant: Plant = (inner) => inner): 
       ],
       [1, () => () => void (standing.length < 2 && standing.push(newCluster()))],
       [1, () => () => forge(world, dice)],
+      [1, () => () => deleteOutside(world, dice)],
     ])();
     if (wrong.length > 0) return wrong;
   }
@@ -125,6 +127,20 @@ function forge(world: Clusters, dice: Dice): void {
   const uid = `${"0".repeat(31)}${dice.between(1, 9)}`;
   const endpoint = { branch_id: dice.pick(branches), type: "read_only", name: name.replace(/[0-9a-f]{32}$/, uid) };
   world.console("POST", "/projects/shop/endpoints", { endpoint });
+}
+
+/** Somebody deletes an endpoint at the service. */
+function deleteOutside(world: Clusters, dice: Dice): void {
+  if (world.endpoints.length === 0) return;
+  const { id } = dice.pick(world.endpoints);
+  const path = `/projects/shop/endpoints/${id}`;
+  // While an operation of the project runs, the service refuses.
+  const { status } = world.host.service.call({
+    method: "DELETE",
+    path: `/api/v2${path}`,
+    headers: { authorization: `Bearer ${goodKey}` },
+  });
+  if (status !== 200 && status !== 423) throw new Error(`the service answers ${status} to DELETE ${path}`);
 }
 
 /** Every write is judged as it arrives. */

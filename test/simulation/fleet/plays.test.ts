@@ -1,6 +1,10 @@
+import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { isJsonObject } from "../api-server/objects.ts";
+import { type Mutant, occurrences } from "../mutants.ts";
+import { fleetMutants } from "./mutants.ts";
 import { type Plant, playFleet } from "./play.ts";
 
 const seeds = Array.from({ length: 20 }, (_, index) => index + 1);
@@ -33,6 +37,32 @@ describe("a planted bug of a fleet is caught", () => {
     240_000,
   );
 });
+
+describe("a mutant is caught by the plays of a fleet", () => {
+  it.each(Object.entries(fleetMutants))(
+    "%s",
+    async (_, { breaks, ...mutant }) => {
+      expect(occurrences(mutant)).toBe(1);
+      expect(await caughtBy(mutant, breaks)).toBe(true);
+    },
+    240_000,
+  );
+});
+
+/** Whether one of the seeds shows what the mutant breaks. */
+async function caughtBy(mutant: Mutant, breaks: RegExp): Promise<boolean> {
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: { mutant, seeds } });
+  const caught = new Promise<boolean>((resolve, reject) => {
+    worker.on("message", (wrong) => {
+      if (Wrong.parse(wrong).some((each) => breaks.test(each))) resolve(true);
+    });
+    worker.once("error", reject);
+    worker.once("exit", () => resolve(false));
+  });
+  return caught.finally(() => worker.terminate());
+}
+
+const Wrong = z.array(z.string());
 
 type Shown = Record<string, unknown>;
 

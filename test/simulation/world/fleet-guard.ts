@@ -10,8 +10,9 @@ import { goodFaithMs } from "./register.ts";
 import type { Services } from "./services.ts";
 
 /**
- * Rule 1 of the design, where operators run with `--fleet`: each write of a name signs what may be signed, what a former
- * Compute made is taken over if it may be, and what a lost cluster left is deleted only by a Compute that took it over.
+ * Rule 1 of the design, where operators run with `--fleet`: each write of a name signs what may be signed, what a
+ * former Compute made is taken over if it may be, and what a lost cluster left is deleted only by a Compute that took
+ * it over.
  */
 export class FleetGuard {
   /** As the operators are started; `undefined` without. */

@@ -25,8 +25,7 @@ export interface PromisesOptions {
   clock: Clock;
   server: ApiServer;
   services: Services;
-  /** The `--fleet` of the operators. */
-  fleet: () => string | undefined;
+  fleet: FleetGuard["fleet"];
   namesShown: boolean;
   /** Whether the pool with this uid is there, and is to stay. */
   poolStands: (uid: string) => boolean;
@@ -182,11 +181,8 @@ export class Promises {
 
   /** Whether a person dropped the record of the first one, and the term that could restore it ended. */
   #isForgotten(twins: readonly StoredEndpoint[], uid: string): boolean {
-    const makers = new Set(
-      this.#writes
-        .filter(({ endpointID }) => twins.some(({ id }) => id === endpointID))
-        .map((write) => this.#senders.get(write)),
-    );
+    const made = this.#writes.filter(({ endpointID }) => twins.some(({ id }) => id === endpointID));
+    const makers = new Set(made.map((write) => this.#senders.get(write)));
     const noteDropped = !this.#namesShown && this.register.replaced.has(uid);
     return noteDropped || (this.register.unmarked.has(uid) && makers.size === twins.length);
   }
@@ -215,7 +211,7 @@ export class Promises {
     });
   }
 
-  /** Whether an endpoint was created too late for its Compute's last list to show it, or nothing shows whose it is. */
+  /** Whether an endpoint was created too late for its Compute's last list, or nothing shows whose it is. */
   #arrivedUnseen(endpointID: string): boolean {
     const late = this.#writes.find((write) => write.endpointID === endpointID && wasMadeTooLate(write));
     if (late === undefined) return false;

@@ -23,7 +23,7 @@ export function comeBack(world: World): void {
   workload.setBaseURL(services.baseURL);
 }
 
-/** The cluster is lost, operators included; a new one has the same manifests, and its operators start somewhat later. */
+/** The cluster is lost, operators included; a new one has the same manifests, and its operators start later. */
 export function loseCluster(world: World, downMs: number): void {
   for (const name of world.processes) world.kill(downMs, name);
   world.promises.fleets.lost(world.workload.computes());

@@ -93,16 +93,8 @@ export class World {
     this.services.add(serviceURL, this.host);
     const { server, services, workload } = this;
     const poolStands = (uid: string) => this.workload.poolStands(uid);
-    const fleet = () => this.fleet;
-    this.promises = new Promises({
-      clock,
-      server,
-      services,
-      namesShown: !this.strictSpec,
-      refreshMs,
-      poolStands,
-      fleet,
-    });
+    const shown = { namesShown: !this.strictSpec, fleet: () => this.fleet };
+    this.promises = new Promises({ clock, server, services, refreshMs, poolStands, ...shown });
     const { promises } = this;
     const computes = () => workload.computes();
     const maxDeletesPerMinute = this.#maxDeletesPerMinute;

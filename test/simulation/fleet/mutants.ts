@@ -1,0 +1,23 @@
+import type { Mutant } from "../mutants.ts";
+
+/** Mutants that plays of a fleet must catch, and what is then wrong. */
+export const fleetMutants: Readonly<Record<string, Mutant & { breaks: RegExp }>> = {
+  "`former` takes over although the Compute was linked before": {
+    file: "compute/plan/former.ts",
+    line: "return annotations.recordedID !== undefined || compute.status.observedThrough !== undefined;",
+    as: "return false;",
+    breaks: /signs .*: it was linked before/,
+  },
+  "`former` takes over one of several": {
+    file: "compute/plan/former.ts",
+    line: "if (formers.length > 1) return messages.why.several;",
+    as: "",
+    breaks: /signs .*: there is more than one/,
+  },
+  "`former` takes over what is on another branch": {
+    file: "compute/plan/former.ts",
+    line: "if (former.branch_id !== branchID) return messages.why.otherBranch(former.branch_id);",
+    as: "",
+    breaks: /signs .*: branch or type differ/,
+  },
+};
