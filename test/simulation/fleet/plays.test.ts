@@ -59,7 +59,11 @@ async function caughtBy(mutant: Mutant, breaks: RegExp): Promise<boolean> {
     worker.once("error", reject);
     worker.once("exit", () => resolve(false));
   });
-  return caught.finally(() => worker.terminate());
+  try {
+    return await caught;
+  } finally {
+    await worker.terminate();
+  }
 }
 
 const Wrong = z.array(z.string());

@@ -6,8 +6,11 @@ import { type Shown, type View, whyNotTakenOver, wrongSigning } from "../fleet/j
 import { Witness } from "../fleet/witness.ts";
 import { signatureIn, signatureOf, specOf } from "./computes.ts";
 import { markOf, type ServiceWrite } from "./records.ts";
-import { goodFaithMs } from "./register.ts";
+import { goodFaithMs, type Register } from "./register.ts";
 import type { Services } from "./services.ts";
+
+/** How long before a Compute's end its operator last listed its endpoints, at most: a refresh. */
+const lastLookMs = 35_000;
 
 /**
  * Rule 1 of the design, where operators run with `--fleet`: each write of a name signs what may be signed, what a
@@ -20,26 +23,37 @@ export class FleetGuard {
   readonly #server: ApiServer;
   readonly #clock: Clock;
   readonly #services: Services;
+  readonly #register: Register;
   readonly #report: (promise: string, message: string) => void;
   #witness: Witness;
   /** Uids of Computes of clusters that are lost. */
   readonly #lost = new Set<string>();
   /** When a write to each endpoint was last carried out. */
   readonly #writtenAt = new Map<string, number>();
+  /** When each Compute last signed an endpoint. */
+  readonly #signedAt = new Map<string, number>();
 
   constructor(
     {
       server,
       clock,
       services,
+      register,
       fleet,
-    }: { server: ApiServer; clock: Clock; services: Services; fleet: () => string | undefined },
+    }: {
+      server: ApiServer;
+      clock: Clock;
+      services: Services;
+      register: Register;
+      fleet: () => string | undefined;
+    },
     report: (promise: string, message: string) => void,
   ) {
     this.fleet = fleet;
     this.#server = server;
     this.#clock = clock;
     this.#services = services;
+    this.#register = register;
     this.#report = report;
     this.#witness = this.#newWitness();
   }
@@ -73,8 +87,22 @@ export class FleetGuard {
       this.#report("orphans stay", `delete of ${target.id}, which a Compute of a lost cluster made`);
   }
 
-  carriedOut({ endpointID }: ServiceWrite): void {
+  carriedOut(write: ServiceWrite): void {
+    const { endpointID, carriedOut } = write;
     if (endpointID !== undefined) this.#writtenAt.set(endpointID, this.#clock.monotonic());
+    const uid = signatureIn(markOf(write))?.uid;
+    if (uid !== undefined && this.isSigning(write) && carriedOut?.status === 200)
+      this.#signedAt.set(uid, this.#clock.monotonic());
+  }
+
+  /**
+   * Uids of Computes whose signature reached an endpoint when they were gone, or too late for a list to show it: a
+   * Compute that never owned an endpoint deletes nothing, by rule 5 of the design, and the endpoint is an orphan again.
+   */
+  signedTooLate(): string[] {
+    return [...this.#signedAt].flatMap(([uid, at]) =>
+      at > (this.#register.get(uid)?.until ?? 0) - lastLookMs ? [uid] : [],
+    );
   }
 
   /** What a Compute is to take over, where that is beyond doubt and every operator can know it. */

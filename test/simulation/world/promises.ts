@@ -64,7 +64,7 @@ export class Promises {
     this.register = new Register(clock);
     const report = (promise: string, message: string) => this.report(promise, message);
     this.access = new AccessGuard(clock, report);
-    this.fleets = new FleetGuard({ server, clock, services, fleet }, report);
+    this.fleets = new FleetGuard({ server, clock, services, register: this.register, fleet }, report);
     this.shards = new ShardGuard({ clock, register: this.register }, report);
     this.#restarts = new RestartGuard(
       { clock, services, knowsSince: (process) => this.#knowsSince.get(process) ?? 0 },

@@ -118,6 +118,7 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
       ...register.uninstalled,
       ...register.askedSince(services.firstEditedAt),
       ...promises.createdTooLate({ unseen: strictSpec }),
+      ...promises.fleets.signedTooLate(),
       ...forgotten,
     ]),
   };
