@@ -26,6 +26,7 @@ function scheduling() {
     },
     lostAt: () => Number.POSITIVE_INFINITY,
     isUsed: () => state.isUsed,
+    tenant: () => "",
     list: () => {
       lists.push(clock.monotonic());
       schedule.begin(clock.monotonic());
