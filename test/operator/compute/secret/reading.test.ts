@@ -37,6 +37,23 @@ describe("a connection Secret's password is asked for", () => {
     expect(service.requests).toHaveLength(asked + 1);
   });
 
+  test("and written with the new one, with an event that names the role", async () => {
+    const { keep, service, cluster, read } = setUp();
+    await keep(self);
+    await cluster.clock.advance(hour);
+    service.script = () => json(200, { uri: "postgresql://app:new@ep-one.aws.example.com/shop" });
+    expect(await keep(self)).toEqual({
+      ...bound,
+      event: {
+        type: "Normal",
+        reason: "SecretUpdated",
+        message:
+          'The password of role "app" changed at the service, and Secret "shop-db" holds the new one. Restart the applications that use the old one.',
+      },
+    });
+    expect(read()).toMatchObject({ password: "new" });
+  });
+
   test("never without a database: nothing of it can change", async () => {
     const { keep, remembered } = setUp();
     await keep(self);
@@ -88,6 +105,14 @@ describe("a reading that cannot be made now", () => {
     expect(await keep(self)).toEqual(bound);
     change([{ op: "remove", path: "/data/password" }]);
     expect(await keep(self)).toMatchObject(failed);
+  });
+
+  test("whole, since the service fails to give the pooled URI, writes nothing", async () => {
+    const { keep, service, stored } = setUp();
+    const uri = "postgresql://app:x@ep-one.aws.example.com/shop";
+    service.script = ({ query }) => (query?.pooled === "true" ? refusal(503) : json(200, { uri }));
+    expect(await keep(self)).toMatchObject({ kind: "failed", reason: "ServiceUnavailable" });
+    expect(stored()).toEqual([]);
   });
 
   test("because its answer is no URI says so, and writes nothing", async () => {

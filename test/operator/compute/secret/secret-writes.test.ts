@@ -3,7 +3,7 @@ import { stands } from "../../../../src/operator/compute/secret/connection-secre
 import type { Secret } from "../../../../src/operator/connection/resolve.ts";
 import { ClusterError } from "../../../../src/operator/kube/errors.ts";
 import { compute, uidOf } from "../../../support/builders.ts";
-import { bound, secrets, self, setUp } from "./keeping.ts";
+import { bound, host, secrets, self, setUp, withDatabase } from "./keeping.ts";
 
 const { uid } = self.metadata;
 const label = "compute-operator.dev/compute";
@@ -191,6 +191,39 @@ describe("the content of a Secret", () => {
       expect(await keep(self)).toEqual(bound);
     }
     expect([service.requests.length, writes()]).toEqual([asked, ["POST"]]);
+  });
+
+  test("that asks for no database costs nothing while it stands", async () => {
+    const { keep, writes } = setUp();
+    const plain = compute({ namespace: "default", spec: { connectionSecret: { name: "shop-db" } } });
+    await keep(plain);
+    expect(await keep(plain)).toEqual(bound);
+    expect(writes()).toEqual(["POST"]);
+  });
+
+  test("says what it was made from: a template counts only where there is one, or each Secret were written again", async () => {
+    const { keep, stored } = setUp();
+    const madeFrom = () => JSON.parse(stored()[0]?.metadata.annotations?.["compute-operator.dev/built-from"] ?? "");
+    await keep(self);
+    expect(madeFrom()).toEqual(["ep-one", host, "br-main", "shop", "app"]);
+    const template = { labels: { team: "shop" } };
+    await keep({ ...self, spec: { ...self.spec, connectionSecret: { ...withDatabase.connectionSecret, template } } });
+    expect(madeFrom()).toEqual(["ep-one", host, "br-main", "shop", "app", template]);
+  });
+
+  const annotation = "/metadata/annotations/compute-operator.dev~1built-from";
+  test.each([
+    ["removed", { op: "remove", path: annotation }],
+    ["replaced by no JSON", { op: "replace", path: annotation, value: "{" }],
+    ["replaced by other JSON", { op: "replace", path: annotation, value: "null" }],
+  ])("is written again where what it was made from was %s", async (_, op) => {
+    const { keep, read, stored, change } = setUp();
+    await keep(self);
+    const [before, made] = [read(), stored()[0]?.metadata.annotations];
+    change([op, { op: "add", path: "/metadata/labels/theirs", value: "x" }]);
+    expect(await keep(self)).toEqual(bound);
+    expect([read(), stored()[0]?.metadata.annotations]).toEqual([before, made]);
+    expect(stored()[0]?.metadata.labels).toHaveProperty("theirs", "x");
   });
 
   test("is written again where all of it was removed", async () => {
