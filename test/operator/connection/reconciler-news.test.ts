@@ -177,3 +177,31 @@ test("of several statuses whose replies were lost, one that takes effect late is
   await world.reconcile();
   expect(world.status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
 });
+
+test.each([
+  [1, "as seen before", "is kept"],
+  [0, "The service has not answered yet.", "is replaced, because it is about another spec"],
+])(
+  "the status of an earlier process, of generation %i, is %j until the service answers: it %s",
+  async (observedGeneration, message) => {
+    const world = setUp();
+    const at = { observedGeneration, lastTransitionTime: "2026-01-01T00:00:00Z" };
+    const before = { type: "Ready", status: "True", reason: "Authenticated", message: "as seen before", ...at };
+    world.setStatus({ observedGeneration, conditions: [before] });
+    const { script } = world.service;
+    let answer = () => {};
+    world.service.script = (request) =>
+      new Promise((resolve) => {
+        answer = () => resolve(script(request));
+      });
+    await world.reconcile();
+    const shown = () => conditionOf(world.status() ?? {}, "Ready")?.message;
+    expect(shown()).toBe(message);
+    for (let n = 0; n < 2; n += 1) {
+      answer();
+      await world.cluster.clock.settle();
+    }
+    await world.reconcile();
+    expect(shown()).toBe("The service accepts the API key.");
+  },
+);

@@ -4,7 +4,7 @@ import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import { compute } from "../../support/builders.ts";
 import { connection, withoutCluster } from "../../support/connections.ts";
-import { json, ScriptedService } from "../../support/scripted-service.ts";
+import { json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { setUp } from "./joined.ts";
 
@@ -57,6 +57,20 @@ test("a Compute is a user of a connection that does not exist, and granted none"
   const { connections } = setUp();
   expect([connections.isUser(of("default")), connections.isGranted(of("default"))]).toEqual([true, true]);
   expect([connections.isUser(of("none")), connections.isGranted(of("none"))]).toEqual([true, false]);
+});
+
+test("a Compute's service is unreachable only where the probe of its connection finds it so", async () => {
+  const { clock, answers, probed, connections } = setUp();
+  const session = await probed();
+  const unreachable = () => [of("default"), of("none")].map((user) => connections.isUnreachable(user));
+  expect(unreachable()).toEqual([false, false]);
+  answers["/projects"] = () => refusal(500);
+  for (let n = 0; n < 2; n += 1) {
+    await clock.advance(session.probe.dueInMs ?? 0);
+    session.probe.start();
+    await clock.settle();
+  }
+  expect(unreachable()).toEqual([true, false]);
 });
 
 test("a process that has a share of the budget gets this share of its rate", async () => {

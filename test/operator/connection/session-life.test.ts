@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Operation } from "../../../src/api/operation.ts";
 import { Session } from "../../../src/operator/connection/session.ts";
 import { reportOf, statusOf } from "../../../src/operator/connection/status.ts";
 import { WriteWindows } from "../../../src/operator/connection/write-window.ts";
@@ -19,6 +20,9 @@ let session: Session;
 let changes: number;
 let names: Set<string>;
 let projects: object[];
+/** What the session reported of lists and operations. */
+let reports: string[];
+let operations: Operation[];
 /** Ids of endpoints without a Compute, by project. */
 let orphaned: Record<string, string[]>;
 
@@ -28,12 +32,14 @@ beforeEach(() => {
   changes = 0;
   names = new Set();
   projects = [];
+  reports = [];
+  operations = [operation()];
   orphaned = {};
   const service = new ScriptedService(({ path }) => {
     if (path === "/auth") return json(200, { account_id: "acc", auth_method: "api_key_org" });
     if (path === "/projects") return json(200, { projects });
     const ids = orphaned[path.split("/")[2] ?? ""] ?? [];
-    return json(200, { endpoints: ids.map((id) => endpoint({ id })), operations: [operation()] });
+    return json(200, { endpoints: ids.map((id) => endpoint({ id })), operations });
   });
   const options = {
     account: { baseURL: "https://service.example/api/v2", key: new ApiKey("k") },
@@ -48,8 +54,8 @@ beforeEach(() => {
     onChange: () => {
       changes += 1;
     },
-    onListed: () => undefined,
-    onOperationEnded: () => undefined,
+    onListed: (projectID: string, _listing: unknown, baseURL: string) => reports.push(`${baseURL} listed ${projectID}`),
+    onOperationEnded: ({ id }: Operation, baseURL: string) => reports.push(`${baseURL} ended ${id}`),
     signal: stop.signal,
   };
   session = new Session(options, "connection", { limits, refreshIntervalMs: 30 * seconds });
@@ -93,6 +99,18 @@ describe("a session", () => {
 
   test("sends the requests of reconciles with a client that blocks a worker, and lists with another", () => {
     expect(session.project("shop").client).toBe(session.client);
+  });
+
+  test("reports its lists and the ends of operations with its base URL", async () => {
+    const lister = session.project("shop");
+    lister.use("uid", "ep-one");
+    lister.operations.follow([operation()]);
+    operations = [operation({ status: "finished" })];
+    await clock.advance(300);
+    expect(reports).toEqual([
+      "https://service.example/api/v2 listed shop",
+      "https://service.example/api/v2 ended op-1",
+    ]);
   });
 
   test("lets writes to a project go one at a time until the service has shown a name", () => {
