@@ -55,6 +55,22 @@ describe("a connection Secret", () => {
     expect(service.requests).toEqual([]);
   });
 
+  test("without database and role asks the service for nothing either where a person requests a reconcile", async () => {
+    const { keep, service, writes } = setUp();
+    const spec = { connectionSecret: { name: "shop-db" } };
+    await keep(compute({ namespace: "default", spec }));
+    const requested = compute({ namespace: "default", spec, annotations: { reconcileRequestedAt: "now" } });
+    expect(await keep(requested)).toEqual(bound);
+    expect([service.requests, writes()]).toEqual([[], ["POST"]]);
+  });
+
+  test("has no pooled host where the host does not begin with the endpoint's id", async () => {
+    const { keep, read } = setUp();
+    const spec = { connectionSecret: { name: "shop-db" } };
+    await keep(compute({ namespace: "default", spec }), endpoint({ host: "db.example.com" }));
+    expect(read()).toEqual({ type: "postgresql", host: "db.example.com", port: "5432", "endpoint-id": "ep-one" });
+  });
+
   test("that is as it should be costs nothing", async () => {
     const { keep, service, writes } = setUp();
     await keep(self);
