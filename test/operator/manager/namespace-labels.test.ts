@@ -16,12 +16,13 @@ function countsOf(sizes: Readonly<Record<string, number>>) {
 
 describe("the label namespace", () => {
   test("names those with the most Computes, and of equal ones the first by name", () => {
-    const { counts } = countsOf({ few: 1, b: 3, a: 3, many: 9 });
+    const { counts } = countsOf({ few: 1, b: 3, a: 3, c: 3, many: 9 });
     const labels = new NamespaceLabels(2, counts);
     labels.refresh();
-    expect(["many", "a", "b", "few", "unknown"].map((namespace) => labels.of(namespace))).toEqual([
+    expect(["many", "a", "b", "c", "few", "unknown"].map((namespace) => labels.of(namespace))).toEqual([
       "many",
       "a",
+      "other",
       "other",
       "other",
       "other",

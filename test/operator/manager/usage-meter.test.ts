@@ -47,6 +47,26 @@ describe("compute-unit hours", () => {
     ]);
   });
 
+  test.each(["idle", "init", undefined])(
+    "are none where either list shows the compute as %s",
+    async (current_state) => {
+      const other = (at: number): Listing => ({
+        ...list(at),
+        endpoints: [endpoint({ current_state, autoscaling_limit_max_cu: 2 })],
+      });
+      const { listed, series } = metered();
+      for (const listing of [list(0), other(30), list(60)]) listed(listing);
+      expect(await series()).toEqual([]);
+    },
+  );
+
+  test("are none of a compute whose size the service does not show", async () => {
+    const { listed, hours } = metered();
+    const sizeless = (at: number) => ({ ...list(at), endpoints: [endpoint({ current_state: "active" })] });
+    for (const at of [0, 60]) listed(sizeless(at));
+    expect(await hours()).toBe(0);
+  });
+
   test("count no time twice where two connections list one project, and one list overtakes another", async () => {
     const { listed, hours } = metered();
     for (const listing of [list(0), list(40), list(30, 41), list(60)]) listed(listing);
