@@ -205,6 +205,27 @@ describe("a project that is not seen any more", () => {
   });
 });
 
+test("those who wait for a list learn of a long pause that holds it up, and of a short one do not", async () => {
+  for (const [ms, expected] of [
+    [60_000, ["a"]],
+    [4000, []],
+  ] as const) {
+    const { clock, budget, lister, news } = listing({ perMinute: 60, burst: 1 });
+    lister.use("a", "ep-one");
+    lister.use("b", "ep-one");
+    await clock.advance(0);
+    news();
+    lister.listedAfter(clock.monotonic(), "a");
+    await clock.advance(999);
+    expect(lister.reservation("other", "team").tryTake("write")).toBe(false);
+    await clock.advance(1);
+    // The request of this second is set aside for the write.
+    expect(news()).toEqual(["other"]);
+    budget.closeFor(ms);
+    expect(news()).toEqual(expected);
+  }
+});
+
 test("a list that begins at the moment at which a write ends does not count for it", async () => {
   const { clock, service, lister } = listing();
   let answer = () => {};

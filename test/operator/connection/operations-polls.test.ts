@@ -137,6 +137,14 @@ describe("polls of operations that are expected to end", () => {
     expect([polledAt, running(2100)]).toEqual([[720, 2020], 2]);
   });
 
+  test("wait for the expected end of an operation that the list does not show yet", async () => {
+    const { clock, state, follow, polledAt } = polling();
+    follow(operation({ id: "late", ...start }), operation({ id: "moves", endpoint_id: "ep-moves", ...move }));
+    state.listed = [];
+    await clock.advance(2020);
+    expect(polledAt).toEqual([720, 2020]);
+  });
+
   test("report those that have ended, and learn how long they took", async () => {
     const { clock, state, times, follow, changes, endedOperations } = polling();
     follow(operation({ endpoint_id: "ep-one", ...start }), operation({ id: "op-2", endpoint_id: "ep-two", ...move }));

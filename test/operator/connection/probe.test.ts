@@ -67,6 +67,16 @@ describe("a key that other requests find refused", () => {
     expect(probe.dueInMs).toBe(minute);
   });
 
+  test("is probed as soon after a time without answers that a probe has ended", async () => {
+    const answered = projects;
+    projects = () => refusal(500);
+    for (let n = 0; n < 6; n += 1) await probed();
+    projects = answered;
+    await probed();
+    await refuse();
+    expect(probe.dueInMs).toBe(minute);
+  });
+
   test("is probed as soon after a time without answers that a list has ended", async () => {
     projects = () => refusal(500);
     for (let n = 0; n < 6; n += 1) await probed();
@@ -178,6 +188,13 @@ test("the organization of a project that is used is remembered while the service
   projects = () => json(200, { projects: [] });
   await probed();
   expect(["shop", "blog"].map((id) => probe.organizationOf(id))).toEqual(["org-a", undefined]);
+});
+
+test("the end of each probe is reported, also where it found nothing new: the next one is to be planned", async () => {
+  await probed();
+  const before = changes;
+  await probed();
+  expect(changes - before).toBe(1);
 });
 
 test("a probe of a session that ended meanwhile reports nothing", async () => {

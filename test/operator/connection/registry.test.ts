@@ -47,6 +47,26 @@ describe("a connection that has not joined the session of its account yet", () =
   });
 });
 
+test("a refusal of finalizers counts until they are accepted", () => {
+  const own = connection({ guarded: false });
+  const { connections } = setUp({ connections: [own] });
+  connections.setFinalizerRefusal("connection-1", "a policy says no");
+  expect(connections.resolved(own)).toMatchObject({
+    kind: "refused",
+    reason: "NotAllowed",
+    message: "a policy says no",
+  });
+  connections.setFinalizerRefusal("connection-1", undefined);
+  expect(connections.resolved(own).kind).toBe("account");
+});
+
+test("all sessions end with their registry", () => {
+  const { join, connections } = setUp();
+  const session = join(connection());
+  connections.stop();
+  expect(session.signal.aborted).toBe(true);
+});
+
 test("a session that no probe has answered for shows nothing yet", () => {
   const { join, view } = setUp();
   join(connection());

@@ -19,6 +19,7 @@ let stop: AbortController;
 let session: Session;
 let changes: number;
 let names: Set<string>;
+let budgets: Budgets;
 let projects: object[];
 /** What the session reported of lists and operations. */
 let reports: string[];
@@ -31,6 +32,7 @@ beforeEach(() => {
   stop = new AbortController();
   changes = 0;
   names = new Set();
+  budgets = new Budgets(clock);
   projects = [];
   reports = [];
   operations = [operation()];
@@ -43,7 +45,7 @@ beforeEach(() => {
   });
   const options = {
     account: { baseURL: "https://service.example/api/v2", key: new ApiKey("k") },
-    budgets: new Budgets(clock),
+    budgets,
     namesShownBy: names,
     windows: new WriteWindows(clock),
     transport: service,
@@ -95,6 +97,17 @@ describe("a session", () => {
     session.stop();
     session.budget.closeFor(60 * seconds);
     expect([changes, session.pause.isOn]).toEqual([2, false]);
+  });
+
+  test("that is stopped leaves no timer, and its limits count for no other", async () => {
+    session.join("connection", { limits: { perMinute: 60, burst: 3 }, refreshIntervalMs: 30 * seconds });
+    session.project("shop").use("uid", undefined);
+    await clock.advance(0);
+    session.stop();
+    expect(clock.pending).toBe(0);
+    const budget = budgets.join(session.fingerprint, "later", limits);
+    await clock.advance(60 * seconds);
+    expect(budget.available).toBe(40);
   });
 
   test("sends the requests of reconciles with a client that blocks a worker, and lists with another", () => {
