@@ -81,12 +81,28 @@ test("every flag is in the usage, and is taken", () => {
   expect(parseRunFlags(["--no-leader-elect"]).leaderElect).toBe(false);
 });
 
+test("metrics name at most 500 namespaces, with or without spaces between", () => {
+  const named = (count: number) =>
+    parseRunFlags(["--metrics-namespaces", Array.from({ length: count }, (_, n) => `team-${n}`).join(", ")])
+      .metricsNamespaces;
+  expect(named(500)).toHaveLength(500);
+  expect(named(2)).toEqual(["team-0", "team-1"]);
+  expect(() => named(501)).toThrow("--metrics-namespaces takes at most 500 names, not 501");
+});
+
 describe("a lease is one shard's", () => {
   const nameOf = (...args: string[]) => parseRunFlags(args).leaseName;
 
   test("by selector and namespaces, whose order does not matter", () => {
-    const names = [nameOf(), nameOf("--selector", "a=b"), nameOf("--selector", "a=c"), nameOf("--namespace", "x")];
-    expect(new Set(names).size).toBe(4);
+    const names = [
+      nameOf(),
+      nameOf("--selector", "a=b"),
+      nameOf("--selector", "a=c"),
+      nameOf("--namespace", "x"),
+      nameOf("--namespace", "y"),
+      nameOf("--namespace", "x", "--selector", "a=b"),
+    ];
+    expect(new Set(names).size).toBe(names.length);
     expect(names[1]).toMatch(/^compute-operator-[0-9a-f]{8}$/);
     expect(nameOf("--namespace", "x", "--namespace", "y")).toBe(nameOf("--namespace", "y", "--namespace", "x"));
   });

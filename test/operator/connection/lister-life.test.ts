@@ -9,12 +9,14 @@ import { clientOf, json, refusal, ScriptedService } from "../../support/scripted
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { refreshMs } from "./watching.ts";
 
-/** A budget that notes what each request was for. */
+/** A budget that notes what each request was for, and whose turn it took. */
 class NotingBudget extends RequestBudget {
   readonly asked: Priority[] = [];
+  readonly tenants = new Set<string | undefined>();
 
   override tryTake(priority: Priority, ...rest: [who: unknown, ready: () => void, tenant?: string]): boolean {
     this.asked.push(priority);
+    this.tenants.add(rest[2]);
     return super.tryTake(priority, ...rest);
   }
 }
@@ -244,4 +246,15 @@ test("a list that begins at the moment at which a write ends does not count for 
   answer();
   await clock.settle();
   expect(lister.writtenAt("ep-one")).toBe(Number.NEGATIVE_INFINITY);
+});
+
+test("lists and polls of a project take the turn of the namespace of its first Compute", async () => {
+  const { clock, budget, service, state, lister, lists } = listing();
+  lister.use("a", "ep-one", undefined, "team-a");
+  lister.use("b", "ep-two", undefined, "team-b");
+  state.operations = [operation()];
+  lister.operations.follow(state.operations);
+  await clock.advance(2 * refreshMs);
+  expect([lists(), service.count("/operations")].every((count) => count > 1)).toBe(true);
+  expect([...budget.tenants]).toEqual(["team-a"]);
 });
