@@ -63,7 +63,7 @@ export function instrument(file: string, source: string, firstId: number): Instr
     if (changes.length === 0) return body;
     const isStatement = node.type.endsWith("Statement");
     return changes.reduce((code, change) => {
-      const isOn = add(node, within, change.what, isStatement ? ";" : `(${change.code})`);
+      const isOn = add(node, within, change.what, isStatement ? "{}" : `(${change.code})`);
       return isStatement ? `{ if (!${isOn}) ${code} }` : `(${isOn} ? ${change.code} : ${code})`;
     }, body);
   }
