@@ -30,8 +30,11 @@ export function measureState(
   for (const [kind, depth] of Object.entries(queued)) metrics.queueDepth.set({ kind }, depth);
   namespaces.refresh();
   metrics.computes.reset();
-  for (const { namespace, state, ready, count } of informers.counts.all()) {
-    metrics.computes.add({ namespace: namespaces.of(namespace), state, ready }, count);
+  for (const { namespace: name, state, ready, count } of informers.counts.all()) {
+    const namespace = namespaces.of(name);
+    metrics.computes.add({ namespace, state, ready }, count);
+    // Prometheus sees no increase from a series that was not there.
+    metrics.driftCorrections.add({ namespace }, 0);
   }
   metrics.budgetAvailable.reset();
   metrics.endpointListAge.reset();

@@ -190,10 +190,14 @@ export class SmallWorld implements AsyncDisposable {
     if (open.length > 0) throw new Error(`these do not settle: ${JSON.stringify(open)}`);
   }
 
+  /** A scrape of the operator that runs now. */
+  async metrics(): Promise<string> {
+    return (await this.#operator?.metrics.text()) ?? "";
+  }
+
   /** How many reconciles of Computes have ended, of the operator that runs now. */
   async reconciles(): Promise<number> {
-    const text = (await this.#operator?.metrics.text()) ?? "";
-    const lines = text.matchAll(/^compute_operator_reconcile_total\{kind="compute",.*\} (\d+)$/gm);
+    const lines = (await this.metrics()).matchAll(/^compute_operator_reconcile_total\{kind="compute",.*\} (\d+)$/gm);
     return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
