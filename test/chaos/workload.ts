@@ -103,7 +103,8 @@ export class Person {
       case "drift":
         return linkedID(compute) === undefined ? undefined : intruder.drift(compute);
       case "strike":
-        return linkedID(compute) === undefined ? undefined : intruder.strike(compute);
+        // Before the status records the key that created it, only a person can say that an endpoint is lost.
+        return statusOf(compute)["observedThrough"] === undefined ? undefined : intruder.strike(compute);
     }
   }
 
