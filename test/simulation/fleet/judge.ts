@@ -25,12 +25,21 @@ export interface View {
   isNew: (endpoint: Shown) => boolean;
 }
 
-/** What is wrong about a write by rule 1 of the design; `undefined`: nothing. `endpoints`: from before the write. */
-export function wrongIn(arrival: Arrival, endpoints: readonly Shown[], view: View): string | undefined {
+/**
+ * What is wrong about a write by rule 1 of the design; `undefined`: nothing. `endpoints`: from before the write.
+ * `formerNames` of its endpoint: the last list may still have shown them, and the service knows no conditional delete.
+ */
+export function wrongIn(
+  arrival: Arrival,
+  endpoints: readonly Shown[],
+  view: View,
+  formerNames: readonly string[] = [],
+): string | undefined {
   const target = endpoints.find(({ id }) => id === arrival.endpointID);
   if (target === undefined) return undefined;
-  const by = view.computes.find(({ metadata }) => metadata.uid === signatureIn(target.name)?.uid);
   if (arrival.method === "DELETE") {
+    const signers = new Set([target.name, ...formerNames].map((name) => signatureIn(name)?.uid));
+    const by = view.computes.find(({ metadata }) => signers.has(metadata.uid));
     const adopter = view.computes.find((compute) => adoptsByID(compute, target.id));
     return by === undefined && adopter === undefined ? `DELETE of ${target.id}, signed ${target.name}` : undefined;
   }

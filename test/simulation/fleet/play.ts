@@ -7,6 +7,7 @@ import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import { signatureIn } from "../world/computes.ts";
 import { type Cluster, Clusters, isReady } from "./clusters.ts";
+import { FormerNames } from "./former-names.ts";
 import { wrongIn } from "./judge.ts";
 import { Witness } from "./witness.ts";
 
@@ -16,6 +17,9 @@ const restSeconds = 300;
 
 /** How old a view may be on which an operator still acts in good faith: its request may be on the way. */
 const inGoodFaithMs = 10_000;
+
+/** A deletion is planned from the last list, which may be as old as a refresh. */
+const listedAgoMs = 30_000 + inGoodFaithMs;
 
 const names = ["a", "b", "c", "d"] as const;
 const branches = ["br-one", "br-two"] as const;
@@ -28,9 +32,10 @@ export async function playFleet(seed: number, plant: Plant = (inner) => inner): 
   const dice = new Dice(seededRandom(seed ^ 0xf1ee7));
   await using world = new Clusters({ branches, seed });
   const wrong: string[] = [];
+  const formerNames = new FormerNames(world.clock);
   let stormy = true;
   const way = (witness: () => Witness, fleet: () => string) => (inner: ServiceTransport) =>
-    plant(faulty(judged(inner, world, witness, fleet, wrong), world, dice, () => stormy));
+    plant(faulty(judged(inner, world, { witness, fleet, formerNames, wrong }), world, dice, () => stormy));
   const newCluster = () => {
     const made: { witness?: Witness } = {};
     const witness = () => {
@@ -147,19 +152,26 @@ function deleteOutside(world: Clusters, dice: Dice): void {
 function judged(
   inner: ServiceTransport,
   world: Clusters,
-  witness: () => Witness,
-  fleet: () => string,
-  wrong: string[],
+  {
+    witness,
+    fleet,
+    formerNames,
+    wrong,
+  }: { witness: () => Witness; fleet: () => string; formerNames: FormerNames; wrong: string[] },
 ): ServiceTransport {
   return {
-    send(request, options) {
+    async send(request, options) {
       const { method, path, body } = request;
       const [endpointID] = /ep-[^/]+$/.exec(path) ?? [];
       if (method !== "GET" && endpointID !== undefined) {
-        const found = wrongIn({ method, endpointID, body }, world.endpoints, witness().view(fleet()));
+        formerNames.see(world.endpoints);
+        const names = formerNames.lately(endpointID, listedAgoMs);
+        const found = wrongIn({ method, endpointID, body }, world.endpoints, witness().view(fleet()), names);
         if (found !== undefined) wrong.push(found);
       }
-      return inner.send(request, options);
+      const response = await inner.send(request, options);
+      if (method !== "GET") formerNames.see(world.endpoints);
+      return response;
     },
   };
 }

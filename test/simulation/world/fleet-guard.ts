@@ -4,7 +4,7 @@ import type { KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import { type Shown, type View, whyNotTakenOver, wrongSigning } from "../fleet/judge.ts";
 import { Witness } from "../fleet/witness.ts";
-import { signatureIn, signatureOf, specOf } from "./computes.ts";
+import { adopts, annotationOf, signatureIn, signatureOf, specOf } from "./computes.ts";
 import { markOf, type ServiceWrite } from "./records.ts";
 import { goodFaithMs, type Register } from "./register.ts";
 import type { Services } from "./services.ts";
@@ -83,7 +83,9 @@ export class FleetGuard {
       if (wrong !== undefined) this.#report("signatures", wrong);
     }
     const uid = signatureIn(target.name)?.uid;
-    if (kind === "delete" && uid !== undefined && this.#lost.has(uid))
+    // `adopt` authorises a deletion as a signature does (rule 1).
+    const isAdopted = view.computes.some((compute) => wasAdoptedBy(compute, target));
+    if (kind === "delete" && uid !== undefined && this.#lost.has(uid) && !isAdopted)
       this.#report("orphans stay", `delete of ${target.id}, which a Compute of a lost cluster made`);
   }
 
@@ -165,4 +167,11 @@ export class FleetGuard {
 
 function shown({ id, name, type, branchId }: StoredEndpoint): Shown {
   return { id, name, type, branch_id: branchId };
+}
+
+/** Whether `spec.adopt` names the endpoint, or named it when it was taken over: the branch's primary may move since. */
+function wasAdoptedBy(compute: KubeObject, endpoint: StoredEndpoint): boolean {
+  const proof = `${compute.metadata.uid}/${endpoint.id}`;
+  const wasPrimary = specOf(compute)["adopt"] !== undefined && annotationOf(compute, "adopted-endpoint") === proof;
+  return wasPrimary || adopts(compute, endpoint);
 }
