@@ -282,3 +282,18 @@ describe("a status that may wait", () => {
     expect(await written((one) => ({ ...subjectOf(one.self), kind: "pending" }))).toBe("init");
   });
 });
+
+test("a confirmed loss is handled once a list from after it shows the endpoint, and not while that is missing", async () => {
+  const confirmLoss = "compute-operator.dev/confirmLoss";
+  const metadata = { ...linked, annotations: { ...linked.annotations, [confirmLoss]: "yes" } };
+  const { acting, self, report, listed } = setUp("MassLoss", { metadata });
+  const handled = () => acting.compute().status.lastHandledConfirmLoss;
+  await report(shown(self, "EndpointLost", ""), listed([]));
+  expect(handled()).toBeUndefined();
+  // The reconcile began before the annotation was set.
+  const before = { ...acting.compute(), metadata: { ...acting.compute().metadata, annotations: linked.annotations } };
+  await report(shown(acting.compute(), "Active", "1"), observedBy(before, [madeBy(before)]));
+  expect(handled()).toBeUndefined();
+  await report(shown(acting.compute(), "Active", "2"), observedBy(acting.compute(), [madeBy(acting.compute())]));
+  expect(handled()).toBe("yes");
+});

@@ -76,6 +76,19 @@ describe("the latest list is enough", () => {
   });
 });
 
+test("the latest list is enough for the first create of a replica beside a primary, and not of a second primary", async () => {
+  const first = async (type: string) => {
+    const { observed, observeNow, state } = await listed({ unlinked: true, spec: { type, branchID: "br-main" } });
+    Object.assign(state.known, {
+      seenSince: observed.startedAt + 1000,
+      listsCountAfter: observed.startedAt + 1000,
+      firstListAfter: observed.startedAt - 1,
+    });
+    return (await observeNow()).kind;
+  };
+  expect([await first("read_only"), await first("read_write")]).toEqual(["observed", "pending"]);
+});
+
 test("how many linked endpoints a list lacks: those that no list has shown yet are not missed", () => {
   const self = compute({ linked: "ep-gone" });
   const claimants = claimantsAmong(self, [compute({ uid: uidOf("b"), name: "b", linked: "ep-one" })]);

@@ -42,6 +42,14 @@ describe("an edit", () => {
   });
 });
 
+test("a difference is no edit where the service accepted this generation, though no status says so yet", () => {
+  const spec = { computeUnits: { min: 1, max: 2 }, driftPolicy: "Report" };
+  const seen = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 8 };
+  const state = { accepted: { endpointID: "ep-one", generation: 2 } };
+  expect(planned({ ...edited, spec }, seen)).toMatchObject({ kind: "patch" });
+  expect(planned({ ...edited, spec }, seen, { state }).kind).not.toBe("patch");
+});
+
 describe("a change that is not sent again at once is reconciled again", () => {
   const spec = { computeUnits: { min: 1, max: 2 } };
   const seen = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 8 };
