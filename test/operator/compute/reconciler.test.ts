@@ -137,6 +137,30 @@ describe("a Compute", () => {
     await run(500);
     expect(reach.sent()).toEqual(["list"]);
   });
+
+  test("whose status is wiped has its edit sent even so, also where only Report is asked for", async () => {
+    const { reach, run, restart } = await setUp({ spec: { driftPolicy: "Report" } });
+    await run(20_000);
+    // Another process knows what was applied from the status alone.
+    restart();
+    await run(5000);
+    reach.sent();
+    reach.write([{ op: "replace", path: "/status", value: {} }], "/status");
+    reach.write([{ op: "add", path: "/spec/disabled", value: true }]);
+    await run(5000);
+    expect(reach.sent()).toContainEqual(expect.stringMatching(/^PATCH/));
+  });
+
+  test("is created on no list from before the API server's complete list, where it appears after that", async () => {
+    const { reach, run, reconciler, clock } = await setUp();
+    await run(20_000);
+    reach.sent();
+    reconciler.relisted();
+    const { uid } = reach.stored({ metadata: { name: "other" }, spec: { type: "read_only" } }).metadata;
+    reach.enqueue(uid);
+    await clock.advance(500);
+    expect(reach.sent()[0]).toBe("list");
+  });
 });
 
 describe("a write that is about to be sent", () => {
