@@ -165,8 +165,8 @@ function judged(
       const [endpointID] = /ep-[^/]+$/.exec(path) ?? [];
       if (method !== "GET" && endpointID !== undefined) {
         formerNames.see(world.endpoints);
-        const names = formerNames.lately(endpointID, listedAgoMs);
-        const found = wrongIn({ method, endpointID, body }, world.endpoints, witness().view(fleet()), names);
+        const former = formerNames.lately(endpointID, listedAgoMs);
+        const found = wrongIn({ method, endpointID, body }, world.endpoints, witness().view(fleet()), former);
         if (found !== undefined) wrong.push(found);
       }
       const response = await inner.send(request, options);
