@@ -132,6 +132,28 @@ describe("a cluster that is lost under 50 Computes and made again from Git", () 
 });
 
 describe("two clusters with one fleet and the same manifests", () => {
+  it("leave the other's endpoint also where the deletion was planned from a list of before", async () => {
+    await using world = new Clusters();
+    const first = world.cluster({ fleet: "prod" });
+    first.apply("db", former);
+    await world.until("the first cluster ready", allReady(first, 1));
+    await world.clock.advance(60_000);
+    const lists = () => world.host.calls.filter(({ method, path }) => method === "GET" && path.endsWith("/endpoints"));
+    const before = lists().length;
+    while (lists().length === before) await world.clock.advance(100);
+    // Now the first cluster's operator lists again in half a minute.
+    const second = world.cluster({ fleet: "prod" });
+    second.apply("db", former);
+    await world.until("taken over", allReady(second, 1), 20);
+    const ids = idsIn(world);
+    first.remove("db");
+    await world.until("let go", () => first.find("db") === undefined);
+    expect(idsIn(world)).toEqual(ids);
+    expect(world.writes.filter(({ method }) => method === "DELETE")).toEqual([]);
+    expect(first.events().some((event) => /Released .*signature of another Compute/.test(event))).toBe(true);
+    expect(allReady(second, 1)()).toBe(true);
+  });
+
   it("delete nothing in ten minutes, and the conflict is said on both sides", async () => {
     await using world = new Clusters({ branches });
     const first = world.cluster({ fleet: "prod" });

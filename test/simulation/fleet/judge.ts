@@ -27,7 +27,7 @@ export interface View {
 
 /**
  * What is wrong about a write by rule 1 of the design; `undefined`: nothing. `endpoints`: from before the write.
- * `formerNames` of its endpoint: the last list may still have shown them, and the service knows no conditional delete.
+ * `formerNames`: what its endpoint bore when it was read right before, for the service knows no conditional delete.
  */
 export function wrongIn(
   arrival: Arrival,

@@ -18,8 +18,8 @@ const restSeconds = 300;
 /** How old a view may be on which an operator still acts in good faith: its request may be on the way. */
 const inGoodFaithMs = 10_000;
 
-/** A deletion is planned from the last list, which may be as old as a refresh. */
-const listedAgoMs = 30_000 + inGoodFaithMs;
+/** How long after the endpoint was read its deletion may arrive: both take their time, and the budget between them. */
+const readAgoMs = 6000;
 
 const names = ["a", "b", "c", "d"] as const;
 const branches = ["br-one", "br-two"] as const;
@@ -165,7 +165,7 @@ function judged(
       const [endpointID] = /ep-[^/]+$/.exec(path) ?? [];
       if (method !== "GET" && endpointID !== undefined) {
         formerNames.see(world.endpoints);
-        const former = formerNames.lately(endpointID, listedAgoMs);
+        const former = formerNames.lately(endpointID, readAgoMs);
         const found = wrongIn({ method, endpointID, body }, world.endpoints, witness().view(fleet()), former);
         if (found !== undefined) wrong.push(found);
       }

@@ -8,6 +8,7 @@ import { markerOf } from "../../resources/signature.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Reconciled } from "../../runtime/workqueue.ts";
 import { accessTo, type CrdDeletion, type ListerAccess } from "../execute/context.ts";
+import { stillBears } from "../execute/delete.ts";
 import type { Brake } from "../execute/gate.ts";
 import { annotationsOf } from "../observe/annotations.ts";
 import type { ClaimIndex } from "../observe/claim-index.ts";
@@ -15,6 +16,7 @@ import { type Claimants, ownerOf } from "../observe/claims.ts";
 import { indexOf } from "../observe/endpoint-snapshot.ts";
 import { hasFinalizer } from "../observe/observation.ts";
 import type { EndpointIndex } from "../observe/ownership.ts";
+import { isSignedInFleet } from "../plan/action.ts";
 import { goneAfterMs } from "../plan/lost.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import type { ReconcileState } from "../state.ts";
@@ -130,14 +132,18 @@ export class Cleanup {
     return this.#delete(gone, ours, access);
   }
 
-  async #delete(gone: Gone, { id }: Endpoint, access: ListerAccess): Promise<number | undefined> {
-    const { cluster, uninstalling, signal, event } = this.#options;
+  async #delete(gone: Gone, { id, name }: Endpoint, access: ListerAccess): Promise<number | undefined> {
+    const { clock, cluster, uninstalling, signal, event } = this.#options;
     const { last, state } = gone;
     const { lister, client, gate } = access;
     if (gate.pass("deletion") !== undefined) return gateAwaitedMs;
     const standing = await cluster.get(computeKind, last.metadata);
     if (standing?.metadata.uid === last.metadata.uid) return this.#later(gone);
     if (await uninstalling.now(last)) return this.#settled(gone);
+    if (name !== undefined && isSignedInFleet(name, last.metadata.uid)) {
+      const isOurs = await stillBears(name, last.spec.projectID, id, { state, clock, signal }, access);
+      if (isOurs !== true) return this.#later(gone);
+    }
     const answer = await client.deleteEndpoint(last.spec.projectID, id, signal);
     if (answer.kind === "ok") lister.operations.follow(answer.value.operations);
     gate.answered(answer);

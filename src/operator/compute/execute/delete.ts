@@ -1,3 +1,4 @@
+import type { Failure } from "../../service-client/answer.ts";
 import { isBeingDeleted } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
@@ -20,8 +21,14 @@ export async function deleteEndpoint(
 ): Promise<Outcome> {
   const { compute, state, clock, signal, uninstalling } = context;
   const { client } = access;
-  const { endpointID, why } = action;
+  const { endpointID, why, signature } = action;
   if (isBeingDeleted(compute) && (await uninstalling.now(compute))) return keepEndpoint(endpointID, context);
+  if (signature !== undefined) {
+    const isOurs = await stillBears(signature, compute.spec.projectID, endpointID, context, access);
+    if (isOurs === false) return unchanged(compute, { requeue: after(500) });
+    if (isOurs !== true)
+      return recordFailedWrite(action, isOurs, requests.show(endpointID), compute, context, access, orRetain);
+  }
   const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
   recordAnswer(answer, { endpointID }, context, access);
   if (answer.kind !== "ok" && answer.kind !== "notFound")
@@ -36,4 +43,24 @@ export async function deleteEndpoint(
   if (answer.kind === "ok") state.deleted(endpointID);
   const message = isRepeated ? deleting.stillListed(endpointID) : deleting.accepted(endpointID);
   return shown(compute, "Deleting", message);
+}
+
+/**
+ * Whether an endpoint still bears our signature; if not, the next plan needs a newer list. The service deletes on no
+ * condition, so this is asked right before: another cluster of the fleet may have taken the endpoint over since the list.
+ */
+export async function stillBears(
+  signature: string,
+  projectID: string,
+  endpointID: string,
+  { state, clock, signal }: Pick<ExecuteContext, "state" | "clock" | "signal">,
+  { client }: Pick<ServiceAccess, "client">,
+): Promise<boolean | Failure> {
+  const answer = await client.getEndpoint(projectID, endpointID, signal);
+  // A deletion of what is gone is answered with 404, as one of what is here would be.
+  if (answer.kind === "notFound") return true;
+  if (answer.kind !== "ok") return answer;
+  const { name = signature } = answer.value;
+  if (name !== signature) state.needListAfter(clock.monotonic());
+  return name === signature;
 }

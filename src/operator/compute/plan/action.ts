@@ -1,3 +1,5 @@
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { signatureIn } from "../../resources/signature.ts";
 import type { PendingCreate } from "../observe/annotations.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
@@ -33,7 +35,8 @@ export type Action =
   | { kind: "restart"; endpointID: string; value: string }
   /** A marked restart shows at the service: it counts as carried out. */
   | { kind: "restarted"; endpointID: string; value: string }
-  | { kind: "delete"; endpointID: string; why: "deleted" | "duplicate" }
+  /** `signature`: ours, in a fleet, where another cluster may have written its own over it since the list. */
+  | { kind: "delete"; endpointID: string; why: "deleted" | "duplicate"; signature?: string }
   /** Writes into the Compute which endpoint is its own. */
   | { kind: "link"; endpointID: string; proof: Proof; news: LinkNews; keepsMark?: PendingCreate }
   /** Restores a mark that was dropped together with our finalizer. */
@@ -97,6 +100,18 @@ export function identityOf(write: WriteAction, generation: number): string {
     case "delete":
       return JSON.stringify(["delete", generation, write.endpointID]);
   }
+}
+
+/** Deletes an endpoint of the Compute with this uid. */
+export function deletionOf({ id, name }: Endpoint, why: "deleted" | "duplicate", uid: string): Action {
+  const remove = { kind: "delete", endpointID: id, why } as const;
+  return name === undefined || !isSignedInFleet(name, uid) ? remove : { ...remove, signature: name };
+}
+
+/** Only such a signature is ever written over by another operator. */
+export function isSignedInFleet(name: string | undefined, uid: string): boolean {
+  const signature = signatureIn(name);
+  return signature?.fleet !== undefined && signature.uid === uid;
 }
 
 /** Leaves everything as it is until there is news, or until then. */

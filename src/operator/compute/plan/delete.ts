@@ -4,7 +4,7 @@ import { hasFinalizer, type Observation, type Observed, type Subject, who } from
 import type { Link } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { deleted, deleting, deletionWaits, released } from "../status/messages/deletion.ts";
-import { type Action, noop } from "./action.ts";
+import { type Action, deletionOf, noop } from "./action.ts";
 import { isSignedByOther } from "./former.ts";
 import { recordCreatedEndpoint } from "./link.ts";
 import { deleteDueInMs, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
@@ -53,8 +53,8 @@ function deletion(o: Observation, s: ReadonlyState): Action {
   if (unlinked !== undefined) return unlinked;
   const extras = [...duplicates, ...replacements.map(({ endpoint }) => endpoint)];
   const extra = extras.find(({ id }) => deleteDueInMs(o, s, id) === 0);
-  if (extra !== undefined) return { kind: "delete", endpointID: extra.id, why: "duplicate" };
-  if (link !== undefined) return deletionOf(link, o, s);
+  if (extra !== undefined) return deletionOf(extra, "duplicate", o.compute.metadata.uid);
+  if (link !== undefined) return deletionOfLinked(link, o, s);
   const [waiting] = extras;
   if (waiting !== undefined) return stillListed(s, waiting.id);
   const unsettled = unsettledCreate(o, s);
@@ -63,7 +63,7 @@ function deletion(o: Observation, s: ReadonlyState): Action {
   return confirmDeletion(o, s, missing);
 }
 
-function deletionOf(link: Link, o: Observation, s: ReadonlyState): Action {
+function deletionOfLinked(link: Link, o: Observation, s: ReadonlyState): Action {
   const { endpoint, proof } = link;
   const claim = claimOnEndpoint(o.compute, endpoint, o.claimants, o.endpoints);
   if (claim.kind !== "taken" && proof === "none" && hasUnreadableName(endpoint)) {
@@ -72,7 +72,7 @@ function deletionOf(link: Link, o: Observation, s: ReadonlyState): Action {
   const kept = isSignedByOther(o) ? released.signedByOther(endpoint.id) : whyKept(link, claim);
   if (kept !== undefined) return unsettledCreate(o, s) ?? { kind: "release", event: "Released", message: kept };
   if (deleteDueInMs(o, s, endpoint.id) > 0) return stillListed(s, endpoint.id);
-  return { kind: "delete", endpointID: endpoint.id, why: "deleted" };
+  return deletionOf(endpoint, "deleted", o.compute.metadata.uid);
 }
 
 /** What a pending create may have made, or may still make, is found before the Compute is released. */

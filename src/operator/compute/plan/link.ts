@@ -3,14 +3,14 @@ import { hasFinalizer, type Subject, who } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../status/messages/conditions.ts";
-import type { Action, LinkNews, PlanRule } from "./action.ts";
+import { type Action, deletionOf, type LinkNews, type PlanRule } from "./action.ts";
 import { deleteDueInMs } from "./lost.ts";
 import { markToKeep, pendingMark } from "./pending.ts";
 
 /** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
 export const deleteDuplicate: PlanRule = (o, s) => {
   const duplicate = o.links.duplicates.find(({ id }) => deleteDueInMs(o, s, id) === 0);
-  return duplicate && { kind: "delete", endpointID: duplicate.id, why: "duplicate" };
+  return duplicate && deletionOf(duplicate, "duplicate", o.compute.metadata.uid);
 };
 
 /** Another Compute has the better right to the endpoint that we are linked to. */

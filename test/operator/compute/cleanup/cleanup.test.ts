@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
 import type { ServiceResponse } from "../../../../src/operator/service-client/transport.ts";
-import { compute, endpoint, operation, uidOf } from "../../../support/builders.ts";
+import { compute, endpoint, madeBy, operation, uidOf } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 import { closedBrake, deletedCompute, deletedEvent, mayExist, replaced, uid } from "./deleted-compute.ts";
@@ -18,6 +18,23 @@ describe("what a replaced and deleted Compute made", () => {
     expect(reach.sent()).toEqual(["list", "GET ep-one"]);
     await expectSettled();
     expect(reach.reported).toEqual([deletedEvent]);
+  });
+
+  test("is read before it is deleted in a fleet, and stays if another cluster signed it since the list", async () => {
+    const signature = (of: string) => `k8s-3f2a91bc-0123456789abcdef-${of.replaceAll("-", "")}`;
+    const ours = madeBy(replaced, { name: signature(uid) });
+    const still = await deletedCompute({ endpoints: [ours] });
+    await still.clock.advance(600);
+    expect(still.reach.sent()).toEqual(["list", "GET ep-one", "DELETE ep-one"]);
+    const taken = await deletedCompute({ endpoints: [ours] });
+    taken.reach.answer = ({ method, path }) => {
+      if (method === "GET" && path.endsWith("ep-one"))
+        taken.reach.endpoints.set("ep-one", { ...ours, name: signature(uidOf("z")) });
+      return undefined;
+    };
+    await taken.clock.advance(120_000);
+    expect(taken.reach.sent()).not.toContain("DELETE ep-one");
+    expect(taken.reach.endpoints.has("ep-one")).toBe(true);
   });
 
   test("keeps its connection until then, and is known as one that is being deleted", async () => {

@@ -13,8 +13,10 @@ function deleting(tools: Partial<Acting["tools"]> = {}, { leaving = true } = {})
   acting.answer = (what) =>
     json(200, { endpoint: endpoint({ id: what.split("/").at(-1) ?? "" }), operations: [operation()] });
   const self = acting.compute();
-  const send = (why: "deleted" | "duplicate", endpointID = "ep-one") =>
-    deleteEndpoint({ kind: "delete", endpointID, why }, acting.context(self), acting.access);
+  const send = (why: "deleted" | "duplicate", endpointID = "ep-one", signature?: string) => {
+    const action = { kind: "delete", endpointID, why, ...(signature === undefined ? {} : { signature }) } as const;
+    return deleteEndpoint(action, acting.context(self), acting.access);
+  };
   const failedWrite = { write: "", reason: "Rejected", message: "", until: 0, failures: 3 } as const;
   return { acting, known: acting.remember({ failedWrite }), send };
 }
@@ -88,5 +90,41 @@ describe("an endpoint of ours that is too many", () => {
     const { acting, send } = deleting({ uninstalling }, { leaving: false });
     await send("duplicate", "ep-two");
     expect(acting.service.count("DELETE")).toBe(1);
+  });
+});
+
+describe("an endpoint that another cluster of the fleet may have signed", () => {
+  const signature = "k8s-3f2a91bc-0123456789abcdef-00000000000000000000000000000001";
+  const answering = (get: () => ReturnType<typeof json>) => {
+    const all = deleting();
+    all.acting.answer = (what) =>
+      what.startsWith("GET") ? get() : json(200, { endpoint: endpoint(), operations: [] });
+    return all;
+  };
+
+  test.each([
+    ["shows our signature", () => json(200, { endpoint: endpoint({ name: signature }) })],
+    ["shows no name", () => json(200, { endpoint: endpoint() })],
+    ["says that it is gone", () => refusal(404)],
+  ])("is deleted if its own GET %s", async (_, get) => {
+    const { acting, send } = answering(get);
+    expect(await send("deleted", "ep-one", signature)).toMatchObject({ condition: { reason: "Deleting" } });
+    expect([acting.service.count("GET"), acting.service.count("DELETE")]).toEqual([1, 1]);
+  });
+
+  test("stays if its own GET shows another name, and the next plan needs a newer list", async () => {
+    const { acting, known, send } = answering(() => json(200, { endpoint: endpoint({ name: "k8s-another" }) }));
+    await acting.cluster.clock.advance(700);
+    expect(await send("deleted", "ep-one", signature)).toMatchObject({ condition: { kind: "unchanged" } });
+    expect(acting.service.count("DELETE")).toBe(0);
+    expect(known.listsCountAfter).toBe(700);
+    expect(known.answeredDeletes.size).toBe(0);
+  });
+
+  test("stays while its own GET fails, and that is reported", async () => {
+    const { acting, send } = answering(() => refusal(500));
+    const { condition } = await send("deleted", "ep-one", signature);
+    expect(condition).toMatchObject({ kind: "shown", reason: "ServiceUnavailable" });
+    expect(acting.service.count("DELETE")).toBe(0);
   });
 });
