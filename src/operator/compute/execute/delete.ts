@@ -46,8 +46,8 @@ export async function deleteEndpoint(
 }
 
 /**
- * Whether an endpoint still bears our signature; if not, the next plan needs a newer list. The service deletes on no
- * condition, so this is asked right before: another cluster of the fleet may have taken the endpoint over since the list.
+ * Whether an endpoint still bears our signature; if not, the next plan needs a newer list. Asked right before a DELETE,
+ * which the service knows no condition for: another cluster of the fleet may have signed the endpoint since the list.
  */
 export async function stillBears(
   signature: string,

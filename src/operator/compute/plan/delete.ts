@@ -69,7 +69,7 @@ function deletionOfLinked(link: Link, o: Observation, s: ReadonlyState): Action 
   if (claim.kind !== "taken" && proof === "none" && hasUnreadableName(endpoint)) {
     return { kind: "wait", reason: "ServiceUnavailable", message: deletionWaits.unreadableName(endpoint.id) };
   }
-  const kept = isSignedByOther(o) ? released.signedByOther(endpoint.id) : whyKept(link, claim);
+  const kept = isSignedByOther(o, s) ? released.signedByOther(endpoint.id) : whyKept(link, claim);
   if (kept !== undefined) return unsettledCreate(o, s) ?? { kind: "release", event: "Released", message: kept };
   if (deleteDueInMs(o, s, endpoint.id) > 0) return stillListed(s, endpoint.id);
   return deletionOf(endpoint, "deleted", o.compute.metadata.uid);

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { keyOf, signatureOf, uidOfMarker } from "../../resources/signature.ts";
+import { keyOf, signatureIn, signatureOf, uidOfMarker } from "../../resources/signature.ts";
 import { ownerOf } from "../observe/claims.ts";
 import { type Observation, shownReason, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
@@ -74,16 +74,19 @@ export const renewSignature: PlanRule = (o, s) => {
 };
 
 /** The linked endpoint bore our signature, and bears that of another uid now: another cluster of the fleet took it. */
-export const signedByOther: PlanRule = (o) => {
+export const signedByOther: PlanRule = (o, s) => {
   const endpointID = o.links.link?.endpoint.id;
-  if (endpointID === undefined || !isSignedByOther(o)) return undefined;
+  if (endpointID === undefined || !isSignedByOther(o, s)) return undefined;
   return { kind: "blocked", reason: "Conflict", message: conflict.signedByOther(endpointID), ownedByOther: true };
 };
 
-export function isSignedByOther({ compute, links }: Observation): boolean {
-  if (links.link === undefined || compute.status.signedEndpoint !== links.link.endpoint.id) return false;
-  const uid = uidOfMarker(links.link.endpoint.name);
-  return uid !== undefined && uid !== compute.metadata.uid;
+export function isSignedByOther({ compute, links }: Observation, { proved }: ReadonlyState): boolean {
+  const { id, name } = links.link?.endpoint ?? {};
+  const signature = signatureIn(name);
+  if (id === undefined || signature === undefined || signature.uid === compute.metadata.uid) return false;
+  // The answer to a create is a proof too: another cluster may sign before a list of ours shows it.
+  const wasProved = signature.fleet !== undefined && proved?.endpointID === id && proved.proof === "marker";
+  return wasProved || compute.status.signedEndpoint === id;
 }
 
 /** This process signed it, and it bears neither that signature nor the one before: somebody else signed it since. */

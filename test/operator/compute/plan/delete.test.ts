@@ -35,18 +35,6 @@ describe("a Compute that is being deleted", () => {
     });
   });
 
-  test("has the signature of a fleet read again before the endpoint is deleted, for no other name can have changed", () => {
-    const signature = (uid: string) => `k8s-3f2a91bc-0123456789abcdef-${uid.replaceAll("-", "")}`;
-    const of = (name: string) => plan(...input({ compute: mine, endpoints: [madeBy(mine, { name })] }));
-    const own = signature(mine.metadata.uid);
-    expect(of(own)).toEqual({ kind: "delete", endpointID: "ep-one", why: "deleted", signature: own });
-    expect(of(`k8s-${mine.metadata.uid}`)).not.toHaveProperty("signature");
-    const adopting = going({ linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
-    const adopted = endpoint({ name: signature(uidOf("z")) });
-    const action = plan(...input({ compute: adopting, endpoints: [adopted] }));
-    expect(action).toEqual({ kind: "delete", endpointID: "ep-one", why: "deleted" });
-  });
-
   test("lets an endpoint go that only an annotation links: copied, restored, or typed by hand", () => {
     const self = going({ linked: "ep-victim" });
     const victim = endpoint({ id: "ep-victim", name: "somebody's" });

@@ -153,6 +153,29 @@ describe("a linked endpoint", () => {
     expect(deleted).toMatchObject({ kind: "release", event: "Released" });
   });
 
+  test("is read again before it is deleted, for another cluster may have signed it since the list", () => {
+    const of = (name: string, fields: ComputeFields = {}) =>
+      plan(...input({ compute: linked({ deleting: true, ...fields }), endpoints: [endpoint({ name })] }));
+    const remove = { kind: "delete", endpointID: "ep-one", why: "deleted" };
+    expect(of(ours)).toEqual({ ...remove, signature: ours });
+    // Nobody writes over any other name.
+    expect(of(`k8s-${uidOf("a")}`)).toEqual(remove);
+    const foreign = signatureOf(compute({ uid: uidOf("f") }), fleet);
+    expect(of(foreign, { spec: { adopt: { endpointID: "ep-one" } } })).toEqual(remove);
+  });
+
+  test("that bears one in the first list since its create is a Conflict too: the answer proved it ours", () => {
+    const of = (fields: Parameters<typeof input>[0]) => plan(...input({ fleet, compute: linked(), ...fields }));
+    const conflict = { kind: "blocked", reason: "Conflict", ownedByOther: true };
+    const state = { proved: { endpointID: "ep-one", proof: "marker" } } as const;
+    expect(of({ endpoints: [formers()], state })).toMatchObject(conflict);
+    expect(of({ endpoints: [formers()] })).not.toMatchObject(conflict);
+    const adopted = { proved: { endpointID: "ep-one", proof: "adopted" } } as const;
+    expect(of({ endpoints: [formers()], state: adopted })).not.toMatchObject(conflict);
+    const renamed = endpoint({ name: `k8s-${uidOf("f")}` });
+    expect(of({ endpoints: [renamed], state })).not.toMatchObject(conflict);
+  });
+
   test("of a restored Compute bears the former one's signature, and is observed and patched", () => {
     const restored = linked({ spec: { computeUnits: { min: 2, max: 2 } } });
     const endpoints = [formers({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 })];
