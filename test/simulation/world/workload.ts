@@ -30,6 +30,8 @@ export class Workload {
   readonly #refresh: { refreshInterval?: string };
   /** Whether the Computes go through a ClusterServiceConnection. */
   readonly #shared: boolean;
+  /** What the namespace is selected by, also when it is made again. */
+  #labels: JsonObject = { [accessLabel]: "yes" };
   /** What the spec of each pool has besides, in a fleet. */
   readonly #adoptFormer: JsonObject;
   /** What they have declared, as in a Git repository: applied again if all of it was deleted. */
@@ -48,7 +50,7 @@ export class Workload {
   settle(key: string): void {
     for (const body of definitions.values()) this.#do({ method: "POST", path: definitionsPath, body });
     for (const name of ["shop", operatorNamespace]) {
-      const labels = name === "shop" && this.#shared ? { [accessLabel]: "yes" } : {};
+      const labels = name === "shop" && this.#shared ? this.#labels : {};
       this.#do({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name, labels } } });
     }
     const secret = {
@@ -90,8 +92,8 @@ export class Workload {
 
   /** Sets or takes away the label that the connection selects the namespace by. */
   select(isSelected: boolean): void {
-    const labels = isSelected ? { [accessLabel]: "yes" } : {};
-    this.#patch(namespacePath, [{ op: "add", path: "/metadata/labels", value: labels }]);
+    this.#labels = isSelected ? { [accessLabel]: "yes" } : {};
+    this.#patch(namespacePath, [{ op: "add", path: "/metadata/labels", value: this.#labels }]);
   }
 
   /** Whether something that was deleted has not come to its end yet. */
