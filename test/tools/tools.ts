@@ -8,9 +8,10 @@ import { reporting } from "../support/progress.ts";
 import { type ProgramResult, runProgram } from "../support/run-program.ts";
 import { downloadTool, pinnedVersion } from "./download.ts";
 
-/** What checks the files that we ship; the package of each, at the version that its module in test/tools/go pins. */
+/** What checks or reads the files that we ship: the package of each; its module in test/tools/go pins the version. */
 const packages = {
   helm: "helm.sh/helm/v4/cmd/helm",
+  "kube-state-metrics": "k8s.io/kube-state-metrics/v2",
   kubeconform: "github.com/yannh/kubeconform/cmd/kubeconform",
   promtool: "github.com/prometheus/prometheus/cmd/promtool",
 } as const;
