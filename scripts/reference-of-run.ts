@@ -83,12 +83,13 @@ export async function referenceOfRun(): Promise<string[]> {
 
 const connectionReasons: Record<ConnectionReason, string> = {
   Authenticated: "True | the service accepts the key; the message says where its projects cannot be listed",
-  Unauthorized: "False | the key is refused; until it is replaced only an occasional probe is sent",
-  Unreachable: "False | no usable answer: network, certificate, 5xx; retried automatically",
+  Unauthorized: "False, stalled | the key is refused; until it is replaced only an occasional probe is sent",
+  Unreachable:
+    "False; stalled if `spec.caBundle` cannot be read | no usable answer: network, certificate, 5xx; retried automatically",
   SecretNotFound: "False | no Secret of that name has the type `compute-operator.dev/api-key`",
-  InvalidSecret: "False | the Secret does not hold a usable key under that name",
+  InvalidSecret: "False, stalled | the Secret does not hold a usable key under that name",
   NotAllowed:
-    "False | `spec.baseURL` is not among `--allowed-base-url`; or the API server refuses the finalizer that holds connection and Secret",
+    "False, stalled | `spec.baseURL` is not among `--allowed-base-url`; or the API server refuses the finalizer that holds connection and Secret",
   Deleting:
     "False | it is being deleted and waits for the Computes and ComputePools that use it, which the message names; no endpoint is created through it",
 };

@@ -2,16 +2,16 @@
 -- knows, and never from those of an older generation of the spec.
 local hs = {}
 
-local annotations = obj.metadata.annotations or {}
-if (annotations["compute-operator.dev/paused"] or "false") ~= "false" then
-  hs.status = "Suspended"
-  hs.message = "Paused: nothing is sent to the service"
-  return hs
-end
-
 if obj.metadata.deletionTimestamp ~= nil then
   hs.status = "Progressing"
   hs.message = "Being deleted"
+  return hs
+end
+
+local annotations = obj.metadata.annotations or {}
+if obj.kind == "Compute" and (annotations["compute-operator.dev/paused"] or "false") ~= "false" then
+  hs.status = "Suspended"
+  hs.message = "Paused: nothing is sent to the service"
   return hs
 end
 
@@ -39,12 +39,10 @@ end
 
 if is("Stalled") then
   hs.status = "Degraded"
-elseif is("Reconciling") then
-  hs.status = "Progressing"
-elseif ready.status == "True" then
+elseif ready.status == "True" and not is("Reconciling") then
   hs.status = "Healthy"
 else
-  hs.status = "Degraded"
+  hs.status = "Progressing"
 end
 hs.message = ready.reason .. ": " .. ready.message
 return hs

@@ -37,6 +37,7 @@ const condition = (type: string, status: string, reason: string) => ({
 });
 
 const compute = (conditions: readonly Value[], { generation = 2, observed = 2, metadata = {} } = {}): Value => ({
+  kind: "Compute",
   metadata: { name: "shop-primary", generation, ...metadata },
   status: { observedGeneration: observed, conditions },
 });
@@ -86,9 +87,14 @@ describe("Argo CD sees a Compute", () => {
       "Progressing: ServiceUnavailable: It is ServiceUnavailable.",
     ],
     [
-      "whose key is refused as degraded",
-      compute([condition("Ready", "False", "Unauthorized")]),
+      "whose connection's key is refused as degraded",
+      compute([condition("Ready", "False", "Unauthorized"), condition("Stalled", "True", "Unauthorized")]),
       "Degraded: Unauthorized: It is Unauthorized.",
+    ],
+    [
+      "whose pause has just ended, and that was not ready, as in progress",
+      compute([condition("Ready", "False", "Paused"), condition("Synced", "True", "Paused")]),
+      "Progressing: Paused: It is Paused.",
     ],
     [
       "that is not paused as it is",
@@ -111,6 +117,13 @@ describe("Argo CD sees a Compute", () => {
       "Progressing: Being deleted",
     ],
     [
+      "that is being deleted while it is paused as in progress",
+      compute(active, {
+        metadata: { annotations: { "compute-operator.dev/paused": "true" }, deletionTimestamp: "2026-01-02T03:04:05Z" },
+      }),
+      "Progressing: Being deleted",
+    ],
+    [
       "with generation and no report as in progress",
       compute([]),
       "Progressing: Waiting for the operator's first report",
@@ -118,4 +131,10 @@ describe("Argo CD sees a Compute", () => {
   ])("%s", async (_, object, shown) => {
     expect(await health(object)).toBe(shown);
   });
+});
+
+it("Argo CD does not see a connection as suspended by an annotation that only a Compute has", async () => {
+  const metadata = { generation: 1, annotations: { "compute-operator.dev/paused": "true" } };
+  const connection = { kind: "ServiceConnection", metadata, status: { observedGeneration: 1, conditions: active } };
+  expect(await health(connection)).toBe("Healthy: Active: It is Active.");
 });

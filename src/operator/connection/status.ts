@@ -1,7 +1,7 @@
 import type { Project } from "../../api/project.ts";
 import type { Connection } from "../resources/cluster-service-connection.ts";
 import type { Compute } from "../resources/compute.ts";
-import { clippedMessage, conditionOf, datedConditions } from "../resources/conditions-of.ts";
+import { besideReady, clippedMessage, conditionOf, datedConditions } from "../resources/conditions-of.ts";
 import type { ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
 import type { Failure } from "../service-client/answer.ts";
 import { authenticated, unanswered, unauthorized, unreachable } from "./messages.ts";
@@ -28,17 +28,16 @@ export function statusOf(
   const condition = connectionCondition(connection, resolved, session);
   const { reason, message } = terminating === undefined ? condition : whileTerminating(terminating, condition);
   const observedGeneration = connection.metadata.generation ?? 0;
-  const ready = {
-    type: "Ready",
-    status: reason === "Authenticated" ? "True" : "False",
-    reason,
-    message: clippedMessage(message),
-    observedGeneration,
-  };
+  const shared = { reason, message: clippedMessage(message), observedGeneration };
+  const isReady = reason === "Authenticated";
+  const drafts = [
+    { type: "Ready", status: isReady ? "True" : "False", ...shared },
+    ...(isReady ? [] : [besideReady(isStalled(reason, resolved) ? "Stalled" : "Reconciling", shared)]),
+  ];
   const projects = session?.probe.projects;
   return {
     observedGeneration,
-    conditions: datedConditions([ready], connection.status.conditions, now),
+    conditions: datedConditions(drafts, connection.status.conditions, now),
     keyType: session?.probe.keyType ?? "unknown",
     projectCount: projects?.length ?? connection.status.projectCount,
     projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
@@ -102,6 +101,12 @@ export type ConnectionReason =
   | "InvalidSecret"
   /** The connection is being deleted and Computes still use it. */
   | "Deleting";
+
+/** Whether only a person can help. A missing Secret may come with the next apply, or from a controller. */
+function isStalled(reason: ConnectionReason, resolved: Resolved): boolean {
+  if (reason === "Unreachable") return resolved.kind === "refused";
+  return reason === "NotAllowed" || reason === "InvalidSecret" || reason === "Unauthorized";
+}
 
 const paused = { reason: "Unreachable", message: unreachable.paused } as const;
 

@@ -100,7 +100,7 @@ export const serviceConnectionStatus = z.object({
   conditions: conditions
     .optional()
     .describe(
-      "Ready: Authenticated, Unauthorized, Unreachable, SecretNotFound, InvalidSecret, NotAllowed or Deleting.",
+      "Ready: Authenticated, Unauthorized, Unreachable, SecretNotFound, InvalidSecret, NotAllowed or Deleting. Reconciling or Stalled while it is not ready.",
     ),
   keyType: optionalText(
     "What kind of key it is, as far as the service shows it: personal, organization, project or unknown.",

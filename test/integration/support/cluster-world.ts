@@ -24,6 +24,10 @@ export interface ClusterWorldOptions {
   /** Ids of read replicas that the service has from the start. */
   replicas?: readonly string[];
   settings?: Partial<OperatorSettings>;
+  /** Of the account at the service. */
+  plan?: SeededService["plan"];
+  /** How the service behaves. */
+  service?: SeededService["service"];
   /** Kinds whose CRD is not installed. */
   without?: readonly string[];
   /** What the operator may do at the API server; what is shipped where left out. */
@@ -54,6 +58,8 @@ export class ClusterWorld implements AsyncDisposable {
       projects = [],
       replicas = [],
       settings,
+      plan,
+      service: behaviour = {},
     } = options;
     this.server = new ApiServer({ clock, random, controllerManager: true });
     const service = newService({
@@ -61,7 +67,8 @@ export class ClusterWorld implements AsyncDisposable {
       projects,
       endpoints: replicas.map((id) => ({ id, branchID: "br-main", type: "read_only" })),
       clock: wholeMilliseconds(clock),
-      service: { timeScale: 10_000 },
+      service: { timeScale: 10_000, ...behaviour },
+      ...(plan !== undefined && { plan }),
     });
     this.host = this.network.connect("service.test", service);
     for (const name of definitions.filter((one) => !without.includes(one))) this.install(name);
@@ -182,8 +189,10 @@ export class ClusterWorld implements AsyncDisposable {
 
   /** Reason and message of the connection's condition Ready. */
   connectionSaid(name = "fleet"): string {
-    const conditions: { reason: string; message: string }[] = this.connection(name)?.status?.conditions ?? [];
-    return conditions.map(({ reason, message }) => `${reason}: ${message}`).join();
+    const conditions: { type: string; reason: string; message: string }[] =
+      this.connection(name)?.status?.conditions ?? [];
+    const ready = conditions.filter(({ type }) => type === "Ready");
+    return ready.map(({ reason, message }) => `${reason}: ${message}`).join();
   }
 
   async ready(namespace: string, name: string): Promise<void> {

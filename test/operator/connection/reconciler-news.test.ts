@@ -173,7 +173,7 @@ test("of several statuses whose replies were lost, one that takes effect late is
   world.cluster.fate = () => undefined;
   await world.reconcile();
   await clock.advance(30_000);
-  expect(world.status()).toMatchObject({ conditions: [{ reason: "Unreachable" }] });
+  expect(world.status()).toMatchObject({ conditions: [{ reason: "Unreachable" }, { type: "Reconciling" }] });
   await world.reconcile();
   expect(world.status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
 });

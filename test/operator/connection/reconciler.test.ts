@@ -115,7 +115,7 @@ describe("a status whose reply was lost", () => {
     changeKey(cluster);
     cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "lost", arriveMs: 0, afterMs: 0 } : undefined);
     await expect(reconcile()).rejects.toThrow("no answer");
-    expect(status()).toMatchObject({ conditions: [{ reason: "Unreachable" }] });
+    expect(status()).toMatchObject({ conditions: [{ reason: "Unreachable" }, { type: "Reconciling" }] });
     cluster.fate = () => undefined;
     await reconcile();
     expect(status()).toMatchObject({ keyType: "personal", conditions: [{ reason: "Authenticated" }] });
@@ -157,7 +157,10 @@ describe("the finalizers of connection and Secret", () => {
     cluster.fate = (request) => (guarding(request) ? { kind: "status", afterMs: 0, status: 403 } : undefined);
     await expect(reconcile()).rejects.toThrow("hands off");
     const reported = expect.stringMatching(/refused the operator's finalizer .* hands off.* retried automatically/);
-    expect(status()?.conditions).toMatchObject([{ status: "False", reason: "NotAllowed", message: reported }]);
+    expect(status()?.conditions).toMatchObject([
+      { status: "False", reason: "NotAllowed", message: reported },
+      { type: "Stalled", status: "True", reason: "NotAllowed" },
+    ]);
     expect(view()).toMatchObject({ kind: "closed", reason: "ConnectionNotReady", message: reported });
     expect(woken).toContain("default/default");
     cluster.fate = () => undefined;

@@ -1,0 +1,89 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { z } from "zod";
+import { reasons, rowOf } from "../../../src/operator/compute/status/reasons.ts";
+import type { ConnectionReason } from "../../../src/operator/connection/status.ts";
+import type { KubeObject } from "../../simulation/api-server/objects.ts";
+import { runProgram } from "../../support/run-program.ts";
+import { findProgram } from "../programs.ts";
+import { viewOf } from "./view.ts";
+
+/** In the words of kstatus. */
+type Verdict = "Current" | "InProgress" | "Failed" | "Terminating";
+
+/** What tools make of an object. */
+export interface Verdicts {
+  kstatus: string;
+  argocd: string;
+}
+
+const poolReasons: Readonly<Record<string, Verdict>> = {
+  Ready: "Current",
+  Scaling: "InProgress",
+  Conflict: "Failed",
+  Rejected: "Failed",
+};
+
+const connectionReasons: Readonly<Record<ConnectionReason, Verdict>> = {
+  Authenticated: "Current",
+  Unauthorized: "Failed",
+  Unreachable: "InProgress",
+  NotAllowed: "Failed",
+  SecretNotFound: "InProgress",
+  InvalidSecret: "Failed",
+  Deleting: "Terminating",
+};
+
+/** The reasons that there are, by kind: each must have a row. */
+export const reasonsOf: Readonly<Record<string, readonly string[]>> = {
+  Compute: Object.keys(reasons),
+  ComputePool: Object.keys(poolReasons),
+  ServiceConnection: Object.keys(connectionReasons),
+  ClusterServiceConnection: Object.keys(connectionReasons),
+};
+
+/** What tools must make of an object, by what its reason means to the operator and not by the conditions. */
+export function expectedVerdicts(object: KubeObject): Verdicts {
+  const kstatus = meaningOf(object);
+  const view = viewOf(object);
+  const healths = { Current: "Healthy", InProgress: "Progressing", Failed: "Degraded", Terminating: "Progressing" };
+  return { kstatus, argocd: view.paused && !view.deleting ? "Suspended" : healths[kstatus] };
+}
+
+function meaningOf(object: KubeObject): Verdict {
+  const { kind, reason, ready, deleting, current } = viewOf(object);
+  if (deleting) return "Terminating";
+  if (!current) return "InProgress";
+  if (kind === "Compute") {
+    const row = rowOf(reason);
+    if (row === undefined) throw new Error(`no reason of a Compute: ${reason}`);
+    if (row.ready === "kept") return ready === "True" ? "Current" : "InProgress";
+    if (row.stalled) return "Failed";
+    return row.ready === "True" ? "Current" : "InProgress";
+  }
+  // Only a change of the spec makes a certificate readable.
+  if (reason === "Unreachable" && JSON.stringify(object["spec"]).includes('"caBundle"')) return "Failed";
+  const verdict = { ...poolReasons, ...connectionReasons }[reason];
+  if (verdict === undefined) throw new Error(`no reason of a ${kind}: ${reason}`);
+  return verdict;
+}
+
+const output = z.array(
+  z.object({
+    kstatus: z.string(),
+    flux: z.string(),
+    argocd: z.object({ status: z.string(), message: z.string() }),
+  }),
+);
+
+/** What the real tools make of the objects. Flux has a copy of kstatus: where it differed, that is said. */
+export async function realVerdicts(objects: readonly KubeObject[]): Promise<Verdicts[]> {
+  const { data: settings }: { data: unknown } = parse(readFileSync("deploy/argocd/argocd-cm.yaml", "utf8"));
+  const input = JSON.stringify({ settings, objects });
+  const { status, stdout, stderr } = await runProgram(await findProgram("verdicts"), [], { input });
+  if (status !== 0) throw new Error(`verdicts failed: ${stderr}`);
+  return output.parse(JSON.parse(stdout)).map(({ kstatus, flux, argocd }) => ({
+    kstatus: kstatus === flux ? kstatus : `${kstatus}, in Flux ${flux}`,
+    argocd: argocd.status,
+  }));
+}
