@@ -31,6 +31,18 @@ describe("what a fleet of 100 Computes in one project costs", { timeout: 60_000 
   });
 });
 
+it("writes that follow each other for long share lists and polls, and are seen to end soon after the last", {
+  timeout: 60_000,
+}, async () => {
+  // As fast as kubectl creates 1,000 Computes in ten projects.
+  const figures = await figuresOf({ computes: 3 * each, projects: 3, aSecond: 20, locks: false, ...service });
+  expect(figures).toMatchObject({ writes: 3 * each, refused: 0, events: 1 });
+  expect(figures.lists + figures.polls).toBeLessThanOrEqual(11 * 3);
+  expect(figures.patches).toBeLessThanOrEqual(3.01);
+  expect(figures.reconciles).toBeLessThanOrEqual(6);
+  expect(figures.readyMs).toBeLessThanOrEqual(figures.lastWriteMs + 1000);
+});
+
 it("three times as many in one project take no more reconciles for each", { timeout: 60_000 }, async () => {
   const of = (computes: number) => figuresOf({ computes, projects: 1, locks: false, ...service });
   const [few, many] = [await of(each), await of(3 * each)];

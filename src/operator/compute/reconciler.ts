@@ -142,7 +142,9 @@ export class ComputeReconciler {
     const context = { compute, annotations, cluster, clock, state, signal, uninstalling, access };
     const executed = await execute(action, context).catch((error: unknown) => refusedPatch(error, compute));
     const bound = await bind(executed, observed, access, state, this.#binding);
-    const outcome = withUnreadable(bound.outcome, endpointAfter(bound.outcome, observed), state);
+    const endpoint = endpointAfter(bound.outcome, observed);
+    const outcome = withUnreadable(bound.outcome, endpoint, state);
+    state.expectResult(access?.lister.operations.showsResultAt(endpoint?.id ?? ""));
     const reported = await updateStatus(outcome, observed, bound, { ...this.#options, state });
     state.reported(reported.status);
     if (outcome.condition.kind === "released") state.released();

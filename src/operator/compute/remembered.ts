@@ -53,6 +53,8 @@ export interface Remembered {
   restarted?: string;
   /** The last message about fields that cannot be read: an event reports it once. */
   unreadable?: string | undefined;
+  /** When the result of the write under way is expected to be seen. */
+  resultAt?: number | undefined;
   /** What the status does not say yet. */
   held?: HeldStatus;
   /** When an event last reported a write. */

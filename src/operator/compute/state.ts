@@ -7,8 +7,8 @@ import { hasArrived } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { compare, desiredSpec } from "./plan/fields.ts";
 import { answersCountAfter, type ReadonlyState, type Remembered, type Signed, signedBefore } from "./remembered.ts";
+import { nextRequeue } from "./requeue.ts";
 import { heldForMs } from "./status/held.ts";
-import { reasons, requeueDelay } from "./status/reasons.ts";
 
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
 const enqueuedFallbackMs = 600_000;
@@ -49,8 +49,10 @@ export class ReconcileState {
 
   /** A write has ended whose answer is laid over lists; steps that need a list need one from after that. */
   answerLaidOver(at: number): void {
-    const { listsCountAfter } = this.#known;
-    this.#known.laidOver = { at, before: answersCountAfter(this.#known) };
+    const { listsCountAfter, seenSince, firstListAfter } = this.#known;
+    // What was new enough for the first create is new enough for what follows it.
+    const before = listsCountAfter <= seenSince ? firstListAfter : answersCountAfter(this.#known);
+    this.#known.laidOver = { at, before };
     this.#known.listsCountAfter = Math.max(listsCountAfter, at);
   }
 
@@ -241,6 +243,11 @@ export class ReconcileState {
     this.#known.announcedAt = now;
   }
 
+  /** When the result of the write under way is expected to be seen; `undefined`: nobody knows. */
+  expectResult(at: number | undefined): void {
+    this.#known.resultAt = at;
+  }
+
   /**
    * Holds a status back, unless it has waited for long enough; returns whether it waits. `isNew`: it reports a write
    * that has just been accepted. `endpoint`: as last seen.
@@ -250,8 +257,8 @@ export class ReconcileState {
     { isNew, endpoint }: { isNew: boolean; endpoint: Endpoint | undefined },
     now: number,
   ): boolean {
-    const { held } = this.#known;
-    const dueAt = isNew || held === undefined ? now + heldForMs : held.dueAt;
+    const { held, resultAt = now } = this.#known;
+    const dueAt = Math.max(resultAt, isNew || held === undefined ? now + heldForMs : held.dueAt);
     if (now >= dueAt) return false;
     const { compute, condition, effect } = outcome;
     const lasting = effect.kind === "accepted" ? { ...effect, endpoint } : effect;
@@ -273,27 +280,15 @@ export class ReconcileState {
     this.#known.released = true;
   }
 
-  /** The milliseconds until the next reconcile: as the action or its reason says; one that is due sooner stays. */
-  requeueAfter({ condition, requeue }: Outcome, now: number): number | undefined {
-    if (condition.kind === "released") return undefined;
+  /** The milliseconds until the next reconcile; `undefined`: only a change brings it. */
+  requeueAfter(outcome: Outcome, now: number): number | undefined {
+    if (outcome.condition.kind === "released") return undefined;
     const known = this.#known;
-    const { reason, count, dueAt } = known.requeue;
-    const due = dueAt !== undefined && dueAt > now ? dueAt : undefined;
-    const asked = requeue.kind === "after" ? requeue.ms : undefined;
-    if (requeue.kind === "enqueued") known.requeue = { reason, count, dueAt: undefined };
-    else if (condition.kind === "unchanged") {
-      const next = asked === undefined ? due : Math.min(due ?? Number.POSITIVE_INFINITY, now + asked);
-      known.requeue = { reason, count, dueAt: next };
-    } else if (asked !== undefined || reason !== condition.reason || due === undefined) {
-      const before = reason === condition.reason ? count : 0;
-      const delay = asked ?? requeueDelay(reasons[condition.reason].look, before);
-      const next = delay === undefined ? undefined : now + delay;
-      known.requeue = { reason: condition.reason, count: before + 1, dueAt: next };
-    }
+    known.requeue = nextRequeue(outcome, known, now);
     // A reading of the Secret that is overdue waits for what holds it up, and is enqueued by it.
     const readAt = known.secretDueAt !== undefined && known.secretDueAt > now ? [known.secretDueAt] : [];
     const writeAt = known.held === undefined ? [] : [known.held.dueAt];
-    const fallback = requeue.kind === "enqueued" ? now + enqueuedFallbackMs : Number.POSITIVE_INFINITY;
+    const fallback = outcome.requeue.kind === "enqueued" ? now + enqueuedFallbackMs : Number.POSITIVE_INFINITY;
     const next = Math.min(known.requeue.dueAt ?? fallback, ...readAt, ...writeAt);
     return next === Number.POSITIVE_INFINITY ? undefined : Math.max(1, next - now);
   }

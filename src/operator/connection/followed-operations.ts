@@ -55,6 +55,13 @@ export class FollowedOperations {
     return false;
   }
 
+  /** When the operations of this endpoint in progress are expected to have ended; `undefined`: unknown, or none is. */
+  expectedEndOf(endpointID: string): number | undefined {
+    const inProgress = [...this.#byEndpoint.get(endpointID)].flatMap((id) => this.#inProgress.get(id) ?? []);
+    const ends = inProgress.flatMap(({ expectedEndAt }) => expectedEndAt ?? []);
+    return ends.length > 0 && ends.length === inProgress.length ? Math.max(...ends) : undefined;
+  }
+
   /** When the operations of this endpoint were over, as far as they were followed; `undefined`: one is in progress. */
   endedAt(endpointID: string): number | undefined {
     return this.isBusyWith(endpointID) ? undefined : (this.#endedAt.get(endpointID) ?? Number.NEGATIVE_INFINITY);

@@ -15,20 +15,27 @@ export type Latest =
 /**
  * When polls begin, in milliseconds. `everyMs`: at most one in this time. `firstMs`: after a write whose operation
  * takes an unknown time. `putOffMs`: so long for each operation in progress, and `mostPutOffMs` in all, a poll waits
- * for those of further writes. `mostMs`: the longest delay between polls while operations last longer than expected;
- * each is `factor` times longer.
+ * for those of further writes. `many`: with so many in progress, all of a known duration, it waits until no write has
+ * come for `gapMs`, `mostOfManyMs` at most.
+ * `mostMs`: the longest delay between polls while operations last longer than expected; each is `factor` times longer.
  */
 const polling = {
   everyMs: 1000,
   firstMs: 300,
   putOffMs: 150,
   mostPutOffMs: 1500,
+  many: 3,
+  gapMs: 500,
+  mostOfManyMs: 4500,
   factor: 1.5,
   mostMs: 5000,
 } as const;
 
 /** A poll follows the expected end of an operation by so much, in milliseconds. */
 const slackMs = 20;
+
+/** How long after its request a poll and the list that follows it have come in, in milliseconds. */
+const listedWithinMs = 1500;
 
 /** A refused call is tried again after this long, in milliseconds: the key may have lacked a right. */
 const refusedForMs = 600_000;
@@ -61,8 +68,10 @@ export class Operations {
   #stopped = false;
   #polling = false;
   #polledAt = Number.NEGATIVE_INFINITY;
+  /** When the next poll is planned. */
+  #plannedAt = Number.NEGATIVE_INFINITY;
   /** When polls are due for operations that are expected to end: the first and the last of them. */
-  #due: { first: number; last: number } | undefined;
+  #due: { first: number; last: number; isKnown: boolean } | undefined;
   /** The delay of the next poll while operations last longer than expected. */
   #delayMs: number = polling.everyMs;
   /** The service has answered the call once, so it has the call: any later refusal is only a failure. */
@@ -84,13 +93,22 @@ export class Operations {
       this.followed.set({ operation, since: now, updatedAt: now, expectedEndAt });
       if (!this.followed.inProgress.has(operation.id)) continue;
       begun = true;
-      this.#expect(expectedEndAt ?? now + polling.firstMs - slackMs);
+      this.#expect(expectedEndAt ?? now + polling.firstMs - slackMs, expectedEndAt !== undefined);
     }
     // Ended operations must not postpone the next poll: in a large fleet, reconciles report such all the time.
     if (!begun) return;
     if (!this.#supported) this.#dropInProgress();
     this.#delayMs = polling.everyMs;
     this.#schedule();
+  }
+
+  /**
+   * When a poll, and a list after it, are expected to show what the operations of this endpoint did; `undefined`: the
+   * end of one is unknown, or none is in progress.
+   */
+  showsResultAt(endpointID: string): number | undefined {
+    const expectedEndAt = this.followed.expectedEndOf(endpointID);
+    return expectedEndAt && Math.max(expectedEndAt, this.#plannedAt) + listedWithinMs;
   }
 
   /** Reads the latest operations of an endpoint, including those of other writers. */
@@ -120,9 +138,14 @@ export class Operations {
   }
 
   /** An operation is expected to end at that time: a poll is due then. */
-  #expect(at: number): void {
+  #expect(at: number, isKnown: boolean): void {
     const due = at + slackMs;
-    this.#due = { first: Math.min(due, this.#due?.first ?? due), last: Math.max(due, this.#due?.last ?? due) };
+    const before = this.#due ?? { first: due, last: due, isKnown };
+    this.#due = {
+      first: Math.min(due, before.first),
+      last: Math.max(due, before.last),
+      isKnown: isKnown && before.isKnown,
+    };
   }
 
   #schedule(): void {
@@ -130,10 +153,16 @@ export class Operations {
     this.#timer = undefined;
     const { signal, clock } = this.#options;
     if (this.#stopped || !this.#supported || signal.aborted || this.followed.inProgress.size === 0) return;
-    const putOffMs = Math.min(polling.mostPutOffMs, polling.putOffMs * this.followed.inProgress.size);
-    const at = this.#due ? Math.min(this.#due.last, this.#due.first + putOffMs) : this.#polledAt + this.#delayMs;
-    const earliest = this.#polledAt + polling.everyMs;
-    this.#timer = clock.after(Math.max(0, Math.ceil(Math.max(at, earliest) - clock.monotonic())), () => this.#dueNow());
+    const at = this.#due ? this.#dueAt(this.#due) : this.#polledAt + this.#delayMs;
+    this.#plannedAt = Math.max(at, this.#polledAt + polling.everyMs);
+    this.#timer = clock.after(Math.max(0, Math.ceil(this.#plannedAt - clock.monotonic())), () => this.#dueNow());
+  }
+
+  /** Operations that end at about the same time share a poll, as do those of many writes that follow each other. */
+  #dueAt({ first, last, isKnown }: { first: number; last: number; isKnown: boolean }): number {
+    const { size } = this.followed.inProgress;
+    if (isKnown && size >= polling.many) return Math.min(last + polling.gapMs, first + polling.mostOfManyMs);
+    return Math.min(last, first + Math.min(polling.mostPutOffMs, polling.putOffMs * size));
   }
 
   /** The poll begins as soon as the request budget has room. */
@@ -214,7 +243,7 @@ export class Operations {
   }
 
   #expectAgain({ expectedEndAt }: Followed, polledAt: number): void {
-    if (expectedEndAt !== undefined && expectedEndAt > polledAt) this.#expect(expectedEndAt);
+    if (expectedEndAt !== undefined && expectedEndAt > polledAt) this.#expect(expectedEndAt, true);
   }
 
   #dropInProgress(): void {

@@ -137,3 +137,24 @@ describe("the next reconcile", () => {
     expect(remembering().requeueAfter(unchanged(self, { requeue: after(0.2) }), now)).toBe(1);
   });
 });
+
+describe("while a write is under way whose result is expected at a known time", () => {
+  const creating = shown(self, "Creating", "made");
+
+  test("neither a reconcile by its reason nor its status comes before that, and both come soon after", () => {
+    const state = remembering();
+    state.expectResult(now + 6000);
+    expect(state.requeueAfter(creating, now)).toBe(6000);
+    expect(state.hold(creating, { isNew: true, endpoint: undefined }, now)).toBe(true);
+    expect(state.known.held?.dueAt).toBe(now + 6000);
+    state.expectResult(undefined);
+    expect(state.hold(creating, { isNew: false, endpoint: undefined }, now + 6000)).toBe(false);
+  });
+
+  test("a result that is due sooner, and a reconcile that the action asks for, change nothing", () => {
+    const state = remembering();
+    state.expectResult(now + 100);
+    expect(state.requeueAfter(creating, now)).toBe(500);
+    expect(state.requeueAfter(shown(self, "Updating", "", { requeue: after(50) }), now)).toBe(50);
+  });
+});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { annotationsOf } from "../../../src/operator/compute/observe/annotations.ts";
-import type { ReadonlyState } from "../../../src/operator/compute/remembered.ts";
+import { answersCountAfter, type ReadonlyState } from "../../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../../src/operator/compute/state.ts";
 import {
   type ComputeFields,
@@ -185,4 +185,21 @@ test("what the status says was carried out is remembered, and kept where that is
   expect(state.known.applied).toEqual({ generation: 3, drift });
   state.reported(compute({ status: { appliedGeneration: 4 } }).status);
   expect(state.known.applied).toEqual({ generation: 4, drift: [] });
+});
+
+describe("the list that an answer is laid over", () => {
+  test("after the first create may be from before the Compute was first seen, and after a relist may not", () => {
+    const state = new ReconcileState(1000, { firstListAfter: 5 });
+    state.answerLaidOver(1500);
+    expect(answersCountAfter(state.known)).toBe(5);
+    state.needListAfter(2000);
+    expect(answersCountAfter(state.known)).toBe(2000);
+  });
+
+  test("after a later write is as new as before that write", () => {
+    const state = new ReconcileState(1000, { firstListAfter: 5 });
+    state.needListAfter(1200);
+    state.answerLaidOver(1500);
+    expect(answersCountAfter(state.known)).toBe(1200);
+  });
 });

@@ -137,6 +137,34 @@ describe("polls of operations that are expected to end", () => {
     expect([polledAt, running(2100)]).toEqual([[720, 2020], 2]);
   });
 
+  test("of many writes that follow each other begin when no more come, or after a few seconds", async () => {
+    const { clock, follow, polledAt } = polling();
+    const writes = async (count: number) => {
+      for (let n = 0; n < count; n += 1) {
+        const id = `${polledAt.length}-${n}`;
+        follow(operation({ id, endpoint_id: `ep-${id}`, ...start }));
+        await clock.advance(100);
+      }
+    };
+    await writes(10);
+    await clock.advance(819);
+    expect(polledAt).toEqual([]);
+    await clock.advance(1);
+    expect(polledAt).toEqual([1820]);
+    await writes(60);
+    expect(polledAt).toEqual([1820, 1820 + 420 + 4500]);
+  });
+
+  test("say when the result of a write is expected to be seen, where that is known", async () => {
+    const { clock, operations, follow } = polling();
+    follow(operation({ endpoint_id: "ep-one", ...start }));
+    expect(operations.showsResultAt("ep-one")).toBe(420 + 1500);
+    follow(operation({ id: "op-2", endpoint_id: "ep-two" }));
+    expect([operations.showsResultAt("ep-two"), operations.showsResultAt("ep-none")]).toEqual([undefined, undefined]);
+    await clock.advance(420);
+    expect(operations.showsResultAt("ep-one")).toBeUndefined();
+  });
+
   test("wait for the expected end of an operation that the list does not show yet", async () => {
     const { clock, state, follow, polledAt } = polling();
     follow(operation({ id: "late", ...start }), operation({ id: "moves", endpoint_id: "ep-moves", ...move }));
