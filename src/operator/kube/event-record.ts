@@ -63,8 +63,13 @@ export function newEvent(
   };
 }
 
+/** What is remembered of an Event to count further occurrences. */
+export type WrittenEvent = Pick<KubeEvent, "count"> & {
+  metadata: Pick<KubeEvent["metadata"], "name" | "namespace" | "uid" | "resourceVersion">;
+};
+
 /** The patch that counts `times` more occurrences of an Event, the last at `at`. */
-export function occurredAgain(event: KubeEvent, times: number, at: number): JsonPatchOperation[] {
+export function occurredAgain(event: WrittenEvent, times: number, at: number): JsonPatchOperation[] {
   return guardedPatch(event)
     .set(["count"], (event.count ?? 1) + times)
     .set(["lastTimestamp"], timestamp(at))

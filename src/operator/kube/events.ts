@@ -4,7 +4,15 @@ import { type Backoff, delayOf, type Random, sleep } from "../runtime/clock.ts";
 import type { RuntimePorts } from "../runtime/log.ts";
 import type { ClusterClient } from "./client.ts";
 import { isAlreadyExists, isNamespaceTerminating, isNotFound, isTransient } from "./errors.ts";
-import { type EventInput, type EventSubject, events, type KubeEvent, newEvent, occurredAgain } from "./event-record.ts";
+import {
+  type EventInput,
+  type EventSubject,
+  events,
+  type KubeEvent,
+  newEvent,
+  occurredAgain,
+  type WrittenEvent,
+} from "./event-record.ts";
 
 export interface EventRecorderOptions extends RuntimePorts {
   client: ClusterClient;
@@ -25,7 +33,8 @@ interface Pending {
  */
 const burst = 25;
 const refillMs = 60_000;
-const mostPending = 1000;
+/** Some 6 MB: a fleet that is created at once has an event for each Compute, and they are written one at a time. */
+const mostPending = 10_000;
 const mostRemembered = 4096;
 const attempts = 4;
 const retryBackoff: Backoff = { baseMs: 500, factor: 3, maxMs: 10_000, jitter: 0.5 };
@@ -44,7 +53,7 @@ export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #pending = new Map<string, Pending>();
   /** Events already written, by content; least recently used first. */
-  readonly #written = new Map<string, KubeEvent>();
+  readonly #written = new Map<string, WrittenEvent>();
   readonly #spent = new Map<string, { tokens: number; at: number }>();
   readonly #stop = new AbortController();
   #writing: Promise<void> | undefined;
@@ -71,7 +80,7 @@ export class EventRecorder {
       this.#options.log.warn({ reason: input.reason }, "Dropped an event: too many are waiting to be written");
       return;
     }
-    this.#pending.set(key, { key, subject, input: { ...input, message }, count: 1, at });
+    this.#pending.set(key, { key, subject: aloneOf(subject), input: { ...input, message }, count: 1, at });
     this.#writing ??= this.#writeAll();
   }
 
@@ -140,7 +149,9 @@ export class EventRecorder {
   }
 
   #remember(key: string, event: KubeEvent): void {
-    setNewest(this.#written, key, event, mostRemembered);
+    const { name, namespace, uid, resourceVersion } = event.metadata;
+    const metadata = { name, namespace, uid, resourceVersion };
+    setNewest(this.#written, key, { metadata, count: event.count }, mostRemembered);
   }
 
   /** Takes a token from the object's bucket. */
@@ -151,6 +162,12 @@ export class EventRecorder {
     setNewest(this.#spent, uid, { tokens: tokens < 1 ? tokens : tokens - 1, at: now }, mostRemembered);
     return tokens >= 1;
   }
+}
+
+/** The subject without the rest of its object, which would be kept in memory until the event is written. */
+function aloneOf({ apiVersion, kind, metadata }: EventSubject): EventSubject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } };
 }
 
 function uniqueSuffix(at: number, random: Random): string {

@@ -11,19 +11,22 @@ export type JsonPatchOperation =
  * was seen in `object`; if that has changed, the whole patch is refused (`isStale`). Steps that would change nothing
  * are left out.
  */
-export function guardedPatch(object: KubeObject, options: { resourceVersion?: boolean } = {}): GuardedPatch {
+export function guardedPatch(
+  object: Pick<KubeObject, "metadata">,
+  options: { resourceVersion?: boolean } = {},
+): GuardedPatch {
   return new GuardedPatch(object, options.resourceVersion ?? false);
 }
 
 export class GuardedPatch {
-  readonly #object: KubeObject;
+  readonly #object: Pick<KubeObject, "metadata">;
   /** Creating a missing map or list would overwrite one created meanwhile, so the version must match. */
   #testVersion: boolean;
   readonly #changes: JsonPatchOperation[] = [];
   #annotations: Map<string, string> | undefined;
   #finalizers: readonly string[] | undefined;
 
-  constructor(object: KubeObject, testVersion: boolean) {
+  constructor(object: Pick<KubeObject, "metadata">, testVersion: boolean) {
     const { annotations, finalizers } = object.metadata;
     this.#object = object;
     this.#testVersion = testVersion;

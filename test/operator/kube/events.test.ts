@@ -123,6 +123,15 @@ describe("an event that the API server does not take", () => {
   });
 });
 
+test("of a fleet that is created at once no event is dropped", async () => {
+  const { clock, recorder, recorded } = setUp();
+  const fleet = Array.from({ length: 2000 }, (_, n) => `uid-${n}`);
+  for (const uid of fleet) recorder.record(compute(uid), created);
+  await clock.advance(10);
+  const about = (await recorded()).map(({ involvedObject }) => involvedObject.uid);
+  expect(new Set(about)).toEqual(new Set(fleet));
+});
+
 describe("an object that reports too much", () => {
   test("is cut short, and others are not", async () => {
     const { clock, recorder, recorded } = setUp();
