@@ -11,6 +11,7 @@ describe("what a fleet of 100 Computes in one project costs", { timeout: 60_000 
     expect(figures).toMatchObject({ writes: each, refused: 0, mostListsASecond: 1, mostPollsASecond: 1 });
     expect(figures.lists + figures.polls).toBeLessThanOrEqual(11);
     expect(figures.reconciles).toBeLessThanOrEqual(9);
+    expect(figures.connectionReconciles).toBeLessThanOrEqual(10);
     expect(figures.readyMs).toBeLessThanOrEqual(each * 10 + 2500);
     // Mark, link and the final status; the create's event.
     expect(figures).toMatchObject({ patches: 3, events: 1, resized: { writes: 1, patches: 1, events: 1 } });

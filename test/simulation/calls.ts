@@ -21,6 +21,8 @@ export interface Figures {
   polls: number;
   /** Of each Compute: reconciles, patches and events at the API server. */
   reconciles: number;
+  /** Of the connection that all use. */
+  connectionReconciles: number;
   patches: number;
   events: number;
   lastWriteMs: number;
@@ -52,7 +54,7 @@ export async function figuresOf({
   tenants.tenant("fleet", "fleet.test", { spec: { requestBudget: budget } });
   await clock.advance(3000);
   tenants.written.clear();
-  const before = await reconcilesOf(tenants);
+  const [before, ofConnections] = [await reconcilesOf(tenants), await reconcilesOf(tenants, "connection")];
   const start = clock.monotonic();
   for (let n = 0; n < computes; n += 1) {
     tenants.declare("fleet", `c-${n}`, { projectID: `p-${n % projects}`, branchID: `br-${n}` });
@@ -71,6 +73,7 @@ export async function figuresOf({
     lists: many.listed.length,
     polls: many.polled.length,
     reconciles: ((await reconcilesOf(tenants)) - before) / computes,
+    connectionReconciles: (await reconcilesOf(tenants, "connection")) - ofConnections,
     patches: each("PATCH computes"),
     events: each("POST events") + each("PATCH events"),
     lastWriteMs: lastWriteAt - start,
@@ -91,9 +94,9 @@ export async function figuresOf({
   return { ...figures, resized };
 }
 
-async function reconcilesOf(tenants: Tenants): Promise<number> {
+async function reconcilesOf(tenants: Tenants, kind = "compute"): Promise<number> {
   const text = await tenants.operator.metrics.text();
-  const lines = text.split("\n").filter((line) => line.startsWith('compute_operator_reconcile_total{kind="compute"'));
+  const lines = text.split("\n").filter((line) => line.startsWith(`compute_operator_reconcile_total{kind="${kind}"`));
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 

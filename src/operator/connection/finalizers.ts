@@ -62,8 +62,7 @@ export class Finalizers {
     const namespace = connection.metadata.namespace ?? "";
     if (this.#inUse(connection)) {
       const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
-      const isHeld = secret === undefined || isOfCluster(connection) || hasFinalizer(secret);
-      const complete = hasFinalizer(connection) && isHeld;
+      const complete = [connection, ...this.#secretOf(connection)].every(hasFinalizer);
       // The cache may lag: without users, another shard would remove the finalizer again and again.
       if (!complete && !(await this.#provedUnused(connection))) {
         await this.#addFinalizer(kindOf(connection), connection);
@@ -129,6 +128,19 @@ export class Finalizers {
       if (hasFinalizer(parsed.value) || isNamed) inUse.add(spec.apiKeySecretRef.name);
     }
     return inUse;
+  }
+
+  /** Whether a further user changes nothing: both carry the finalizer, and the deletion of neither waits for users. */
+  isSettled(connection: Connection): boolean {
+    const objects = [connection, ...this.#secretOf(connection)];
+    return objects.every((object) => hasFinalizer(object) && object.metadata.deletionTimestamp === undefined);
+  }
+
+  /** The Secret that carries the finalizer besides its connection. */
+  #secretOf(connection: Connection): Secret[] {
+    const { namespace = "" } = connection.metadata;
+    const secret = this.#options.cache.secret(namespace, connection.spec.apiKeySecretRef.name);
+    return secret === undefined || isOfCluster(connection) ? [] : [secret];
   }
 
   #inUse({ metadata }: Connection): boolean {

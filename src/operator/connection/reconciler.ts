@@ -70,6 +70,11 @@ export class ConnectionReconciler {
     return true;
   }
 
+  /** Whether the connection is to be reconciled because a further Compute uses it. */
+  awaitsUser(connection: Connection): boolean {
+    return !this.#finalizers.isSettled(connection);
+  }
+
   async reconcile(uid: string): Promise<Reconciled> {
     const { cache, connections } = this.#options;
     const connection = cache.connectionByUID(uid);

@@ -17,7 +17,7 @@ export interface EventHandlersOptions {
   informers: Informers;
   claims: ClaimIndex;
   computes: Pick<ComputeReconciler, "gone" | "changed" | "entered" | "relisted">;
-  connections: Pick<ConnectionReconciler, "seen" | "secretSeen">;
+  connections: Pick<ConnectionReconciler, "seen" | "secretSeen" | "awaitsUser">;
   selects: OperatorOptions["selects"];
   /** Enqueues these objects. */
   enqueue: (kind: Kind, uids: Iterable<string>) => void;
@@ -54,7 +54,7 @@ export class EventHandlers implements ChangeHandlers {
   }
 
   compute(change: Change<Compute>): void {
-    const { informers, claims, computes, selects, enqueue } = this.#options;
+    const { informers, claims, computes, connections, selects, enqueue } = this.#options;
     const { type, object, previous } = change;
     const { uid, namespace = "" } = object.metadata;
     const claimants = claims.change(change);
@@ -66,8 +66,12 @@ export class EventHandlers implements ChangeHandlers {
       }
     }
     enqueue("compute", claimants);
-    if (type !== "updated" || connectionUseOf(previous) !== connectionUseOf(object))
+    if (type === "added") {
+      const used = this.#connectionOf(object);
+      if (used !== undefined && connections.awaitsUser(used)) enqueue("connection", [used.metadata.uid]);
+    } else if (type === "deleted" || connectionUseOf(previous) !== connectionUseOf(object)) {
       this.connectionsUsedBy(object, previous);
+    }
     const owner = owningPool(object);
     if (owner !== undefined) enqueue("pool", [owner.uid]);
     // Regardless of its owner, the Compute takes or frees a name that a pool wants for a member.
@@ -161,13 +165,15 @@ export class EventHandlers implements ChangeHandlers {
 
   /** Enqueues the connections that these versions of a Compute use. */
   connectionsUsedBy(...versions: readonly (Compute | undefined)[]): void {
-    const { informers, enqueue } = this.#options;
     for (const version of versions) {
-      if (version === undefined) continue;
-      const { namespace, name } = connectionKeyOf(version);
-      const used = informers.connection(namespace, name);
-      if (used !== undefined) enqueue("connection", [used.metadata.uid]);
+      const used = version && this.#connectionOf(version);
+      if (used !== undefined) this.#options.enqueue("connection", [used.metadata.uid]);
     }
+  }
+
+  #connectionOf(compute: Compute): Connection | undefined {
+    const { namespace, name } = connectionKeyOf(compute);
+    return this.#options.informers.connection(namespace, name);
   }
 }
 

@@ -42,7 +42,7 @@ test("a new leader indexes a large fleet in several tasks, and keeps what change
     informers,
     claims,
     computes: { gone: ignore, changed: ignore, entered: ignore, relisted: ignore },
-    connections: { seen: ignore, secretSeen: () => false },
+    connections: { seen: ignore, secretSeen: () => false, awaitsUser: () => true },
     selects: () => true,
     enqueue: (_, uids) => [...uids].forEach((uid) => enqueued.add(uid)),
     pause: async () => {
