@@ -1,5 +1,6 @@
-// Builds what is shipped into dist/: one bundle, beside it its source map for scripts/stack.ts, what it is made of, and
-// the licences of that. The Dockerfile runs it, and so does a test: node scripts/bundle.ts [DIRECTORY]
+// Builds what is shipped into dist/: one bundle and what only tracing needs, beside them their source maps for
+// scripts/stack.ts, what they are made of, and the licences of that. The Dockerfile runs it, and so do tests:
+// node scripts/bundle.ts [DIRECTORY]
 import { writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
@@ -18,42 +19,58 @@ const parts: Readonly<Record<string, string>> = {
   "./gen/index.js": join(import.meta.dirname, "client-node.mjs"),
 };
 
-const bundle = await rolldown({
-  input: "src/main.ts",
-  platform: "node",
-  plugins: [
-    { name: "parts", resolveId: (source) => parts[source] },
-    {
-      // An import of a builtin reads all that it exports at once: of node:http alone that loads Node's own undici.
-      name: "builtins",
-      // The bundler's own runtime imports node:module.
-      resolveId: (source) => (isBuiltin(source) && source !== "node:module" ? `${builtin}${source}` : undefined),
-      load: (id) => {
-        if (!id.startsWith(builtin)) return undefined;
-        return `module.exports = process.getBuiltinModule(${JSON.stringify(id.slice(builtin.length))});`;
-      },
-    },
-    { name: "ascii", renderChunk: (code) => ({ code: asciiOf(code), map: null }) },
-  ],
-  // A warning is a mistake nobody looks at.
-  onLog: (level, log) => {
-    if (level === "warn") throw new Error(`rolldown: ${log.message}`);
-  },
-});
-const { output } = await bundle.write({
-  file: join(directory, "compute-operator.js"),
-  format: "esm",
-  sourcemap: true,
-  // scripts/stack.ts needs only the lines: not 20 MB of sources.
-  sourcemapExcludeSources: true,
-  codeSplitting: false,
-  minify: false,
-});
-const packages = bundledPackages(output.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : [])));
+/** What only tracing needs is loaded only where traces are asked for. */
+const tracing = { source: "./tracing/open-telemetry.ts", file: "tracing.js" };
+
+const modules = [
+  ...(await bundled("src/main.ts", "compute-operator.js")),
+  ...(await bundled("src/operator/tracing/open-telemetry.ts", tracing.file)),
+];
+const packages = bundledPackages(modules);
 // The nearest package.json says that the bundle is an ES module.
 writeFileSync(join(directory, "package.json"), `${JSON.stringify({ type: "module" })}\n`);
 writeFileSync(join(directory, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(packages), null, 2)}\n`);
 writeFileSync(join(directory, "LICENSES.txt"), licences(packages));
+
+/** Bundles `input` into one file, and resolves with the modules in it. */
+async function bundled(input: string, file: string): Promise<string[]> {
+  const bundle = await rolldown({
+    input,
+    platform: "node",
+    plugins: [
+      {
+        name: "parts",
+        resolveId: (source) =>
+          source === tracing.source ? { id: `./${tracing.file}`, external: true } : parts[source],
+      },
+      {
+        // An import of a builtin reads all that it exports at once: of node:http alone that loads Node's own undici.
+        name: "builtins",
+        // The bundler's own runtime imports node:module.
+        resolveId: (source) => (isBuiltin(source) && source !== "node:module" ? `${builtin}${source}` : undefined),
+        load: (id) => {
+          if (!id.startsWith(builtin)) return undefined;
+          return `module.exports = process.getBuiltinModule(${JSON.stringify(id.slice(builtin.length))});`;
+        },
+      },
+      { name: "ascii", renderChunk: (code) => ({ code: asciiOf(code), map: null }) },
+    ],
+    // A warning is a mistake nobody looks at.
+    onLog: (level, log) => {
+      if (level === "warn") throw new Error(`rolldown: ${log.message}`);
+    },
+  });
+  const { output } = await bundle.write({
+    file: join(directory, file),
+    format: "esm",
+    sourcemap: true,
+    // scripts/stack.ts needs only the lines: not 20 MB of sources.
+    sourcemapExcludeSources: true,
+    codeSplitting: false,
+    minify: false,
+  });
+  return output.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+}
 
 /** One character beyond ASCII makes Node keep the whole bundle in memory with two bytes for each. */
 function asciiOf(code: string): string {

@@ -2,7 +2,7 @@
 // Plain JavaScript for the machine's own Node, which may be older than the project's.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -21,7 +21,11 @@ if (Number(/^v(\d+)/.exec(version)?.[1] ?? 0) < 24) {
       "with npm's install scripts allowed (no `ignore-scripts` in an .npmrc): one of them puts Node 24 there.",
   );
 }
-if (installed !== wanted) writeFileSync(stamp, wanted);
+if (installed !== wanted) {
+  // Another clone may share its files by hard links, and has not been installed.
+  rmSync(stamp, { force: true });
+  writeFileSync(stamp, wanted);
+}
 
 function install() {
   console.error("Installing dependencies, about half a minute…");

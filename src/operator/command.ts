@@ -8,8 +8,9 @@ import { createOperator } from "./operator.ts";
 import { crdsYaml } from "./resources/crd.ts";
 import { INSTALL_NAMESPACE } from "./resources/names.ts";
 import type { Clock, Random } from "./runtime/clock.ts";
-import { createLogger, type LogDestination, readableLines } from "./runtime/log.ts";
+import { createLogger, type LogDestination, type Logger, readableLines } from "./runtime/log.ts";
 import { httpServiceTransport } from "./service-client/http-transport.ts";
+import type { OpenTelemetryTracer } from "./tracing/open-telemetry.ts";
 
 /** What the commands are given of the process. */
 export interface CommandPorts {
@@ -59,8 +60,9 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
     identity: `${env.POD_NAME ?? ports.hostname}_${ports.newID()}`,
   };
   const metrics = createMetrics({ processMetrics: true });
+  const tracer = await tracerOf(ports, log);
   const operator = createOperator(
-    { clusterTransport, serviceTransport, clock, random, log, metrics },
+    { clusterTransport, serviceTransport, clock, random, log, metrics, tracer },
     { ...flags, clusterResourceNamespace, drainMs, ...(elects ? { lease } : {}) },
   );
   const health = flags.httpPort === 0 ? undefined : await serveHealth(operator, flags.httpPort);
@@ -76,10 +78,26 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
   } finally {
     health?.close();
     health?.closeAllConnections();
-    await Promise.all([serviceTransport.close(), clusterTransport.close()]);
+    await Promise.all([serviceTransport.close(), clusterTransport.close(), tracer?.close()]);
   }
   log.info({}, "Stopped");
   return 0;
+}
+
+/** Sends traces where OpenTelemetry's own variable names a collector; the code for it is loaded only then. */
+async function tracerOf({ clock, env }: CommandPorts, log: Logger): Promise<OpenTelemetryTracer | undefined> {
+  const base = env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (base === undefined || base === "" || env.OTEL_SDK_DISABLED === "true") return undefined;
+  const url = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? `${base.replace(/\/+$/, "")}/v1/traces`;
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    log.warn(
+      {},
+      "OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL: no traces are sent. Name the collector's OTLP/HTTP port",
+    );
+    return undefined;
+  }
+  const { OpenTelemetryTracer } = await import("./tracing/open-telemetry.ts");
+  return new OpenTelemetryTracer({ url, clock, log });
 }
 
 export const crdsLine = newCommand("crds", "Prints the CRDs as YAML.");

@@ -13,6 +13,7 @@ import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import type { OperatorOptions } from "./options.ts";
 import { OPERATOR_NAME } from "./resources/names.ts";
 import type { RuntimePorts } from "./runtime/log.ts";
+import { noTracer, type Tracer } from "./runtime/tracer.ts";
 import { Budgets } from "./service-client/budgets.ts";
 import type { ServiceTransport } from "./service-client/transport.ts";
 
@@ -21,6 +22,8 @@ export interface OperatorPorts extends RuntimePorts {
   clusterTransport: ClusterTransport;
   serviceTransport: ServiceTransport;
   metrics?: Metrics;
+  /** Default: no traces. */
+  tracer?: Tracer | undefined;
 }
 
 export interface OperatorSettings extends OperatorOptions {
@@ -44,6 +47,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
 /** What lives as long as the process; a `Manager` exists only while it leads. */
 export class Operator {
   readonly metrics: Metrics;
+  readonly #tracer: Tracer;
   readonly #ports: OperatorPorts;
   readonly #settings: OperatorSettings;
   readonly #stop = new AbortController();
@@ -59,6 +63,7 @@ export class Operator {
     this.#ports = ports;
     this.#settings = settings;
     this.metrics = ports.metrics ?? createMetrics();
+    this.#tracer = ports.tracer ?? noTracer;
     const { clock, random, log } = ports;
     const { lease, namespaces, clusterResourceNamespace } = settings;
     this.#leadership =
@@ -138,6 +143,7 @@ export class Operator {
       random,
       log,
       metrics: this.metrics,
+      tracer: this.#tracer,
       namespaces: this.#namespaces,
       options: this.#settings,
       event: (kind, { metadata }, note) =>
@@ -158,7 +164,11 @@ export class Operator {
       timeoutMs,
       signal: this.#stop.signal,
       ...more,
-      onRequest: ({ method }, status) => this.metrics.clusterRequests.add({ method, code: String(status) }),
+      onRequest: ({ method, path: route }, status, seconds) => {
+        const code = String(status);
+        this.metrics.clusterRequests.add({ method, code });
+        this.#tracer.requested({ to: "kubernetes", method, route, code, seconds });
+      },
     });
   }
 }

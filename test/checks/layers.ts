@@ -23,6 +23,7 @@ const operatorLayers: Readonly<Record<string, readonly string[]>> = {
   metrics: ["runtime", "resources"],
   runtime: [],
   resources: [],
+  tracing: ["runtime"],
 };
 
 /** Packages that only one place may know, so that the rest can be run without it. */
@@ -30,6 +31,7 @@ const owners: Readonly<Record<string, RegExp>> = {
   "@kubernetes/client-node": /^src\/operator\/kube\//,
   "p-retry": /^src\/operator\/service-client\/http-transport\.ts$/,
   undici: /^src\/operator\/(runtime\/http|(kube|service-client)\/http-transport)\.ts$/,
+  "@opentelemetry": /^src\/operator\/tracing\//,
   commander: /^src\/command-line\.ts$/,
   "node:sqlite": /^src\/service\//,
   // What the clock and the process stand for, by another door.

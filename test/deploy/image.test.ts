@@ -18,6 +18,12 @@ const { devDependencies } = z
   .object({ devDependencies: z.object({ node: z.string() }) })
   .parse(JSON.parse(readFileSync("package.json", "utf8")));
 
+/** The packages of which a bundle holds something, by its source map. */
+function packagesIn(map: string): string[] {
+  const { sources } = z.object({ sources: z.array(z.string()) }).parse(JSON.parse(image.readFile(map)));
+  return sources.flatMap((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []);
+}
+
 describe("the image", () => {
   test("is built with the Node that the tests run on", () => {
     expect(readFileSync("Dockerfile", "utf8")).toContain(`FROM node:${devDependencies.node}-`);
@@ -33,7 +39,7 @@ describe("the image", () => {
     ]);
   });
 
-  test("holds one bundle with its source map, and what it is made of; no node_modules", () => {
+  test("holds one bundle, what only tracing needs, their source maps, and what they are made of; no node_modules", () => {
     expect(image.files().toSorted()).toEqual([
       "app/LICENSE",
       "app/LICENSES.txt",
@@ -41,6 +47,8 @@ describe("the image", () => {
       "app/compute-operator.js.map",
       "app/package.json",
       "app/sbom.cdx.json",
+      "app/tracing.js",
+      "app/tracing.js.map",
     ]);
   });
 
@@ -51,12 +59,7 @@ describe("the image", () => {
       hashes: z.array(z.object({ alg: z.literal("SHA-512"), content: z.string().length(128) })).min(1),
     });
     const bill = z.object({ components: z.array(component) }).parse(JSON.parse(image.readFile("/app/sbom.cdx.json")));
-    const sources = z
-      .object({ sources: z.array(z.string()) })
-      .parse(JSON.parse(image.readFile("/app/compute-operator.js.map")));
-    const bundled = new Set(
-      sources.sources.flatMap((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []),
-    );
+    const bundled = new Set([...packagesIn("/app/compute-operator.js.map"), ...packagesIn("/app/tracing.js.map")]);
     const named = bill.components.map(({ purl }) => /npm\/(.+)@/.exec(purl)?.[1]?.replace("%40", "@") ?? purl);
     expect(named.toSorted()).toEqual([...bundled].toSorted());
     for (const name of named) expect(image.readFile("/app/LICENSES.txt")).toContain(`${name} `);
@@ -120,5 +123,12 @@ describe("the image", () => {
     expect(bundle.search(/[^\0-\x7f]/)).toBe(-1);
     expect(bundle.length).toBeLessThan(3_400_000);
     expect(image.readFile("/app/compute-operator.js.map")).not.toContain("/gen/models/");
+  });
+
+  test("holds nothing of OpenTelemetry's SDK in what every process loads, only the interface that prom-client needs", () => {
+    const ofOpenTelemetry = (map: string) =>
+      [...new Set(packagesIn(map))].filter((name) => name.startsWith("@opentelemetry/"));
+    expect(ofOpenTelemetry("/app/compute-operator.js.map")).toEqual(["@opentelemetry/api"]);
+    expect(ofOpenTelemetry("/app/tracing.js.map")).toContain("@opentelemetry/sdk-trace");
   });
 });

@@ -16,7 +16,7 @@ export interface ClusterClientOptions {
   /** Receives the object in the answer to each write, before the caller of the write does. */
   onAnswer?: (kind: ResourceKind, object: KubeObject, write: { created: boolean }) => void;
   /** Called for every request that ended; `status` is 0 if no answer came. */
-  onRequest?: (request: ClusterRequest, status: number) => void;
+  onRequest?: (request: ClusterRequest, status: number, seconds: number) => void;
 }
 
 /** Which objects of a kind are listed or watched. */
@@ -161,13 +161,15 @@ export class ClusterClient {
   }
 
   async #send(request: ClusterRequest, call: CallOptions): Promise<ClusterResponse> {
-    const { timeoutMs, signal, onRequest } = this.#options;
+    const { clock, timeoutMs, signal, onRequest } = this.#options;
+    const startedAt = clock.monotonic();
+    const seconds = () => (clock.monotonic() - startedAt) / 1000;
     try {
       const response = await this.#transport.request(request, { signal: call.signal ?? signal, timeoutMs });
-      onRequest?.(request, response.status);
+      onRequest?.(request, response.status, seconds());
       return response;
     } catch (error) {
-      onRequest?.(request, 0);
+      onRequest?.(request, 0, seconds());
       if (error instanceof ClusterError || error instanceof ClusterUnreachable) throw error;
       throw new ClusterUnreachable(`${request.method} ${request.path}: no answer`, { cause: error });
     }

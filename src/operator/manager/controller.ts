@@ -2,6 +2,7 @@ import { ClusterError, isStale } from "../kube/errors.ts";
 import { NotLeader } from "../kube/leadership.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { RuntimePorts } from "../runtime/log.ts";
+import type { Tracer } from "../runtime/tracer.ts";
 import { type Reconciled, WorkQueue } from "../runtime/workqueue.ts";
 
 /** The longest `Retry-After` of the API server that is waited out, in milliseconds: a proxy may ask for hours. */
@@ -13,6 +14,7 @@ const flowsPerTenant = 4;
 export interface ControllerOptions extends RuntimePorts {
   kind: string;
   metrics: Metrics;
+  tracer: Tracer;
   workers: number;
   /** As `tenant/flow`. */
   flowOf: (uid: string) => string;
@@ -30,7 +32,7 @@ export class Controller {
 
   constructor(options: ControllerOptions) {
     this.#options = options;
-    const { clock, random, metrics, kind, flowOf, workers } = options;
+    const { clock, random, flowOf, workers } = options;
     this.queue = new WorkQueue({
       clock,
       random,
@@ -39,7 +41,6 @@ export class Controller {
       // A flow alone gets all workers. Reconciles that wait for a dead service occupy none, only places of its flow.
       maxPerFlow: workers,
       maxPerTenant: flowsPerTenant * workers,
-      onStarted: (_, waitedMs) => metrics.queueSeconds.observe({ kind }, waitedMs / 1000),
     });
   }
 
@@ -48,23 +49,34 @@ export class Controller {
   }
 
   run(signal: AbortSignal): Promise<void> {
-    return this.queue.run({ workers: this.#options.workers, signal, handle: (uid) => this.#handle(uid) });
+    return this.queue.run({
+      workers: this.#options.workers,
+      signal,
+      handle: (uid, waitedMs) => this.#handle(uid, waitedMs),
+    });
   }
 
-  async #handle(uid: string): Promise<void> {
-    const { kind, metrics, clock, reconcile } = this.#options;
+  async #handle(uid: string, waitedMs: number): Promise<void> {
+    const { kind, metrics, tracer, clock, nameOf } = this.#options;
+    metrics.queueSeconds.observe({ kind }, waitedMs / 1000);
     const startedAt = clock.monotonic();
-    let result = "ok";
+    const { namespace, name } = nameOf(uid);
+    const result = await tracer.reconcile({ kind, uid, namespace, name, waitedMs }, () => this.#resultOf(uid));
+    metrics.reconciles.add({ kind, result });
+    metrics.reconcileSeconds.observe({ kind }, (clock.monotonic() - startedAt) / 1000);
+  }
+
+  async #resultOf(uid: string): Promise<string> {
+    const { reconcile } = this.#options;
     try {
       const { requeueAfterMs } = await reconcile(uid);
       this.queue.forget(uid);
       // Timers have whole milliseconds: a sub-millisecond remainder would busy-loop.
       if (requeueAfterMs !== undefined) this.queue.addAfter(uid, Math.ceil(requeueAfterMs));
+      return "ok";
     } catch (error) {
-      result = this.#failed(uid, error);
+      return this.#failed(uid, error);
     }
-    metrics.reconciles.add({ kind, result });
-    metrics.reconcileSeconds.observe({ kind }, (clock.monotonic() - startedAt) / 1000);
   }
 
   #failed(uid: string, error: unknown): string {

@@ -17,6 +17,7 @@ import { owningPool } from "../resources/compute-pool.ts";
 import { fleetOf } from "../resources/signature.ts";
 import { sleep } from "../runtime/clock.ts";
 import type { RuntimePorts } from "../runtime/log.ts";
+import type { Tracer } from "../runtime/tracer.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { Budgets } from "../service-client/budgets.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
@@ -39,6 +40,7 @@ export interface ManagerOptions extends RuntimePorts {
   beforeWrite: () => void;
   informers: Informers;
   metrics: Metrics;
+  tracer: Tracer;
   namespaces: NamespaceLabels;
   options: OperatorOptions;
   event: RecordEvent;
@@ -127,7 +129,7 @@ export class Manager {
   }
 
   #newSessions(): SessionRegistry {
-    const { informers, clock, options: settings, metrics, ...options } = this.#options;
+    const { informers, clock, options: settings, metrics, tracer, ...options } = this.#options;
     const namespaceOf: NamespaceOf = (...place) =>
       this.#options.namespaces.of(this.#claims.claimantOn(...place)?.metadata.namespace);
     const usage = new UsageMeter(metrics, namespaceOf);
@@ -153,6 +155,7 @@ export class Manager {
       observe: ({ method, route, code, seconds }) => {
         metrics.serviceRequests.add({ method, route, code });
         metrics.serviceSeconds.observe({ method, route }, seconds);
+        tracer.requested({ to: "service", method, route, code, seconds });
       },
       changeBlockedWorkers: (by) => this.#queues.compute.queue.changeBlockedWorkers(by),
       orphansAmong: orphansAmong(settings, {
@@ -217,7 +220,10 @@ export class Manager {
       fleet: settings.fleet === undefined ? undefined : fleetOf(settings.fleet),
       signal: this.#stop.signal,
       onSettled: (compute) => this.#handlers.connectionsUsedBy(compute),
-      onStep: (action, compute, outcome) => this.#log(action.kind, compute, outcome.events),
+      onStep: (action, compute, outcome) => {
+        this.#options.tracer.decided(action.kind);
+        this.#log(action.kind, compute, outcome.events);
+      },
     });
   }
 
@@ -237,9 +243,9 @@ export class Manager {
   }
 
   #queue(kind: Kind, reconcile: (uid: string) => Promise<Reconciled>, workers: number): Controller {
-    const { clock, random, log, metrics, informers } = this.#options;
+    const { clock, random, log, metrics, tracer, informers } = this.#options;
     const stopped = this.#stop.signal;
-    const shared = { kind, clock, random, log, metrics, workers, reconcile, stopped };
+    const shared = { kind, clock, random, log, metrics, tracer, workers, reconcile, stopped };
     const deleted = (compute: string) => this.#computes.deletedCompute(compute);
     const objectOf = {
       compute: (uid: string) => informers.computes.byUid(uid) ?? deleted(uid),

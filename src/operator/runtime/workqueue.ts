@@ -12,9 +12,10 @@ export interface WorkQueueOptions {
   maxPerFlow?: number;
   /** How many keys of one tenant are handled at a time. Default: no bound. */
   maxPerTenant?: number;
-  /** A key is handled now; `waitedMs`: how long it waited for that. */
-  onStarted?: (key: string, waitedMs: number) => void;
 }
+
+/** Handles a key that waited this long in the queue, in milliseconds. */
+type Handle = (key: string, waitedMs: number) => Promise<void>;
 
 /** What a reconcile returns; without `requeueAfterMs` only a change brings the next one. */
 export interface Reconciled {
@@ -51,7 +52,7 @@ export class WorkQueue {
   #yielding = false;
   #stopping = false;
   #closed = false;
-  #work: { workers: number; handle: (key: string) => Promise<void>; drained: () => void } | undefined;
+  #work: { workers: number; handle: Handle; drained: () => void } | undefined;
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
@@ -130,7 +131,7 @@ export class WorkQueue {
    * Handles keys, at most `workers` at a time besides the blocked ones, until the signal aborts; resolves when the
    * handlers in flight have finished. Waiting keys stay for the next `run`.
    */
-  async run(work: { workers: number; handle: (key: string) => Promise<void>; signal: AbortSignal }): Promise<void> {
+  async run(work: { workers: number; handle: Handle; signal: AbortSignal }): Promise<void> {
     if (this.#work !== undefined) throw new Error("this queue is already being run");
     if (work.signal.aborted) return;
     this.#lastFinishedAt = this.#options.clock.monotonic();
@@ -211,12 +212,11 @@ export class WorkQueue {
     return true;
   }
 
-  async #handle(key: string, since: number, release: () => void, handle: (key: string) => Promise<void>) {
-    const { clock, onStarted } = this.#options;
-    onStarted?.(key, clock.monotonic() - since);
+  async #handle(key: string, since: number, release: () => void, handle: Handle) {
+    const { clock } = this.#options;
     let hasFailed = false;
     try {
-      await handle(key);
+      await handle(key, clock.monotonic() - since);
     } catch {
       hasFailed = true;
     }

@@ -2,6 +2,7 @@ import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { createOperator, type Operator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import type { Random } from "../../../src/operator/runtime/clock.ts";
+import type { Tracer } from "../../../src/operator/runtime/tracer.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { type ClusterWeather, calm } from "../../simulation/api-server/faults.ts";
 import { underShippedRights } from "../../simulation/api-server/rights.ts";
@@ -31,22 +32,28 @@ export class SmallWorld implements AsyncDisposable {
   readonly #random: Random;
   readonly #weather: ClusterWeather;
   readonly #settings: Partial<OperatorSettings>;
+  readonly #tracer: Tracer | undefined;
   #stop = new AbortController();
   #operator: Operator | undefined;
   #running: Promise<void>;
   readonly #branches: readonly string[];
   readonly host: ReturnType<Network["connect"]>;
 
-  /** `seed` is of all random numbers, `weather` lies between operator and API server, `settings` are the operator's. */
+  /**
+   * `seed` is of all random numbers, `weather` lies between operator and API server, `settings` are the operator's, as
+   * is the tracer, which is made with the clock of this world.
+   */
   constructor(
     branches: readonly string[],
     seed: number,
     service: Partial<ServiceOptions> = {},
     weather: ClusterWeather = calm,
     settings: Partial<OperatorSettings> = {},
+    tracerOn: (clock: VirtualClock) => Tracer | undefined = () => undefined,
   ) {
     this.#settings = settings;
     const { clock } = this;
+    this.#tracer = tracerOn(clock);
     this.#weather = weather;
     const random = seededRandom(seed);
     this.#random = random;
@@ -72,6 +79,7 @@ export class SmallWorld implements AsyncDisposable {
       clock: this.clock,
       random: this.#random,
       log: silentLogger,
+      tracer: this.#tracer,
     };
     this.#operator = createOperator(ports, {
       ...inMemorySettings,

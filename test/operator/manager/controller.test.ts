@@ -4,6 +4,7 @@ import { NotLeader } from "../../../src/operator/kube/leadership.ts";
 import { Controller } from "../../../src/operator/manager/controller.ts";
 import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
+import { noTracer } from "../../../src/operator/runtime/tracer.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 /** A queue that runs; `fail` decides what each reconcile throws, else it asks for another in `again` milliseconds. */
@@ -19,6 +20,7 @@ function running(fail: (pass: number) => Error | undefined, again?: number) {
     random: () => 0,
     log: createLogger({ level: "info", destination: { write: (line) => void lines.push(line) }, clock }),
     metrics,
+    tracer: noTracer,
     workers: 4,
     flowOf: () => "",
     nameOf: () => ({ namespace: "eu", name: "primary" }),

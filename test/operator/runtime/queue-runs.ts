@@ -4,8 +4,14 @@ import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const forever = new AbortController().signal;
 
+interface RunOptions {
+  workers?: number;
+  takesMs?: number;
+  onStarted?: (key: string, waitedMs: number) => void;
+}
+
 /** A queue that records its runs; by default a run takes no time. */
-export function setUp(options: Partial<WorkQueueOptions> & { workers?: number; takesMs?: number } = {}) {
+export function setUp({ onStarted, ...options }: Partial<WorkQueueOptions> & RunOptions = {}) {
   const clock = new VirtualClock();
   const queue = new WorkQueue({
     clock,
@@ -20,7 +26,8 @@ export function setUp(options: Partial<WorkQueueOptions> & { workers?: number; t
     queue.run({
       workers: options.workers ?? 4,
       signal: stop.signal,
-      handle: async (key) => {
+      handle: async (key, waitedMs) => {
+        onStarted?.(key, waitedMs);
         const run = { key, start: clock.monotonic(), end: Number.POSITIVE_INFINITY };
         runs.push(run);
         if (options.takesMs !== undefined) await sleep(clock, options.takesMs, forever);

@@ -192,7 +192,7 @@ describe("progress", () => {
   });
 });
 
-test("an observer gets the wait of each key, and the depth falls as keys are handled", async () => {
+test("a handler gets the wait of its key, and the depth falls as keys are handled", async () => {
   const heard: unknown[] = [];
   const { clock, queue, start } = setUp({
     workers: 1,
