@@ -1,5 +1,6 @@
 // `npm run bench` runs them all, `npm run bench -- NAME…` those named. The status is 1 where a median is too high.
 // `npm run bench -- scale` compares whole fleets, and has flags of its own.
+import { cardinality } from "./cardinality.ts";
 import { consolePages } from "./console-pages.ts";
 import { endpointLists } from "./endpoint-lists.ts";
 import { fairness } from "./fairness.ts";
@@ -9,7 +10,7 @@ import { latency } from "./latency.ts";
 import { postgres } from "./postgres.ts";
 import { scale } from "./scale/main.ts";
 
-const benches: readonly Bench[] = [latency, endpointLists, consolePages, fairness, fleetMemory, postgres];
+const benches: readonly Bench[] = [latency, endpointLists, consolePages, fairness, fleetMemory, cardinality, postgres];
 
 const names = process.argv.slice(2);
 if (names[0] === "scale") process.exit(await scale(names.slice(1)));

@@ -196,9 +196,13 @@ export class Cluster {
     return items.map(({ type, reason, message }) => `${type} ${reason} ${message}`);
   }
 
+  /** What a scrape of the operator shows. */
+  async scrape(): Promise<string> {
+    return (await this.#operator?.metrics.text()) ?? "";
+  }
+
   async metric(name: string): Promise<number> {
-    const text = (await this.#operator?.metrics.text()) ?? "";
-    return Number(new RegExp(`^compute_operator_${name} (.*)$`, "m").exec(text)?.[1]);
+    return Number(new RegExp(`^compute_operator_${name} (.*)$`, "m").exec(await this.scrape())?.[1]);
   }
 }
 
