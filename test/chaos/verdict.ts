@@ -22,6 +22,7 @@ export function verdict(evidence: Evidence): string[] {
       computes,
       endpoints: ours,
       pools,
+      hasBranch: () => true,
       mayLeave: retained,
       namesShown: true,
       forgotten: new Set(),

@@ -14,6 +14,8 @@ export interface ManyProjectsOptions {
   locks?: boolean;
 }
 
+const branches = Array.from({ length: 300 }, (_, n) => ({ id: `br-${n}`, name: `branch ${n}` }));
+
 /** A service with any number of projects, which come into being as they are asked for: quick enough for thousands. */
 export class ManyProjects {
   /** Every write that was carried out, and when, on the monotonic clock. */
@@ -21,6 +23,8 @@ export class ManyProjects {
   /** When lists of endpoints, and of operations, were asked for, on the monotonic clock. */
   readonly listed: { at: number; projectID: string }[] = [];
   readonly polled: { at: number; projectID: string }[] = [];
+  /** When lists of branches were asked for: there are so many, `br-0` named `branch 0` and so on. */
+  readonly branchesListed: { at: number; projectID: string }[] = [];
   /** Writes that were refused with 423. */
   refused = 0;
   readonly #clock: VirtualClock;
@@ -61,6 +65,10 @@ export class ManyProjects {
     if (kind === "operations") {
       this.polled.push(asked);
       return json(200, { operations: this.#operationsOf(projectID) });
+    }
+    if (kind === "branches") {
+      this.branchesListed.push(asked);
+      return json(200, { branches, pagination: {} });
     }
     if (method === "GET" && id === undefined) {
       this.listed.push(asked);

@@ -14,7 +14,7 @@ import type {
 import { createdProof, EndpointIndex, ownershipOf } from "../../src/operator/compute/observe/ownership.ts";
 import type { ReadonlyState } from "../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
-import { type Compute, type ComputeStatus, parseCompute } from "../../src/operator/resources/compute.ts";
+import { branchIDOf, type Compute, type ComputeStatus, parseCompute } from "../../src/operator/resources/compute.ts";
 import { annotations, finalizers } from "../../src/operator/resources/names.ts";
 import { markerOf } from "../../src/operator/resources/signature.ts";
 
@@ -103,8 +103,9 @@ export function endpoint(fields: Partial<Endpoint> = {}): Endpoint {
 }
 
 /** The endpoint that this Compute made, by its marker. */
-export function madeBy({ metadata, spec }: Compute, fields: Partial<Endpoint> = {}): Endpoint {
-  return endpoint({ name: markerOf(metadata.uid), branch_id: spec.branchID, type: spec.type, ...fields });
+export function madeBy(maker: Compute, fields: Partial<Endpoint> = {}): Endpoint {
+  const { metadata, spec } = maker;
+  return endpoint({ name: markerOf(metadata.uid), branch_id: branchIDOf(maker), type: spec.type, ...fields });
 }
 
 export function operation(fields: Partial<Operation> = {}): Operation {

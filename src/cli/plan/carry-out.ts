@@ -74,7 +74,7 @@ export async function latestOperations(
 }
 
 /** Actions that change only the Compute; they are executed in memory to find the next one. */
-type InMemory = Extract<Action, { kind: "link" | "restorePending" | "clearPending" | "restarted" }>;
+type InMemory = Extract<Action, { kind: "link" | "resolve" | "restorePending" | "clearPending" | "restarted" }>;
 
 /** The next action at the service, whether an endpoint was adopted before, and what a person is warned of. */
 export interface DryRun {
@@ -119,6 +119,7 @@ function isToBeSigned(action: Action, { compute }: Observed, { state }: Tracked,
 function isInMemory(action: Action): action is InMemory {
   return (
     action.kind === "link" ||
+    action.kind === "resolve" ||
     action.kind === "restorePending" ||
     action.kind === "clearPending" ||
     action.kind === "restarted"

@@ -1,3 +1,4 @@
+import type { Branch } from "../../api/branch.ts";
 import type { Operation } from "../../api/operation.ts";
 import { annotationsOf } from "../../operator/compute/observe/annotations.ts";
 import { ClaimIndex } from "../../operator/compute/observe/claim-index.ts";
@@ -14,11 +15,12 @@ import { type Compute, connectionKeyOf } from "../../operator/resources/compute.
 import type { Fleet } from "../../operator/resources/signature.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { type Account, accountFingerprint } from "../../operator/service-client/account.ts";
-import type { Failure } from "../../operator/service-client/answer.ts";
+import type { Answer, Failure } from "../../operator/service-client/answer.ts";
 import { RequestBudget } from "../../operator/service-client/budget.ts";
 import { ServiceClient } from "../../operator/service-client/client.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import { isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
+import { listBranches, namedFor } from "./branch-names.ts";
 import { fleetOfLinked, knownUID } from "./identity.ts";
 import { saidOnce } from "./messages.ts";
 
@@ -37,6 +39,8 @@ export interface Project {
   client: ServiceClient;
   connection: Connection | undefined;
   listing: Listing | undefined;
+  /** Listed once, and only where a Compute gives the name of its branch. */
+  branches: Answer<Branch[]> | undefined;
   /** The operations of our own writes, by id, newest first. */
   operations: Map<string, Operation>;
 }
@@ -155,6 +159,8 @@ export class Inventory {
                 endedAt: clock.monotonic(),
               }
             : unlisted(answer, project);
+        const computes = this.#tracked.filter((tracked) => tracked.project === project);
+        await listBranches(project, computes, signal);
       }),
     );
     for (const tracked of this.#tracked) if (projects.includes(tracked.project)) this.#identify(tracked);
@@ -204,6 +210,7 @@ export class Inventory {
       markers: markersIn(annotations.pendingCreate, index, claimants, client.through),
       fingerprint: client.through,
       terminating: false,
+      ...namedFor(compute, project),
     };
   }
 
@@ -215,7 +222,14 @@ export class Inventory {
     if (known !== undefined) return known;
     const client = this.#clients.get(through) ?? clientFor(account, this.#options);
     this.#clients.set(through, client);
-    const project: Project = { id: projectID, client, connection, listing: undefined, operations: new Map() };
+    const project: Project = {
+      id: projectID,
+      client,
+      connection,
+      listing: undefined,
+      branches: undefined,
+      operations: new Map(),
+    };
     this.#projects.set(id, project);
     return project;
   }

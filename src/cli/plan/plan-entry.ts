@@ -3,7 +3,7 @@ import { ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { compare, desiredSpec } from "../../operator/compute/plan/fields.ts";
 import { reasons } from "../../operator/compute/status/reasons.ts";
-import type { Compute } from "../../operator/resources/compute.ts";
+import { branchIDOf, branchInWords, type Compute } from "../../operator/resources/compute.ts";
 import type { DryRun } from "./carry-out.ts";
 import type { Beside, Tracked } from "./inventory.ts";
 import type { Orphan } from "./orphans.ts";
@@ -61,12 +61,12 @@ export function planEntryOf(
   const { listing } = project;
   const linked = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link?.endpoint : undefined;
   const keptBy = linked === undefined || beside.cluster ? undefined : keeperOf(linked);
-  const { projectID, branchID, type } = compute.spec;
+  const { projectID, type } = compute.spec;
   const message = warning ?? (action.kind === "delete" ? pruned : undefined);
   return {
     compute: nameOf(compute),
     project: projectID,
-    branch: branchID,
+    branch: branchIDOf(compute) || branchInWords(compute),
     type,
     ...(linked === undefined ? {} : { endpoint: linked.id }),
     ...(adopted ? { adopts: true as const } : {}),
@@ -140,8 +140,8 @@ function compared(compute: Compute, endpoint: Endpoint): FieldChange[] {
 
 /** Each field that the user set and that differs at the service; all of them for a new endpoint. */
 function changes(compute: Compute, endpoint: Endpoint | undefined): FieldChange[] {
-  const { projectID, branchID, type } = compute.spec;
-  const none = { id: "new", project_id: projectID, branch_id: branchID, type, current_state: "init" };
+  const { projectID, type } = compute.spec;
+  const none = { id: "new", project_id: projectID, branch_id: branchIDOf(compute), type, current_state: "init" };
   const { notReturned } = compare(desiredSpec(compute), endpoint ?? none);
   const unseenFields = notReturned.map(({ field, ours }) => ({ field, ours }));
   return endpoint === undefined ? unseenFields : [...compared(compute, endpoint), ...unseenFields];

@@ -4,7 +4,7 @@ import type { Observation, Observed } from "../../operator/compute/observe/obser
 import { endpointNamedBy, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
 import { adoptionRefused } from "../../operator/compute/status/messages/conditions.ts";
-import type { Compute } from "../../operator/resources/compute.ts";
+import { branchIDOf, type Compute } from "../../operator/resources/compute.ts";
 import { keyOf, type Signature, signatureIn } from "../../operator/resources/signature.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";
 import type { Beside } from "./inventory.ts";
@@ -89,7 +89,7 @@ function writeToOthers(endpointID: string, { compute, endpoints }: Observation, 
 
 /** A primary in the way that a Compute made which is neither declared nor in the cluster. */
 function primaryOfOther({ compute, claimants, endpoints }: Observation, beside: Beside): Blocked | undefined {
-  const { branchID } = compute.spec;
+  const branchID = branchIDOf(compute);
   const primary = endpoints.primariesOf(branchID).find((endpoint) => isOfUnknown(endpoint, claimants));
   if (primary === undefined) return undefined;
   const keeper = keeperOf(primary);
@@ -138,7 +138,7 @@ function isToBeCreated(compute: Compute, { endpoints }: Observation): boolean {
 function mayBeOf(compute: Compute, { name, branch_id, type }: Endpoint, { fleet, cluster }: Beside): boolean {
   const key = signatureIn(name)?.key;
   if (key !== undefined && (fleet !== undefined || cluster)) return key === keyOf(compute);
-  return branch_id === compute.spec.branchID && type === compute.spec.type;
+  return branch_id === branchIDOf(compute) && type === compute.spec.type;
 }
 
 /** What tells whose an endpoint is, or what to do where nothing does. */
@@ -176,7 +176,7 @@ export function unownedReplicasLike(o: Observed): string[] {
   const { compute, claimants, endpoints, markers } = o;
   if (markers === "shown" || endpoints.all.some(({ name }) => name !== undefined)) return [];
   return endpoints.all
-    .filter(({ branch_id, type }) => branch_id === compute.spec.branchID && type === "read_only")
+    .filter(({ branch_id, type }) => branch_id === branchIDOf(compute) && type === "read_only")
     .filter((endpoint) => ownerOf(endpoint, claimants, endpoints) === undefined)
     .map(({ id }) => id)
     .toSorted();

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { EventInput } from "../kube/event-record.ts";
-import type { Compute } from "../resources/compute.ts";
+import type { Compute, ResolvedBranch } from "../resources/compute.ts";
 import type { Difference } from "./plan/fields.ts";
 import type { Reason } from "./status/reasons.ts";
 
@@ -30,6 +30,8 @@ export type Effect =
   | { kind: "settled"; drift: readonly Difference[] }
   /** A create or change for this generation was accepted; `endpoint`: as the answer shows it, newer than any list. */
   | { kind: "accepted"; generation: number; endpoint: Endpoint | undefined; operations: readonly Operation[] }
+  /** What the name of the spec's branch comes to. */
+  | { kind: "resolved"; branch: ResolvedBranch | undefined }
   /** The restart that this value of `restartedAt` asks for is carried out. */
   | { kind: "restarted"; value: string; operations: readonly Operation[] };
 

@@ -29,6 +29,8 @@ export interface Remembered {
   /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */
   patched?: {
     generation: number;
+    /** That the Compute was to be on: the name of its branch may come to another without an edit. */
+    branchID: string;
     fields: readonly string[];
     listsWithout: readonly number[];
     at: number;

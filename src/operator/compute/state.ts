@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { isInProgress } from "../../api/operation.ts";
-import type { Compute } from "../resources/compute.ts";
+import { branchIDOf, type Compute } from "../resources/compute.ts";
 import type { Annotations, PendingCreate } from "./observe/annotations.ts";
 import { generationOf, hasFinalizer, type Observation } from "./observe/observation.ts";
 import { hasArrived } from "./observe/ownership.ts";
@@ -120,7 +120,8 @@ export class ReconcileState {
   #listedForPatch({ compute, links, operations, startedAt, laidOver, operationsEndedAt }: Observation): void {
     const { patched } = this.#known;
     if (patched === undefined) return;
-    if (patched.generation !== generationOf(compute) || links.link === undefined) {
+    const isOutdated = patched.generation !== generationOf(compute) || patched.branchID !== branchIDOf(compute);
+    if (isOutdated || links.link === undefined) {
       delete this.#known.patched;
       return;
     }
@@ -171,7 +172,7 @@ export class ReconcileState {
     const generation = generationOf(compute);
     this.succeeded();
     const tries = known.patched?.generation === generation ? known.patched.tries + 1 : 0;
-    known.patched = { generation, fields, listsWithout: [], at: now, tries };
+    known.patched = { generation, branchID: branchIDOf(compute), fields, listsWithout: [], at: now, tries };
     known.accepted = { endpointID, generation };
     known.applied = { generation, drift: compute.status.drift ?? known.applied?.drift ?? [] };
     if (corrects) known.corrections = [...known.corrections, { generation, at: now }].slice(-10);

@@ -5,6 +5,7 @@ import { type Failure, steadyMessage } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority-queue.ts";
 import { longPauseMs, type RequestReservation } from "../service-client/request-reservation.ts";
+import { BranchLister } from "./branch-lister.ts";
 import { changesBetween, type ListChanges, type Listing } from "./list-changes.ts";
 import { ListSchedule } from "./list-schedule.ts";
 import { unseen } from "./messages.ts";
@@ -55,6 +56,7 @@ export interface EndpointListerOptions {
 export class EndpointLister {
   readonly #options: EndpointListerOptions;
   readonly operations: Operations;
+  readonly branches: BranchLister;
   readonly writeLimiter: ProjectWriteLimiter;
   readonly #users = new ProjectUsers();
   readonly #schedule: ListSchedule;
@@ -94,6 +96,7 @@ export class EndpointLister {
         if (this.client.closedForMs > longPauseMs) enqueue(this.#users.waiting);
       },
     });
+    this.branches = new BranchLister({ client, projectID, clock, signal, refreshIntervalMs, tenant, enqueue });
     this.operations = new Operations({
       client,
       projectID,
@@ -158,6 +161,7 @@ export class EndpointLister {
   /** A Compute uses this project, and is linked to this endpoint; `interests`: what else of the project affects it. */
   use(uid: string, endpointID: string | undefined, interests?: Interests, namespace?: string): void {
     this.#users.use(uid, endpointID, interests, namespace);
+    this.branches.use(uid, interests?.branchName);
     this.#schedule.start();
     this.#visibility.start();
   }
@@ -165,13 +169,12 @@ export class EndpointLister {
   /** The refresh interval may have changed: the next list is due by the new one. */
   reschedule(): void {
     this.#schedule.plan();
+    this.branches.reschedule();
     this.#visibility.plan();
   }
 
   leave(uid: string): void {
-    this.#users.leave(uid);
-    this.writeLimiter.leave(uid);
-    this.client.leave(uid);
+    for (const part of [this.#users, this.branches, this.writeLimiter, this.client]) part.leave(uid);
     if (this.#users.size > 0) return;
     this.reschedule();
     this.#options.onUnused?.();
@@ -225,10 +228,8 @@ export class EndpointLister {
   }
 
   stop(): void {
-    this.#visibility.stop();
-    this.#schedule.stop();
-    this.operations.stop();
-    this.writeLimiter.stop();
+    for (const part of [this.#visibility, this.#schedule, this.branches, this.operations, this.writeLimiter])
+      part.stop();
   }
 
   #polled(endpointIDs: ReadonlySet<string>): void {

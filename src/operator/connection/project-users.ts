@@ -11,6 +11,8 @@ export interface Interests {
   primariesOf: readonly string[];
   /** The branch of its create whose outcome is not known: an endpoint without a name may be what that made. */
   pendingOn?: string | undefined;
+  /** What the branch is called that it is to be on. */
+  branchName?: string | undefined;
   /** Any endpoint that comes, goes or moves. */
   anyPlace: boolean;
 }

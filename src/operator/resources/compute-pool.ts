@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { commonFields } from "./compute-spec.ts";
+import { commonFields, oneBranch } from "./compute-spec.ts";
 import { conditions } from "./conditions-of.ts";
-import { observedGeneration, optionalFlag, optionalText } from "./fields.ts";
+import { observedGeneration, optionalFlag, optionalText, withRules } from "./fields.ts";
 import { API_VERSION } from "./names.ts";
 import { type Declared, declared, type KubeObject, type OwnerReference, ownKind, readerOf } from "./object.ts";
 
-const template = z.object(commonFields);
+const template = withRules(z.object(commonFields), oneBranch);
 
 export const computePoolSpec = z.object({
   // More than any branch has; without a bound one mistyped number would fill cluster and service.

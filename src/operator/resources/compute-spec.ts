@@ -90,9 +90,19 @@ export const commonFields = {
   projectID: withRules(id, immutable("projectID", "make another object for another project")).describe(
     "Id of the service's project that holds the branch, for example shiny-wind-028834. Immutable.",
   ),
-  branchID: id.describe(
-    "Id of the branch that the compute serves, for example br-aged-salad-637688. Changing it moves the compute.",
-  ),
+  branchID: id
+    .optional()
+    .describe(
+      "Id of the branch that the compute serves, for example br-aged-salad-637688. Changing it moves the compute. Exactly one of branchID and branchName.",
+    ),
+  branchName: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe(
+      "Name of the branch that the compute serves, for example main, instead of branchID. Changing it moves the compute. If the name comes to be that of another branch, the compute follows with driftPolicy: Correct only.",
+    ),
   computeUnits: computeUnits
     .optional()
     .describe("Size in compute units. Changing it restarts the compute. Left out, the service decides."),
@@ -127,6 +137,14 @@ export const commonFields = {
     .describe("A Secret with the connection details, written and kept up to date by the operator."),
 };
 
+/** For the spec of a Compute and the template of a ComputePool. */
+export const oneBranch = {
+  cel: "has(self.branchID) != has(self.branchName)",
+  message: "set exactly one of branchID and branchName",
+  holds: ({ branchID, branchName }: { branchID?: string | undefined; branchName?: string | undefined }) =>
+    (branchID === undefined) !== (branchName === undefined),
+};
+
 const computeType = withRules(
   z.enum(["read_write", "read_only"]).default("read_write"),
   immutable("type", "make another Compute for another type"),
@@ -142,6 +160,7 @@ export const computeSpec = withRules(
         "Take over an endpoint that exists instead of creating one: exactly one of endpointID, branchPrimary and former. Used only until an endpoint is linked to this object; ignored afterwards.",
       ),
   }),
+  oneBranch,
   {
     cel: "!has(self.adopt) || !has(self.adopt.branchPrimary) || self.type == 'read_write'",
     message: "adopt.branchPrimary needs type: read_write: a read_only compute is never a branch's primary",

@@ -70,7 +70,16 @@ export const computeStatus = z.object({
   currentState: optionalText("current_state in the service's own words, for example active or idle."),
   pendingState: optionalText("pending_state in the service's own words; absent while no change is in progress."),
   type: optionalText("The type that the service shows: read_write or read_only."),
-  branchID: optionalText("The branch that the service shows."),
+  branchID: optionalText(
+    "The branch that the service shows the endpoint on; while there is no endpoint, the one that spec.branchName came to.",
+  ),
+  resolvedBranch: z
+    .object({
+      name: optionalText("The name that was resolved."),
+      id: optionalText("The branch that it came to, and that the compute is kept on."),
+    })
+    .optional()
+    .describe("What spec.branchName last came to, as far as it was followed."),
   computeUnits: z
     .object({
       min: optionalNumber("Least size in compute units (CU)."),

@@ -6,12 +6,38 @@ export type { ComputeSpec } from "./compute-spec.ts";
 export type { Capacity, ComputeStatus, StatusOperation } from "./compute-status.ts";
 export type { Condition } from "./conditions-of.ts";
 
+/** The branch that a name came to. */
+export interface ResolvedBranch {
+  name: string;
+  id: string;
+}
+
 /** One compute of the service, kept as declared. */
 export type Compute = Declared<ComputeSpec, ComputeStatus>;
 
 export const computeKind = ownKind<Compute>("Compute", "computes");
 
 export const parseCompute = readerOf(declared(computeSpec, computeStatus));
+
+/**
+ * The branch that a Compute is to be on. While its `branchName` is resolved to none, that is the one where its endpoint
+ * is; without an endpoint it is empty, which is no branch's id.
+ */
+export function branchIDOf(compute: Pick<Compute, "spec" | "status">): string {
+  const { branchID, endpointID } = compute.status;
+  return compute.spec.branchID ?? resolvedID(compute) ?? (endpointID === undefined ? undefined : branchID) ?? "";
+}
+
+/** What `spec.branchName` was last resolved to; `undefined`: to none. */
+export function resolvedID({ spec, status }: Pick<Compute, "spec" | "status">): string | undefined {
+  const { name, id } = status.resolvedBranch ?? {};
+  return spec.branchName !== undefined && name === spec.branchName ? id : undefined;
+}
+
+/** The branch as the manifest gives it, for people. */
+export function branchInWords({ spec: { branchID, branchName } }: Pick<Compute, "spec">): string {
+  return branchID ?? branchName ?? "";
+}
 
 /** Where the connection that a Compute names stands; the namespace of a ClusterServiceConnection is empty. */
 export function connectionKeyOf({ metadata, spec }: Pick<Compute, "metadata" | "spec">) {

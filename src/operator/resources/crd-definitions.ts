@@ -59,7 +59,12 @@ export const definitions: readonly Definition[] = [
     status: computeStatus,
     columns: [
       { name: "Type", type: "string", jsonPath: ".spec.type", description: "read_write or read_only." },
-      { name: "Branch", type: "string", jsonPath: ".spec.branchID", description: "The branch it serves." },
+      {
+        name: "Branch",
+        type: "string",
+        jsonPath: ".spec['branchID','branchName']",
+        description: "The branch it serves, by id or name as the spec gives it.",
+      },
       { name: "Size", type: "string", jsonPath: ".status.size", description: "Its size in compute units." },
       { name: "State", type: "string", jsonPath: ".status.state", description: "What it is doing." },
       READY,
@@ -99,7 +104,13 @@ export const definitions: readonly Definition[] = [
       { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas", description: "Replicas that are ready." },
       REASON,
       AGE,
-      { name: "Branch", type: "string", jsonPath: ".spec.template.branchID", description: "The branch.", wide: true },
+      {
+        name: "Branch",
+        type: "string",
+        jsonPath: ".spec.template['branchID','branchName']",
+        description: "The branch, by id or name.",
+        wide: true,
+      },
     ],
     scale: {
       specReplicasPath: ".spec.replicas",

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { AuthAnswer } from "../../api/auth.ts";
+import { type Branch, BranchesAnswer } from "../../api/branch.ts";
 import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
 import { type Endpoint, EndpointAnswer } from "../../api/endpoint.ts";
 import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
@@ -29,6 +30,9 @@ export interface Written {
 
 /** The most pages of projects that are read, 400 projects each. */
 const mostProjectPages = 50;
+
+/** The most pages of branches that are read: of a service that pages without end nothing is concluded. */
+const mostBranchPages = 50;
 
 /** The most operations of a project that are listed, unless more are asked for, and then. */
 export const operationsListed = 100;
@@ -170,6 +174,22 @@ export class ServiceClient {
       cursor = next;
     }
     return { kind: "ok", status: 200, value: { projects: [...projects.values()], complete: false } };
+  }
+
+  /** All branches of a project, page by page in an order that renaming does not change. */
+  async listBranches(projectID: string, signal: AbortSignal): Promise<Answer<Branch[]>> {
+    const route = "/projects/{p}/branches";
+    const branches = new Map<string, Branch>();
+    let next: string | undefined;
+    for (let page = 0; page < mostBranchPages; page += 1) {
+      const query = { sort_by: "created_at", sort_order: "asc", ...(next === undefined ? {} : { cursor: next }) };
+      const answer = await this.#read(route, [projectID], BranchesAnswer, signal, query);
+      if (answer.kind !== "ok") return answer;
+      for (const branch of answer.value.branches) branches.set(branch.id, branch);
+      next = answer.value.pagination?.next;
+      if (next === undefined || next === "") return { ...answer, value: [...branches.values()] };
+    }
+    return this.#invalidResponse(`GET ${route}`, ": more pages than any project has");
   }
 
   auth(signal: AbortSignal): Promise<Answer<AuthAnswer>> {

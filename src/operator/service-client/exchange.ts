@@ -63,7 +63,7 @@ async function admittedAndSent(options: ExchangeOptions, call: Call, signal: Abo
         query: call.query,
         body: call.body,
         key: account.key,
-        maxBytes: call.route === "/projects/{p}/endpoints" && !write ? mostBytes.endpoints : mostBytes.other,
+        maxBytes: isList(call.route) && !write ? mostBytes.endpoints : mostBytes.other,
         caBundle: account.caBundle,
       },
       { signal, timeoutMs: write ? deadlines.write : deadlines.read, mayResend: () => budget.takeSpare() },
@@ -77,6 +77,11 @@ async function admittedAndSent(options: ExchangeOptions, call: Call, signal: Abo
     const message = `${method} ${route}: ${error.message}`;
     return { kind: "failed", failure: write ? { kind: "ambiguous", message } : { kind: "unavailable", message } };
   }
+}
+
+/** Whether an answer grows with the project. */
+function isList(route: string): boolean {
+  return route === "/projects/{p}/endpoints" || route === "/projects/{p}/branches";
 }
 
 function pathOf(route: string, ids: readonly string[]): string {

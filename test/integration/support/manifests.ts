@@ -1,7 +1,7 @@
 import type { Raw } from "./cluster.ts";
 import { main, project } from "./seeded-service.ts";
 
-/** A Compute on the branch `main`, with `spec` laid over that. */
+/** A Compute on the branch `main` unless `spec` gives another, by id or name, with `spec` laid over that. */
 export function manifest(
   name: string,
   spec: Record<string, unknown> = {},
@@ -11,7 +11,7 @@ export function manifest(
     apiVersion: "compute-operator.dev/v1alpha1",
     kind: "Compute",
     metadata: { ...metadata, name },
-    spec: { projectID: project, branchID: main, ...spec },
+    spec: { projectID: project, ...("branchName" in spec ? {} : { branchID: main }), ...spec },
   };
 }
 

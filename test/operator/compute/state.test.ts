@@ -143,7 +143,14 @@ describe("a pending create", () => {
 });
 
 describe("an accepted PATCH", () => {
-  const patched = { generation: 1, fields: ["pooler.enabled"], listsWithout: [] as readonly number[], at: 0, tries: 2 };
+  const patched = {
+    generation: 1,
+    branchID: "br-main",
+    fields: ["pooler.enabled"],
+    listsWithout: [] as readonly number[],
+    at: 0,
+    tries: 2,
+  };
   const wish = { linked: "ep-one", spec: { pooler: { enabled: true } } };
   const shows = (pooler_enabled: boolean, more: Partial<Endpoint> = {}) => [
     madeBy(compute(), { pooler_enabled, ...more }),

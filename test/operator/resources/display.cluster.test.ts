@@ -62,6 +62,20 @@ describe("kubectl get", () => {
     ]);
   });
 
+  it("shows the branch of a Compute and of a pool by its name, where the manifest gives that", async () => {
+    const named = { branchID: undefined, branchName: "main branch" };
+    const pool = { template: { projectID: "shiny-wind-028834", branchName: "main branch" } };
+    for (const object of [manifest("Compute", named, "by-name"), manifest("ComputePool", pool, "by-name")]) {
+      await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(object) });
+    }
+    const [[, row = []], [, poolRow = []]] = [
+      await table("computes", "by-name"),
+      await table("computepools", "by-name", "-o", "wide"),
+    ];
+    expect(row.slice(0, 3)).toEqual(["by-name", "read_write", "main branch"]);
+    expect(poolRow.at(-1)).toBe("main branch");
+  });
+
   it("shows of a ServiceConnection whether its key works, by its short name", async () => {
     await store("ServiceConnection", "default", {
       conditions: [condition("Ready", "Authenticated")],

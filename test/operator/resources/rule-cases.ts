@@ -28,7 +28,6 @@ function cases(kind: Kind, rows: readonly (readonly [string, Fields, string | Re
 export const fieldCases: readonly RuleCase[] = [
   ...cases("Compute", [
     ["projectID is required", { projectID: undefined }, "spec.projectID: Required value", {}],
-    ["branchID is required", { branchID: undefined }, "spec.branchID: Required value", {}],
     [
       "projectID is an id",
       { projectID: "Shiny_Wind" },
@@ -137,6 +136,8 @@ const inPEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
 const fixedAbove16 = "autoscaling ends at 16 CU: above it computeUnits.min must equal computeUnits.max (a fixed size)";
 const aURL =
   "baseURL must be an https or http URL without user, query and fragment, for example https://console.example.com/api/v2";
+const oneBranch = "set exactly one of branchID and branchName";
+const byName = { branchID: undefined, branchName: "main" };
 const adoptsOne = "adopt takes exactly one of endpointID, branchPrimary and former";
 
 /** Rules across fields, in CEL; commands that have no API server answer with the very same message. */
@@ -155,6 +156,8 @@ export const celCases: readonly RuleCase[] = [
       "scaleToZero.after needs scaleToZero.enabled: true",
       { scaleToZero: { enabled: false } },
     ],
+    ["a branch is given once, not by id and name", { branchName: "main" }, oneBranch, byName],
+    ["a branch is given", { branchID: undefined }, oneBranch, byName],
     [
       "adopt names one thing, not two",
       { adopt: { endpointID: "ep-a", branchPrimary: true } },
@@ -251,6 +254,8 @@ export const celCases: readonly RuleCase[] = [
     ],
   ]),
   ...cases("ComputePool", [
+    ["a branch is given once in a template", template({ branchName: "main" }), oneBranch, template({})],
+    ["a template gives a branch", template({ branchID: undefined }), oneBranch, template(byName)],
     [
       "a template obeys the rules of a Compute",
       template(units(4, 2)),

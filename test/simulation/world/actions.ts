@@ -44,6 +44,10 @@ export type Action =
   | { do: "change endpoint"; nth: number; body: JsonObject }
   | { do: "delete endpoint"; nth: number }
   | { do: "create endpoint"; project: string; branch: string; type: "read_write" | "read_only" }
+  /** A branch gets a name, and the one that has it another. */
+  | { do: "name branch"; project: string; branch: string; name: string }
+  /** The branch that has a name is deleted with its endpoints, and another made that is called so. */
+  | { do: "make branch again"; project: string; name: string }
   /** A client connects, which wakes an idle compute. */
   | { do: "connect"; nth: number }
   /** The leading operator process dies and another starts. */

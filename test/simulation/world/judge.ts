@@ -1,5 +1,6 @@
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
+import { isNameless } from "./branch-names.ts";
 import {
   adopts,
   annotationOf,
@@ -17,6 +18,7 @@ import {
 export interface Scene {
   computes: readonly KubeObject[];
   endpoints: readonly StoredEndpoint[];
+  hasBranch: (project: string, id: string) => boolean;
   pools: readonly { uid: string; name: string; replicas: unknown; status: unknown }[];
   /** Uids of Computes whose endpoints may stand without them: retained, or let go by a person. */
   mayLeave: ReadonlySet<string>;
@@ -64,6 +66,7 @@ function judge(compute: KubeObject, scene: Scene): string[] {
   const leftOff = specOf(compute)["disabled"] === undefined && endpoint.disabled;
   if (leftOff && !isDrifted && scene.disabledFor(endpoint.id) === compute.metadata.uid)
     return [`${name} is ready and stays disabled by its operator (${said})`];
+  if (isNameless(compute)) return [`${name} is ready, and no branch has the name that it gives (${said})`];
   const differing = isDrifted ? [] : differences(compute, endpoint, scene.namesShown);
   return differing.map((field) => `${name} is ready and differs in ${field} (${said})`);
 }
@@ -129,6 +132,8 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
         const leaves = specOf(other)["branchID"] !== branchID && conditionOf(other, "Ready")?.status === "False";
         return held !== undefined && held.branchId === branchID && held.type === "read_write" && leaves;
       });
+    case "BranchNotFound":
+      return isNameless(compute) || !scene.hasBranch(String(projectID), String(branchID));
     case "EndpointLost":
       return driftPolicy === "Report" && named === undefined;
     default:

@@ -1,5 +1,6 @@
 import type { Action } from "./actions.ts";
 import { comeBack, loseCluster, renameFleet, uninstall } from "./rebuild.ts";
+import type { ServiceHost } from "./service-host.ts";
 import type { World } from "./world.ts";
 
 /** Does what an action says, now. */
@@ -78,6 +79,10 @@ export function perform(world: World, action: Action): void {
         endpoint: { branch_id: action.branch, type: action.type },
       });
       return;
+    case "name branch":
+      return nameBranch(host, action);
+    case "make branch again":
+      return makeBranchAgain(host, action);
     case "connect": {
       const endpoint = nthEndpoint(action.nth);
       if (endpoint !== undefined) host.connect(endpoint.id);
@@ -114,6 +119,22 @@ export function perform(world: World, action: Action): void {
     case "step clock":
       return clock.stepWall(action.ms);
   }
+}
+
+function nameBranch(host: ServiceHost, { project, branch, name }: { project: string; branch: string; name: string }) {
+  const rename = (id: string, to: string) =>
+    host.byPeople("PATCH", `/projects/${project}/branches/${id}`, { branch: { name: to } });
+  const [holder] = host.branchesNamed(project, name);
+  if (holder === branch) return;
+  if (holder !== undefined) rename(holder, `was-${name}-${Math.round(host.now)}`);
+  rename(branch, name);
+}
+
+/** Where something else is in progress in the project, the branch stays. */
+function makeBranchAgain(host: ServiceHost, { project, name }: { project: string; name: string }): void {
+  const [id] = host.branchesNamed(project, name);
+  if (id === undefined || host.byPeople("DELETE", `/projects/${project}/branches/${id}`).status >= 300) return;
+  host.byPeople("POST", `/projects/${project}/branches`, { branch: { name } });
 }
 
 /** Whether the ClusterServiceConnection, where there is one, selects the namespace of the Computes. */

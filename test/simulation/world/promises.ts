@@ -3,15 +3,17 @@ import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import { AccessGuard } from "./access-guard.ts";
+import { BranchGuard } from "./branch-names.ts";
 import { adopts, annotationOf, createMarkOf, isOurs, linkedID, markerOf, specOf, uidOfMarker } from "./computes.ts";
 import { DeletionGuard } from "./deletion-guard.ts";
 import { DisableHistory } from "./disable-history.ts";
 import { FleetGuard } from "./fleet-guard.ts";
 import { ListGuard } from "./list-guard.ts";
+import { createdElsewhere } from "./mass-loss.ts";
 import { NameHistory } from "./name-history.ts";
 import { ObservationGuard } from "./observation-guard.ts";
 import { PoolGuard } from "./pool-guard.ts";
-import { type ClusterWrite, cameAfterAnother, markOf, type ServiceWrite, type Violation } from "./records.ts";
+import { type ClusterWrite, cameAfterAnother, type ServiceWrite, type Violation, wasMadeTooLate } from "./records.ts";
 import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
@@ -52,6 +54,7 @@ export class Promises {
   readonly #senders = new WeakMap<ServiceWrite, string>();
   readonly #restarts: RestartGuard;
   readonly #lists: ListGuard;
+  readonly #branches: BranchGuard;
   readonly #windows: WindowGuard;
   readonly #deletions: DeletionGuard;
   readonly #observations: ObservationGuard;
@@ -71,6 +74,7 @@ export class Promises {
       report,
     );
     this.#lists = new ListGuard(report);
+    this.#branches = new BranchGuard({ clock, services }, report);
     this.#windows = new WindowGuard(namesShown, report);
     this.#pools = new PoolGuard(poolStands, report);
     this.#observations = new ObservationGuard({ allShown: namesShown, refreshMs }, report);
@@ -115,6 +119,7 @@ export class Promises {
       this.#noteMark(before, after, process);
       this.#checkAdoption(before, after, process);
     }
+    this.#branches.computeChanged(before, after);
     if (after !== undefined) {
       this.#restarts.computeChanged(before, after);
       this.disabled.computeChanged(before, after, process !== undefined);
@@ -130,7 +135,9 @@ export class Promises {
     this.#windows.sent(write, term);
     this.access.sent(write);
     this.fleets.sent(write);
-    if (write.kind === "create") this.#checkCreate(write);
+    this.#branches.sent(write);
+    const lost = write.kind === "create" ? createdElsewhere(write, this.register, this.#services) : undefined;
+    if (lost !== undefined) this.report("mass loss", lost);
     const { target } = write;
     if (target === undefined) return;
     const claimants = this.register.claimantsOf(target);
@@ -161,6 +168,7 @@ export class Promises {
 
   carriedOut(write: ServiceWrite): void {
     this.disabled.carriedOut(write);
+    this.#branches.carriedOut(write);
     this.fleets.carriedOut(write);
     if (write.kind !== "create" || write.carriedOut?.status !== 201 || write.endpointID === undefined) return;
     const beside = this.#services.endpointsBeside(write.endpointID);
@@ -279,22 +287,4 @@ export class Promises {
     const mark = { uid: compute.metadata.uid, since: createMarkOf(compute)?.since };
     return this.names.isKnown(process, this.#services.baseURLOf(endpointID), mark, this.#clock.monotonic());
   }
-
-  /** An endpoint that stands at another service is not created again, however empty the connection's new service is. */
-  #checkCreate(write: ServiceWrite): void {
-    const known = this.register.get(uidOfMarker(markOf(write)) ?? "");
-    const linked = known && linkedID(known.compute);
-    if (linked === undefined || known === undefined) return;
-    const elsewhere = this.#services.all.some((host) => host.endpoint(linked) !== undefined);
-    const asked = known.askedAt !== undefined && known.askedAt >= this.#services.firstEditedAt;
-    if (!elsewhere || asked || this.#services.at(write.service).endpoint(linked) !== undefined) return;
-    this.report(
-      "mass loss",
-      `${known.compute.metadata.name} is created again, and ${linked} stands at another service`,
-    );
-  }
-}
-
-function wasMadeTooLate({ kind, beyondSettle, carriedOut }: ServiceWrite): boolean {
-  return kind === "create" && beyondSettle && carriedOut?.status === 201;
 }

@@ -46,6 +46,10 @@ export function cameAfterAnother(writes: readonly ServiceWrite[], endpointID: st
   return writes.some((later) => later.number > write.number && later.heard === 201 && markOf(later) === markOf(write));
 }
 
+export function wasMadeTooLate({ kind, beyondSettle, carriedOut }: ServiceWrite): boolean {
+  return kind === "create" && beyondSettle && carriedOut?.status === 201;
+}
+
 /** One change of the cluster by an operator. */
 export interface ClusterWrite {
   process: string;

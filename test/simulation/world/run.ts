@@ -1,6 +1,7 @@
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
+import { onNamedBranch } from "./branch-names.ts";
 import { annotationOf, conditionOf, createMarkOf, linkedID, specOf, uidOfMarker } from "./computes.ts";
 import type { CrashPoint } from "./crash-point.ts";
 import { noFaults } from "./fault-plan.ts";
@@ -104,7 +105,8 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
   const unproved = [...register.replaced, ...register.unmarked, ...register.unproved];
   const forgotten = strictSpec ? new Set(unproved) : new Set<string>();
   return {
-    computes: workload.computes(),
+    computes: workload.computes().map((compute) => onNamedBranch(compute, host)),
+    hasBranch: (project, id) => host.hasBranch(project, id),
     endpoints: host.allEndpoints(),
     pools: workload.pools(),
     namesShown: !strictSpec,

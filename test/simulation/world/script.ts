@@ -3,6 +3,7 @@ import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
 import { noFaults, type Rates } from "./fault-plan.ts";
+import { withBranchNames } from "./name-scenarios.ts";
 import { withEdges, withMore } from "./rare-scenarios.ts";
 import { branchesOf, type Lock, projects } from "./service-host.ts";
 import { withServiceOf } from "./service-scenarios.ts";
@@ -37,7 +38,7 @@ const sizes = [0.25, 0.5, 1, 2, 4] as const;
 
 /** Makes up a run: who does what when, and what goes wrong how often. */
 export function scriptOf(seed: number): Script {
-  return withServiceOf(withEdges(evenScriptOf(seed)));
+  return withBranchNames(withServiceOf(withEdges(evenScriptOf(seed))));
 }
 
 /** The same at a service that neither locks nor lags more than others, where no delay is aimed at a deadline. */

@@ -53,7 +53,9 @@ export class ServiceHost {
   readonly #made = new Map<string, string>();
   readonly #deletedByPeople = new Map<string, number>();
   /** Lists as they stood before each change, oldest first: what a lagging replica shows. */
-  readonly #past: { until: number; project: string; reply: Reply }[] = [];
+  readonly #past: { until: number; path: string; reply: Reply }[] = [];
+  /** What branches were called, until when. */
+  readonly #formerNames: { until: number; project: string; id: string; name: string }[] = [];
   /** Endpoints by project as they stand until the service's next change: the judge looks far more often than that. */
   readonly #standing = new Map<string, readonly StoredEndpoint[]>();
 
@@ -113,7 +115,7 @@ export class ServiceHost {
   requestLate(path: string, key: string, lagMs: number): Reply {
     const now = this.request("GET", path, key);
     const then = this.#clock.monotonic() - lagMs;
-    const past = this.#past.find(({ until, project }) => until > then && path === `/projects/${project}/endpoints`);
+    const past = this.#past.find((one) => one.until > then && one.path === path.split("?")[0]);
     return now.status === 200 && past !== undefined ? past.reply : now;
   }
 
@@ -121,6 +123,29 @@ export class ServiceHost {
   byPeople(method: string, path: string, body?: unknown): Reply {
     if (method === "DELETE") this.#deletedByPeople.set(path.split("/").at(-1) ?? "", this.#clock.monotonic());
     return this.request(method, path, usersKey, body);
+  }
+
+  get now(): number {
+    return this.#clock.monotonic();
+  }
+
+  branchesNamed(project: string, name: string): string[] {
+    return this.#branches(project).flatMap((branch) => (branch.name === name ? [branch.id] : []));
+  }
+
+  hasBranch(project: string, id: string): boolean {
+    return this.#branches(project).some((branch) => branch.id === id);
+  }
+
+  /** Whether a branch is called so, or was after `since`. */
+  boreName(project: string, id: string, name: string, since: number): boolean {
+    const isIt = (one: { id: string; name: string }) => one.id === id && one.name === name;
+    const formerly = this.#formerNames.filter((one) => one.until >= since && one.project === project);
+    return [...this.#branches(project), ...formerly].some(isIt);
+  }
+
+  #branches(project: string) {
+    return this.service.context.store.branches.list(project);
   }
 
   /** A client connects for a moment, which wakes an idle compute. */
@@ -199,8 +224,14 @@ export class ServiceHost {
   #remember(path: string): void {
     const project = /^\/projects\/([^/]+)\//.exec(path)?.[1];
     if (project === undefined) return;
-    const reply = this.request("GET", `/projects/${project}/endpoints`, usersKey);
-    if (reply.status === 200) this.#past.push({ until: this.#clock.monotonic(), project, reply });
+    const until = this.#clock.monotonic();
+    const isOfBranches = path.includes("/branches");
+    for (const list of [`/projects/${project}/endpoints`, ...(isOfBranches ? [`/projects/${project}/branches`] : [])]) {
+      const reply = this.request("GET", list, usersKey);
+      if (reply.status === 200) this.#past.push({ until, path: list, reply });
+    }
+    if (isOfBranches)
+      this.#formerNames.push(...this.#branches(project).map(({ id, name }) => ({ until, project, id, name })));
     if (this.#past.length > 200) this.#past.shift();
   }
 }

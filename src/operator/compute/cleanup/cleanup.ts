@@ -2,7 +2,7 @@ import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import type { SessionRegistry } from "../../connection/registry.ts";
 import type { ClusterClient } from "../../kube/client.ts";
 import type { EventInput } from "../../kube/event-record.ts";
-import { type Compute, computeKind } from "../../resources/compute.ts";
+import { branchIDOf, type Compute, computeKind } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
 import { markerOf } from "../../resources/signature.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -240,15 +240,15 @@ export function leftoversOf(last: Compute, { proved, pendingCreate, released }: 
 
 /** Endpoints that a create of a deleted Compute may have made, by all but their names, and that are nobody's. */
 export function candidatesOf(
-  { spec }: Compute,
+  compute: Compute,
   { pendingCreate }: ReadonlyState,
   { index, claimants, namesShown }: { index: EndpointIndex; claimants: Claimants; namesShown: boolean },
 ): readonly Endpoint[] {
   if (pendingCreate === undefined) return [];
-  const branchID = pendingCreate.mark?.branchID ?? spec.branchID;
+  const branchID = pendingCreate.mark?.branchID ?? branchIDOf(compute);
   return index.all.filter((endpoint) => {
     const isUnnamed = namesShown ? hasUnreadableName(endpoint) : endpoint.name === undefined;
-    const isPlaced = endpoint.branch_id === branchID && endpoint.type === spec.type;
+    const isPlaced = endpoint.branch_id === branchID && endpoint.type === compute.spec.type;
     return isUnnamed && isPlaced && ownerOf(endpoint, claimants, index) === undefined;
   });
 }

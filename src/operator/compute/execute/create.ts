@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
-import { type Compute, computeKind } from "../../resources/compute.ts";
+import { branchIDOf, type Compute, computeKind } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
 import { finalizers, annotations as keys } from "../../resources/names.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
@@ -52,7 +52,7 @@ export async function createEndpoint(action: Create, context: ExecuteContext, ac
   const { pendingCreate } = context.annotations;
   const patch = guardedPatch(marked).setAnnotation(keys.pendingCreate, pendingCreate && JSON.stringify(pendingCreate));
   const unmarked = await patched(cluster, patch, marked);
-  return recordFailedWrite(action, failure, requests.create(compute.spec.branchID), unmarked, context, access);
+  return recordFailedWrite(action, failure, requests.create(branchIDOf(compute)), unmarked, context, access);
 }
 
 /**

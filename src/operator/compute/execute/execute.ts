@@ -1,4 +1,5 @@
 import type { EventInput } from "../../kube/event-record.ts";
+import type { Compute } from "../../resources/compute.ts";
 import { isBeingDeleted } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../plan/action.ts";
@@ -42,6 +43,8 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
       const requeue = after(action.requeueAfterMs);
       return shown(compute, action.reason, action.message, { requeue, effect, disabling });
     }
+    case "resolve":
+      return resolved(action, compute);
     case "link":
     case "release":
     case "clearPending":
@@ -57,6 +60,13 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
     case "confirmDeletion":
       return access === undefined ? unchanged(compute) : ask(action, context, access);
   }
+}
+
+/** The status records it; the next reconcile plans from that. */
+function resolved({ branch, moves }: Extract<Action, { kind: "resolve" }>, compute: Compute): Outcome {
+  const rest = { requeue: after(1), effect: { kind: "resolved", branch } } as const;
+  if (moves === undefined) return unchanged(compute, rest);
+  return shown(compute, "Moving", moves, { ...rest, events: [{ type: "Normal", reason: "Moving", message: moves }] });
 }
 
 function warnings(action: Extract<Action, { kind: "wait" | "blocked" }>, state: ReconcileState): EventInput[] {

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { EventInput } from "../../kube/event-record.ts";
+import { branchIDOf } from "../../resources/compute.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { generationOf } from "../observe/observation.ts";
 import { type Outcome, shown } from "../outcome.ts";
@@ -21,12 +22,14 @@ export async function patchEndpoint(action: Patch, context: ExecuteContext, acce
   const { endpointID, attributes, fields } = action;
   const unanswered = context.compute.status.unansweredDisables ?? 0;
   const compute = await recordDisabling(attributes, context, Math.min(2, unanswered + 1));
-  const { projectID, branchID } = compute.spec;
+  const { projectID } = compute.spec;
   const answer = await client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
   const shows = answer.kind === "ok" ? answer.value.endpoint : undefined;
   recordAnswer(answer, { endpointID, shows }, context, access);
   if (answer.kind !== "ok") {
-    const doing = fields.includes("branchID") ? requests.move(endpointID, branchID) : requests.change(endpointID);
+    const doing = fields.includes("branchID")
+      ? requests.move(endpointID, branchIDOf(compute))
+      : requests.change(endpointID);
     const disabling = attributes.disabled === true ? afterFailedDisable(answer, unanswered, context) : {};
     return { ...recordFailedWrite(action, answer, doing, compute, context, access), disabling };
   }

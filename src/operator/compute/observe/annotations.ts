@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { couldBeEndpointId } from "../../../api/ids.ts";
-import type { Compute } from "../../resources/compute.ts";
+import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { annotations } from "../../resources/names.ts";
 import { tolerant } from "../../resources/object.ts";
@@ -100,9 +100,9 @@ export function pendingCreateOf(compute: Compute): PendingCreate | undefined {
   return markIn(compute, "pendingCreate", pendingCreate);
 }
 
-/** The branch of a pending create; a mark that names none was made for `spec.branchID`. */
-export function branchOf({ branchID }: PendingCreate, { spec }: Compute): string {
-  return branchID === "" ? spec.branchID : branchID;
+/** The branch of a pending create; a mark that names none was made for the branch of the spec. */
+export function branchOf({ branchID }: PendingCreate, compute: Compute): string {
+  return branchID === "" ? branchIDOf(compute) : branchID;
 }
 
 /** Whether an endpoint other than the replaced one is recorded: that one settled the create. */

@@ -1,5 +1,5 @@
 import type { Change } from "../../kube/store.ts";
-import { type Compute, connectionKeyOf } from "../../resources/compute.ts";
+import { branchIDOf, type Compute, connectionKeyOf } from "../../resources/compute.ts";
 import { Index, IndexEntries, type IndexEntry } from "../../runtime/index-entries.ts";
 import { branchOf, pendingCreateOf, recordedID } from "./annotations.ts";
 import { type Claimants, claimsByMark, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
@@ -118,11 +118,13 @@ export class ClaimIndex {
   }
 
   #placesOf(compute: Compute): IndexEntry[] {
-    const { spec } = compute;
+    const branchID = branchIDOf(compute);
     const ids = [...new Set([recordedID(compute), endpointNamedBy(compute)])].filter((id) => id !== undefined);
     return [
       [this.#byProject, this.#key(compute)],
-      ...(spec.type === "read_write" ? [[this.#byBranch, this.#key(compute, spec.branchID)] as const] : []),
+      ...(compute.spec.type === "read_write" && branchID !== ""
+        ? [[this.#byBranch, this.#key(compute, branchID)] as const]
+        : []),
       ...ids.map((id) => [this.#byEndpoint, this.#key(compute, id)] as const),
     ];
   }
@@ -144,11 +146,11 @@ export class ClaimIndex {
 /** The parts of a Compute that affect the claims of others. */
 function claimIn(compute: Compute, isOutside: boolean): string {
   const { spec, metadata } = compute;
-  const { projectID, branchID, type, adopt, connectionRef } = spec;
+  const { projectID, type, adopt, connectionRef } = spec;
   const { deletionTimestamp } = metadata;
   return JSON.stringify([
     projectID,
-    branchID,
+    branchIDOf(compute),
     type,
     adopt,
     connectionRef,

@@ -1,5 +1,5 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
-import type { Compute } from "../../resources/compute.ts";
+import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
 import { rowOf } from "../status/reasons.ts";
@@ -76,7 +76,7 @@ export function claimOnEndpoint(
 
 /** Whether `self`, of type read_write, may become the primary of the branch that its spec names. */
 export function claimOnBranch(self: Compute, claimants: Claimants, endpoints: EndpointIndex): Claim {
-  const { branchID } = self.spec;
+  const branchID = branchIDOf(self);
   for (const endpoint of endpoints.primariesOf(branchID)) {
     const owner = ownerOf(endpoint, claimants, endpoints);
     if (owner?.metadata.uid === self.metadata.uid) continue;
@@ -160,8 +160,8 @@ function adoptsPrimary({ spec: { adopt } }: Compute, endpoint: Endpoint): boolea
 }
 
 /** Whether the endpoint is where the Compute is to be: any other cannot be adopted. */
-function mayAdopt({ spec }: Compute, { branch_id, type }: Endpoint): boolean {
-  return spec.branchID === branch_id && spec.type === type;
+function mayAdopt(compute: Compute, { branch_id, type }: Endpoint): boolean {
+  return branchIDOf(compute) === branch_id && compute.spec.type === type;
 }
 
 function isLinkedTo(compute: Compute, endpoint: Endpoint, endpoints: EndpointIndex): boolean {
@@ -181,11 +181,14 @@ function isMarkedBy(owner: Compute, endpoint: Endpoint): boolean {
 }
 
 /** Whether the holder of a branch is to give it up: what is reported as drift stays where it is. */
-function isLeaving({ metadata, spec, status }: Compute, branchID: string): boolean {
+function isLeaving(compute: Compute, branchID: string): boolean {
+  const { metadata, status } = compute;
   if (metadata.deletionTimestamp !== undefined) return true;
   const isCurrent = status.observedGeneration === metadata.generation;
   const stays = isCurrent && conditionOf(status, "Ready")?.reason === "Drifted";
-  return spec.branchID !== branchID && !(stays && status.drift?.some(({ field }) => field === "branchID") === true);
+  return (
+    branchIDOf(compute) !== branchID && !(stays && status.drift?.some(({ field }) => field === "branchID") === true)
+  );
 }
 
 /** Whether the chain of "waits for the branch of" that begins at `holder` leads back to `self`. */
@@ -195,7 +198,7 @@ function endsAt(self: Compute, holder: Compute, claimants: Claimants, endpoints:
   while (next !== undefined && next.metadata.deletionTimestamp === undefined && !seen.has(next.metadata.uid)) {
     if (next.metadata.uid === self.metadata.uid) return true;
     seen.add(next.metadata.uid);
-    const [occupant] = endpoints.primariesOf(next.spec.branchID);
+    const [occupant] = endpoints.primariesOf(branchIDOf(next));
     next = occupant === undefined ? undefined : ownerOf(occupant, claimants, endpoints);
   }
   return false;

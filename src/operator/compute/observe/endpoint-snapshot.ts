@@ -2,6 +2,7 @@ import { hasUnreadableName } from "../../../api/endpoint.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { Listing } from "../../connection/list-changes.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
+import { branchIDOf } from "../../resources/compute.ts";
 import { memoize } from "../../runtime/caches.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import { answersCountAfter, type ReadonlyState } from "../remembered.ts";
@@ -133,9 +134,9 @@ function isEnough(observed: Listing, need: ListingNeed): boolean {
 
 function isEnoughForCreate(observed: Listing, { subject, state, showsNames }: ListingNeed): boolean {
   const { compute, annotations } = subject;
-  const { adopt, type, branchID } = compute.spec;
+  const { adopt, type } = compute.spec;
   const isNew = annotations.recordedID === undefined && state.listsCountAfter <= state.seenSince;
-  const isFree = type === "read_only" || indexOf(observed).primariesOf(branchID).length === 0;
+  const isFree = type === "read_only" || indexOf(observed).primariesOf(branchIDOf(compute)).length === 0;
   return isNew && isFree && adopt === undefined && showsNames && observed.startedAt > state.firstListAfter;
 }
 

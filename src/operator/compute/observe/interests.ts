@@ -1,8 +1,8 @@
 import type { Interests } from "../../connection/project-users.ts";
-import type { Compute } from "../../resources/compute.ts";
+import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { rowOf } from "../status/reasons.ts";
 import { type Annotations, branchOf } from "./annotations.ts";
-import { shownReason } from "./observation.ts";
+import { isBeingDeleted, shownReason } from "./observation.ts";
 import { endpointNamedBy } from "./ownership.ts";
 
 /** Reasons besides the stalled ones that any endpoint which comes, goes or moves may end. */
@@ -10,14 +10,16 @@ const endedByAny: ReadonlySet<string | undefined> = new Set(["CreateUnknown", "E
 
 /** Which changes of its project affect a Compute, besides those of its own endpoint. */
 export function interestsOf(compute: Compute, { pendingCreate }: Annotations): Interests {
-  const { type, branchID } = compute.spec;
+  const { type, branchName } = compute.spec;
   const named = endpointNamedBy(compute);
   const pendingOn = pendingCreate && branchOf(pendingCreate, compute);
   const reason = shownReason(compute);
   return {
     endpointIDs: named === undefined ? [] : [named],
-    primariesOf: type === "read_write" ? [branchID] : [],
+    primariesOf: type === "read_write" ? [branchIDOf(compute)] : [],
     ...(pendingOn === undefined ? {} : { pendingOn }),
+    // Deletion never depends on what a name comes to.
+    ...(branchName === undefined || isBeingDeleted(compute) ? {} : { branchName }),
     anyPlace: rowOf(reason)?.stalled === true || endedByAny.has(reason),
   };
 }

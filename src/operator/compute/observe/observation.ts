@@ -1,4 +1,5 @@
 import type { Operation } from "../../../api/operation.ts";
+import type { NamedBranch } from "../../connection/branch-lister.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { finalizers } from "../../resources/names.ts";
@@ -63,6 +64,8 @@ export interface EndpointSnapshot {
 /** A Compute joined with a list that is new enough to plan from. */
 export interface Observation extends Subject, EndpointSnapshot {
   kind: "observed";
+  /** What `spec.branchName` comes to; absent where the spec has none, and for a deletion. */
+  named?: NamedBranch;
 }
 
 export type Observed = Pending | Unavailable | Observation;

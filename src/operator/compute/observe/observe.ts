@@ -1,5 +1,7 @@
+import type { NamedBranch } from "../../connection/branch-lister.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
+import { resolvedID } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import type { Failure } from "../../service-client/answer.ts";
@@ -44,7 +46,10 @@ export async function observe(
     return { ...subject, ...meaningOf(pauseAskedFor, ""), kind: "unavailable", projectGone: false, fingerprint };
   }
   resumeOperations(subject, lister);
-  const observation = { ...subject, ...snapshotFor(subject, listing, connection, lister), kind: "observed" } as const;
+  const named = namedBranch(subject, lister);
+  if (named === "pending") return { ...subject, kind: "pending" };
+  const snapshot = snapshotFor(subject, listing, connection, lister);
+  const observation = { ...subject, ...snapshot, ...named, kind: "observed" } as const;
   const { link } = observation.links;
   // Only a restart whose outcome is open, and a failure that may have been made good, need the operations of others.
   const isNeeded = annotations.pendingRestart !== undefined || shownReason(compute) === "OperationFailed";
@@ -52,6 +57,14 @@ export async function observe(
   if (!reservation.tryTake("read")) return reservation.closedForMs > 0 ? observation : { ...subject, kind: "pending" };
   const latest = await lister.operations.latest(link.endpoint.id, client);
   return latest.kind === "listed" ? { ...observation, lookedUp: latest.operations } : observation;
+}
+
+/** What the name of the branch comes to. A deletion does not depend on it. */
+function namedBranch({ compute }: Subject, { branches }: EndpointLister): { named?: NamedBranch } | "pending" {
+  const { branchName } = compute.spec;
+  if (branchName === undefined || isBeingDeleted(compute)) return {};
+  const named = branches.lookup(compute.metadata.uid, branchName, resolvedID(compute));
+  return named === undefined ? "pending" : { named };
 }
 
 /** What a failed list means: the same words during a pause that the service asks for as between two of them. */

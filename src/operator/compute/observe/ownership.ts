@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import type { Compute } from "../../resources/compute.ts";
+import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { type Fleet, signatureIn, uidOfMarker } from "../../resources/signature.ts";
 import { annotation, type PendingCreate, pendingCreateOf, recordedID } from "./annotations.ts";
 
@@ -125,21 +125,22 @@ function firstOf(marked: readonly Endpoint[], { status }: Compute): Endpoint | u
 }
 
 export function proofOf(compute: Compute, endpoint: Endpoint): Proof {
-  const { metadata, spec } = compute;
+  const { metadata } = compute;
   if (uidOfMarker(endpoint.name) === metadata.uid) return "marker";
   const proof = createdProof(metadata.uid, endpoint.id);
   if (annotation(compute, "createdEndpoint") === proof) return "created";
   const wasAdopted = annotation(compute, "adoptedEndpoint") === proof;
-  return isNamedBy(spec, endpoint, wasAdopted) ? "adopted" : "none";
+  return isNamedBy(compute, endpoint, wasAdopted) ? "adopted" : "none";
 }
 
 /** The branch's primary is named once, when it is taken over: moving it to another branch undoes nothing. */
-function isNamedBy({ adopt, branchID, type }: Compute["spec"], endpoint: Endpoint, wasAdopted: boolean): boolean {
+function isNamedBy(compute: Compute, endpoint: Endpoint, wasAdopted: boolean): boolean {
+  const { adopt, type } = compute.spec;
   if (adopt === undefined || endpoint.type !== type) return false;
   if ("endpointID" in adopt) return adopt.endpointID === endpoint.id;
   // Only its signature proves what a former Compute made.
   if ("former" in adopt) return false;
-  return type === "read_write" && (wasAdopted || endpoint.branch_id === branchID);
+  return type === "read_write" && (wasAdopted || endpoint.branch_id === branchIDOf(compute));
 }
 
 function oldestFirst(a: Endpoint, b: Endpoint): number {

@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import type { ResolvedBranch } from "../../resources/compute.ts";
 import { signatureIn } from "../../resources/signature.ts";
 import type { PendingCreate } from "../observe/annotations.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -39,6 +40,8 @@ export type Action =
   | { kind: "delete"; endpointID: string; why: "deleted" | "duplicate"; signature?: string }
   /** Writes into the Compute which endpoint is its own. */
   | { kind: "link"; endpointID: string; proof: Proof; news: LinkNews; keepsMark?: PendingCreate }
+  /** Records which branch the name of the spec comes to, if any. `moves`: what to say where the endpoint follows it. */
+  | { kind: "resolve"; branch: ResolvedBranch | undefined; moves?: string }
   /** Restores a mark that was dropped together with our finalizer. */
   | { kind: "restorePending"; mark: PendingCreate }
   /** Removes a mark that has done its work. */

@@ -1,4 +1,5 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
+import { branchIDOf } from "../../resources/compute.ts";
 import { owningPool } from "../../resources/compute-pool.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { claimOnBranch, claimOnEndpoint, otherMakersOf } from "../observe/claims.ts";
@@ -13,7 +14,7 @@ import { markToKeep } from "./pending.ts";
 
 /** `spec.adopt`, used only until an endpoint is linked. Nothing is written to a target that does not fit. */
 export const adoption: PlanRule = (o, s) => {
-  const { adopt, branchID, projectID } = o.compute.spec;
+  const { adopt, projectID } = o.compute.spec;
   if (adopt === undefined || o.links.link !== undefined) return undefined;
   if ("former" in adopt) return takeOverFormer(o, s);
   if ("endpointID" in adopt) {
@@ -21,7 +22,7 @@ export const adoption: PlanRule = (o, s) => {
     if (target === undefined) return refused(adoptionRefused.notFound(projectID, adopt.endpointID));
     return taken(o, target) ?? mismatch(o, target) ?? link(o, s, target);
   }
-  const [primary] = o.endpoints.primariesOf(branchID);
+  const [primary] = o.endpoints.primariesOf(branchIDOf(o.compute));
   if (primary === undefined) return undefined;
   return taken(o, primary) ?? perhapsOthers(o, primary) ?? link(o, s, primary);
 };
@@ -42,9 +43,10 @@ function link(o: Observation, s: ReadonlyState, { id }: Endpoint): Action {
   return { kind: "link", endpointID: id, proof: "adopted", news: "adopted", ...markToKeep(o, s, "adopted") };
 }
 
-function mismatch({ compute: { spec } }: Observation, { id, type, branch_id }: Endpoint): Action | undefined {
-  if (type !== spec.type) return refused(adoptionRefused.otherType(type, spec.type, id));
-  return branch_id === spec.branchID ? undefined : refused(adoptionRefused.otherBranch(branch_id, spec.branchID, id));
+function mismatch({ compute }: Observation, { id, type, branch_id }: Endpoint): Action | undefined {
+  const branchID = branchIDOf(compute);
+  if (type !== compute.spec.type) return refused(adoptionRefused.otherType(type, compute.spec.type, id));
+  return branch_id === branchID ? undefined : refused(adoptionRefused.otherBranch(branch_id, branchID, id));
 }
 
 function taken({ compute, claimants, endpoints }: Observation, target: Endpoint): Action | undefined {
@@ -63,7 +65,8 @@ export const creation: PlanRule = (o, s) => {
   const { compute, annotations, markers, fingerprint } = o;
   const { link: linked, missing } = o.links;
   if (linked !== undefined) return undefined;
-  const { type, branchID } = compute.spec;
+  const { type } = compute.spec;
+  const branchID = branchIDOf(compute);
   const blocked = type === "read_write" ? occupied(o) : undefined;
   if (blocked !== undefined) return blocked;
   if (o.terminating) {
@@ -85,7 +88,7 @@ export const creation: PlanRule = (o, s) => {
 
 function occupied(o: Observation): Action | undefined {
   const { compute, claimants, endpoints } = o;
-  const { branchID } = compute.spec;
+  const branchID = branchIDOf(compute);
   const claim = claimOnBranch(compute, claimants, endpoints);
   switch (claim.kind) {
     case "free":

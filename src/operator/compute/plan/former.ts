@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import { branchIDOf } from "../../resources/compute.ts";
 import { keyOf, signatureIn, signatureOf, uidOfMarker } from "../../resources/signature.ts";
 import { ownerOf } from "../observe/claims.ts";
 import { type Observation, shownReason, who } from "../observe/observation.ts";
@@ -44,7 +45,7 @@ export function takeOverFormer(o: Observation, s: ReadonlyState): Action | undef
 
 /** What says that the primary in the way is a former Compute's, and why it is not taken over. */
 export function formerPrimary(o: Observation, primary: Endpoint): string | undefined {
-  const { branchID } = o.compute.spec;
+  const branchID = branchIDOf(o.compute);
   if (formersOf(o).includes(primary)) return messages.primary(branchID, whyNotTaken(o) ?? "", primary.id);
   return ofOtherFleets(o).includes(primary) ? messages.primaryOfOtherFleet(branchID, primary.id) : undefined;
 }
@@ -113,7 +114,7 @@ function isForeign({ name }: Endpoint, uid: string): boolean {
 /** Why what a former Compute made is not taken over; `undefined`: it is, if `spec.adopt` asks for it. */
 function whyNotTaken(o: Observation): string | undefined {
   const { compute, claimants, endpoints } = o;
-  const { adopt, branchID, type } = compute.spec;
+  const { adopt, type } = compute.spec;
   const formers = formersOf(o);
   const [former] = formers;
   if (former === undefined) return undefined;
@@ -121,7 +122,7 @@ function whyNotTaken(o: Observation): string | undefined {
   if (wasLinked(o)) return messages.why.wasLinked;
   if (formers.length > 1) return messages.why.several;
   if (former.type !== type) return messages.why.otherType(former.type);
-  if (former.branch_id !== branchID) return messages.why.otherBranch(former.branch_id);
+  if (former.branch_id !== branchIDOf(compute)) return messages.why.otherBranch(former.branch_id);
   const owner = ownerOf(former, claimants, endpoints);
   return owner === undefined || owner === compute ? undefined : messages.why.taken(who(owner));
 }

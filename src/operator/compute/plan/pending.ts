@@ -1,4 +1,5 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
+import { branchIDOf } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { branchOf, isRecordedSince, type PendingCreate } from "../observe/annotations.ts";
@@ -35,7 +36,7 @@ function markDroppedUnseen({ compute, annotations, fingerprint }: Observation): 
   if (hasFinalizer(compute) || annotations.recordedID !== undefined) return undefined;
   if (state !== "Creating" || endpointID !== undefined) return undefined;
   const since = conditionOf(compute.status, "Ready")?.lastTransitionTime ?? "";
-  return { uid: compute.metadata.uid, since, branchID: compute.spec.branchID, through: fingerprint };
+  return { uid: compute.metadata.uid, since, branchID: branchIDOf(compute), through: fingerprint };
 }
 
 /** The mark that stays although the Compute has its endpoint. */
@@ -115,7 +116,7 @@ function outcomeByLists(
 ): Action | "absent" {
   const isDeleted = isBeingDeleted(compute);
   // Only on the branch of that POST a second primary is refused.
-  const isRefusable = compute.spec.type === "read_write" && mark.branchID === compute.spec.branchID;
+  const isRefusable = compute.spec.type === "read_write" && mark.branchID === branchIDOf(compute);
   if (isRefusable && !isDeleted) return "absent";
   const settlesAt = (pending?.seenAt ?? now) + createSettleMs;
   const before = pending?.firstListWithout;
@@ -129,7 +130,7 @@ function outcomeByLists(
  * create or of the spec, and without a name that could be read.
  */
 function candidatesFor({ compute, claimants, endpoints }: Observation, mark: PendingCreate): Endpoint[] {
-  const branches = [branchOf(mark, compute), compute.spec.branchID];
+  const branches = [branchOf(mark, compute), branchIDOf(compute)];
   return endpoints.all.filter((endpoint) => {
     const isPlaced = branches.includes(endpoint.branch_id) && endpoint.type === compute.spec.type;
     if (!isPlaced || endpoint.name !== undefined) return false;

@@ -9,6 +9,7 @@ import {
 import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../status/messages/conditions.ts";
 import { type Action, identityOf, isWrite, noop, type PlanRule } from "./action.ts";
+import { resolveBranch } from "./branch.ts";
 import { adoption, creation } from "./create.ts";
 import { planDelete } from "./delete.ts";
 import { renewSignature, signedByOther } from "./former.ts";
@@ -37,6 +38,7 @@ const rules: readonly PlanRule[] = [
   linkOfAnotherType,
   ensureLink,
   lostEndpoint,
+  resolveBranch,
   adoption,
   creation,
   operationInProgress,

@@ -6,6 +6,7 @@ import { drifted, inProgress, operationFailed, resting } from "../status/message
 import { serviceUnavailable } from "../status/messages/failures.ts";
 import { isProgress, type Progress } from "../status/reasons.ts";
 import type { Action, PlanRule } from "./action.ts";
+import { unfollowed } from "./branch.ts";
 import { compare, desiredSpec } from "./fields.ts";
 import { deleteDueInMs } from "./lost.ts";
 import { mayArriveForMs } from "./pending.ts";
@@ -50,8 +51,11 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   const look = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
   const over = disableInMs === 0 && compute.status.unansweredDisables !== undefined;
   const disables = over ? { disablesOver: true as const } : {};
+  const named = unfollowed(o);
+  if (named !== undefined && "kind" in named) return named;
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
-  const drift = differences.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
+  const fields = named === undefined ? differences : [named, ...differences];
+  const drift = fields.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
   if (drift.length > 0) {
     return { kind: "settled", reason: "Drifted", message: drifted(drift), drift, ...look, ...disables };
   }

@@ -1,3 +1,4 @@
+import { branchIDOf } from "../../resources/compute.ts";
 import { claimOnBranch } from "../observe/claims.ts";
 import { generationOf, type Observation, who } from "../observe/observation.ts";
 import type { Link } from "../observe/ownership.ts";
@@ -154,7 +155,7 @@ function blockedMove(
     return { kind: "wait", reason: "Moving", message: messages.moving.earlierCreate, requeueAfterMs: 5000 };
   }
   const claim = claimOnBranch(compute, claimants, o.endpoints);
-  const { branchID } = compute.spec;
+  const branchID = branchIDOf(compute);
   switch (claim.kind) {
     case "free":
       return undefined;

@@ -30,6 +30,7 @@ const lasting = [
   "lossDoubted",
   "drift",
   "binding",
+  "resolvedBranch",
   "clusterConnection",
 ] as const satisfies readonly (keyof ComputeStatus)[];
 

@@ -58,6 +58,7 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
   const after = {
     ...before,
     ...observed(before, outcome, seen),
+    ...resolution(outcome, seen),
     ...concluded(compute, outcome, seen),
     ...requests(compute, outcome, seen),
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
@@ -145,6 +146,16 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
 
 function clusterConnectionOf({ spec: { connectionRef } }: Compute): string | undefined {
   return connectionRef.kind === "ClusterServiceConnection" ? connectionRef.name : undefined;
+}
+
+/** What `spec.branchName` came to. Without an endpoint to show, the branch shown is that one. */
+function resolution({ compute, effect }: Outcome, { annotations, endpoint }: Seen): ComputeStatus {
+  const { branchName } = compute.spec;
+  if (branchName === undefined) return { resolvedBranch: undefined };
+  const latest = effect.kind === "resolved" ? effect.branch : compute.status.resolvedBranch;
+  const resolvedBranch = latest?.name === branchName ? latest : undefined;
+  const hasNone = endpoint === undefined && annotations.recordedID === undefined;
+  return { resolvedBranch, ...(hasNone ? { branchID: resolvedBranch?.id } : {}) };
 }
 
 /** What was concluded: conditions, generations, drift. */

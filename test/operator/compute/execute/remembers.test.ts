@@ -170,7 +170,9 @@ describe("of a change is remembered", () => {
     await send();
     await send();
     expect(known.patched).toMatchObject({ tries: 1 });
-    const earlier = acting.remember({ patched: { fields: [], listsWithout: [], at: 0, tries: 1, generation: 0 } });
+    const earlier = acting.remember({
+      patched: { fields: [], branchID: "", listsWithout: [], at: 0, tries: 1, generation: 0 },
+    });
     await send();
     expect(earlier.patched).toMatchObject({ generation: 1, tries: 0 });
   });

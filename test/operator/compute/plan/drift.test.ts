@@ -103,6 +103,7 @@ describe("a change that was accepted and does not take", () => {
   const patched = (fields: Partial<NonNullable<ReadonlyState["patched"]>> = {}) => ({
     patched: {
       generation: 1,
+      branchID: "br-main",
       fields: ["computeUnits.max"],
       listsWithout: [1, 10_001],
       at: now - 1000,
@@ -156,7 +157,7 @@ describe("a change that was accepted and does not take", () => {
 
 describe("whether a change has taken", () => {
   const self = compute({ linked: "ep-one", spec: want });
-  const sent = { generation: 1, fields: ["computeUnits.max"], listsWithout: [], at: 0, tries: 0 };
+  const sent = { generation: 1, branchID: "br-main", fields: ["computeUnits.max"], listsWithout: [], at: 0, tries: 0 };
 
   function noted(
     patched: NonNullable<ReadonlyState["patched"]>,

@@ -56,7 +56,7 @@ describe("a change that is not sent again at once is reconciled again", () => {
 
   test("in a minute, where the service accepted it and did not keep it", () => {
     const fields = ["computeUnits.max"];
-    const patched = { generation: 1, fields, listsWithout: [1, 10_001], at: now - 1000, tries: 0 };
+    const patched = { generation: 1, branchID: "br-main", fields, listsWithout: [1, 10_001], at: now - 1000, tries: 0 };
     expect(planned({ spec }, seen, { state: { patched } })).toMatchObject({ kind: "blocked", requeueAfterMs: 59_000 });
   });
 
@@ -69,7 +69,14 @@ describe("a change that is not sent again at once is reconciled again", () => {
   });
 
   test("with the next list, where the service accepted it and does not show it yet", () => {
-    const patched = { generation: 1, fields: ["computeUnits.max"], listsWithout: [], at: now - 1000, tries: 0 };
+    const patched = {
+      generation: 1,
+      branchID: "br-main",
+      fields: ["computeUnits.max"],
+      listsWithout: [],
+      at: now - 1000,
+      tries: 0,
+    };
     expect(planned({ spec }, seen, { state: { patched } })).toEqual({
       kind: "wait",
       reason: "Updating",

@@ -48,6 +48,7 @@ function notFound(said: string, doing: string): { reason: Reason; message: strin
 /** What a request was to do: completes "The service could not …" and "The API key may not …". */
 export const requests = {
   listEndpoints: (projectID: string) => `list the endpoints of project ${projectID}`,
+  listBranches: (projectID: string) => `list the branches of project ${projectID}`,
   create: (branchID: string) => `create the endpoint on branch ${branchID}`,
   change: (endpointID: string) => `change endpoint ${endpointID}`,
   /** Names the branch, which may be what is missing. */

@@ -1,0 +1,21 @@
+// What is said of `spec.branchName`. `kept`: the branch that the endpoint is on.
+
+export const branchName = {
+  notFound: (name: string, projectID: string, kept: string | undefined): string =>
+    `Project ${projectID} has no branch named ${quoted(name)}, so ${consequence(kept)}. Create or rename the branch, or name another in spec.branchName.`,
+  ambiguous: (name: string, projectID: string, ids: readonly string[], kept: string | undefined): string =>
+    `Project ${projectID} has more than one branch named ${quoted(name)}, so ${consequence(kept)}. Rename all but one, or set spec.branchID instead: ${ids.slice(0, 5).join(", ")}.`,
+  notListed: (doing: string, said: string): string =>
+    `The service could not ${doing}, which spec.branchName needs: ${said}. Set spec.branchID instead; retried automatically.`,
+  followed: (name: string, before: string, id: string): string =>
+    `The branch named ${quoted(name)} was ${before} and is ${id} now. The endpoint is moved there because driftPolicy is Correct.`,
+};
+
+function consequence(kept: string | undefined): string {
+  return kept === undefined ? "no endpoint is created" : `the endpoint stays on branch ${kept}`;
+}
+
+/** A name may hold anything; quoted, it shows where it ends. */
+function quoted(name: string): string {
+  return JSON.stringify(name);
+}

@@ -1,0 +1,154 @@
+import type { Branch } from "../../api/branch.ts";
+import { Id } from "../../api/ids.ts";
+import type { Failure } from "../service-client/answer.ts";
+import type { ServiceClient } from "../service-client/client.ts";
+import { ListSchedule, type ListScheduleOptions } from "./list-schedule.ts";
+
+/** What the lists of branches say of one name. */
+export type NamedBranch =
+  | { kind: "failed"; failure: Failure }
+  /**
+   * `ids`: the branches that have the name; more than one only where a service allows it, or while names change hands.
+   * `forMs`: for how long all lists have said so, from the request of the first to that of the last, in milliseconds.
+   */
+  | { kind: "listed"; ids: readonly string[]; forMs: number };
+
+export interface BranchListerOptions
+  extends Pick<ListScheduleOptions, "client" | "clock" | "signal" | "refreshIntervalMs" | "tenant"> {
+  projectID: string;
+  /** Enqueues these Computes. */
+  enqueue: (uids: Iterable<string>) => void;
+}
+
+interface Entry {
+  ids: readonly string[];
+  /** When the request of the first list that said so began. */
+  since: number;
+}
+
+/**
+ * One list of branches per project and refresh, shared by all Computes that name their branch, and made only while
+ * there are any. A Compute that has asked for a name is enqueued by the next list unless its name is as it wants it.
+ * Renaming and lagging reads can show a name twice, not at all, or on its former branch: callers that have followed it
+ * once wait until lists some time apart agree.
+ */
+export class BranchLister {
+  readonly #options: BranchListerOptions;
+  readonly #schedule: ListSchedule;
+  /** The name that each Compute uses. */
+  readonly #users = new Map<string, string>();
+  readonly #waiting = new Set<string>();
+  #names: ReadonlyMap<string, Entry> | undefined;
+  #startedAt = Number.NEGATIVE_INFINITY;
+  #failure: Failure | undefined;
+
+  constructor(options: BranchListerOptions) {
+    this.#options = options;
+    this.#schedule = new ListSchedule({
+      ...options,
+      refreshes: undefined,
+      lostAt: () => Number.POSITIVE_INFINITY,
+      isUsed: () => this.#users.size > 0,
+      list: (reserved) => void this.#list(reserved),
+      onCalled: () => {},
+    });
+  }
+
+  /** A Compute names its branch so; `undefined`: it gives an id. */
+  use(uid: string, name: string | undefined): void {
+    if (name === undefined) {
+      this.leave(uid);
+      return;
+    }
+    const isFirst = this.#users.size === 0;
+    this.#users.set(uid, name);
+    if (!isFirst) return;
+    const { clock, refreshIntervalMs } = this.#options;
+    if (clock.monotonic() - this.#startedAt >= refreshIntervalMs()) this.#names = undefined;
+    // Only the first list is waited for. Any later one comes with the refresh.
+    this.#schedule.want(Number.NEGATIVE_INFINITY, "plan");
+    this.#schedule.start();
+  }
+
+  leave(uid: string): void {
+    this.#waiting.delete(uid);
+    if (this.#users.delete(uid) && this.#users.size === 0) this.#schedule.plan();
+  }
+
+  /** What is known of a name, for a Compute that wants it to be this branch; `undefined`: nothing yet. */
+  lookup(uid: string, name: string, branchID: string | undefined): NamedBranch | undefined {
+    const named = this.#lookup(name);
+    const isAsWanted = named?.kind === "listed" && named.ids.length === 1 && named.ids[0] === branchID;
+    if (!isAsWanted) this.#waiting.add(uid);
+    return named;
+  }
+
+  /** The refresh interval may have changed. */
+  reschedule(): void {
+    this.#schedule.plan();
+  }
+
+  stop(): void {
+    this.#schedule.stop();
+  }
+
+  #lookup(name: string): NamedBranch | undefined {
+    // As with endpoints, a single failure after a good list does not count.
+    const isFailing = this.#names === undefined || this.#schedule.demand.failures > 1;
+    if (this.#failure !== undefined && isFailing) return { kind: "failed", failure: this.#failure };
+    if (this.#names === undefined) return undefined;
+    const { ids, since } = this.#names.get(name) ?? { ids: [], since: this.#startedAt };
+    return { kind: "listed", ids, forMs: this.#startedAt - since };
+  }
+
+  async #list(client: ServiceClient): Promise<void> {
+    const { projectID, clock, signal } = this.#options;
+    const startedAt = clock.monotonic();
+    this.#schedule.begin(startedAt);
+    try {
+      const answer = await client.listBranches(projectID, signal);
+      this.#schedule.demand.ended(answer.kind === "ok");
+      if (answer.kind === "ok") this.#listed(answer.value, startedAt);
+      else this.#failure = answer;
+      this.#schedule.demand.met();
+      this.#enqueueWaiting();
+    } catch {
+      // Aborted: the process is stopping.
+    } finally {
+      this.#schedule.end();
+    }
+  }
+
+  #listed(branches: readonly Branch[], startedAt: number): void {
+    const before = this.#names;
+    const listed = Map.groupBy(branches, ({ name = "" }) => name);
+    // The names in use are remembered also where no branch has them: an absence counts from its first list.
+    const names = new Set([...listed.keys(), ...this.#users.values()]);
+    const entryOf = (name: string): Entry => {
+      const ids = idsNamed(name, listed.get(name) ?? []);
+      const old = before?.get(name);
+      return old !== undefined && sameIDs(old.ids, ids) ? old : { ids, since: startedAt };
+    };
+    this.#failure = undefined;
+    this.#startedAt = startedAt;
+    this.#names = new Map([...names].map((name) => [name, entryOf(name)]));
+    for (const [uid, name] of this.#users) {
+      if (before?.get(name) !== this.#names.get(name)) this.#waiting.add(uid);
+    }
+  }
+
+  #enqueueWaiting(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    this.#options.enqueue(waiting);
+  }
+}
+
+/** The ids of the branches that have this name, sorted. */
+export function idsNamed(wanted: string, branches: readonly Branch[]): string[] {
+  return branches.flatMap(({ id, name }) => (name === wanted && Id.safeParse(id).success ? [id] : [])).toSorted();
+}
+
+function sameIDs(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((id, index) => id === other[index]);
+}

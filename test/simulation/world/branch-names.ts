@@ -1,0 +1,86 @@
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
+import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
+import { linkedID, specOf, uidOfMarker } from "./computes.ts";
+import { markOf, type ServiceWrite } from "./records.ts";
+import type { ServiceHost } from "./service-host.ts";
+import type { Services } from "./services.ts";
+
+/** What an operator may still act on: lists, retries and pauses lie in between. */
+const staleMs = 180_000;
+
+/** An edit may not have reached the operator whose write was on its way. */
+const goodFaithMs = 30_000;
+
+/** A Compute as its `branchName` reads now: with the id of the one branch that has the name, where there is one. */
+export function onNamedBranch(compute: KubeObject, host: ServiceHost): KubeObject {
+  const spec = specOf(compute);
+  const { branchName } = spec;
+  if (typeof branchName !== "string") return compute;
+  const [branchID, ...others] = host.branchesNamed(String(spec["projectID"]), branchName);
+  return branchID === undefined || others.length > 0 ? compute : { ...compute, spec: { ...spec, branchID } };
+}
+
+/** Whether no one branch has the name that a Compute gives, as `onNamedBranch` has found out. */
+export function isNameless(compute: KubeObject): boolean {
+  const { branchName, branchID } = specOf(compute);
+  return branchName !== undefined && branchID === undefined;
+}
+
+/**
+ * A write for a Compute with `branchName` goes to a branch that has the name, or had it a moment ago; and with
+ * driftPolicy Report the endpoint moves only after an edit of what names its branch.
+ */
+export class BranchGuard {
+  readonly #options: { clock: Clock; services: Services };
+  readonly #report: (promise: string, message: string) => void;
+  /** By uid: when the branch or the policy was last edited. */
+  readonly #editedAt = new Map<string, number>();
+  /** By endpoint: when a write was last sent that placed it. */
+  readonly #placedAt = new Map<string, number>();
+
+  constructor(options: { clock: Clock; services: Services }, report: (promise: string, message: string) => void) {
+    this.#options = options;
+    this.#report = report;
+  }
+
+  computeChanged(before: KubeObject | undefined, after: KubeObject | undefined): void {
+    if (after === undefined || (before !== undefined && wishOf(before) === wishOf(after))) return;
+    this.#editedAt.set(after.metadata.uid, this.#options.clock.monotonic());
+  }
+
+  carriedOut({ endpointID, body, sentAt }: ServiceWrite): void {
+    if (endpointID !== undefined && placeIn(body) !== undefined) this.#placedAt.set(endpointID, sentAt);
+  }
+
+  sent(write: ServiceWrite): void {
+    const { kind, endpointID, computes, target, service, project } = write;
+    const branchID = placeIn(write.body);
+    const uid = uidOfMarker(markOf(write));
+    const compute = computes.find((one) =>
+      kind === "create" ? one.metadata.uid === uid : linkedID(one) === endpointID,
+    );
+    const { branchName, driftPolicy } = compute === undefined ? {} : specOf(compute);
+    if (branchID === undefined || compute === undefined || typeof branchName !== "string") return;
+    const now = this.#options.clock.monotonic();
+    const editedAt = this.#editedAt.get(compute.metadata.uid) ?? 0;
+    if (now - editedAt < goodFaithMs) return;
+    const what = `${kind} of ${compute.metadata.name} puts it on ${branchID}`;
+    if (!this.#options.services.at(service).boreName(project, branchID, branchName, now - staleMs))
+      this.#report("branch names", `${what}, which is not called ${branchName}`);
+    const placedAt = this.#placedAt.get(endpointID ?? "") ?? 0;
+    if (kind === "patch" && driftPolicy === "Report" && target?.branchId !== branchID && editedAt < placedAt)
+      this.#report("branch names", `${what}, although its name alone has moved and driftPolicy is Report`);
+  }
+}
+
+function wishOf(compute: KubeObject): string {
+  const { branchID, branchName, driftPolicy } = specOf(compute);
+  return JSON.stringify([branchID, branchName, driftPolicy]);
+}
+
+/** The branch that a write puts its endpoint on. */
+function placeIn(body: unknown): string | undefined {
+  const endpoint = isJsonObject(body) ? body["endpoint"] : undefined;
+  const id = isJsonObject(endpoint) ? endpoint["branch_id"] : undefined;
+  return typeof id === "string" ? id : undefined;
+}
