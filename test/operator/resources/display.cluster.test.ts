@@ -74,6 +74,7 @@ describe("kubectl get", () => {
     ];
     expect(row.slice(0, 3)).toEqual(["by-name", "read_write", "main branch"]);
     expect(poolRow.at(-1)).toBe("main branch");
+    await kubectl(["delete", "-n", namespace, "compute/by-name", "computepool/by-name"]);
   });
 
   it("shows of a ServiceConnection whether its key works, by its short name", async () => {
