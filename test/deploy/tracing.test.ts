@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
+import { Collector } from "../operator/tracing/collector.ts";
 import { Child } from "../support/child.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 
@@ -54,6 +55,30 @@ it.each([
 it("an operator loads the file for tracing where a collector is named, which need not be there", async () => {
   const { loaded } = await loadedWith("on", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" });
   expect(loaded).toEqual(["compute-operator.js", "tracing.js"]);
+});
+
+it("the bundled file sends spans, with the flags that the image gives Node", async () => {
+  await using collector = await Collector.start();
+  const script = `
+    const { OpenTelemetryTracer } = await import(${JSON.stringify(join(bundle, "tracing.js"))});
+    const after = (ms, task) => { const timer = setTimeout(task, ms); return () => clearTimeout(timer); };
+    const clock = { now: () => Date.now(), monotonic: () => performance.now(), after };
+    const tracer = new OpenTelemetryTracer({ url: "${collector.endpoint}/v1/traces", clock, log: console });
+    const request = { to: "service", method: "GET", route: "/auth", code: "200", seconds: 0.1 };
+    await tracer.reconcile({ kind: "connection", uid: "u", waitedMs: 0 }, async () => {
+      tracer.requested(request);
+      return "ok";
+    });
+    await tracer.close();`;
+  const flags = ["--disallow-code-generation-from-strings", "--input-type=module"];
+  const child = await Child.start({ name: "tracing", command: process.execPath, args: [...flags, "-e", script] });
+  expect(await child.end).toEqual({ status: 0, signal: null });
+  expect(collector.requests.map(({ path }) => path)).toEqual(["/v1/traces"]);
+  expect(collector.spans.map(({ name }) => name).toSorted()).toEqual([
+    "GET /auth",
+    "reconcile connection",
+    "wait in queue",
+  ]);
 });
 
 it("an operator that cannot use the collector's address says so and runs without traces", async () => {
