@@ -9,7 +9,7 @@ export interface HttpTransportOptions {
   connection: Pick<ClusterConnection, "server" | "proxy" | "credentials">;
   clock: Clock;
   userAgent: string;
-  /** Connections for requests; each watch has a connection of its own. Default 8. */
+  /** Connections for requests; each watch has a connection of its own. Default 16, as many as workers. */
   connections?: number;
   /** The largest answer, and the longest line of a watch. Default 64 MiB. */
   maxBodyBytes?: number;
@@ -138,7 +138,7 @@ export class HttpTransport implements ClusterTransport {
     void old?.requests.close();
     void old?.watches.close();
     void old?.leases.close();
-    const { connections = 8 } = this.#options;
+    const { connections = 16 } = this.#options;
     const requests = this.#pool(tls, connections);
     this.#made = { headers, tls: fingerprint, requests, watches: this.#pool(tls, null), leases: this.#pool(tls, 2) };
     return this.#made;
