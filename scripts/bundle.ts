@@ -68,6 +68,8 @@ async function bundled(input: string, file: string): Promise<string[]> {
     sourcemapExcludeSources: true,
     codeSplitting: false,
     minify: false,
+    // Node keeps the text in memory; licences are in a file of their own.
+    comments: false,
   });
   return output.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
 }
