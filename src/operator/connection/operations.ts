@@ -187,7 +187,8 @@ export class Operations {
     try {
       // Many may have been begun since the last poll: each is to be among those listed.
       const limit = Math.min(mostOperationsListed, Math.max(operationsListed, 2 * this.followed.inProgress.size));
-      const answer = await client.listOperations(projectID, signal, limit);
+      const wanted = (id: string) => this.followed.inProgress.has(id);
+      const answer = await client.listOperations(projectID, signal, { limit, wanted });
       if (answer.kind === "ok") this.#hasAnswered = true;
       else if (this.#isNoCall(answer)) {
         // Only the states of the endpoints show progress from now on.

@@ -5,6 +5,7 @@ import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
 import { type Endpoint, EndpointAnswer } from "../../api/endpoint.ts";
 import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
+import { asRecord } from "../resources/record.ts";
 import { sleep } from "../runtime/clock.ts";
 import { type Account, accountFingerprint } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
@@ -126,10 +127,15 @@ export class ServiceClient {
     return this.#write("POST", "/projects/{p}/endpoints/{e}/restart", [projectID, id], undefined, signal);
   }
 
-  /** The newest operations of a project. */
-  async listOperations(projectID: string, signal: AbortSignal, limit = operationsListed): Promise<Answer<Operation[]>> {
+  /** The newest operations of a project, or those of them that are `wanted` by id. */
+  async listOperations(
+    projectID: string,
+    signal: AbortSignal,
+    { limit = operationsListed, wanted }: { limit?: number; wanted?: (id: string) => boolean } = {},
+  ): Promise<Answer<Operation[]>> {
     const query = { limit: String(limit) };
-    const answer = await this.#read("/projects/{p}/operations", [projectID], OperationsAnswer, signal, query);
+    const reader = wanted === undefined ? OperationsAnswer : operationsAmong(wanted);
+    const answer = await this.#read("/projects/{p}/operations", [projectID], reader, signal, query);
     return mapped(answer, ({ operations }) => operations.map((one) => withoutKey(one, this.#hiding)));
   }
 
@@ -283,6 +289,21 @@ function isAbout([, endpointID]: readonly string[], { id }: Endpoint): boolean {
 /** The error of an operation is shown to people too. */
 function withoutKey(operation: Operation, hiding: (text: string) => string): Operation {
   return operation.error === undefined ? operation : { ...operation, error: hiding(operation.error) };
+}
+
+/** Reads only those operations of an answer that are wanted: a busy project lists many more. */
+function operationsAmong(wanted: (id: string) => boolean): AnswerReader<OperationsAnswer> {
+  return {
+    safeParse(body) {
+      const answer = asRecord(body);
+      if (!Array.isArray(answer.operations)) return OperationsAnswer.safeParse(body);
+      const operations: unknown[] = answer.operations;
+      return OperationsAnswer.safeParse({
+        ...answer,
+        operations: operations.filter((one) => wanted(String(asRecord(one).id))),
+      });
+    },
+  };
 }
 
 /** The answer with its value replaced. */

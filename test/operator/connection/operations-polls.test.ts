@@ -186,6 +186,15 @@ describe("polls of operations that are expected to end", () => {
     expect(times.expectedOf("start_compute")).toBeGreaterThan(400);
   });
 
+  test("read only the operations that are followed, whatever else a busy project lists", async () => {
+    const { clock, service, follow, endedOperations } = polling();
+    follow(operation());
+    const others = Array.from({ length: 99 }, (_, n) => ({ id: `other-${n}`, action: n }));
+    service.script = () => json(200, { operations: [...others, operation({ status: "finished" })] });
+    await clock.advance(300);
+    expect(endedOperations).toEqual(["op-1 finished"]);
+  });
+
   test("keep what a list leaves out of an operation", async () => {
     const { clock, state, operations, follow } = polling();
     follow(operation());
