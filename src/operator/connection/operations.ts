@@ -1,7 +1,8 @@
 import type { Operation } from "../../api/operation.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import type { Failure } from "../service-client/answer.ts";
-import { mostOperationsListed, operationsListed, type ServiceClient } from "../service-client/client.ts";
+import type { ServiceClient } from "../service-client/client.ts";
+import { mostOperationsListed, operationsListed } from "../service-client/operations-answer.ts";
 import type { Priority } from "../service-client/priority-queue.ts";
 import { type Followed, FollowedOperations, staleAfterMs } from "./followed-operations.ts";
 import type { OperationTimes } from "./operation-times.ts";

@@ -5,12 +5,12 @@ import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
 import { type Endpoint, EndpointAnswer } from "../../api/endpoint.ts";
 import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
-import { asRecord } from "../resources/record.ts";
 import { sleep } from "../runtime/clock.ts";
 import { type Account, accountFingerprint } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
 import { type AnswerReader, EndpointLists } from "./endpoint-lists.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
+import { operationsAmong, operationsListed } from "./operations-answer.ts";
 import { RequestReservation } from "./request-reservation.ts";
 import { mostBytes } from "./transport.ts";
 
@@ -34,10 +34,6 @@ const mostProjectPages = 50;
 
 /** The most pages of branches that are read: of a service that pages without end nothing is concluded. */
 const mostBranchPages = 50;
-
-/** The most operations of a project that are listed, unless more are asked for, and then. */
-export const operationsListed = 100;
-export const mostOperationsListed = 1000;
 
 /** The service's calls, typed. Sends each write exactly once; takes every request from the budget. */
 export class ServiceClient {
@@ -289,21 +285,6 @@ function isAbout([, endpointID]: readonly string[], { id }: Endpoint): boolean {
 /** The error of an operation is shown to people too. */
 function withoutKey(operation: Operation, hiding: (text: string) => string): Operation {
   return operation.error === undefined ? operation : { ...operation, error: hiding(operation.error) };
-}
-
-/** Reads only those operations of an answer that are wanted: a busy project lists many more. */
-function operationsAmong(wanted: (id: string) => boolean): AnswerReader<OperationsAnswer> {
-  return {
-    safeParse(body) {
-      const answer = asRecord(body);
-      if (!Array.isArray(answer.operations)) return OperationsAnswer.safeParse(body);
-      const operations: unknown[] = answer.operations;
-      return OperationsAnswer.safeParse({
-        ...answer,
-        operations: operations.filter((one) => wanted(String(asRecord(one).id))),
-      });
-    },
-  };
 }
 
 /** The answer with its value replaced. */
