@@ -75,6 +75,7 @@ const scripts: Readonly<Record<string, string>> = {
   check: "package.json",
   format: "package.json",
   generate: "test/checks/crds.test.ts",
+  gitops: "test/long/page.test.ts",
   health: "test/gitops/health/tools.verify.test.ts",
   demo: "test/e2e/demo.cluster.test.ts",
   chaos: "test/e2e/storm.cluster.verify.test.ts",

@@ -61,6 +61,14 @@ export const longRuns: readonly LongRun[] = [
     shows: "Python's client of the public service works against ours, unmodified",
     summary: /^clients: (.*)$/,
   },
+  {
+    name: "gitops",
+    script: "gitops",
+    flags: [],
+    shows:
+      "Argo CD's engine applies, changes, prunes and reverts what Git says, beside the operator: [gitops.md](gitops.md)",
+    summary: /^gitops: (.*)$/,
+  },
   { name: "bench", script: "bench", flags: [], shows: "latency, endpoint lists and fairness are below their limits" },
 ];
 
