@@ -43,11 +43,15 @@ describe("the samples", () => {
   });
 
   test("name only projects and branches that the seed has", () => {
-    const seed: { projects: { id: string; branches: { id: string }[] }[] } = parse(read("service-seed.yaml"));
-    const known = seed.projects.flatMap(({ id, branches }) => branches.map((branch) => `${id}/${branch.id}`));
+    const seed: { projects: { id: string; branches: { id: string; name: string }[] }[] } = parse(
+      read("service-seed.yaml"),
+    );
+    const known = seed.projects.flatMap(({ id, branches }) =>
+      branches.flatMap(({ id: branch, name }) => [`${id}/${branch}`, `${id}/${name}`]),
+    );
     const computes = ofKind("Compute").map((object) => specOf(parseCompute(object)));
     const templates = ofKind("ComputePool").map((object) => specOf(parseComputePool(object)).template);
-    for (const { projectID, branchID } of [...computes, ...templates])
-      expect(known).toContain(`${projectID}/${branchID}`);
+    for (const { projectID, branchID, branchName } of [...computes, ...templates])
+      expect(known).toContain(`${projectID}/${branchID ?? branchName}`);
   });
 });

@@ -14,6 +14,21 @@ function declare(world: SmallWorld, replicas: number, template: Record<string, u
   else world.send("PUT", `${pools}/db`, { ...world.send("GET", `${pools}/db`), spec });
 }
 
+it("a template with branchName makes all members on that branch, and moves them with an edit", async () => {
+  await using world = new SmallWorld(["br-0-a", "br-0-b"], 1);
+  const byName = (branchName: string) => ({ branchID: undefined, branchName });
+  declare(world, 2, byName("br-0-a"));
+  await world.clock.advance(1000);
+  await world.settle(2);
+  expect(world.compute(0).spec).toMatchObject({ branchName: "br-0-a" });
+  expect(world.endpoints.map(({ branch_id }) => branch_id)).toEqual(["br-0-a", "br-0-a"]);
+  declare(world, 2, byName("br-0-b"));
+  await world.clock.advance(10_000);
+  await world.settle(2);
+  expect(world.endpoints.map(({ branch_id }) => branch_id)).toEqual(["br-0-b", "br-0-b"]);
+  expect(world.writes.filter((write) => write.startsWith("PATCH"))).toHaveLength(2);
+});
+
 const connectionOf = (world: SmallWorld, name: string) => world.send("GET", `${root}/serviceconnections/${name}`);
 
 it("a deleted connection says that it goes and which pool uses it, and is gone once the pool names another", async () => {

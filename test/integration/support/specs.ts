@@ -34,6 +34,8 @@ function chosen(index: number, type: unknown): Record<string, fc.Arbitrary<unkno
     "spec.projectID": fc.constant("shop"),
     "spec.connectionRef": fc.constant({ name: "default" }),
     "spec.branchID": fc.constantFrom(...branchesOf(index)),
+    // Branches are called by their ids.
+    "spec.branchName": fc.constantFrom(...branchesOf(index)),
     "spec.type": fc.constant(type),
     // Where there is no primary yet, one is made.
     "spec.adopt": type === "read_write" ? fc.constant({ branchPrimary: true }) : undefined,
@@ -49,7 +51,9 @@ export function specPairs(count: number, seed: number): Pair[] {
   return Array.from({ length: count }, (_, index) => {
     const type = index % 3 === 0 ? "read_only" : "read_write";
     const fixed = chosen(index, type);
-    const valid = arbitraryOf(spec, "spec", fixed).filter((made) => parseCompute(whole(made)).ok);
+    const valid = arbitraryOf(spec, "spec", fixed).filter(
+      (made) => placeIn(asSpec(made)) !== undefined && parseCompute(whole(made)).ok,
+    );
     const [from, to] = fc.sample(valid, { numRuns: 2, seed: seed + index });
     return { from: asSpec(from), to: asSpec(to) };
   });
@@ -94,6 +98,11 @@ function arbitraryOf(schema: Schema, path: string, fixed: ReturnType<typeof chos
   return fc.record(model, { requiredKeys: always });
 }
 
+/** The branch of a spec, by its id or its name. */
+function placeIn(spec: Spec): unknown {
+  return spec["branchID"] ?? spec["branchName"];
+}
+
 function whole(spec: unknown): unknown {
   return { ...manifest("db", asSpec(spec)), metadata: { name: "db", uid: "u", resourceVersion: "1" } };
 }
@@ -109,7 +118,7 @@ export function notMet(spec: Spec, endpoint: Endpoint): string[] {
   const timeout = endpoint.suspend_timeout_seconds === 0 ? 300 : endpoint.suspend_timeout_seconds;
   const after = typeof zero["after"] === "string" ? secondsOf(zero["after"]) : undefined;
   const wanted: [string, unknown, unknown][] = [
-    ["branchID", spec["branchID"], endpoint.branch_id],
+    ["branch", placeIn(spec), endpoint.branch_id],
     ["type", spec["type"], endpoint.type],
     ["computeUnits.min", units["min"], endpoint.autoscaling_limit_min_cu],
     ["computeUnits.max", units["max"], endpoint.autoscaling_limit_max_cu],

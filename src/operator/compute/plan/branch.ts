@@ -61,7 +61,7 @@ function unresolved(name: string, { compute, named, links }: Observation): Actio
     const doing = requests.listBranches(projectID);
     // The endpoints of the project were listed just now.
     if (failure.kind === "notFound" || failure.kind === "refused") {
-      return { kind: "wait", reason: "BranchNotFound", message: messages.notListed(doing, failure.message) };
+      return { kind: "blocked", reason: "BranchNotFound", message: messages.notListed(doing, failure.message) };
     }
     return { kind: "wait", ...meaningOf(failure, doing) };
   }
@@ -69,5 +69,5 @@ function unresolved(name: string, { compute, named, links }: Observation): Actio
   const kept = links.link?.endpoint.branch_id;
   const message =
     ids.length > 1 ? messages.ambiguous(name, projectID, ids, kept) : messages.notFound(name, projectID, kept);
-  return { kind: "wait", reason: "BranchNotFound", message };
+  return { kind: "blocked", reason: "BranchNotFound", message };
 }

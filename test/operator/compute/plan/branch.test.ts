@@ -62,7 +62,7 @@ describe("before there is an endpoint", () => {
   ])("what was resolved is over once %s has the name: then nothing is created", (_, ids) => {
     expect(planned(unlinked(), listed(ids))).toEqual({ kind: "resolve", branch: undefined });
     const self = unlinked({ status: { resolvedBranch: undefined } });
-    expect(planned(self, listed(ids))).toMatchObject({ kind: "wait", reason: "BranchNotFound" });
+    expect(planned(self, listed(ids))).toMatchObject({ kind: "blocked", reason: "BranchNotFound" });
   });
 
   test("a failed list keeps what was resolved, and nothing is created from it", () => {
@@ -177,7 +177,7 @@ describe("a name that no branch has, or more than one,", () => {
   ])("is said where all else is as declared, once lists agree: %s", (_, ids, words) => {
     expect(planned(named(), listed(ids, 9999))).toEqual({ kind: "noop" });
     expect(planned(named(), listed(ids))).toMatchObject({
-      kind: "wait",
+      kind: "blocked",
       reason: "BranchNotFound",
       message: expect.stringMatching(new RegExp(`${words}.*stays on branch ${old}`)),
     });
@@ -186,12 +186,15 @@ describe("a name that no branch has, or more than one,", () => {
   test("ends a move that was not carried out", () => {
     expect(planned(named(), listed([]), { branch: "br-third" })).toEqual({ kind: "resolve", branch: undefined });
     const over = named({ status: { resolvedBranch: undefined, branchID: "br-third" } });
-    expect(planned(over, listed([]), { branch: "br-third" })).toMatchObject({ kind: "wait", reason: "BranchNotFound" });
+    expect(planned(over, listed([]), { branch: "br-third" })).toMatchObject({
+      kind: "blocked",
+      reason: "BranchNotFound",
+    });
   });
 
   test("holds all of an edit that names it, as the service would refuse the whole change", () => {
     const self = named({ spec: { branchName: "nowhere", disabled: true }, status: { branchID: old } });
-    expect(planned(self, listed([]))).toMatchObject({ kind: "wait", reason: "BranchNotFound" });
+    expect(planned(self, listed([]))).toMatchObject({ kind: "blocked", reason: "BranchNotFound" });
   });
 
   test("quotes whatever it holds", () => {
