@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { BranchLister } from "../../../src/operator/connection/branch-lister.ts";
+import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const refreshMs = 30_000;
+const branch = (id: string, name: string) => ({ id, name });
+
+/** A project with these branches, until a test says otherwise. */
+function listing(...first: ReturnType<typeof branch>[]) {
+  const clock = new VirtualClock();
+  let branches: ReturnType<typeof branch>[] | undefined = first;
+  const service = new ScriptedService(() =>
+    branches === undefined ? refusal(403, "no branches for you") : json(200, { branches }),
+  );
+  const woken: string[] = [];
+  const lister = new BranchLister({
+    client: clientOf(service, clock),
+    projectID: "shop",
+    clock,
+    refreshIntervalMs: () => refreshMs,
+    tenant: () => "team",
+    enqueue: (uids) => woken.push(...uids),
+    signal: new AbortController().signal,
+  });
+  return {
+    clock,
+    lister,
+    lists: () => service.count("/branches"),
+    news: () => woken.splice(0).toSorted(),
+    become: (...next: ReturnType<typeof branch>[]) => {
+      branches = next;
+    },
+    fail: () => {
+      branches = undefined;
+    },
+  };
+}
+
+describe("branches are listed", () => {
+  test("at once for the first Compute that names one, then once per refresh however many do", async () => {
+    const { clock, lister, lists } = listing(branch("br-a", "main"));
+    await clock.advance(refreshMs);
+    expect(lists()).toBe(0);
+    for (const uid of ["one", "two", "three"]) lister.use(uid, "main");
+    await clock.advance(10);
+    expect(lists()).toBe(1);
+    for (const uid of ["four", "five"]) lister.use(uid, uid);
+    await clock.advance(10 * refreshMs);
+    expect(lists()).toBe(11);
+  });
+
+  test("no more once nobody names one, nor again before a refresh is over where somebody does soon after", async () => {
+    const { clock, lister, lists } = listing(branch("br-a", "main"));
+    lister.use("one", "main");
+    await clock.advance(1000);
+    lister.use("one", undefined);
+    await clock.advance(9000);
+    lister.use("two", "main");
+    await clock.advance(1000);
+    expect([lists(), lister.lookup("two", "main", undefined)]).toEqual([
+      1,
+      { kind: "listed", ids: ["br-a"], forMs: 0 },
+    ]);
+    lister.leave("two");
+    await clock.advance(5 * refreshMs);
+    expect(lists()).toBe(1);
+    // What was known is too old by now.
+    lister.use("three", "main");
+    expect(lister.lookup("three", "main", undefined)).toBeUndefined();
+    await clock.advance(1000);
+    expect(lists()).toBe(2);
+  });
+});
+
+describe("a name", () => {
+  test("tells for how long all lists have said the same of it, also that no branch has it", async () => {
+    const { clock, lister, become } = listing(branch("br-a", "main"));
+    lister.use("one", "main");
+    lister.use("two", "preview");
+    await clock.advance(2 * refreshMs + 10);
+    expect(lister.lookup("one", "main", "br-a")).toEqual({ kind: "listed", ids: ["br-a"], forMs: 2 * refreshMs });
+    expect(lister.lookup("two", "preview", "br-b")).toEqual({ kind: "listed", ids: [], forMs: 2 * refreshMs });
+    become(branch("br-b", "main"), branch("br-a", "main"), branch("br-c", "preview"));
+    await clock.advance(refreshMs);
+    expect(lister.lookup("one", "main", "br-a")).toEqual({ kind: "listed", ids: ["br-a", "br-b"], forMs: 0 });
+    expect(lister.lookup("two", "preview", "br-b")).toEqual({ kind: "listed", ids: ["br-c"], forMs: 0 });
+  });
+
+  test("enqueues those whose branch it is not, and those for whom it has changed, with each list", async () => {
+    const { clock, lister, news, become } = listing(branch("br-a", "main"));
+    for (const uid of ["kept", "moved"]) lister.use(uid, uid === "kept" ? "main" : "preview");
+    await clock.advance(10);
+    news();
+    lister.lookup("kept", "main", "br-a");
+    lister.lookup("moved", "preview", "br-b");
+    await clock.advance(refreshMs);
+    expect(news()).toEqual(["moved"]);
+    await clock.advance(refreshMs);
+    expect(news()).toEqual([]);
+    become(branch("br-b", "main"));
+    await clock.advance(refreshMs);
+    expect(news()).toEqual(["kept"]);
+  });
+
+  test("is not taken from a branch whose id nobody could send", async () => {
+    const { clock, lister } = listing(branch("br a/..", "main"));
+    lister.use("one", "main");
+    await clock.advance(10);
+    expect(lister.lookup("one", "main", undefined)).toMatchObject({ ids: [] });
+  });
+});
+
+describe("a list that fails", () => {
+  test("is told at once where there was none before, and else only from the second on", async () => {
+    const { clock, lister, fail } = listing(branch("br-a", "main"));
+    lister.use("one", "main");
+    await clock.advance(10);
+    fail();
+    await clock.advance(refreshMs);
+    expect(lister.lookup("one", "main", "br-a")).toMatchObject({ kind: "listed" });
+    await clock.advance(refreshMs);
+    expect(lister.lookup("one", "main", "br-a")).toMatchObject({ kind: "failed", failure: { kind: "forbidden" } });
+    const other = listing();
+    other.fail();
+    other.lister.use("one", "main");
+    await other.clock.advance(10);
+    expect(other.lister.lookup("one", "main", undefined)).toMatchObject({ kind: "failed" });
+    expect(other.news()).toEqual([]);
+  });
+});
