@@ -26,6 +26,12 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     as: "this.#renewed = this.#times();",
     breaks: /one leader/,
   },
+  "a branch's name that is resolved once and never followed": {
+    file: "compute/plan/branch.ts",
+    line: "if (id === before) return undefined;",
+    as: "if (before !== undefined) return undefined;",
+    breaks: /all is well/,
+  },
 };
 
 /** From now on this thread loads the operator with the mistake in it: nothing of the operator may be loaded before. */

@@ -62,6 +62,7 @@ function judge(compute: KubeObject, scene: Scene): string[] {
   );
   if (marks.length > 0) return [`${name} is ready and still carries the mark ${marks.join(", ")}`];
   const isDrifted = ready.reason === "Drifted";
+  if (isDrifted && specOf(compute)["driftPolicy"] !== "Report") return [`${name} corrects and says Drifted (${said})`];
   // What an operator disabled it enables again, once the spec leaves that out.
   const leftOff = specOf(compute)["disabled"] === undefined && endpoint.disabled;
   if (leftOff && !isDrifted && scene.disabledFor(endpoint.id) === compute.metadata.uid)

@@ -33,7 +33,20 @@ export function withBranchNames(script: Script): Script {
   const changes = Array.from({ length: dice.between(1, 6) }, (): Timed => {
     return { atMs: dice.between(5000, script.calmAtMs - 10_000), action: changeOf(dice, allDo) };
   });
-  return { ...script, actions: [...actions, ...changes].toSorted((a, b) => a.atMs - b.atMs) };
+  const followed = dice.chance(0.5) ? replicaWhoseNameMoves(script, dice) : [];
+  return { ...script, actions: [...actions, ...changes, ...followed].toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+/** A replica that nobody edits, and whose branch's name goes to another branch once it is there. */
+function replicaWhoseNameMoves({ calmAtMs }: Script, dice: Dice): Timed[] {
+  const project = dice.pick(projects);
+  const [branch = "", name = ""] = branchesOf(project).toReversed();
+  const driftPolicy = dice.pick(["Correct", "Report"]);
+  const spec: JsonObject = { projectID: project, branchName: name, type: "read_only", driftPolicy };
+  return [
+    { atMs: dice.between(0, 10_000), action: { do: "apply", name: "named", spec } },
+    { atMs: dice.between(calmAtMs / 2, calmAtMs - 10_000), action: { do: "name branch", project, branch, name } },
+  ];
 }
 
 function changeOf(dice: Dice, mayDelete: boolean): Action {
