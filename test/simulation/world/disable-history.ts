@@ -1,3 +1,4 @@
+import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { linkedID, statusOf, uidOfMarker } from "./computes.ts";
 import { markOf, type ServiceWrite } from "./records.ts";
@@ -7,7 +8,14 @@ import { markOf, type ServiceWrite } from "./records.ts";
  * note.
  */
 export class DisableHistory {
+  readonly #clock: Pick<Clock, "monotonic">;
   readonly #uids = new Map<string, string>();
+  /** When a person last changed the status of each Compute: with it went the note of a write that was on its way. */
+  readonly #notesTakenAt = new Map<string, number>();
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
 
   /** The uid of the Compute that an endpoint was disabled for. */
   uidOf(endpointID: string): string | undefined {
@@ -15,7 +23,7 @@ export class DisableHistory {
   }
 
   carriedOut(write: ServiceWrite): void {
-    const { endpointID, body, carriedOut, computes } = write;
+    const { endpointID, body, carriedOut, computes, sentAt } = write;
     const endpoint = isJsonObject(body) ? body["endpoint"] : undefined;
     const disabled = isJsonObject(endpoint) ? endpoint["disabled"] : undefined;
     const accepted = (carriedOut?.status ?? 500) < 300;
@@ -23,7 +31,8 @@ export class DisableHistory {
     const linked = computes.filter((compute) => linkedID(compute) === endpointID);
     const uid = write.kind === "create" ? uidOfMarker(markOf(write)) : linked[0]?.metadata.uid;
     // Of several that are linked to one endpoint nobody could tell which of them sent it.
-    if (disabled && uid !== undefined && linked.length < 2) this.#uids.set(endpointID, uid);
+    const isNoted = uid !== undefined && sentAt >= (this.#notesTakenAt.get(uid) ?? 0);
+    if (disabled && isNoted && linked.length < 2) this.#uids.set(endpointID, uid);
     else this.#uids.delete(endpointID);
   }
 
@@ -36,6 +45,7 @@ export class DisableHistory {
   computeChanged(before: KubeObject | undefined, after: KubeObject, byOperator: boolean): void {
     if (byOperator || before === undefined || JSON.stringify(statusOf(before)) === JSON.stringify(statusOf(after)))
       return;
+    this.#notesTakenAt.set(after.metadata.uid, this.#clock.monotonic());
     for (const [endpointID, uid] of this.#uids) if (uid === after.metadata.uid) this.#uids.delete(endpointID);
   }
 }

@@ -107,6 +107,11 @@ export class FleetGuard {
     );
   }
 
+  /** Whether the last list may still have shown the Compute's signature, which another write to the name replaced. */
+  boreLately(endpoint: StoredEndpoint, uid: string): boolean {
+    return this.#signedAt.has(uid) && this.#changedLately(endpoint);
+  }
+
   /** What a Compute is to take over, where that is beyond doubt and every operator can know it. */
   toTakeOver(compute: KubeObject, endpoints: readonly StoredEndpoint[]): StoredEndpoint | undefined {
     const fleet = this.fleet();

@@ -42,7 +42,7 @@ export class Promises {
   readonly shards: ShardGuard;
   readonly access: AccessGuard;
   readonly fleets: FleetGuard;
-  readonly disabled = new DisableHistory();
+  readonly disabled: DisableHistory;
   readonly names = new NameHistory();
   readonly #clock: Clock;
   readonly #services: Services;
@@ -62,6 +62,7 @@ export class Promises {
 
   constructor({ clock, server, services, namesShown, refreshMs, poolStands, fleet }: PromisesOptions) {
     this.#clock = clock;
+    this.disabled = new DisableHistory(clock);
     this.#namesShown = namesShown;
     this.#services = services;
     this.register = new Register(clock);
@@ -246,13 +247,15 @@ export class Promises {
     if (this.register.hasClaimed(id, uid)) return;
     const takenForOwn = before !== undefined && this.#isTakenForOwn(before, endpoint, process);
     if (takenForOwn || isOurs(after, endpoint) || this.register.wasToldToAdopt(uid)) return;
+    if (this.fleets.boreLately(endpoint, uid)) return;
     this.report("adoption", `${name} was linked to ${id}, which it was never asked to adopt`);
   }
 
   /** Where no name is shown, nothing proves a primary that is linked because it appeared after an unanswered create. */
-  #noteUnproved(before: KubeObject | undefined, after: KubeObject, { name, type }: StoredEndpoint): void {
+  #noteUnproved(before: KubeObject | undefined, after: KubeObject, { id, name, type }: StoredEndpoint): void {
     const pending = before !== undefined && createMarkOf(before) !== undefined;
-    const noted = annotationOf(after, "created-endpoint") === `${after.metadata.uid}/${linkedID(after)}`;
+    const noted = annotationOf(after, "created-endpoint") === `${after.metadata.uid}/${id}`;
+    if (noted) this.#services.proved(id, markerOf(after.metadata.uid));
     if (this.#namesShown || !pending || noted || type !== "read_write") return;
     this.register.unproved.add(after.metadata.uid);
     const maker = uidOfMarker(name);

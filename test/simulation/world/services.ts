@@ -13,7 +13,7 @@ export class Services {
   #editedAt = Number.NEGATIVE_INFINITY;
   #firstEditedAt = Number.POSITIVE_INFINITY;
 
-  readonly #swaps: { taker: string; maker: string; at: number }[] = [];
+  readonly #swaps: { taker: string; maker: string; at: number; endpointID: string; made: readonly string[] }[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -109,10 +109,19 @@ export class Services {
    * that are alike is all one, and what its own create made, or is yet to make, is the other's.
    */
   swap(endpointID: string, taker: string, maker: string): void {
-    this.#swaps.push({ taker, maker, at: this.#clock.monotonic() });
-    const made = this.endpointsBeside(endpointID).filter(({ name }) => name === taker);
-    for (const { id } of made) this.rename(id, maker);
+    const made = this.endpointsBeside(endpointID).flatMap(({ id, name }) => (name === taker ? [id] : []));
+    this.#swaps.push({ taker, maker, at: this.#clock.monotonic(), endpointID, made });
+    for (const id of made) this.rename(id, maker);
     this.rename(endpointID, taker);
+  }
+
+  /** The answer to its own create proves whose the endpoint is, which another took for its own right before. */
+  proved(endpointID: string, maker: string): void {
+    const swap = this.#swaps.findLast((one) => one.endpointID === endpointID && one.maker === maker);
+    if (swap === undefined) return;
+    this.#swaps.splice(this.#swaps.indexOf(swap), 1);
+    for (const id of swap.made) this.rename(id, swap.taker);
+    this.rename(endpointID, maker);
   }
 
   /** From now on an endpoint counts as made by another. */
