@@ -31,8 +31,9 @@ export function stateSeen(endpoint: Endpoint, outcome: Outcome): StateSeen {
 export function stateUnseen(outcome: Outcome, seen: Seen): string {
   const { compute } = outcome;
   const isOurs = outcome.effect.kind !== "ownedByOther";
-  if (isBeingDeleted(outcome.compute)) return "Deleting";
-  if (seen.absent && isOurs && isLost(outcome, seen)) return "Lost";
+  if (isBeingDeleted(compute)) return "Deleting";
+  // It stays lost also while the service cannot be asked, and a create is pending in its place.
+  if (isOurs && (compute.status.state === "Lost" || (seen.absent && isLost(outcome, seen)))) return "Lost";
   // A create was sent, and may have made one.
   if (isOurs && seen.annotations.pendingCreate !== undefined) return "Creating";
   if (isUnmade(outcome, seen)) return "NotCreated";
@@ -47,8 +48,6 @@ export function isUnmade({ effect }: Outcome, { annotations }: Pick<Seen, "annot
 
 /** Whether the endpoint that the Compute had is proved gone, or doubted. */
 function isLost(outcome: Outcome, { annotations }: Seen): boolean {
-  const { compute } = outcome;
-  if (compute.status.state === "Lost") return true;
   const reason = reasonAfter(outcome);
   // An endpoint that `adopt` names by its id is not created again.
   const isNamed = reason === "AdoptionRefused" && annotations.recordedID !== undefined;

@@ -58,9 +58,9 @@ describe("the state", () => {
   const stateOf = (of: Compute, reason: Reason, effect: Effect = { kind: "none" }, fields: object = gone) =>
     statusAfter(shown(of, reason, "", { effect }), fields).state;
 
-  test("stays Lost while a create in the place of what was lost is pending, as far as lists tell", () => {
+  test("stays Lost while a create in the place of what was lost is pending, also while the service cannot be asked", () => {
     expect(stateOf(lost(marked), "CreateUnknown")).toBe("Lost");
-    expect(stateOf(lost(marked), "Unauthorized", { kind: "none" }, blind)).toBe("Creating");
+    expect(stateOf(lost(marked), "Unauthorized", { kind: "none" }, blind)).toBe("Lost");
   });
 
   test("is not Lost where the endpoint is another's", () => {
