@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { isReady } from "./support/scenario.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
-it("each of several that are made or changed together is Ready within a second and a half of its last operation's end", async () => {
+it("each of several that are made or changed together is Ready within two and a half seconds of its last operation's end", async () => {
   const numbers = [0, 1, 2, 3, 4, 5];
   await using world = new SmallWorld(
     numbers.map((index) => `br-${index}`),
@@ -22,8 +22,8 @@ it("each of several that are made or changed together is Ready within a second a
       }
     }
     expect(numbers.map((index) => isReady(world.compute(index)))).not.toContain(false);
-    // Lists of a project are a second apart, and then its status is written.
-    expect(Math.max(0, ...late.values())).toBeLessThanOrEqual(1500);
+    // Polls of a project are a second apart and wait half a second for more; so are its lists, one of which follows.
+    expect(Math.max(0, ...late.values())).toBeLessThanOrEqual(2500);
   }
 });
 

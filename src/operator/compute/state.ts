@@ -250,12 +250,11 @@ export class ReconcileState {
   }
 
   /**
-   * Holds a status back, unless it has waited for long enough; returns whether it waits. `isNew`: it reports a write
-   * that has just been accepted. `endpoint`: as last seen.
+   * Holds a status back, unless it has waited long enough; returns whether it waits. `isNew`: of a write just accepted.
    */
   hold(
     outcome: Outcome,
-    { isNew, endpoint }: { isNew: boolean; endpoint: Endpoint | undefined },
+    { isNew, endpoint }: { isNew: boolean; endpoint?: Endpoint | undefined },
     now: number,
   ): boolean {
     const { held, resultAt = now } = this.#known;
@@ -265,6 +264,11 @@ export class ReconcileState {
     const lasting = effect.kind === "accepted" ? { ...effect, endpoint } : effect;
     this.#known.held = { generation: generationOf(compute), condition, effect: lasting, dueAt };
     return true;
+  }
+
+  /** Another condition is about to be written: if that fails, the one that is held back is outdated all the same. */
+  overtaken(): void {
+    if (this.#known.held) this.#known.held.condition = { kind: "unchanged" };
   }
 
   /** The status was written: it says all that is known. */

@@ -22,7 +22,7 @@ export interface StatusTools {
   /** Whether this process takes nothing more on: then no status waits. */
   isStopping?: () => boolean;
   /** Without it every status is written at once, and every transition is an event. */
-  state?: Pick<ReconcileState, "known" | "announced" | "hold" | "wrote">;
+  state?: Pick<ReconcileState, "known" | "announced" | "hold" | "overtaken" | "wrote">;
 }
 
 /** For so long, in milliseconds, the event of a write says what its progress and its end would say. */
@@ -57,6 +57,7 @@ export async function updateStatus(
     state?.hold(outcome, { isNew, endpoint }, now) === true;
   if (status === undefined) state?.wrote();
   if (status === undefined || waits) return compute;
+  if (latest.condition.kind === "shown") state?.overtaken();
   // A status that was only observed must not overwrite a newer one; what was done at the service holds in any case.
   const isDone = latest.effect.kind === "accepted" || latest.effect.kind === "restarted";
   const patch = guardedPatch(compute, { resourceVersion: !isDone }).setStatus(status);

@@ -1,49 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { Endpoint } from "../../../src/api/endpoint.ts";
 import type { Observed } from "../../../src/operator/compute/observe/observation.ts";
 import { type Effect, type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
-import { ReconcileState } from "../../../src/operator/compute/state.ts";
-import { endpointAfter, type StatusTools, updateStatus } from "../../../src/operator/compute/update-status.ts";
+import { endpointAfter, updateStatus } from "../../../src/operator/compute/update-status.ts";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import { compute, endpoint, madeBy, observedBy, operation, subjectOf } from "../../support/builders.ts";
-import { Acting, linked } from "./execute/executing.ts";
-
-const unbound = { binding: undefined, unchecked: false };
-const condition = (type: string, reason: string) => ({
-  type,
-  status: "True",
-  reason,
-  message: "as before",
-  lastTransitionTime: "2026-01-01T00:00:00Z",
-  observedGeneration: 1,
-});
-
-function accepted(generation: number, seen?: Endpoint): Effect {
-  return { kind: "accepted", generation, endpoint: seen, operations: [operation()] };
-}
-
-/** A Compute that shows this reason, and its status after an outcome. */
-function setUp(reason?: string, fields: Parameters<Acting["stored"]>[0] = {}) {
-  const acting = new Acting();
-  const conditions = reason === undefined ? {} : { conditions: [condition("Ready", reason)] };
-  const self = acting.stored({
-    metadata: linked,
-    ...fields,
-    status: { endpointID: "ep-one", appliedGeneration: 1, ...conditions, ...fields.status },
-  });
-  const reported: string[] = [];
-  const tools = {
-    cluster: acting.tools.cluster,
-    clock: acting.tools.clock,
-    event: (_: unknown, { type, reason: why }: { type: string; reason: string }) =>
-      void reported.push(`${type} ${why}`),
-  };
-  const listed = (endpoints = [madeBy(self)]): Observed => observedBy(self, endpoints);
-  const report = (outcome: Outcome, observed = listed(), secret = unbound) =>
-    updateStatus(outcome, observed, secret, tools);
-  const synced = () => acting.compute().status.conditions?.find(({ type }) => type === "Synced")?.status;
-  return { acting, self, reported, tools, listed, report, synced };
-}
+import { linked } from "./execute/executing.ts";
+import { accepted, setUp, unbound } from "./updating-status.ts";
 
 describe("an event", () => {
   test.each([
@@ -236,50 +198,6 @@ describe("a confirmed loss is noted as handled", () => {
 
   test("and not for a value that was written since the reconcile began", async () => {
     expect(await handled("the endpoint", "later")).toBeUndefined();
-  });
-});
-
-describe("a status that may wait", () => {
-  const holding = (status: object = {}) => {
-    const one = setUp("Creating", { status });
-    const state = new ReconcileState(0);
-    const report = (outcome: Outcome, observed = one.listed(), more: Partial<StatusTools> = {}) =>
-      updateStatus(outcome, observed, unbound, { ...one.tools, state, ...more });
-    const written = () => one.acting.effects.length;
-    return { ...one, state, report, written };
-  };
-
-  test("is held back as long as the process goes on, and written at once by one that stops", async () => {
-    const { self, report, written, state } = holding();
-    const starting = shown(self, "Starting", "now");
-    expect(await report(starting)).toBe(self);
-    expect([written(), state.known.held?.condition]).toEqual([0, starting.condition]);
-    await report(starting, undefined, { isStopping: () => true });
-    expect([written(), state.known.held]).toEqual([1, undefined]);
-  });
-
-  test("is no longer held once another says all that is known, or the status says it already", async () => {
-    const settled = holding();
-    await settled.report(shown(settled.self, "Starting", "now"));
-    const effect = { kind: "settled", drift: [] } as const;
-    const after = await settled.report(shown(settled.self, "Active", "done", { effect }));
-    expect([settled.written(), settled.state.known.held]).toEqual([1, undefined]);
-    settled.state.hold(shown(after, "Starting", "now"), { isNew: false, endpoint: undefined }, 0);
-    expect(await settled.report(shown(after, "Active", "done", { effect }))).toBe(after);
-    expect([settled.written(), settled.state.known.held]).toEqual([1, undefined]);
-  });
-
-  test("has the endpoint as a list shows it, where one does, and else as the answer did", async () => {
-    const answered = endpoint({ current_state: "init" });
-    const effect = accepted(1, answered);
-    const written = async (observed: (one: ReturnType<typeof holding>) => Observed) => {
-      const one = holding();
-      one.state.hold(shown(one.self, "Creating", "made", { effect }), { isNew: true, endpoint: answered }, 0);
-      await one.report(unchanged(one.self), observed(one), { isStopping: () => true });
-      return one.acting.compute().status.currentState;
-    };
-    expect(await written((one) => one.listed([madeBy(one.self, { current_state: "active" })]))).toBe("active");
-    expect(await written((one) => ({ ...subjectOf(one.self), kind: "pending" }))).toBe("init");
   });
 });
 

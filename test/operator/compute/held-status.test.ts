@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import type { Observed } from "../../../src/operator/compute/observe/observation.ts";
+import { type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
+import { ReconcileState } from "../../../src/operator/compute/state.ts";
+import { type StatusTools, updateStatus } from "../../../src/operator/compute/update-status.ts";
+import { endpoint, madeBy, subjectOf } from "../../support/builders.ts";
+import { accepted, setUp, unbound } from "./updating-status.ts";
+
+describe("a status that may wait", () => {
+  const holding = (status: object = {}) => {
+    const one = setUp("Creating", { status });
+    const state = new ReconcileState(0);
+    const report = (outcome: Outcome, observed = one.listed(), more: Partial<StatusTools> = {}) =>
+      updateStatus(outcome, observed, unbound, { ...one.tools, state, ...more });
+    const written = () => one.acting.effects.length;
+    return { ...one, state, report, written };
+  };
+
+  test("is held back as long as the process goes on, and written at once by one that stops", async () => {
+    const { self, report, written, state } = holding();
+    const starting = shown(self, "Starting", "now");
+    expect(await report(starting)).toBe(self);
+    expect([written(), state.known.held?.condition]).toEqual([0, starting.condition]);
+    await report(starting, undefined, { isStopping: () => true });
+    expect([written(), state.known.held]).toEqual([1, undefined]);
+  });
+
+  test("is no longer held once another says all that is known, or the status says it already", async () => {
+    const settled = holding();
+    await settled.report(shown(settled.self, "Starting", "now"));
+    const effect = { kind: "settled", drift: [] } as const;
+    const after = await settled.report(shown(settled.self, "Active", "done", { effect }));
+    expect([settled.written(), settled.state.known.held]).toEqual([1, undefined]);
+    settled.state.hold(shown(after, "Starting", "now"), { isNew: false, endpoint: undefined }, 0);
+    expect(await settled.report(shown(after, "Active", "done", { effect }))).toBe(after);
+    expect([settled.written(), settled.state.known.held]).toEqual([1, undefined]);
+  });
+
+  test("is outdated once another follows, also where that cannot be written", async () => {
+    const { self, report, acting } = holding();
+    await report(shown(self, "Starting", "soon"));
+    const { fate } = acting.cluster;
+    acting.cluster.fate = () => ({ kind: "refused", afterMs: 0 });
+    const effect = { kind: "settled", drift: [] } as const;
+    await expect(report(shown(self, "Active", "done", { effect }))).rejects.toThrow("PATCH");
+    acting.cluster.fate = fate;
+    await report(unchanged(self), undefined, { isStopping: () => true });
+    expect(acting.compute().status.conditions).toEqual(self.status.conditions);
+  });
+
+  test("has the endpoint as a list shows it, where one does, and else as the answer did", async () => {
+    const answered = endpoint({ current_state: "init" });
+    const effect = accepted(1, answered);
+    const written = async (observed: (one: ReturnType<typeof holding>) => Observed) => {
+      const one = holding();
+      one.state.hold(shown(one.self, "Creating", "made", { effect }), { isNew: true, endpoint: answered }, 0);
+      await one.report(unchanged(one.self), observed(one), { isStopping: () => true });
+      return one.acting.compute().status.currentState;
+    };
+    expect(await written((one) => one.listed([madeBy(one.self, { current_state: "active" })]))).toBe("active");
+    expect(await written((one) => ({ ...subjectOf(one.self), kind: "pending" }))).toBe("init");
+  });
+});
