@@ -69,8 +69,8 @@ function markFor({ mark }: Create, { compute, annotations, clock }: ExecuteConte
   return {
     uid: compute.metadata.uid,
     since: timestamp(clock.now()),
-    ...mark,
     ...(pendingCreate?.branchID === mark.branchID ? pendingCreate : {}),
+    ...mark,
     // A primary is sent again at once, and the first may still take effect.
     ...(pendingCreate !== undefined && compute.spec.type === "read_write" ? { resent: true } : {}),
   };

@@ -77,7 +77,8 @@ export const creation: PlanRule = (o, s) => {
   const warning = pendingCreate === undefined ? besideFormer(o, s) : undefined;
   if (warning !== undefined) return warning;
   const replaces = missing === undefined ? {} : { replaces: missing };
-  const mark = pendingCreate?.branchID === branchID ? pendingCreate : { branchID, through: fingerprint, ...replaces };
+  const earlier = pendingCreate?.branchID === branchID ? pendingCreate : { branchID, through: fingerprint };
+  const mark = { ...earlier, ...replaces };
   return {
     kind: "create",
     attributes: { branch_id: branchID, type, ...attributesOf(compute.spec), name: signatureOf(compute, o.fleet) },

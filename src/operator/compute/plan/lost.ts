@@ -31,7 +31,7 @@ export const lostEndpoint: PlanRule = (o, s) => {
   const { link, missing: endpointID } = o.links;
   if (link !== undefined || endpointID === undefined) return undefined;
   // A create is pending in its place: the loss was proved before that was sent.
-  if (annotations.pendingCreate !== undefined) return undefined;
+  if (annotations.pendingCreate?.replaces === endpointID) return undefined;
   const doubt = doubtOfLoss(o, endpointID);
   if (doubt !== undefined && !annotations.lossConfirmed) {
     return tooNew(o, s, endpointID) ?? { kind: "blocked", reason: "MassLoss", message: massLoss(doubt) };

@@ -95,9 +95,15 @@ function outcomeOfPrimary(
   candidates: readonly Endpoint[],
 ): Action | "absent" {
   const { compute } = o;
-  // A recorded endpoint settled the create. A primary that appears after the loss of that one is another's.
-  if (isRecordedSince(mark, o.annotations.recordedID)) return outcomeByLists(o, s, mark);
   const appeared = candidates.filter(({ branch_id }) => branch_id === branchOf(mark, compute));
+  if (isRecordedSince(mark, o.annotations.recordedID)) {
+    // A recorded endpoint settled the create, and a primary that appears after the loss of that one is another's; or it
+    // is what a POST made that was sent again, and another create on the branch that the spec names would be too many.
+    const isPerhapsOurs = mark.resent === true && mark.branchID !== compute.spec.branchID && appeared.length > 0;
+    return isPerhapsOurs
+      ? unknown(messages.hiddenNames(idsOf(appeared), isBeingDeleted(compute)))
+      : outcomeByLists(o, s, mark);
+  }
   const [only] = appeared;
   if (only === undefined) return outcomeByLists(o, s, mark);
   if (appeared.length > 1) return unknown(messages.hiddenNames(idsOf(appeared), isBeingDeleted(compute)));

@@ -49,8 +49,23 @@ describe("an endpoint that a list lacks", () => {
   });
 
   test("is not taken for lost while the create in its place is pending", () => {
-    const pending = linked({ annotations: { endpointID: "ep-one", pendingCreate: createMark() } });
+    const pending = linked({
+      annotations: { endpointID: "ep-one", pendingCreate: createMark({ replaces: "ep-one" }) },
+    });
     expect(plan(...input({ compute: pending }))).toMatchObject({ kind: "create", lost: true });
+  });
+
+  test("is proved gone first although the mark of the create that made it, or another, is still there", () => {
+    const kept = { endpointID: "ep-one", pendingCreate: createMark({ resent: true }) };
+    const self = linked({ annotations: kept });
+    expect(plan(...input({ compute: self }))).toMatchObject({ kind: "noop" });
+    const asked = { kind: "confirmDeletion", endpointID: "ep-one", after: "lost" };
+    expect(plan(...input({ compute: self, state: missing(10_000) }))).toEqual(asked);
+    const lost = linked({ annotations: kept, shows: "EndpointLost", status: { state: "Lost" } });
+    expect(plan(...input({ compute: lost, state: proved }))).toMatchObject({
+      kind: "create",
+      mark: { replaces: "ep-one", resent: true },
+    });
   });
 
   test.each([

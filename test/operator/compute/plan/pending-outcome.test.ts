@@ -44,6 +44,20 @@ describe("where the service shows no names", () => {
     expect(action).toMatchObject({ kind: "blocked", reason: "PrimaryExists" });
   });
 
+  test("a primary that appears where a create was sent again, and its endpoint is lost since, holds back another", () => {
+    const planned = (mark: Parameters<typeof createMark>[0]) => {
+      const annotations = { endpointID: "ep-lost", ...resent(mark) };
+      const moved = { spec: { branchID: "br-next" }, status: { state: "Lost" }, shows: "EndpointLost" } as const;
+      const missing = { endpointID: "ep-lost", firstListWithout: now - 60_000, proved: true };
+      const endpoints = [endpoint({ id: "ep-late" })];
+      const self = compute({ annotations, ...moved });
+      return plan(...input({ compute: self, endpoints, list: hidden, state: { ...longAgo, missing } }));
+    };
+    expect(planned({ resent: true })).toMatchObject(unknown("candidates: ep-late."));
+    // The only POST made what was lost: the other is somebody else's.
+    expect(planned({})).toMatchObject({ kind: "create" });
+  });
+
   test("none of two primaries of one branch is taken for what the create made", () => {
     const self = compute({ annotations: resent() });
     const endpoints = [endpoint({ id: "ep-two" }), endpoint()];
