@@ -16,7 +16,7 @@ export const fleetMutants: Readonly<Record<string, Mutant & { breaks: RegExp }>>
   },
   "`former` takes over what is on another branch": {
     file: "compute/plan/former.ts",
-    line: "if (former.branch_id !== branchID) return messages.why.otherBranch(former.branch_id);",
+    line: "if (former.branch_id !== branchIDOf(compute)) return messages.why.otherBranch(former.branch_id);",
     as: "",
     breaks: /signs .*: branch or type differ/,
   },

@@ -32,11 +32,12 @@ async function takeOver(action: Sign, context: ExecuteContext, access: ServiceAc
   const compute = await patched(cluster, patch, context.compute);
   const answer = await send(action, context, access);
   recordAnswer(answer, { endpointID }, context, access);
+  if (answer.kind === "ok" || answer.kind === "ambiguous")
+    state.signed({ endpointID, over, renewAt: clock.monotonic() + shownAfterMs });
   if (answer.kind !== "ok") {
     return recordFailedWrite(action, answer, requests.sign(endpointID), compute, context, access);
   }
   state.succeeded();
-  state.signed({ endpointID, over, renewAt: clock.monotonic() + shownAfterMs });
   return shown(compute, "Updating", creating.takingOver(endpointID));
 }
 

@@ -5,7 +5,7 @@ import type { Link } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { deleted, deleting, deletionWaits, released } from "../status/messages/deletion.ts";
 import { type Action, deletionOf, noop } from "./action.ts";
-import { isSignedByOther } from "./former.ts";
+import { awaitSignature, isSignedByOther } from "./former.ts";
 import { recordCreatedEndpoint } from "./link.ts";
 import { deleteDueInMs, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
 import { outcomeOfCreate } from "./pending.ts";
@@ -49,8 +49,8 @@ function isSeenElsewhere({ compute, annotations }: Subject, fingerprint: string 
 
 function deletion(o: Observation, s: ReadonlyState): Action {
   const { duplicates, replacements, link, missing } = o.links;
-  const unlinked = recordCreatedEndpoint(o, s);
-  if (unlinked !== undefined) return unlinked;
+  const first = recordCreatedEndpoint(o, s) ?? awaitSignature(o, s);
+  if (first !== undefined) return first;
   const extras = [...duplicates, ...replacements.map(({ endpoint }) => endpoint)];
   const extra = extras.find(({ id }) => deleteDueInMs(o, s, id) === 0);
   if (extra !== undefined) return deletionOf(extra, "duplicate", o.compute.metadata.uid);

@@ -7,7 +7,7 @@ import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict, creating, moving } from "../status/messages/conditions.ts";
 import { former as messages } from "../status/messages/former.ts";
 import { rowOf } from "../status/reasons.ts";
-import type { Action, PlanRule } from "./action.ts";
+import { type Action, noop, type PlanRule } from "./action.ts";
 import { mayArriveForMs } from "./pending.ts";
 
 // Endpoints that a former Compute of this fleet, namespace and name made. Fleet and key of the signature find them; the
@@ -75,6 +75,14 @@ export const renewSignature: PlanRule = (o, s) => {
 };
 
 /** The linked endpoint bore our signature, and bears that of another uid now: another cluster of the fleet took it. */
+/** A list from so soon after our PATCH may lag: it shows what that was written over, though one before it did not. */
+export const awaitSignature: PlanRule = ({ links: { link }, startedAt, now }, { signed }) => {
+  if (signed?.over === undefined || startedAt >= signed.renewAt) return undefined;
+  const { id, name } = link?.endpoint ?? {};
+  const isAwaited = id === undefined || (id === signed.endpointID && uidOfMarker(name) === signed.over);
+  return isAwaited ? noop(Math.max(1000, signed.renewAt - now)) : undefined;
+};
+
 export const signedByOther: PlanRule = (o, s) => {
   const endpointID = o.links.link?.endpoint.id;
   if (endpointID === undefined || !isSignedByOther(o, s)) return undefined;

@@ -12,7 +12,7 @@ import { type Action, identityOf, isWrite, noop, type PlanRule } from "./action.
 import { resolveBranch } from "./branch.ts";
 import { adoption, creation } from "./create.ts";
 import { planDelete } from "./delete.ts";
-import { renewSignature, signedByOther } from "./former.ts";
+import { awaitSignature, renewSignature, signedByOther } from "./former.ts";
 import {
   deleteDuplicate,
   ensureLink,
@@ -34,6 +34,7 @@ const rules: readonly PlanRule[] = [
   pendingCreate,
   deleteDuplicate,
   ownedByOther,
+  (o, s) => (o.links.link === undefined ? undefined : awaitSignature(o, s)),
   signedByOther,
   linkOfAnotherType,
   ensureLink,

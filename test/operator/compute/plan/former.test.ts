@@ -164,6 +164,24 @@ describe("a linked endpoint", () => {
     expect(of(foreign, { spec: { adopt: { endpointID: "ep-one" } } })).toEqual(remove);
   });
 
+  test("that a list shows as before our PATCH is waited for as long as lists may lag, also on deletion", () => {
+    const taken = { status: { signedEndpoint: "ep-one" } };
+    const of = (fields: ComputeFields, startedAt: number, uid = uidOf("f")) => {
+      const state = { signed: { endpointID: "ep-one", over: uidOf("f"), renewAt: now, before: 0 } };
+      const going = fields.linked === "" ? compute({ deleting: true }) : linked({ ...taken, ...fields });
+      return plan(...input({ fleet, compute: going, endpoints: [formers({}, uid)], list: { startedAt }, state }));
+    };
+    for (const fields of [{}, { deleting: true }]) {
+      expect(of(fields, now - 1)).toEqual({ kind: "noop", requeueAfterMs: 1000 });
+    }
+    const unlinked = { linked: "" };
+    expect(of(unlinked, now - 1)).toEqual({ kind: "noop", requeueAfterMs: 1000 });
+    expect(of(unlinked, now)).toMatchObject({ kind: "release" });
+    expect(of({}, now)).toMatchObject({ reason: "Conflict" });
+    expect(of({ deleting: true }, now)).toMatchObject({ kind: "release" });
+    expect(of({}, now - 1, uidOf("g"))).toMatchObject({ reason: "Conflict" });
+  });
+
   test("that bears one in the first list since its create is a Conflict too: the answer proved it ours", () => {
     const of = (fields: Parameters<typeof input>[0]) => plan(...input({ fleet, compute: linked(), ...fields }));
     const conflict = { kind: "blocked", reason: "Conflict", ownedByOther: true };
