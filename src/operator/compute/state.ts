@@ -8,7 +8,7 @@ import type { Outcome } from "./outcome.ts";
 import { compare, desiredSpec } from "./plan/fields.ts";
 import { answersCountAfter, type ReadonlyState, type Remembered, type Signed, signedBefore } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
-import { heldForMs } from "./status/held.ts";
+import { heldUntil } from "./status/held.ts";
 
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
 const enqueuedFallbackMs = 600_000;
@@ -257,10 +257,9 @@ export class ReconcileState {
     { isNew, endpoint }: { isNew: boolean; endpoint?: Endpoint | undefined },
     now: number,
   ): boolean {
-    const { held, resultAt = now } = this.#known;
-    const dueAt = Math.max(resultAt, isNew || held === undefined ? now + heldForMs : held.dueAt);
-    if (now >= dueAt) return false;
     const { compute, condition, effect } = outcome;
+    const dueAt = heldUntil(this.#known, { compute, isNew }, now);
+    if (now >= dueAt) return false;
     const lasting = effect.kind === "accepted" ? { ...effect, endpoint } : effect;
     this.#known.held = { generation: generationOf(compute), condition, effect: lasting, dueAt };
     return true;

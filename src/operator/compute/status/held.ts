@@ -2,6 +2,7 @@ import type { Compute, ComputeStatus } from "../../resources/compute.ts";
 import { sameJSON } from "../../resources/record.ts";
 import { generationOf, shownReason } from "../observe/observation.ts";
 import type { Effect, Outcome } from "../outcome.ts";
+import type { ReadonlyState } from "../remembered.ts";
 import { isAtRest, isProgress } from "./reasons.ts";
 
 /**
@@ -48,6 +49,20 @@ export function mayWait({ compute, condition }: Outcome, after: ComputeStatus, i
   const isNeeded = spec.driftPolicy === "Report" || isHidden;
   if (isNeeded && before.appliedGeneration !== after.appliedGeneration) return false;
   return lasting.every((field) => sameJSON(before[field], after[field]));
+}
+
+/**
+ * When a status that is held back is due: where nothing of it is shown yet, not before the result of the write under
+ * way is expected. A status that says what was on the way before is not left standing for so long.
+ */
+export function heldUntil(
+  { held, resultAt = Number.NEGATIVE_INFINITY }: ReadonlyState,
+  { compute, isNew }: { compute: Compute; isNew: boolean },
+  now: number,
+): number {
+  const dueAt = isNew || held === undefined ? now + heldForMs : held.dueAt;
+  const reason = shownReason(compute);
+  return reason !== undefined && isProgress(reason) ? dueAt : Math.max(resultAt, dueAt);
 }
 
 /** An outcome with what an earlier one said that is not written yet. `isSeen`: whether the endpoint is seen again. */
