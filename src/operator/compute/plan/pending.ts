@@ -99,10 +99,9 @@ function outcomeOfPrimary(
   if (isRecordedSince(mark, o.annotations.recordedID)) {
     // A recorded endpoint settled the create, and a primary that appears after the loss of that one is another's; or it
     // is what a POST made that was sent again, and another create on the branch that the spec names would be too many.
-    const isPerhapsOurs = mark.resent === true && mark.branchID !== compute.spec.branchID && appeared.length > 0;
-    return isPerhapsOurs
-      ? unknown(messages.hiddenNames(idsOf(appeared), isBeingDeleted(compute)))
-      : outcomeByLists(o, s, mark);
+    const isMoved = mark.branchID !== branchIDOf(compute) && !isBeingDeleted(compute);
+    const isPerhapsOurs = mark.resent === true && isMoved && appeared.length > 0;
+    return isPerhapsOurs ? unknown(messages.hiddenNames(idsOf(appeared), false)) : outcomeByLists(o, s, mark);
   }
   const [only] = appeared;
   if (only === undefined) return outcomeByLists(o, s, mark);

@@ -45,15 +45,16 @@ describe("where the service shows no names", () => {
   });
 
   test("a primary that appears where a create was sent again, and its endpoint is lost since, holds back another", () => {
-    const planned = (mark: Parameters<typeof createMark>[0]) => {
+    const planned = (mark: Parameters<typeof createMark>[0], deleting = false) => {
       const annotations = { endpointID: "ep-lost", ...resent(mark) };
       const moved = { spec: { branchID: "br-next" }, status: { state: "Lost" }, shows: "EndpointLost" } as const;
       const missing = { endpointID: "ep-lost", firstListWithout: now - 60_000, proved: true };
       const endpoints = [endpoint({ id: "ep-late" })];
-      const self = compute({ annotations, ...moved });
+      const self = compute({ annotations, deleting, ...moved });
       return plan(...input({ compute: self, endpoints, list: hidden, state: { ...longAgo, missing } }));
     };
     expect(planned({ resent: true })).toMatchObject(unknown("candidates: ep-late."));
+    expect(planned({ resent: true }, true)).toMatchObject({ kind: "release" });
     // The only POST made what was lost: the other is somebody else's.
     expect(planned({})).toMatchObject({ kind: "create" });
   });
