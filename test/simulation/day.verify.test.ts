@@ -51,7 +51,11 @@ describe("a fleet that is changed twice a minute, with two operators and mild fa
       // Two operators, two projects: no more than at the first count, or than one for each Compute, or for each base
       // URL and project that was ever used.
       const perCompute = new Map([["ReconcileState", 2 * computes]]);
-      const bounded = new Map([["WriteWindow", 10_000]]);
+      // Six rotations for the budget of each operator, and one for the writes of each of its projects.
+      const bounded = new Map([
+        ["WriteWindow", 10_000],
+        ["Rotation", 16],
+      ]);
       const most = (name: string) => perCompute.get(name) ?? bounded.get(name) ?? Math.max(2, atFirst.get(name) ?? 0);
       expect([...instances].filter(([name, count]) => count > most(name))).toEqual([]);
       const large = entries.filter(([name, count]) => count > (bounds[name] ?? 20 + 2 * computes));
