@@ -29,7 +29,9 @@ function countsAsReady({ metadata, status }: Compute): boolean {
 function notCarriedOut({ metadata, spec, status }: Compute): string | undefined {
   if (status.appliedGeneration !== metadata.generation) return `applied was ${status.appliedGeneration}`;
   if (status.conditions?.[0]?.reason === "Drifted") return undefined;
-  if (status.branchID !== spec.branchID) return `its branch is ${status.branchID}`;
+  const { resolvedBranch } = status;
+  if (resolvedBranch?.name !== spec.branchName) return `the name of its branch is ${resolvedBranch?.name}`;
+  if (status.branchID !== (spec.branchID ?? resolvedBranch?.id)) return `its branch is ${status.branchID}`;
   const { computeUnits: wanted } = spec;
   const size = status.computeUnits;
   if (wanted !== undefined && (size?.min !== wanted.min || size.max !== wanted.max))
