@@ -220,6 +220,20 @@ describe("spec.adopt", () => {
   });
 });
 
+describe("a lost endpoint whose branch has another name by now", () => {
+  it("keeps nobody from that branch", async () => {
+    await using world = begin();
+    await onMain(world);
+    rename(world, a, "elsewhere");
+    world.console("DELETE", `/projects/shop/endpoints/${world.compute(0).status.endpointID}`);
+    await world.clock.advance(60_000);
+    expect(ready(world)).toMatchObject({ reason: "BranchNotFound" });
+    world.declare(1, named("elsewhere"));
+    await world.clock.advance(60_000);
+    expect(world.compute(1).status).toMatchObject({ branchID: a, state: "Active" });
+  });
+});
+
 describe("what names cost", () => {
   it("is one list of branches per refresh, and none once nobody gives a name", async () => {
     await using world = begin();

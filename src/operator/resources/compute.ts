@@ -21,11 +21,12 @@ export const parseCompute = readerOf(declared(computeSpec, computeStatus));
 
 /**
  * The branch that a Compute is to be on. While its `branchName` is resolved to none, that is the one where its endpoint
- * is; without an endpoint it is empty, which is no branch's id.
+ * is; without an endpoint, or if that is lost, it is empty, which is no branch's id.
  */
 export function branchIDOf(compute: Pick<Compute, "spec" | "status">): string {
-  const { branchID, endpointID } = compute.status;
-  return compute.spec.branchID ?? resolvedID(compute) ?? (endpointID === undefined ? undefined : branchID) ?? "";
+  const { branchID, endpointID, state } = compute.status;
+  const isThere = endpointID !== undefined && state !== "Lost";
+  return compute.spec.branchID ?? resolvedID(compute) ?? (isThere ? branchID : undefined) ?? "";
 }
 
 /** What `spec.branchName` was last resolved to; `undefined`: to none. */
