@@ -16,7 +16,7 @@ import { type Claimants, ownerOf } from "../observe/claims.ts";
 import { indexOf } from "../observe/endpoint-snapshot.ts";
 import { hasFinalizer } from "../observe/observation.ts";
 import type { EndpointIndex } from "../observe/ownership.ts";
-import { isSignedInFleet } from "../plan/action.ts";
+import { signatureInFleet } from "../plan/action.ts";
 import { goneAfterMs } from "../plan/lost.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import type { ReconcileState } from "../state.ts";
@@ -132,16 +132,18 @@ export class Cleanup {
     return this.#delete(gone, ours, access);
   }
 
-  async #delete(gone: Gone, { id, name }: Endpoint, access: ListerAccess): Promise<number | undefined> {
+  async #delete(gone: Gone, endpoint: Endpoint, access: ListerAccess): Promise<number | undefined> {
     const { clock, cluster, uninstalling, signal, event } = this.#options;
     const { last, state } = gone;
+    const { id } = endpoint;
     const { lister, client, gate } = access;
     if (gate.pass("deletion") !== undefined) return gateAwaitedMs;
     const standing = await cluster.get(computeKind, last.metadata);
     if (standing?.metadata.uid === last.metadata.uid) return this.#later(gone);
     if (await uninstalling.now(last)) return this.#settled(gone);
-    if (name !== undefined && isSignedInFleet(name, last.metadata.uid)) {
-      const isOurs = await stillBears(name, last.spec.projectID, id, { state, clock, signal }, access);
+    const signature = signatureInFleet(endpoint, last.metadata.uid);
+    if (signature !== undefined) {
+      const isOurs = await stillBears(signature, last.spec.projectID, id, { state, clock, signal }, access);
       if (isOurs !== true) return this.#later(gone);
     }
     const answer = await client.deleteEndpoint(last.spec.projectID, id, signal);

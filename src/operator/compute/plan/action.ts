@@ -106,15 +106,16 @@ export function identityOf(write: WriteAction, generation: number): string {
 }
 
 /** Deletes an endpoint of the Compute with this uid. */
-export function deletionOf({ id, name }: Endpoint, why: "deleted" | "duplicate", uid: string): Action {
-  const remove = { kind: "delete", endpointID: id, why } as const;
-  return name === undefined || !isSignedInFleet(name, uid) ? remove : { ...remove, signature: name };
+export function deletionOf(endpoint: Endpoint, why: "deleted" | "duplicate", uid: string): Action {
+  const remove = { kind: "delete", endpointID: endpoint.id, why } as const;
+  const signature = signatureInFleet(endpoint, uid);
+  return signature === undefined ? remove : { ...remove, signature };
 }
 
-/** Only such a signature is ever written over by another operator. */
-export function isSignedInFleet(name: string | undefined, uid: string): boolean {
+/** The endpoint's name, if it is our signature in a fleet: only such a one is ever written over by another operator. */
+export function signatureInFleet({ name }: Endpoint, uid: string): string | undefined {
   const signature = signatureIn(name);
-  return signature?.fleet !== undefined && signature.uid === uid;
+  return signature?.fleet !== undefined && signature.uid === uid ? name : undefined;
 }
 
 /** Leaves everything as it is until there is news, or until then. */
