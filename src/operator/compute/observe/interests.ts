@@ -2,7 +2,7 @@ import type { Interests } from "../../connection/project-users.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { rowOf } from "../status/reasons.ts";
 import { type Annotations, branchOf } from "./annotations.ts";
-import { isBeingDeleted, shownReason } from "./observation.ts";
+import { branchNameNeeded, shownReason } from "./observation.ts";
 import { endpointNamedBy } from "./ownership.ts";
 
 /** Reasons besides the stalled ones that any endpoint which comes, goes or moves may end. */
@@ -10,7 +10,8 @@ const endedByAny: ReadonlySet<string | undefined> = new Set(["CreateUnknown", "E
 
 /** Which changes of its project affect a Compute, besides those of its own endpoint. */
 export function interestsOf(compute: Compute, { pendingCreate }: Annotations): Interests {
-  const { type, branchName } = compute.spec;
+  const { type } = compute.spec;
+  const branchName = branchNameNeeded(compute);
   const named = endpointNamedBy(compute);
   const pendingOn = pendingCreate && branchOf(pendingCreate, compute);
   const reason = shownReason(compute);
@@ -18,8 +19,7 @@ export function interestsOf(compute: Compute, { pendingCreate }: Annotations): I
     endpointIDs: named === undefined ? [] : [named],
     primariesOf: type === "read_write" ? [branchIDOf(compute)] : [],
     ...(pendingOn === undefined ? {} : { pendingOn }),
-    // Deletion never depends on what a name comes to.
-    ...(branchName === undefined || isBeingDeleted(compute) ? {} : { branchName }),
+    ...(branchName === undefined ? {} : { branchName }),
     anyPlace: rowOf(reason)?.stalled === true || endedByAny.has(reason),
   };
 }

@@ -83,6 +83,11 @@ export function isBeingDeleted({ metadata }: Compute): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
+/** The name by which the branch is to be found; a deletion never depends on what a name comes to. */
+export function branchNameNeeded(compute: Compute): string | undefined {
+  return isBeingDeleted(compute) ? undefined : compute.spec.branchName;
+}
+
 export function nameOf({ metadata }: Compute): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }

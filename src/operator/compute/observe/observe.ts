@@ -11,7 +11,14 @@ import type { ListerAccess } from "../execute/context.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
 import { listingFor, snapshotFor } from "./endpoint-snapshot.ts";
-import { generationOf, isBeingDeleted, type Observed, type Subject, shownReason } from "./observation.ts";
+import {
+  branchNameNeeded,
+  generationOf,
+  isBeingDeleted,
+  type Observed,
+  type Subject,
+  shownReason,
+} from "./observation.ts";
 
 /**
  * A connection that becomes ready enqueues its Computes. Should that be missed, they are reconciled again after this.
@@ -59,10 +66,10 @@ export async function observe(
   return latest.kind === "listed" ? { ...observation, lookedUp: latest.operations } : observation;
 }
 
-/** What the name of the branch comes to. A deletion does not depend on it. */
+/** What the name of the branch comes to. */
 function namedBranch({ compute }: Subject, { branches }: EndpointLister): { named?: NamedBranch } | "pending" {
-  const { branchName } = compute.spec;
-  if (branchName === undefined || isBeingDeleted(compute)) return {};
+  const branchName = branchNameNeeded(compute);
+  if (branchName === undefined) return {};
   const named = branches.lookup(compute.metadata.uid, branchName, resolvedID(compute));
   return named === undefined ? "pending" : { named };
 }
