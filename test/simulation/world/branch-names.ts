@@ -28,15 +28,15 @@ export function isNameless(compute: KubeObject): boolean {
 
 /**
  * A write for a Compute with `branchName` goes to a branch that has the name, or had it a moment ago; and with
- * driftPolicy Report the endpoint moves only after an edit of what names its branch.
+ * driftPolicy Report the endpoint moves only after an edit of what names its branch, until that edit is carried out.
  */
 export class BranchGuard {
   readonly #options: { clock: Clock; services: Services };
   readonly #report: (promise: string, message: string) => void;
   /** By uid: when the branch or the policy was last edited. */
   readonly #editedAt = new Map<string, number>();
-  /** By endpoint: when a write was last sent that placed it. */
-  readonly #placedAt = new Map<string, number>();
+  /** By uid: when the service was last reported to have been brought to its generation. */
+  readonly #appliedAt = new Map<string, number>();
 
   constructor(options: { clock: Clock; services: Services }, report: (promise: string, message: string) => void) {
     this.#options = options;
@@ -44,12 +44,11 @@ export class BranchGuard {
   }
 
   computeChanged(before: KubeObject | undefined, after: KubeObject | undefined): void {
-    if (after === undefined || (before !== undefined && wishOf(before) === wishOf(after))) return;
-    this.#editedAt.set(after.metadata.uid, this.#options.clock.monotonic());
-  }
-
-  carriedOut({ endpointID, body, sentAt }: ServiceWrite): void {
-    if (endpointID !== undefined && placeIn(body) !== undefined) this.#placedAt.set(endpointID, sentAt);
+    if (after === undefined) return;
+    const { uid } = after.metadata;
+    const now = this.#options.clock.monotonic();
+    if (before === undefined || wishOf(before) !== wishOf(after)) this.#editedAt.set(uid, now);
+    else if (!isApplied(before) && isApplied(after)) this.#appliedAt.set(uid, now);
   }
 
   sent(write: ServiceWrite): void {
@@ -67,8 +66,8 @@ export class BranchGuard {
     const what = `${kind} of ${compute.metadata.name} puts it on ${branchID}`;
     if (!this.#options.services.at(service).boreName(project, branchID, branchName, now - staleMs))
       this.#report("branch names", `${what}, which is not called ${branchName}`);
-    const placedAt = this.#placedAt.get(endpointID ?? "") ?? 0;
-    if (kind === "patch" && driftPolicy === "Report" && target?.branchId !== branchID && editedAt < placedAt)
+    const appliedAt = this.#appliedAt.get(compute.metadata.uid) ?? 0;
+    if (kind === "patch" && driftPolicy === "Report" && target?.branchId !== branchID && editedAt < appliedAt)
       this.#report("branch names", `${what}, although its name alone has moved and driftPolicy is Report`);
   }
 }
@@ -76,6 +75,10 @@ export class BranchGuard {
 function wishOf(compute: KubeObject): string {
   const { branchID, branchName, driftPolicy } = specOf(compute);
   return JSON.stringify([branchID, branchName, driftPolicy]);
+}
+
+function isApplied({ metadata, status }: KubeObject): boolean {
+  return isJsonObject(status) && status["appliedGeneration"] === metadata.generation;
 }
 
 /** The branch that a write puts its endpoint on. */

@@ -169,7 +169,6 @@ export class Promises {
 
   carriedOut(write: ServiceWrite): void {
     this.disabled.carriedOut(write);
-    this.#branches.carriedOut(write);
     this.fleets.carriedOut(write);
     if (write.kind !== "create" || write.carriedOut?.status !== 201 || write.endpointID === undefined) return;
     const beside = this.#services.endpointsBeside(write.endpointID);
