@@ -73,13 +73,13 @@ export function conditionOf(
 }
 
 /** The mark of a create of this very Compute: one with another uid was copied. */
-export function createMarkOf(compute: KubeObject): { since: unknown; branchID: unknown } | undefined {
+export function createMarkOf(compute: KubeObject): { since: unknown; branchID: unknown; resent: unknown } | undefined {
   const text = annotationOf(compute, "pending-create");
   if (text?.includes(compute.metadata.uid) !== true) return undefined;
   const mark: unknown = JSON.parse(text);
   if (!isJsonObject(mark)) return undefined;
-  const { since, branchID } = mark;
-  return { since, branchID };
+  const { since, branchID, resent } = mark;
+  return { since, branchID, resent };
 }
 
 /** The endpoint that a Compute is recorded to be linked to. */

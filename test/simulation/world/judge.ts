@@ -57,7 +57,7 @@ function judge(compute: KubeObject, scene: Scene): string[] {
   const endpoint = scene.endpoints.find(({ id }) => id === statusOf(compute)["endpointID"]);
   if (endpoint === undefined) return [`${name} is ready without an endpoint (${said})`];
   if (statusOf(compute)["observedGeneration"] !== generation) return [`${name} is ready for an older generation`];
-  const marks = (["pending-create", "pending-restart"] as const).filter((mark) =>
+  const marks = (["pending-create", "pending-restart", "pending-takeover"] as const).filter((mark) =>
     isOwnMark(annotationOf(compute, mark), compute),
   );
   if (marks.length > 0) return [`${name} is ready and still carries the mark ${marks.join(", ")}`];
@@ -182,12 +182,23 @@ export function isUndecidable(
       !(namesShown && endpoint.name !== undefined) &&
       !isOthers(endpoint.id),
   );
-  if (type === "read_write") return candidates.length > 1;
+  if (type === "read_write") return candidates.length > (isResentElsewhere(compute, endpoints) ? 0 : 1);
   const noted = computes.some((other) => {
     const made = annotationOf(other, "created-endpoint") === `${other.metadata.uid}/${linkedID(other)}`;
     return made && listed.some(({ id }) => id === linkedID(other));
   });
   return (noted && !namesShown) || candidates.length > 0;
+}
+
+/**
+ * Whether a POST that was sent twice made an endpoint that was lost, on a branch that the Compute left since: another
+ * primary there may be a stranger's or what the other POST made, and then one on the new branch is one too many.
+ */
+function isResentElsewhere(compute: KubeObject, endpoints: readonly StoredEndpoint[]): boolean {
+  const mark = createMarkOf(compute);
+  const linked = linkedID(compute);
+  const isLost = linked !== undefined && !endpoints.some(({ id }) => id === linked);
+  return isLost && mark?.resent === true && mark.branchID !== specOf(compute)["branchID"];
 }
 
 function differences(compute: KubeObject, endpoint: StoredEndpoint, namesShown: boolean): string[] {
