@@ -49,6 +49,7 @@ describe("an annotation of the operator's", () => {
     ["pending-create", "true", "do not write them by hand"],
     ["pending-create", JSON.stringify({ since: "now" }), "JSON with a uid"],
     ["pending-restart", "[]", "the operator's own notes"],
+    ["pending-takeover", "ep-one", "JSON with a uid"],
     ["created-endpoint", "ep-one", "the operator's own notes"],
     ["adopted-endpoint", `${uid}/`, "the operator's own notes"],
     ["restartedAt", "", "1 to 256 printable characters"],
@@ -66,7 +67,7 @@ describe("an annotation of the operator's", () => {
   it.each([
     { "endpoint-id": "ep-quiet-river-851426" },
     { "endpoint-id": "ep-A_b.c~1" },
-    { "pending-create": mark, "pending-restart": mark },
+    { "pending-create": mark, "pending-restart": mark, "pending-takeover": mark },
     { "created-endpoint": `${uid}/ep-one`, "adopted-endpoint": `${uid}/ep-one` },
     { restartedAt: "2026-01-01T00:00:00Z", reconcileRequestedAt: "Do 1. Jän 2026 12:00:00 CET", confirmLoss: "yes" },
     { paused: "true" },

@@ -128,6 +128,11 @@ export function createMark(
   return JSON.stringify({ ...mark, ...fields });
 }
 
+/** The annotation that a Compute carries while the endpoint of a former Compute is being taken over. */
+export function takeoverMark(through = "here", uid = uidOf("a")): string {
+  return JSON.stringify({ uid, endpointID: "ep-one", through });
+}
+
 /** The note that this object made an endpoint, where the service shows no names. */
 export function createdNote(endpointID: string, uid = uidOf("a")): string {
   return createdProof(uid, endpointID);
@@ -194,7 +199,7 @@ export function listOf(
   return {
     endpoints: index,
     startedAt: now - 100,
-    links: ownershipOf(self, index),
+    links: ownershipOf(self, index, fields.fingerprint ?? "here"),
     operations: [],
     notListed: { missing: 0, known: 0 },
     markers: "shown",

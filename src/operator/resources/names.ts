@@ -24,6 +24,8 @@ export const annotations = {
   pendingCreate: `${GROUP}/pending-create`,
   /** Set before a restart is sent, taken away once the outcome is known. */
   pendingRestart: `${GROUP}/pending-restart`,
+  /** Set before the endpoint of a former Compute is signed, taken away once an endpoint is linked. */
+  pendingTakeover: `${GROUP}/pending-takeover`,
   /** `<uid>/<endpoint id>`: this very object made the endpoint. Used where a service does not echo names. */
   createdEndpoint: `${GROUP}/created-endpoint`,
   /** `<uid>/<endpoint id>`: `spec.adopt.branchPrimary` named this endpoint, and this very object took it over. */

@@ -92,7 +92,7 @@ function link(
   compute: Compute,
   { cluster }: ExecuteContext,
 ): Promise<Compute> {
-  const patch = guardedPatch(compute).setAnnotation(keys.endpointID, id);
+  const patch = guardedPatch(compute).setAnnotation(keys.endpointID, id).removeAnnotation(keys.pendingTakeover);
   if (mark.resent !== true) patch.removeAnnotation(keys.pendingCreate);
   // A service that does not return the name we gave shows no names: then our own annotation is the proof.
   if (proof === "created") patch.setAnnotation(keys.createdEndpoint, createdProof(compute.metadata.uid, id));

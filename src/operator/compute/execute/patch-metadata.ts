@@ -40,7 +40,8 @@ async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteC
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
     .setAnnotation(annotations.endpointID, endpointID)
-    .setAnnotation(annotations.pendingCreate, action.keepsMark && JSON.stringify(action.keepsMark));
+    .setAnnotation(annotations.pendingCreate, action.keepsMark && JSON.stringify(action.keepsMark))
+    .removeAnnotation(annotations.pendingTakeover);
   const proof = createdProof(compute.metadata.uid, endpointID);
   if (action.proof === "created") patch.setAnnotation(annotations.createdEndpoint, proof);
   const { adopt } = compute.spec;

@@ -1,5 +1,6 @@
 import { guardedPatch } from "../../kube/json-patch.ts";
-import { finalizers } from "../../resources/names.ts";
+import { annotations, finalizers } from "../../resources/names.ts";
+import type { PendingTakeover } from "../observe/annotations.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { signedBefore } from "../remembered.ts";
@@ -22,13 +23,16 @@ export function signEndpoint(action: Sign, context: ExecuteContext, access: Serv
 }
 
 /**
- * Finalizer, then PATCH: a deletion from then on finds what was signed. The answer is not laid over lists, because only
- * a list proves that nobody has signed the endpoint since.
+ * Finalizer and mark, then PATCH: a deletion from then on finds what was signed, or knows that its list comes through
+ * another key. The answer is not laid over lists, because only a list proves that nobody has signed the endpoint since.
  */
 async function takeOver(action: Sign, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
-  const { endpointID, over } = action;
+  const { endpointID, over, through } = action;
   const { state, clock, cluster } = context;
-  const patch = guardedPatch(context.compute, { resourceVersion: true }).addFinalizer(finalizers.endpoint);
+  const mark: PendingTakeover = { uid: context.compute.metadata.uid, endpointID, through };
+  const patch = guardedPatch(context.compute, { resourceVersion: true })
+    .addFinalizer(finalizers.endpoint)
+    .setAnnotation(annotations.pendingTakeover, JSON.stringify(mark));
   const compute = await patched(cluster, patch, context.compute);
   const answer = await send(action, context, access);
   recordAnswer(answer, { endpointID }, context, access);

@@ -49,6 +49,17 @@ const pendingRestart = tolerant(
 );
 export type PendingRestart = z.output<typeof pendingRestart>;
 
+/** Written before our signature is sent for the endpoint of a former Compute: it may be ours from then on. */
+const pendingTakeover = tolerant(
+  z.object({
+    uid: z.string(),
+    endpointID: z.string(),
+    /** The fingerprint of the base URL and key that the signature was sent with. */
+    through: z.string(),
+  }),
+);
+export type PendingTakeover = z.output<typeof pendingTakeover>;
+
 /** What the operator and people have written into a Compute's annotations, and what of it the status has handled. */
 export type Annotations = ReturnType<typeof annotationsOf>;
 
@@ -65,6 +76,7 @@ export function annotationsOf(compute: Compute) {
     recordedID: recordedID(compute),
     pendingCreate: pendingCreateOf(compute),
     pendingRestart: pendingRestartOf(compute),
+    pendingTakeover: pendingTakeoverOf(compute),
     paused: isPaused(compute),
     restartedAt: annotation(compute, "restartedAt"),
     reconcileRequestedAt,
@@ -114,6 +126,10 @@ export function pendingRestartOf(compute: Compute): PendingRestart | undefined {
   return markIn(compute, "pendingRestart", pendingRestart);
 }
 
+export function pendingTakeoverOf(compute: Compute): PendingTakeover | undefined {
+  return markIn(compute, "pendingTakeover", pendingTakeover);
+}
+
 /** One annotation of the operator's, by its short name. */
 export function annotation({ metadata }: Compute, name: keyof typeof annotations): string | undefined {
   return metadata.annotations?.[annotations[name]];
@@ -122,7 +138,7 @@ export function annotation({ metadata }: Compute, name: keyof typeof annotations
 /** A mark of this very object; anything else counts as none. */
 function markIn<T extends { uid: string }>(
   compute: Compute,
-  name: "pendingCreate" | "pendingRestart",
+  name: "pendingCreate" | "pendingRestart" | "pendingTakeover",
   schema: z.ZodType<T>,
 ): T | undefined {
   const text = annotation(compute, name);

@@ -125,7 +125,8 @@ function resumeOperations({ compute: { status, spec } }: Subject, { operations }
  * the project gone. If there is nothing to lose, any key does.
  */
 function isKnownThrough({ compute, annotations }: Subject, fingerprint: string): boolean {
-  const { pendingCreate } = annotations;
-  if (annotations.recordedID === undefined && pendingCreate === undefined) return true;
-  return (compute.status.observedThrough ?? pendingCreate?.through) === fingerprint;
+  const { recordedID, pendingCreate, pendingTakeover } = annotations;
+  const mark = pendingCreate ?? pendingTakeover;
+  if (recordedID === undefined && mark === undefined) return true;
+  return (compute.status.observedThrough ?? mark?.through) === fingerprint;
 }

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { type Fleet, signatureIn, uidOfMarker } from "../../resources/signature.ts";
-import { annotation, type PendingCreate, pendingCreateOf, recordedID } from "./annotations.ts";
+import { annotation, type PendingCreate, pendingCreateOf, pendingTakeoverOf, recordedID } from "./annotations.ts";
 
 /**
  * What makes an endpoint ours. `marker`: it carries our name. `created`: this very object made it, where the service
@@ -18,7 +18,7 @@ export interface Link {
 /** What a list says of the endpoint of one Compute. */
 export interface Ownership {
   link: Link | undefined;
-  /** The endpoint that we are linked to and that the list lacks. */
+  /** The endpoint that we are linked to, or signed through another base URL or key, and that the list lacks. */
   missing: string | undefined;
   /** More endpoints that this object made: ours, and too many. */
   duplicates: readonly Endpoint[];
@@ -82,8 +82,9 @@ export function hasArrived(mark: PendingCreate, proof: Proof): boolean {
   return mark.resent !== true && (proof === "marker" || proof === "created");
 }
 
-export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownership {
-  const recorded = recordedID(compute);
+/** `fingerprint`: of the base URL and key that the list came through. */
+export function ownershipOf(compute: Compute, endpoints: EndpointIndex, fingerprint?: string): Ownership {
+  const recorded = recordedID(compute) ?? signedElsewhere(compute, endpoints, fingerprint);
   const marked = ownAmong(endpoints, compute);
   const known = recorded === undefined ? undefined : endpoints.byID(recorded);
   const linked = (endpoint: Endpoint): Link => ({ endpoint, proof: proofOf(compute, endpoint) });
@@ -98,6 +99,13 @@ export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownersh
     duplicates: marked.filter(({ id }) => id !== kept?.id),
     replacements: [],
   };
+}
+
+/** A list through another base URL or key does not show whether our signature arrived. */
+function signedElsewhere(compute: Compute, endpoints: EndpointIndex, fingerprint: string | undefined) {
+  const { endpointID, through } = pendingTakeoverOf(compute) ?? {};
+  if (endpointID === undefined || fingerprint === undefined || through === fingerprint) return undefined;
+  return endpoints.byID(endpointID) === undefined ? endpointID : undefined;
 }
 
 /** The endpoints that this very object created: by name or, if that is not shown, by annotation. Oldest first. */

@@ -30,9 +30,9 @@ export type Action =
     }
   /**
    * Writes our signature as the endpoint's name: over that of another fleet, in the background, or `over` that of the
-   * former Compute with this uid, which takes the endpoint over.
+   * former Compute with this uid, which takes the endpoint over. `through`: the fingerprint of base URL and key.
    */
-  | { kind: "sign"; endpointID: string; name: string; over: string | undefined }
+  | { kind: "sign"; endpointID: string; name: string; over: string | undefined; through: string }
   | { kind: "restart"; endpointID: string; value: string }
   /** A marked restart shows at the service: it counts as carried out. */
   | { kind: "restarted"; endpointID: string; value: string }
@@ -45,7 +45,7 @@ export type Action =
   /** Restores a mark that was dropped together with our finalizer. */
   | { kind: "restorePending"; mark: PendingCreate }
   /** Removes a mark that has done its work. */
-  | { kind: "clearPending"; mark: "pendingCreate" | "pendingRestart" }
+  | { kind: "clearPending"; mark: "pendingCreate" | "pendingRestart" | "pendingTakeover" }
   /** Asks the service for the one endpoint that lists lack. */
   | { kind: "confirmDeletion"; endpointID: string; after: "lost" | "deleted" }
   /** Lets the Compute go without, or after, deleting. */

@@ -16,7 +16,8 @@ import { outcomeOfCreate } from "./pending.ts";
  */
 export function planDelete(o: Observed, s: ReadonlyState): Action {
   const { spec } = o.compute;
-  const { recordedID: endpointID, paused } = o.annotations;
+  const { recordedID, pendingTakeover, paused } = o.annotations;
+  const endpointID = recordedID ?? pendingTakeover?.endpointID;
   if (!hasFinalizer(o.compute)) return { kind: "noop" };
   if (spec.deletionPolicy === "Retain") {
     return { kind: "release", event: "Released", message: released.retained(endpointID) };
@@ -37,14 +38,12 @@ export function planDelete(o: Observed, s: ReadonlyState): Action {
   }
 }
 
-/**
- * Whether the endpoint was last seen, or its create sent, through another base URL or key: these prove nothing then.
- */
+/** Whether the endpoint was last seen, or its create or signature sent, through another base URL or key. */
 function isSeenElsewhere({ compute, annotations }: Subject, fingerprint: string | undefined): boolean {
-  const { lossConfirmed, recordedID, pendingCreate } = annotations;
+  const { lossConfirmed, recordedID, pendingCreate, pendingTakeover } = annotations;
   if (lossConfirmed) return false;
   const isLinked = recordedID !== undefined && compute.status.observedThrough !== fingerprint;
-  return isLinked || (pendingCreate !== undefined && pendingCreate.through !== fingerprint);
+  return isLinked || [pendingCreate, pendingTakeover].some((mark) => mark && mark.through !== fingerprint);
 }
 
 function deletion(o: Observation, s: ReadonlyState): Action {

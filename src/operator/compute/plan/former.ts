@@ -40,7 +40,7 @@ export function takeOverFormer(o: Observation, s: ReadonlyState): Action | undef
     const message = creating.takingOver(former.id);
     return { kind: "wait", reason: "Updating", message, requeueAfterMs: signed.renewAt - o.now };
   }
-  return { kind: "sign", endpointID: former.id, name: signatureOf(compute, fleet), over };
+  return { kind: "sign", endpointID: former.id, name: signatureOf(compute, fleet), over, through: o.fingerprint };
 }
 
 /** What says that the primary in the way is a former Compute's, and why it is not taken over. */
@@ -71,10 +71,9 @@ export const renewSignature: PlanRule = (o, s) => {
   const signature = signatureOf(compute, fleet);
   if (name === signature || rowOf(shownReason(compute))?.ready !== "True") return undefined;
   if (s.signed?.endpointID === id && now < s.signed.renewAt) return undefined;
-  return { kind: "sign", endpointID: id, name: signature, over: undefined };
+  return { kind: "sign", endpointID: id, name: signature, over: undefined, through: o.fingerprint };
 };
 
-/** The linked endpoint bore our signature, and bears that of another uid now: another cluster of the fleet took it. */
 /** A list from so soon after our PATCH may lag: it shows what that was written over, though one before it did not. */
 export const awaitSignature: PlanRule = ({ links: { link }, startedAt, now }, { signed }) => {
   if (signed?.over === undefined || startedAt >= signed.renewAt) return undefined;
@@ -83,6 +82,7 @@ export const awaitSignature: PlanRule = ({ links: { link }, startedAt, now }, { 
   return isAwaited ? noop(Math.max(1000, signed.renewAt - now)) : undefined;
 };
 
+/** The linked endpoint bore our signature, and bears that of another uid now: another cluster of the fleet took it. */
 export const signedByOther: PlanRule = (o, s) => {
   const endpointID = o.links.link?.endpoint.id;
   if (endpointID === undefined || !isSignedByOther(o, s)) return undefined;

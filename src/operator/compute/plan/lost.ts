@@ -38,6 +38,7 @@ export const lostEndpoint: PlanRule = (o, s) => {
   }
   const unproved = stepOfProof(o, s, endpointID);
   if (unproved !== undefined) return unproved;
+  if (annotations.recordedID === undefined) return { kind: "clearPending", mark: "pendingTakeover" };
   const named = endpointNamedBy(compute);
   if (named === endpointID) {
     return { kind: "blocked", reason: "AdoptionRefused", message: adoptionRefused.deleted(endpointID) };
@@ -81,10 +82,11 @@ export function tooNew(o: Observation, s: ReadonlyState, endpointID: string): Ac
 
 /** Why the loss of an endpoint is not believed until a person confirms it; `undefined`: it is believed. */
 export function doubtOfLoss(
-  { compute, notListed: { missing, known }, fingerprint }: Pick<Observation, "compute" | "notListed" | "fingerprint">,
+  { compute, annotations, notListed: { missing, known }, fingerprint }: Observation,
   endpointID: string,
 ): string | undefined {
-  const { observedThrough, lossDoubted: isDoubted } = compute.status;
+  const { lossDoubted: isDoubted } = compute.status;
+  const observedThrough = compute.status.observedThrough ?? annotations.pendingTakeover?.through;
   // Once reported, a mass loss stays until a person acts, whatever was created, deleted or reported since.
   const isReported = shownReason(compute) === "MassLoss" || isDoubted === true;
   if ((isReported && observedThrough === fingerprint) || (missing > mostLost && missing * 2 > known)) {

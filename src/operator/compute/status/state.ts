@@ -31,9 +31,10 @@ export function stateSeen(endpoint: Endpoint, outcome: Outcome): StateSeen {
 export function stateUnseen(outcome: Outcome, seen: Seen): string {
   const { compute } = outcome;
   const isOurs = outcome.effect.kind !== "ownedByOther";
+  const isLinked = isOurs && seen.annotations.recordedID !== undefined;
   if (isBeingDeleted(compute)) return "Deleting";
   // It stays lost also while the service cannot be asked, and a create is pending in its place.
-  if (isOurs && (compute.status.state === "Lost" || (seen.absent && isLost(outcome, seen)))) return "Lost";
+  if (isLinked && (compute.status.state === "Lost" || (seen.absent && isLost(outcome, seen)))) return "Lost";
   // A create was sent, and may have made one.
   if (isOurs && seen.annotations.pendingCreate !== undefined) return "Creating";
   if (isUnmade(outcome, seen)) return "NotCreated";

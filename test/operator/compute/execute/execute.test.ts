@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { pendingCreateOf } from "../../../../src/operator/compute/observe/annotations.ts";
+import { annotations } from "../../../../src/operator/resources/names.ts";
 import { markerOf } from "../../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
-import { endpoint, madeBy, operation } from "../../../support/builders.ts";
+import { endpoint, madeBy, operation, takeoverMark } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { Acting, msOf, standing } from "./executing.ts";
 
@@ -35,6 +36,22 @@ describe("a create", () => {
       condition: { reason: "Creating" },
       events: [{ reason: "Created" }],
     });
+  });
+
+  test("in place of an endpoint that could not be taken over removes that mark too", async () => {
+    const acting = new Acting();
+    const self = acting.stored({ metadata: { annotations: { [annotations.pendingTakeover]: takeoverMark() } } });
+    acting.answer = created(acting);
+    await acting.execute(
+      {
+        kind: "create",
+        attributes: { branch_id: "br-main", type: "read_write", name: markerOf(self.metadata.uid) },
+        mark: { branchID: "br-main", through: "here" },
+        lost: false,
+      },
+      self,
+    );
+    expect([acting.annotation("endpoint-id"), acting.annotation("pending-takeover")]).toEqual(["ep-new", undefined]);
   });
 
   test("whose link could not be written is linked to what it was answered, though lists show no names", async () => {

@@ -7,7 +7,7 @@ import {
 import { pendingCreateOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { ClusterClient } from "../../../../src/operator/kube/client.ts";
 import type { ClusterTransport } from "../../../../src/operator/kube/transport.ts";
-import { createMark } from "../../../support/builders.ts";
+import { createMark, takeoverMark } from "../../../support/builders.ts";
 import { Acting } from "./executing.ts";
 
 type Link = Extract<MetadataAction, { kind: "link" }>;
@@ -22,19 +22,26 @@ function mark(acting: Acting): void {
   acting.write([{ op: "add", path, value: createMark({ uid: acting.compute().metadata.uid }) }]);
 }
 
+function markTakeover(acting: Acting): void {
+  const path = "/metadata/annotations/compute-operator.dev~1pending-takeover";
+  acting.write([{ op: "add", path, value: takeoverMark("here", acting.compute().metadata.uid) }]);
+}
+
 function write(acting: Acting, action: MetadataAction, compute = acting.compute()) {
   return patchMetadata(action, acting.context(compute));
 }
 
 describe("a link", () => {
-  test("sets finalizer and id, takes the mark away, and has the endpoint brought to the spec", async () => {
+  test("sets finalizer and id, takes the marks away, and has the endpoint brought to the spec", async () => {
     const acting = new Acting();
     acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
     mark(acting);
+    markTakeover(acting);
     const { events, condition } = await write(acting, link);
     expect(acting.compute().metadata.finalizers).toEqual(["example.com/other", finalizer]);
     expect(acting.compute().status).toMatchObject({ observedGeneration: 1, appliedGeneration: -1 });
     expect([acting.annotation("endpoint-id"), acting.annotation("pending-create")]).toEqual(["ep-one", undefined]);
+    expect(acting.annotation("pending-takeover")).toBeUndefined();
     expect(events).toMatchObject([{ type: "Normal", reason: "Created" }]);
     expect(condition).toEqual({ kind: "unchanged" });
   });

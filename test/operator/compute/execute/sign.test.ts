@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { pendingTakeoverOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { requeueDelay } from "../../../../src/operator/compute/status/reasons.ts";
 import { endpoint } from "../../../support/builders.ts";
@@ -9,7 +10,7 @@ type Sign = Extract<Action, { kind: "sign" }>;
 
 const name = "k8s-3f2a91bc-0123456789abcdef-00000000000000000000000000000000";
 const former = "f0000000-0000-4000-8000-000000000000";
-const taking: Sign = { kind: "sign", endpointID: "ep-one", name, over: former };
+const taking: Sign = { kind: "sign", endpointID: "ep-one", name, over: former, through: "here" };
 const renewing: Sign = { ...taking, over: undefined };
 const accepted = json(200, { endpoint: endpoint({ name }), operations: [] });
 
@@ -32,6 +33,18 @@ describe("a signature over a former Compute's", () => {
     expect(outcome.compute.metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
     expect(acting.tools.state.known.signed).toMatchObject({ endpointID: "ep-one", over: former });
     expect(acting.tools.state.known.signed?.renewAt).toBeCloseTo(now + 10_000, -3);
+  });
+
+  test("is marked before it is sent, with the base URL and key that it goes through", async () => {
+    const { acting, self } = unlinked();
+    const mark = { uid: self.metadata.uid, endpointID: "ep-one", through: "here" };
+    acting.answer = () => {
+      expect(pendingTakeoverOf(acting.compute())).toEqual(mark);
+      return accepted;
+    };
+    await acting.execute(taking, self);
+    expect(acting.service.count("PATCH")).toBe(1);
+    expect(pendingTakeoverOf(acting.compute())).toEqual(mark);
   });
 
   test("is not laid over the lists, which alone prove that nobody signed it since", async () => {

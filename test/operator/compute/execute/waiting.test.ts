@@ -67,7 +67,7 @@ describe("a write that waits", () => {
   });
 
   test("is not said to wait if it only renews a signature, on which nothing depends", async () => {
-    const sign = { kind: "sign", endpointID: "ep-one", name: "k8s-a" } as const;
+    const sign = { kind: "sign", endpointID: "ep-one", name: "k8s-a", through: "here" } as const;
     const renewal = await waiting("project").send({ ...sign, over: undefined });
     expect(renewal).toMatchObject({ condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } });
     const takeover = await waiting("project").send({ ...sign, over: "f" });

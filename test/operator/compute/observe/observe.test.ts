@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { observe } from "../../../../src/operator/compute/observe/observe.ts";
 import { RequestBudget } from "../../../../src/operator/service-client/budget.ts";
 import { RequestReservation } from "../../../../src/operator/service-client/request-reservation.ts";
-import { compute, createMark, madeBy, operation } from "../../../support/builders.ts";
+import { type ComputeFields, compute, createMark, madeBy, operation, takeoverMark } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { observing, reported } from "./observing.ts";
 
@@ -100,14 +100,12 @@ describe("a project that is not found", () => {
     expect((await gone(fields, known, code)).gone).toBe(expected);
   });
 
-  test("with a pending create counts where that was sent through the same key", async () => {
+  test.each<[string, (through: string) => NonNullable<ComputeFields["annotations"]>]>([
+    ["create", (through) => ({ pendingCreate: createMark({ through }) })],
+    ["takeover", (through) => ({ pendingTakeover: takeoverMark(through) })],
+  ])("with a pending %s counts where that was sent through the same key", async (_, annotations) => {
     const { through } = await observing();
-    const pending = (one: string) => ({
-      deleting: true,
-      unlinked: true,
-      status,
-      annotations: { pendingCreate: createMark({ through: one }) },
-    });
+    const pending = (one: string) => ({ deleting: true, unlinked: true, status, annotations: annotations(one) });
     expect((await gone(pending(through), false)).gone).toBe(true);
     expect((await gone(pending("another"), false)).gone).toBe(false);
   });

@@ -15,7 +15,7 @@ const patch: WriteAction = {
   progress: "Updating",
   corrects: [],
 };
-const sign: WriteAction = { kind: "sign", endpointID: "ep-one", name: "k8s-a", over: undefined };
+const sign: WriteAction = { kind: "sign", endpointID: "ep-one", name: "k8s-a", over: undefined, through: "here" };
 const restart: WriteAction = { kind: "restart", endpointID: "ep-one", value: "1" };
 const remove: WriteAction = { kind: "delete", endpointID: "ep-one", why: "deleted" };
 

@@ -1,7 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import { signatureIn, signatureOf, uidOfMarker } from "../../../../src/operator/resources/signature.ts";
-import { type ComputeFields, compute, createMark, endpoint, input, now, uidOf } from "../../../support/builders.ts";
+import {
+  type ComputeFields,
+  compute,
+  createMark,
+  endpoint,
+  input,
+  now,
+  takeoverMark,
+  uidOf,
+} from "../../../support/builders.ts";
 
 const fleet = "3f2a91bc";
 const never = { observedThrough: undefined };
@@ -28,7 +37,7 @@ describe("spec.adopt.former", () => {
   const planned = (fields: Parameters<typeof input>[0]) => plan(...input({ fleet, compute: self(), ...fields }));
 
   test("signs what a former Compute made, and writes nothing else", () => {
-    const signed = { kind: "sign", endpointID: "ep-one", name: ours, over: uidOf("f") };
+    const signed = { kind: "sign", endpointID: "ep-one", name: ours, over: uidOf("f"), through: "here" };
     expect(planned({ endpoints: [formers()] })).toEqual(signed);
   });
 
@@ -43,6 +52,26 @@ describe("spec.adopt.former", () => {
     expect(planned({ endpoints: [formers()], state })).toMatchObject({ kind: "wait", reason: "Updating" });
     const later = { signed: { ...signed, renewAt: now - 1 } };
     expect(planned({ endpoints: [formers()], state: later })).toMatchObject({ kind: "sign" });
+  });
+
+  test("whose signature was sent through another base URL or key creates nothing beside what that may have signed", () => {
+    const taking = (through: string) => self({ annotations: { pendingTakeover: takeoverMark(through) } });
+    const message = expect.stringContaining("endpoint ep-one is not listed with the current base URL and key");
+    expect(planned({ compute: taking("there") })).toMatchObject({ kind: "blocked", reason: "MassLoss", message });
+    expect(planned({ compute: taking("there"), endpoints: [formers()] })).toMatchObject({ kind: "sign" });
+    expect(planned({ compute: taking("there"), endpoints: [endpoint({ name: ours })] })).toMatchObject({
+      kind: "link",
+    });
+    expect(planned({ compute: taking("here") })).toMatchObject({ kind: "create" });
+  });
+
+  test("whose loss is confirmed and proved drops the mark, and starts over", () => {
+    const annotations = { pendingTakeover: takeoverMark("there"), confirmLoss: "now" };
+    const confirmed = self({ shows: "MassLoss", annotations });
+    const missing = (proved: boolean) => ({ missing: { endpointID: "ep-one", firstListWithout: 0, proved } });
+    expect(planned({ compute: confirmed, state: missing(false) })).toMatchObject({ kind: "confirmDeletion" });
+    const dropped = { kind: "clearPending", mark: "pendingTakeover" };
+    expect(planned({ compute: confirmed, state: missing(true) })).toEqual(dropped);
   });
 
   test("waits its time after a PATCH that failed", () => {
@@ -131,7 +160,7 @@ describe("a linked endpoint", () => {
   const linked = (fields: ComputeFields = {}) => compute({ linked: "ep-one", shows: "Active", ...fields });
 
   test("with the signature of another fleet, or of none, is signed again once the Compute is at rest", () => {
-    const sign = { kind: "sign", endpointID: "ep-one", name: ours, over: undefined };
+    const sign = { kind: "sign", endpointID: "ep-one", name: ours, over: undefined, through: "here" };
     for (const name of [`k8s-${uidOf("a")}`, signatureOf(compute(), "00000000")]) {
       const endpoints = [endpoint({ name })];
       expect(plan(...input({ fleet, compute: linked(), endpoints }))).toEqual(sign);
@@ -198,5 +227,41 @@ describe("a linked endpoint", () => {
     const restored = linked({ spec: { computeUnits: { min: 2, max: 2 } } });
     const endpoints = [formers({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 })];
     expect(plan(...input({ fleet, compute: restored, endpoints }))).toMatchObject({ kind: "patch" });
+  });
+});
+
+describe("a Compute that is deleted before a list has shown our signature", () => {
+  const going = (mark: string, fields: ComputeFields = {}) =>
+    self({ deleting: true, ...fields, annotations: { pendingTakeover: mark, ...fields.annotations } });
+  const planned = (fields: Parameters<typeof input>[0]) => plan(...input({ fleet, ...fields }));
+  const elsewhere = going(takeoverMark("there"));
+  const waits = (text: string) => ({ kind: "wait", reason: "MassLoss", message: expect.stringContaining(text) });
+
+  test("waits while only another base URL or key can be asked, until the loss is confirmed and proved", () => {
+    const doubt = "endpoint ep-one is not listed with the current base URL and key, and was last seen with others";
+    expect(planned({ compute: elsewhere })).toMatchObject(waits(doubt));
+    const confirmed = going(takeoverMark("there"), { shows: "MassLoss", annotations: { confirmLoss: "now" } });
+    const state = { missing: { endpointID: "ep-one", firstListWithout: 0, proved: false } };
+    expect(planned({ compute: confirmed, state })).toMatchObject({ kind: "confirmDeletion", endpointID: "ep-one" });
+  });
+
+  test("waits where that shows no project either", () => {
+    const gone = { kind: "unavailable", reason: "ProjectNotFound", message: "", projectGone: true } as const;
+    const observation = { ...gone, fingerprint: "here" };
+    expect(planned({ compute: elsewhere, observation })).toMatchObject(waits("endpoint ep-one was last seen with"));
+    expect(planned({ compute: going(takeoverMark()), observation })).toMatchObject({ kind: "release" });
+  });
+
+  test("names the endpoint while nothing can be asked", () => {
+    const observation = { kind: "unavailable", reason: "Unauthorized", message: "no", projectGone: false } as const;
+    const message = expect.stringContaining("endpoint ep-one cannot be deleted yet");
+    expect(planned({ compute: elsewhere, observation })).toMatchObject({ kind: "wait", message });
+  });
+
+  test.each([
+    ["the list comes through the same base URL and key", takeoverMark()],
+    ["the mark is a copy", takeoverMark("there", uidOf("b"))],
+  ])("is let go where %s", (_, mark) => {
+    expect(planned({ compute: going(mark) })).toMatchObject({ kind: "release" });
   });
 });

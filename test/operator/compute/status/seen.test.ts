@@ -3,7 +3,7 @@ import { type Effect, type Outcome, shown, unchanged } from "../../../../src/ope
 import type { Reason } from "../../../../src/operator/compute/status/reasons.ts";
 import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { type ComputeFields, compute, createMark, operation } from "../../../support/builders.ts";
+import { type ComputeFields, compute, createMark, operation, takeoverMark } from "../../../support/builders.ts";
 import { active, after, full, seen, self, statusAfter } from "./updating.ts";
 
 const blind = { endpoint: undefined, absent: false, fingerprint: undefined };
@@ -65,6 +65,10 @@ describe("the state", () => {
 
   test("is not Lost where the endpoint is another's", () => {
     expect(stateOf(lost(), "Conflict", { kind: "ownedByOther" })).toBe("NotCreated");
+  });
+
+  test("is not Lost where no endpoint was ever linked", () => {
+    expect(stateOf(compute({ annotations: { pendingTakeover: takeoverMark() } }), "MassLoss")).toBe("NotCreated");
   });
 });
 
