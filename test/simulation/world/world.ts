@@ -62,10 +62,9 @@ export class World {
   readonly promises: Promises;
   readonly invariants: Invariants;
   readonly #options: WorldOptions;
-  readonly #running = new Map<
-    string,
-    { process: SimProcess; operator: OperatorHandle; cut: () => void; shard: Shard | undefined }
-  >();
+  /** Of all processes, those that died too. */
+  readonly #operators: OperatorHandle[] = [];
+  readonly #running = new Map<string, { process: SimProcess; cut: () => void; shard: Shard | undefined }>();
   #started = 0;
   #keysMade = 0;
   #key = firstKey;
@@ -211,6 +210,8 @@ export class World {
 
   close(): void {
     for (const { process } of this.#running.values()) process.kill();
+    // None can act any more; Node keeps an AbortSignal that others depend on, and all that listens to it, until then.
+    for (const operator of this.#operators) operator.stop();
     this.services.close();
   }
 
@@ -244,7 +245,8 @@ export class World {
         this.promises.report("the operator keeps running", `${process.name} ended: ${inWords(error)}`);
       },
     });
-    this.#running.set(process.name, { process, operator, cut, shard });
+    this.#operators.push(operator);
+    this.#running.set(process.name, { process, cut, shard });
     this.promises.started(process.name, shard === undefined ? undefined : shards[shard]);
   }
 
