@@ -134,8 +134,7 @@ export class ComputeReconciler {
   ): Promise<Reconciled> {
     const { clock, cluster, signal, uninstalling } = this.#options;
     const { compute, annotations } = subject;
-    const isExpected = access?.lister.isExpected(compute.metadata.uid, annotations.recordedID) === true;
-    state.begin(annotations, isExpected, subject.now);
+    state.begin(annotations, isListed(subject, state, access?.lister), subject.now);
     const observed = await observe(subject, state.known, connection, access);
     if (observed.kind === "observed") state.listed(observed);
     const action = await this.#overruled(plan(observed, state.known), compute);
@@ -202,4 +201,14 @@ export class ComputeReconciler {
     this.#leave(uid);
     this.#states.delete(uid);
   }
+}
+
+/** Whether a requeue that is due needs no list of its own: one is expected, or shows already what was waited for. */
+function isListed({ compute, annotations }: Subject, { known }: ReconcileState, lister?: EndpointLister): boolean {
+  const { recordedID = "" } = annotations;
+  if (lister === undefined) return false;
+  if (lister.isExpected(compute.metadata.uid, recordedID)) return true;
+  const listedAt = lister.observed?.startedAt;
+  const isAwaited = known.resultAt !== undefined && listedAt !== undefined;
+  return isAwaited && lister.operations.followed.wereOverBefore(recordedID, listedAt);
 }

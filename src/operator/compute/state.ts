@@ -67,14 +67,14 @@ export class ReconcileState {
   }
 
   /**
-   * A reconcile that a person requested needs a list from after that, and so does a requeue that is due, unless a list
-   * is expected anyway: the Compute waits for one, or operations of its endpoint are followed and bring one.
+   * A reconcile that a person requested needs a list from after that, and so does a requeue that is due, unless it
+   * `isListed`: a list is expected anyway, or has come in with what the requeue is for.
    */
-  begin({ reconcileRequested, reconcileRequestedAt }: Annotations, isExpected: boolean, now: number): void {
+  begin({ reconcileRequested, reconcileRequestedAt }: Annotations, isListed: boolean, now: number): void {
     const known = this.#known;
     const { dueAt } = known.requeue;
     if (dueAt !== undefined && now >= dueAt) {
-      if (!isExpected) known.listsCountAfter = Math.max(known.listsCountAfter, dueAt);
+      if (!isListed) known.listsCountAfter = Math.max(known.listsCountAfter, dueAt);
       known.requeue = { ...known.requeue, dueAt: undefined };
     }
     if (reconcileRequested && known.handledReconcileRequest !== reconcileRequestedAt) {

@@ -67,6 +67,12 @@ export class FollowedOperations {
     return this.isBusyWith(endpointID) ? undefined : (this.#endedAt.get(endpointID) ?? Number.NEGATIVE_INFINITY);
   }
 
+  /** Whether operations of this endpoint were followed, and all over before that. */
+  wereOverBefore(endpointID: string, at: number): boolean {
+    const endedAt = this.endedAt(endpointID);
+    return endedAt !== undefined && Number.isFinite(endedAt) && endedAt < at;
+  }
+
   /** How many writes still run at that time, by what is known of their operations: one for each endpoint. */
   writesRunningAt(at: number): number {
     const endpoints = new Set<string>();
