@@ -232,6 +232,24 @@ describe("a lost endpoint whose branch has another name by now", () => {
     await world.clock.advance(60_000);
     expect(world.compute(1).status).toMatchObject({ branchID: a, state: "Active" });
   });
+
+  it.each([
+    ["with Report", "EndpointLost", () => ({ driftPolicy: "Report" })],
+    ["adopted by its id", "AdoptionRefused", (endpointID: string) => ({ adopt: { endpointID } })],
+  ])("keeps nobody from that branch where no other is made: %s", async (_, reason, fields) => {
+    await using world = begin();
+    await onMain(world);
+    const { endpointID = "" } = world.compute(0).status;
+    world.edit(0, fields(endpointID));
+    rename(world, a, "elsewhere");
+    world.console("DELETE", `/projects/shop/endpoints/${endpointID}`);
+    await world.clock.advance(60_000);
+    expect(ready(world)).toMatchObject({ reason });
+    world.declare(1, named("elsewhere"));
+    await world.clock.advance(60_000);
+    expect(world.compute(1).status).toMatchObject({ branchID: a, state: "Active" });
+    expect(ready(world)).toMatchObject({ reason });
+  });
 });
 
 describe("what names cost", () => {

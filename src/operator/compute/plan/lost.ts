@@ -4,6 +4,7 @@ import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import type { Action, PlanRule } from "./action.ts";
+import { resolveBranch } from "./branch.ts";
 import { markToKeep } from "./pending.ts";
 
 /** Lists this far apart, in milliseconds, must lack an endpoint before it is asked for by its id. */
@@ -39,6 +40,9 @@ export const lostEndpoint: PlanRule = (o, s) => {
   const unproved = stepOfProof(o, s, endpointID);
   if (unproved !== undefined) return unproved;
   if (annotations.recordedID === undefined) return { kind: "clearPending", mark: "pendingTakeover" };
+  // Also where no other is created, or the branch that it was on would stay claimed under any name.
+  const resolved = resolveBranch(o, s);
+  if (resolved?.kind === "resolve") return resolved;
   const named = endpointNamedBy(compute);
   if (named === endpointID) {
     return { kind: "blocked", reason: "AdoptionRefused", message: adoptionRefused.deleted(endpointID) };
