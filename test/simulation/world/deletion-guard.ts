@@ -138,13 +138,14 @@ export class DeletionGuard {
   #checkUnguarded(process: string, resource: string, { metadata }: KubeObject): void {
     const stop = this.#stops.get(process);
     const stoppedMs = stop !== undefined && this.#ago(stop.until) < onTheWayMs ? stop.ms : 0;
+    const isOld = (at: number) => this.#ago(at) > onTheWayMs + stoppedMs;
     const users = this.#register
       .knownLately()
-      .filter(({ until, since }) => until === Number.POSITIVE_INFINITY && this.#ago(since) > onTheWayMs + stoppedMs);
-    for (const { compute } of users) {
+      .filter(({ until, since }) => until === Number.POSITIVE_INFINITY && isOld(since));
+    for (const { compute, throughSince } of users) {
       // Without access a Compute is a user only if it was linked before, by its status: people can type annotations.
-      if (this.#access.wasClosed(onTheWayMs + stoppedMs) && statusOf(compute)["clusterConnection"] === undefined)
-        continue;
+      const wasLinked = statusOf(compute)["clusterConnection"] !== undefined && isOld(throughSince ?? 0);
+      if (this.#access.wasClosed(onTheWayMs + stoppedMs) && !wasLinked) continue;
       this.#report(
         "finalizers",
         `${process} let ${resource} ${metadata.name} go while ${compute.metadata.name} uses it`,

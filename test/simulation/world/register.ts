@@ -29,6 +29,8 @@ export interface Known {
   deletingSince?: number;
   /** When the mark of its create was first set: one that kubectl replace dropped is put back as it was. */
   marked?: { since: unknown; at: number };
+  /** When its status last came to say through which ClusterServiceConnection it was linked, or through none. */
+  throughSince?: number;
   /** When a person last confirmed a loss. */
   askedAt?: number;
   /** Its labels before the last change, and when that was. */
@@ -170,6 +172,8 @@ export class Register {
     };
     if (before === undefined) return known;
     if (specOf(before)["deletionPolicy"] !== specOf(compute)["deletionPolicy"]) known.policySince = now;
+    const [through, earlierThrough] = [compute, before].map((one) => statusOf(one)["clusterConnection"]);
+    if (through !== earlierThrough) known.throughSince = now;
     if (isDeleting(compute)) known.deletingSince ??= now;
     const mark = createMarkOf(compute);
     if (mark !== undefined && known.marked?.since !== mark.since) known.marked = { since: mark.since, at: now };
