@@ -143,7 +143,9 @@ export class ComputeReconciler {
     const bound = await bind(executed, observed, access, state, this.#binding);
     const endpoint = endpointAfter(bound.outcome, observed);
     const outcome = withUnreadable(bound.outcome, endpoint, state);
-    state.expectResult(access?.lister.operations.showsResultAt(endpoint?.id ?? ""));
+    const operations = access?.lister.operations;
+    const id = endpoint?.id ?? "";
+    state.expectResult(operations?.showsResultAt(id), operations?.followed.isBusyWith(id) === true);
     const reported = await updateStatus(outcome, observed, bound, { ...this.#options, state });
     state.reported(reported.status);
     if (outcome.condition.kind === "released") state.released();
@@ -209,6 +211,6 @@ function isListed({ compute, annotations }: Subject, { known }: ReconcileState, 
   if (lister === undefined) return false;
   if (lister.isExpected(compute.metadata.uid, recordedID)) return true;
   const listedAt = lister.observed?.startedAt;
-  const isAwaited = known.resultAt !== undefined && listedAt !== undefined;
-  return isAwaited && lister.operations.followed.wereOverBefore(recordedID, listedAt);
+  if (known.wasBusy !== true || listedAt === undefined) return false;
+  return lister.operations.followed.wereOverBefore(recordedID, listedAt);
 }

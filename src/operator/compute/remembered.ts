@@ -57,6 +57,8 @@ export interface Remembered {
   unreadable?: string | undefined;
   /** When the result of the write under way is expected to be seen. */
   resultAt?: number | undefined;
+  /** Operations of the endpoint were in progress at the last reconcile. */
+  wasBusy?: boolean;
   /** What the status does not say yet. */
   held?: HeldStatus;
   /** When an event last reported a write. */

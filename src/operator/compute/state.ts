@@ -244,9 +244,10 @@ export class ReconcileState {
     this.#known.announcedAt = now;
   }
 
-  /** When the result of the write under way is expected to be seen; `undefined`: nobody knows. */
-  expectResult(at: number | undefined): void {
+  /** When the result of the write under way is expected to be seen; `undefined`: nobody knows, or none `isBusy`. */
+  expectResult(at: number | undefined, isBusy: boolean): void {
     this.#known.resultAt = at;
+    this.#known.wasBusy = isBusy;
   }
 
   /**

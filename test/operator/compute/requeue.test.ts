@@ -143,17 +143,17 @@ describe("while a write is under way whose result is expected at a known time", 
 
   test("neither a reconcile by its reason nor its status comes before that, and both come soon after", () => {
     const state = remembering();
-    state.expectResult(now + 6000);
+    state.expectResult(now + 6000, true);
     expect(state.requeueAfter(creating, now)).toBe(6000);
     expect(state.hold(creating, { isNew: true, endpoint: undefined }, now)).toBe(true);
     expect(state.known.held?.dueAt).toBe(now + 6000);
-    state.expectResult(undefined);
+    state.expectResult(undefined, false);
     expect(state.hold(creating, { isNew: false, endpoint: undefined }, now + 6000)).toBe(false);
   });
 
   test("a result that is due sooner, and a reconcile that the action asks for, change nothing", () => {
     const state = remembering();
-    state.expectResult(now + 100);
+    state.expectResult(now + 100, true);
     expect(state.requeueAfter(creating, now)).toBe(500);
     expect(state.requeueAfter(shown(self, "Updating", "", { requeue: after(50) }), now)).toBe(50);
   });
