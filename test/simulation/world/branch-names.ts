@@ -1,6 +1,6 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
-import { linkedID, specOf, uidOfMarker } from "./computes.ts";
+import { linkedID, specOf, statusOf, uidOfMarker } from "./computes.ts";
 import { markOf, type ServiceWrite } from "./records.ts";
 import type { ServiceHost } from "./service-host.ts";
 import type { Services } from "./services.ts";
@@ -35,8 +35,8 @@ export class BranchGuard {
   readonly #report: (promise: string, message: string) => void;
   /** By uid: when the branch or the policy was last edited. */
   readonly #editedAt = new Map<string, number>();
-  /** By uid: when the service was last reported to have been brought to its generation. */
-  readonly #appliedAt = new Map<string, number>();
+  /** By uid: when the service was last reported to have been brought to which generation. */
+  readonly #applied = new Map<string, Applied>();
 
   constructor(options: { clock: Clock; services: Services }, report: (promise: string, message: string) => void) {
     this.#options = options;
@@ -48,7 +48,11 @@ export class BranchGuard {
     const { uid } = after.metadata;
     const now = this.#options.clock.monotonic();
     if (before === undefined || wishOf(before) !== wishOf(after)) this.#editedAt.set(uid, now);
-    else if (!isApplied(before) && isApplied(after)) this.#appliedAt.set(uid, now);
+    const [earlier, applied] = [before, after].map((one) => one && statusOf(one)["appliedGeneration"]);
+    if (applied === undefined && earlier !== undefined)
+      this.#applied.set(uid, { ...this.#appliedOf(uid), wiped: true });
+    else if (applied !== earlier && applied === after.metadata.generation)
+      this.#applied.set(uid, { at: now, generation: applied, wiped: false });
   }
 
   sent(write: ServiceWrite): void {
@@ -66,19 +70,29 @@ export class BranchGuard {
     const what = `${kind} of ${compute.metadata.name} puts it on ${branchID}`;
     if (!this.#options.services.at(service).boreName(project, branchID, branchName, now - staleMs))
       this.#report("branch names", `${what}, which is not called ${branchName}`);
-    const appliedAt = this.#appliedAt.get(compute.metadata.uid) ?? 0;
-    if (kind === "patch" && driftPolicy === "Report" && target?.branchId !== branchID && editedAt < appliedAt)
+    const applied = this.#appliedOf(compute.metadata.uid);
+    // An edit of anything is to be carried out, and nothing shows any more what the name had come to before.
+    const isForgotten = applied.wiped && applied.generation !== compute.metadata.generation;
+    const isCarriedOut = editedAt < applied.at && !isForgotten;
+    if (kind === "patch" && driftPolicy === "Report" && target?.branchId !== branchID && isCarriedOut)
       this.#report("branch names", `${what}, although its name alone has moved and driftPolicy is Report`);
   }
+
+  #appliedOf(uid: string): Applied {
+    return this.#applied.get(uid) ?? { at: 0, generation: undefined, wiped: false };
+  }
+}
+
+interface Applied {
+  at: number;
+  generation: unknown;
+  /** Whether a person wiped the status since. */
+  wiped: boolean;
 }
 
 function wishOf(compute: KubeObject): string {
   const { branchID, branchName, driftPolicy } = specOf(compute);
   return JSON.stringify([branchID, branchName, driftPolicy]);
-}
-
-function isApplied({ metadata, status }: KubeObject): boolean {
-  return isJsonObject(status) && status["appliedGeneration"] === metadata.generation;
 }
 
 /** The branch that a write puts its endpoint on. */
