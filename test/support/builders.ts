@@ -199,7 +199,7 @@ export function listOf(
   return {
     endpoints: index,
     startedAt: now - 100,
-    links: ownershipOf(self, index, fields.fingerprint ?? "here"),
+    links: ownershipOf(self, index),
     operations: [],
     notListed: { missing: 0, known: 0 },
     markers: "shown",

@@ -23,7 +23,7 @@ export function snapshotFor(
 ): EndpointSnapshot {
   const { fingerprint, showsNames } = session;
   const endpoints = indexOf(listing);
-  const links = ownershipOf(compute, endpoints, fingerprint);
+  const links = ownershipOf(compute, endpoints);
   return {
     endpoints,
     startedAt: listing.startedAt,

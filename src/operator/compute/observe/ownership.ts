@@ -18,7 +18,7 @@ export interface Link {
 /** What a list says of the endpoint of one Compute. */
 export interface Ownership {
   link: Link | undefined;
-  /** The endpoint that we are linked to, or signed through another base URL or key, and that the list lacks. */
+  /** The endpoint that we are linked to, or may have signed, and that the list lacks. */
   missing: string | undefined;
   /** More endpoints that this object made: ours, and too many. */
   duplicates: readonly Endpoint[];
@@ -82,9 +82,8 @@ export function hasArrived(mark: PendingCreate, proof: Proof): boolean {
   return mark.resent !== true && (proof === "marker" || proof === "created");
 }
 
-/** `fingerprint`: of the base URL and key that the list came through. */
-export function ownershipOf(compute: Compute, endpoints: EndpointIndex, fingerprint?: string): Ownership {
-  const recorded = recordedID(compute) ?? signedElsewhere(compute, endpoints, fingerprint);
+export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownership {
+  const recorded = recordedID(compute) ?? unlistedTakeover(compute, endpoints);
   const marked = ownAmong(endpoints, compute);
   const known = recorded === undefined ? undefined : endpoints.byID(recorded);
   const linked = (endpoint: Endpoint): Link => ({ endpoint, proof: proofOf(compute, endpoint) });
@@ -101,11 +100,10 @@ export function ownershipOf(compute: Compute, endpoints: EndpointIndex, fingerpr
   };
 }
 
-/** A list through another base URL or key does not show whether our signature arrived. */
-function signedElsewhere(compute: Compute, endpoints: EndpointIndex, fingerprint: string | undefined) {
-  const { endpointID, through } = pendingTakeoverOf(compute) ?? {};
-  if (endpointID === undefined || fingerprint === undefined || through === fingerprint) return undefined;
-  return endpoints.byID(endpointID) === undefined ? endpointID : undefined;
+/** An endpoint that is listed without our signature is not ours yet; without the endpoint a list does not tell. */
+function unlistedTakeover(compute: Compute, endpoints: EndpointIndex): string | undefined {
+  const { endpointID } = pendingTakeoverOf(compute) ?? {};
+  return endpointID !== undefined && endpoints.byID(endpointID) === undefined ? endpointID : undefined;
 }
 
 /** The endpoints that this very object created: by name or, if that is not shown, by annotation. Oldest first. */

@@ -5,7 +5,7 @@ import type { Link } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { deleted, deleting, deletionWaits, released } from "../status/messages/deletion.ts";
 import { type Action, deletionOf, noop } from "./action.ts";
-import { awaitSignature, isSignedByOther } from "./former.ts";
+import { awaitSignature, isSignedByOther, takeoverMayArriveForMs } from "./former.ts";
 import { recordCreatedEndpoint } from "./link.ts";
 import { deleteDueInMs, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
 import { outcomeOfCreate } from "./pending.ts";
@@ -58,6 +58,9 @@ function deletion(o: Observation, s: ReadonlyState): Action {
   if (waiting !== undefined) return stillListed(s, waiting.id);
   const unsettled = unsettledCreate(o, s);
   if (unsettled !== undefined) return unsettled;
+  const leftMs = takeoverMayArriveForMs(o, s);
+  if (leftMs > 0 && missing === undefined)
+    return { kind: "wait", reason: "Deleting", message: deletionWaits.earlierTakeover, requeueAfterMs: leftMs };
   if (missing === undefined) return { kind: "release", event: "Released", message: released.neverCreated };
   return confirmDeletion(o, s, missing);
 }

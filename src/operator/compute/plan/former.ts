@@ -43,6 +43,27 @@ export function takeOverFormer(o: Observation, s: ReadonlyState): Action | undef
   return { kind: "sign", endpointID: former.id, name: signatureOf(compute, fleet), over, through: o.fingerprint };
 }
 
+/** A signature that got no answer may still arrive: until it cannot, nothing else is created or linked. */
+export const awaitTakeover: PlanRule = (o, s) => {
+  const mayBeTaken = formersOf(o).some(({ id }) => id === o.annotations.pendingTakeover?.endpointID);
+  const leftMs = mayBeTaken && whyNotTaken(o) === undefined ? 0 : takeoverMayArriveForMs(o, s);
+  return leftMs > 0
+    ? { kind: "wait", reason: "Creating", message: creating.earlierTakeover, requeueAfterMs: leftMs }
+    : undefined;
+};
+
+/** How long our signature may still arrive at an endpoint that is not linked, in milliseconds; 0: it cannot. */
+export function takeoverMayArriveForMs(
+  { annotations, links, startedAt, now, createSettleMs }: Observation,
+  s: ReadonlyState,
+): number {
+  const { endpointID } = annotations.pendingTakeover ?? {};
+  if (endpointID === undefined || links.link !== undefined) return 0;
+  const sentBefore = s.signed?.endpointID === endpointID ? s.signed.renewAt : s.seenSince;
+  const settlesAt = sentBefore + createSettleMs;
+  return startedAt >= settlesAt ? 0 : Math.max(1000, settlesAt - now);
+}
+
 /** What says that the primary in the way is a former Compute's, and why it is not taken over. */
 export function formerPrimary(o: Observation, primary: Endpoint): string | undefined {
   const branchID = branchIDOf(o.compute);

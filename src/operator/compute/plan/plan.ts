@@ -12,7 +12,7 @@ import { type Action, identityOf, isWrite, noop, type PlanRule } from "./action.
 import { resolveBranch } from "./branch.ts";
 import { adoption, creation } from "./create.ts";
 import { planDelete } from "./delete.ts";
-import { awaitSignature, renewSignature, signedByOther } from "./former.ts";
+import { awaitSignature, awaitTakeover, renewSignature, signedByOther } from "./former.ts";
 import {
   deleteDuplicate,
   ensureLink,
@@ -40,6 +40,7 @@ const rules: readonly PlanRule[] = [
   ensureLink,
   lostEndpoint,
   resolveBranch,
+  awaitTakeover,
   adoption,
   creation,
   operationInProgress,

@@ -62,16 +62,37 @@ describe("spec.adopt.former", () => {
     expect(planned({ compute: taking("there"), endpoints: [endpoint({ name: ours })] })).toMatchObject({
       kind: "link",
     });
-    expect(planned({ compute: taking("here") })).toMatchObject({ kind: "create" });
   });
 
-  test("whose loss is confirmed and proved drops the mark, and starts over", () => {
-    const annotations = { pendingTakeover: takeoverMark("there"), confirmLoss: "now" };
-    const confirmed = self({ shows: "MassLoss", annotations });
+  test.each([
+    [
+      "a confirmed loss",
+      { shows: "MassLoss", annotations: { pendingTakeover: takeoverMark("there"), confirmLoss: "now" } },
+    ],
+    ["a loss that the same base URL and key show", { annotations: { pendingTakeover: takeoverMark() } }],
+  ])("drops the mark once %s is proved, and starts over", (_, fields) => {
     const missing = (proved: boolean) => ({ missing: { endpointID: "ep-one", firstListWithout: 0, proved } });
-    expect(planned({ compute: confirmed, state: missing(false) })).toMatchObject({ kind: "confirmDeletion" });
+    const proving = { kind: "confirmDeletion", endpointID: "ep-one" };
+    expect(planned({ compute: self(fields), state: missing(false) })).toMatchObject(proving);
     const dropped = { kind: "clearPending", mark: "pendingTakeover" };
-    expect(planned({ compute: confirmed, state: missing(true) })).toEqual(dropped);
+    expect(planned({ compute: self(fields), state: missing(true) })).toEqual(dropped);
+  });
+
+  test.each([
+    ["the former endpoint fits no more", {}, { branch_id: "br-other" }],
+    ["it is asked for no more", { spec: { adopt: { endpointID: "ep-two" } } }, {}],
+    ["somebody named it by hand", {}, { name: "by hand" }],
+  ])("creates and links nothing else while its signature may still arrive: %s", (_, fields, seen) => {
+    const taking = self({ ...fields, annotations: { pendingTakeover: takeoverMark() } });
+    const endpoints = [formers({ type: "read_only", ...seen }), endpoint({ id: "ep-two" })];
+    const waits = { kind: "wait", reason: "Creating", message: expect.stringContaining("may still complete") };
+    const signed = (ms: number) => ({
+      signed: { endpointID: "ep-one", over: uidOf("f"), renewAt: now - ms, before: 0 },
+    });
+    expect(planned({ compute: taking, endpoints, state: signed(5000) })).toMatchObject(waits);
+    expect(planned({ compute: taking, endpoints, state: { seenSince: now - 5000 } })).toMatchObject(waits);
+    expect(planned({ compute: taking, endpoints, state: signed(60_200) })).not.toMatchObject(waits);
+    expect(planned({ compute: taking, endpoints, state: { seenSince: now - 60_200 } })).not.toMatchObject(waits);
   });
 
   test("waits its time after a PATCH that failed", () => {
@@ -258,10 +279,21 @@ describe("a Compute that is deleted before a list has shown our signature", () =
     expect(planned({ compute: elsewhere, observation })).toMatchObject({ kind: "wait", message });
   });
 
-  test.each([
-    ["the list comes through the same base URL and key", takeoverMark()],
-    ["the mark is a copy", takeoverMark("there", uidOf("b"))],
-  ])("is let go where %s", (_, mark) => {
-    expect(planned({ compute: going(mark) })).toMatchObject({ kind: "release" });
+  test("waits for the proof that the endpoint is gone", () => {
+    const missing = (proved: boolean) => ({ missing: { endpointID: "ep-one", firstListWithout: 0, proved } });
+    const gone = going(takeoverMark());
+    expect(planned({ compute: gone, state: missing(false) })).toMatchObject({ kind: "confirmDeletion" });
+    expect(planned({ compute: gone, state: missing(true) })).toMatchObject({ kind: "release" });
+  });
+
+  test("waits until the signature can arrive no more", () => {
+    const deleting = { kind: "wait", reason: "Deleting", message: expect.stringContaining("may still complete") };
+    const list = { compute: going(takeoverMark()), endpoints: [formers()] };
+    expect(planned({ ...list, state: { seenSince: now - 5000 } })).toMatchObject(deleting);
+    expect(planned({ ...list, state: { seenSince: now - 60_200 } })).toMatchObject({ kind: "release" });
+  });
+
+  test("is let go at once where the mark is a copy", () => {
+    expect(planned({ compute: going(takeoverMark("there", uidOf("b"))) })).toMatchObject({ kind: "release" });
   });
 });

@@ -45,6 +45,8 @@ export const creating = {
     `Waiting until ${owner} has left branch ${branchID}. The create follows.`,
   takingOver: (endpointID: string) =>
     `The endpoint of the former Compute is signed for this one. It is linked once a list shows that: ${endpointID}.`,
+  earlierTakeover:
+    "Create deferred: an earlier request to take over the endpoint of the former Compute may still complete.",
   perhapsOthers: (owner: string, endpointID: string) =>
     `The primary of the branch may be what ${owner} just created, because the service does not show its name. It is adopted once that is ruled out: ${endpointID}.`,
 };

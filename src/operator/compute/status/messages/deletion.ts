@@ -46,6 +46,8 @@ export const deletionWaits = {
     `Deletion waits because ${what(endpointID)} cannot be deleted yet: ${why} ${orRetain}`,
   unreadableName: (endpointID: string) =>
     `Deletion waits: the endpoint's name, which proves who created it, cannot be read. Set spec.adopt.endpointID to have the endpoint deleted, or ${retain}: ${endpointID}.`,
+  earlierTakeover:
+    "Deletion waits: an earlier request to take over the endpoint of the former Compute may still complete.",
   projectSeenElsewhere: (projectID: string, endpointID: Known) =>
     `Deletion waits: project ${projectID} is not found with the current base URL and key, and ${what(endpointID)} was last seen with others. Correct the connection; if the project is gone, set the annotation ${annotations.confirmLoss} to a new value, or ${retain}.`,
   /** `doubt` is one of `lossDoubted`. */
