@@ -6,10 +6,11 @@ import { isObjectOf, type ResourceKind } from "../kube/objects.ts";
 import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
 import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
 import { API_KEY_SECRET_TYPE, finalizers } from "../resources/names.ts";
+import { namespaceKind, parseNamespace } from "../resources/namespace.ts";
 import type { KubeObject } from "../resources/object.ts";
 import { asRecord } from "../resources/record.ts";
 import { parseServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
-import { type Secret, secretKind } from "./resolve.ts";
+import { type NamespaceLabels, type Secret, secretKind } from "./resolve.ts";
 
 export interface FinalizersOptions {
   cluster: ClusterClient;
@@ -21,8 +22,8 @@ export interface FinalizersOptions {
     usersOf(namespace: string, name: string): Iterable<Compute>;
     /** Deleted Computes whose endpoint is still to be deleted through this connection. */
     deletedUsersOf(namespace: string, name: string): readonly Compute[];
-    /** Whether a Compute that names a connection counts as its user. */
-    isUser(compute: Compute): boolean;
+    /** Whether a Compute that names a connection counts as its user, by these labels instead of those of the cache. */
+    isUser(compute: Compute, labelsOf?: NamespaceLabels): boolean;
   };
   /** Asks the API server whether the CRD of Computes is being deleted, or gone. */
   uninstalling: () => Promise<boolean>;
@@ -153,15 +154,29 @@ export class Finalizers {
     return this.#options.cache.deletedUsersOf(metadata.namespace ?? "", metadata.name).length > 0;
   }
 
-  /** The cache may lag behind a new Compute, so the API server is asked before a finalizer is removed. */
+  /** The cache may lag behind a new Compute or a label, so the API server is asked before a finalizer is removed. */
   async #provedUnused(connection: Connection): Promise<boolean> {
     const computes = await this.#listed(computeKind, connection.metadata.namespace);
-    return !computes.some((item) => {
-      if (!names(item, connection)) return false;
+    const named = computes.filter((item) => names(item, connection));
+    const labelsOf = named.length > 0 && isOfCluster(connection) ? await this.#labelsNow() : undefined;
+    return !named.some((item) => {
       const compute = parseCompute(item);
       // An unreadable Compute may be a user.
-      return !compute.ok || this.#options.cache.isUser(compute.value);
+      return !compute.ok || this.#options.cache.isUser(compute.value, labelsOf);
     });
+  }
+
+  /** The labels of all namespaces; `undefined` without the right to read them, of which the cache knows. */
+  async #labelsNow(): Promise<NamespaceLabels | undefined> {
+    const { cluster } = this.#options;
+    try {
+      const { items } = await listAll(cluster, namespaceKind, { limit: 500 }, parseNamespace);
+      const labels = new Map(items.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+      return (namespace) => labels.get(namespace) ?? "unknown";
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return undefined;
+    }
   }
 
   /** Lists a kind in a namespace, or in all, from the API server; empty if the CRDs are gone. */

@@ -112,12 +112,12 @@ export class SessionRegistry {
    * Whether a Compute counts as a user of the connection that it names: of a ClusterServiceConnection only if its
    * namespace has access, or its endpoint was seen through it once.
    */
-  isUser(compute: Compute): boolean {
+  isUser(compute: Compute, labelsOf: NamespaceLabels = this.#options.cache.namespaceLabels): boolean {
     const connection = this.#named(compute);
     if (connection === undefined) return true;
     const { name } = connection.metadata;
     const isLinked = isOfCluster(connection) && compute.status.clusterConnection === name;
-    return isLinked || namespaceAccess(connection, compute, this.#options.cache.namespaceLabels) === "granted";
+    return isLinked || namespaceAccess(connection, compute, labelsOf) === "granted";
   }
 
   /** Whether the connection that a Compute names may still be used by its namespace. */

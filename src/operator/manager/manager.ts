@@ -182,7 +182,7 @@ export class Manager {
         connectionsOf: (namespace) => informers.connectionsWithin(namespace),
         secret: (namespace, name) => informers.apiKey(namespace, name),
         secretsOf: (namespace) => informers.apiKeys.within(namespace),
-        isUser: (compute) => this.#connections.isUser(compute),
+        isUser: (compute, labelsOf) => this.#connections.isUser(compute, labelsOf),
         usersOf: (namespace, name) =>
           informers.users.of(namespace, name, (compute) => this.#connections.isUser(compute)),
         deletedUsersOf: (namespace, name) =>
