@@ -3,6 +3,7 @@ import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { Listing } from "../../connection/list-changes.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
 import { branchIDOf } from "../../resources/compute.ts";
+import { keyOf } from "../../resources/signature.ts";
 import { memoize } from "../../runtime/caches.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import { answersCountAfter, type ReadonlyState } from "../remembered.ts";
@@ -112,11 +113,22 @@ export function listingFor(need: ListingNeed): Listing | undefined {
   const { subject, state, lister, priority } = need;
   const { observed } = lister;
   if (observed !== undefined && isEnough(observed, need)) return observed;
-  // A write for another Compute with the same link counts too, as for the one of which this is a copy.
-  const linkedID = subject.annotations.recordedID ?? "";
-  const ended = isRestartAsked(subject) ? lister.operations.followed.endedAt(linkedID) : undefined;
-  const after = Math.max(state.listsCountAfter, lister.writtenAt(linkedID), ended ?? Number.NEGATIVE_INFINITY);
+  // A write for another Compute counts too, as for the one of which this is a copy, or for one that adopted a former's.
+  const linkedID = subject.annotations.recordedID;
+  const written = (linkedID === undefined ? formerIDs(subject, observed) : [linkedID]).map((id) =>
+    lister.writtenAt(id),
+  );
+  const ended = isRestartAsked(subject) ? lister.operations.followed.endedAt(linkedID ?? "") : undefined;
+  const after = Math.max(state.listsCountAfter, ...written, ended ?? Number.NEGATIVE_INFINITY);
   return lister.listedAfter(after, subject.compute.metadata.uid, priority);
+}
+
+/** The endpoints that a Compute without a link may take over. */
+function formerIDs({ compute, fleet }: Subject, listing: Listing | undefined): string[] {
+  if (fleet === undefined || listing === undefined) return [];
+  return indexOf(listing)
+    .bearing(keyOf(compute), fleet, "same")
+    .map(({ id }) => id);
 }
 
 /** Whether no list from after the last write is needed. */

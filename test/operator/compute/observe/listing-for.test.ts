@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createMark, endpoint, madeBy } from "../../../support/builders.ts";
+import { observe } from "../../../../src/operator/compute/observe/observe.ts";
+import { signatureOf } from "../../../../src/operator/resources/signature.ts";
+import { compute, createMark, endpoint, madeBy, uidOf } from "../../../support/builders.ts";
 import { observing, reported } from "./observing.ts";
 
 /** A Compute whose project was listed, and whose endpoint was then written to; the answer shows it whole. */
@@ -80,4 +82,19 @@ describe("the first create", () => {
     const { observeNow } = await late(fields, firstListAfter);
     expect(await observeNow()).toMatchObject({ kind: "pending" });
   });
+});
+
+test("a takeover needs a list from after a write to the endpoint for another Compute, as its deletion", async () => {
+  const fleet = "3f2a91bc";
+  const one = await observing({ unlinked: true, spec: { adopt: { former: true } }, status: reported() });
+  const { subject, state, connection, access, lister, reach, clock } = one;
+  const former = signatureOf(compute({ uid: uidOf("f") }), fleet);
+  reach.endpoints.set("ep-one", endpoint({ name: former }));
+  await one.seen();
+  const observed = () => observe({ ...subject(), fleet }, state.known, connection(), access);
+  expect(await observed()).toMatchObject({ kind: "observed" });
+  lister.wrote("ep-one");
+  expect(await observed()).toMatchObject({ kind: "pending" });
+  await clock.advance(2000);
+  expect(await observed()).toMatchObject({ kind: "observed" });
 });
