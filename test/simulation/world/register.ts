@@ -17,6 +17,11 @@ import {
 /** How old a view may be on which an operator still acts in good faith: a slow watch, and a request on its way. */
 export const goodFaithMs = 60_000;
 
+interface Relabelled {
+  before: Readonly<Record<string, string>>;
+  at: number;
+}
+
 /** A Compute that there is or was, as last seen. Times on the monotonic clock, in milliseconds. */
 export interface Known {
   compute: KubeObject;
@@ -33,8 +38,9 @@ export interface Known {
   throughSince?: number;
   /** When a person last confirmed a loss. */
   askedAt?: number;
-  /** Its labels before the last change, and when that was. */
-  relabelled?: { before: Readonly<Record<string, string>>; at: number };
+  /** Its labels before the last change, and when that was; and the same of the change before that. */
+  relabelled?: Relabelled;
+  relabelledBefore?: Relabelled;
 }
 
 /** Everything that became of Computes: what a promise is held against. */
@@ -180,7 +186,10 @@ export class Register {
     const confirmed = annotationOf(compute, "confirmLoss");
     if (confirmed !== undefined && confirmed !== annotationOf(before, "confirmLoss")) known.askedAt = now;
     const [labels, earlier] = [compute.metadata.labels ?? {}, before.metadata.labels ?? {}];
-    if (JSON.stringify(labels) !== JSON.stringify(earlier)) known.relabelled = { before: earlier, at: now };
+    if (JSON.stringify(labels) !== JSON.stringify(earlier)) {
+      if (last?.relabelled !== undefined) known.relabelledBefore = last.relabelled;
+      known.relabelled = { before: earlier, at: now };
+    }
     return known;
   }
 }

@@ -57,13 +57,16 @@ export class ShardGuard {
     const shard = this.#shards.get(process);
     const known = this.#register.get(uid);
     if (shard === undefined || known === undefined) return undefined;
-    const { relabelled, since, compute } = known;
+    const { relabelled, relabelledBefore, since, compute } = known;
     const now = this.#clock.monotonic();
     const changedAt = relabelled?.at ?? since;
     if (!shard.selects(compute.metadata.labels)) {
       return now - changedAt > goodFaithMs ? `writes for ${name}, which is another's` : undefined;
     }
     const entered = relabelled !== undefined && !shard.selects(relabelled.before);
+    // Back before the other may write for it: its absence may have gone unseen.
+    const wasBriefly = relabelledBefore !== undefined && changedAt - relabelledBefore.at < handOverMs;
+    if (wasBriefly && shard.selects(relabelledBefore.before)) return undefined;
     const surelySeen = changedAt - Math.max(shard.since, since) > surelySeenMs;
     return entered && surelySeen && now - changedAt < handOverMs ? `writes too early for ${name}` : undefined;
   }
