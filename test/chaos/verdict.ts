@@ -28,6 +28,7 @@ export function verdict(evidence: Evidence): string[] {
       forgotten: new Set(),
       disabledFor: () => undefined,
       inFleet: false,
+      isSignedOver: () => false,
       toTakeOver: () => undefined,
     }),
     ...oneEach(evidence),

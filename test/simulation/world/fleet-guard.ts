@@ -30,8 +30,8 @@ export class FleetGuard {
   readonly #lost = new Set<string>();
   /** When a write to each endpoint was last carried out. */
   readonly #writtenAt = new Map<string, number>();
-  /** When each Compute last signed an endpoint. */
-  readonly #signedAt = new Map<string, number>();
+  /** Which endpoint each Compute last signed, and when. */
+  readonly #signed = new Map<string, { at: number; endpointID: string }>();
 
   constructor(
     {
@@ -93,8 +93,8 @@ export class FleetGuard {
     const { endpointID, carriedOut } = write;
     if (endpointID !== undefined) this.#writtenAt.set(endpointID, this.#clock.monotonic());
     const uid = signatureIn(markOf(write))?.uid;
-    if (uid !== undefined && this.isSigning(write) && carriedOut?.status === 200)
-      this.#signedAt.set(uid, this.#clock.monotonic());
+    if (uid !== undefined && endpointID !== undefined && this.isSigning(write) && carriedOut?.status === 200)
+      this.#signed.set(uid, { at: this.#clock.monotonic(), endpointID });
   }
 
   /**
@@ -102,14 +102,24 @@ export class FleetGuard {
    * Compute that never owned an endpoint deletes nothing, by rule 5 of the design, and the endpoint is an orphan again.
    */
   signedTooLate(): string[] {
-    return [...this.#signedAt].flatMap(([uid, at]) =>
+    return [...this.#signed].flatMap(([uid, { at }]) =>
       at > (this.#register.get(uid)?.until ?? 0) - lastLookMs ? [uid] : [],
     );
   }
 
+  /**
+   * Whether another signature was written over that of a Compute, as by a late request of a lost cluster: its operator
+   * cannot tell that from a second cluster that lives, and signs nothing back.
+   */
+  isSignedOver(uid: string, endpoints: readonly StoredEndpoint[]): boolean {
+    const signed = this.#signed.get(uid);
+    const name = endpoints.find(({ id }) => id === signed?.endpointID)?.name;
+    return name !== undefined && signatureIn(name)?.uid !== uid;
+  }
+
   /** Whether the last list may still have shown the Compute's signature, which another write to the name replaced. */
   boreLately(endpoint: StoredEndpoint, uid: string): boolean {
-    return this.#signedAt.has(uid) && this.#changedLately(endpoint);
+    return this.#signed.has(uid) && this.#changedLately(endpoint);
   }
 
   /** What a Compute is to take over, where that is beyond doubt and every operator can know it. */

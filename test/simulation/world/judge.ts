@@ -28,6 +28,8 @@ export interface Scene {
   forgotten: ReadonlySet<string>;
   /** Whether operators run with `--fleet`. */
   inFleet: boolean;
+  /** Whether another signature was written over that of a Compute. */
+  isSignedOver: (uid: string) => boolean;
   /** What a Compute is to take over, beyond doubt. */
   toTakeOver: (compute: KubeObject) => StoredEndpoint | undefined;
   /** The uid of the Compute that an endpoint was disabled for by an operator, as the judge knows. */
@@ -79,7 +81,7 @@ function isOwnMark(mark: string | undefined, { metadata }: KubeObject): boolean 
 
 /** Whether the reason that a Compute gives for not being ready is true. */
 function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
-  const { computes, endpoints, forgotten, toTakeOver, inFleet } = scene;
+  const { computes, endpoints, forgotten, toTakeOver, inFleet, isSignedOver } = scene;
   const { projectID, branchID, type, driftPolicy } = specOf(compute);
   const { uid } = compute.metadata;
   const others = computes.filter(({ metadata }) => metadata.uid !== uid);
@@ -114,7 +116,8 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
             !(wantsNoMore(other) && blames(other, compute)),
         ) ||
         others.some((other) => named !== undefined && linkedID(other) === named) ||
-        isSignedForOther(endpoints.find(({ id }) => id === linked))
+        isSignedForOther(endpoints.find(({ id }) => id === linked)) ||
+        (linked === undefined && isSignedOver(uid))
       );
     case "AdoptionRefused":
       if (named === undefined) return primary !== undefined && others.some((other) => isOurs(other, primary));

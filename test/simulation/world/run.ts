@@ -112,6 +112,7 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
     namesShown: !strictSpec,
     forgotten,
     inFleet: promises.fleets.fleet() !== undefined,
+    isSignedOver: (uid) => promises.fleets.isSignedOver(uid, host.allEndpoints()),
     toTakeOver: (compute) => promises.fleets.toTakeOver(compute, host.allEndpoints()),
     disabledFor: (endpointID) => promises.disabled.uidOf(endpointID),
     mayLeave: new Set([
