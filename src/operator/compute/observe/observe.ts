@@ -1,5 +1,6 @@
 import type { NamedBranch } from "../../connection/branch-lister.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
+import { isRefusal } from "../../connection/project-visibility.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
 import { resolvedID } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
@@ -74,9 +75,13 @@ function namedBranch({ compute }: Subject, { branches }: EndpointLister): { name
   return named === undefined ? "pending" : { named };
 }
 
-/** What a failed list means: the same words during a pause that the service asks for as between two of them. */
+/**
+ * What a failed list means: the same words during a pause that the service asks for as between two of them. A refusal
+ * says more than the pause.
+ */
 function meaningOfList(failure: Failure, { compute }: Subject, { reservation }: ListerAccess) {
-  const asksPause = reservation.closedForMs > 0 || ("retryAfterMs" in failure && failure.retryAfterMs !== undefined);
+  const isPaused = reservation.closedForMs > 0 && !isRefusal(failure);
+  const asksPause = isPaused || ("retryAfterMs" in failure && failure.retryAfterMs !== undefined);
   return meaningOf(asksPause ? pauseAskedFor : failure, requests.listEndpoints(compute.spec.projectID));
 }
 

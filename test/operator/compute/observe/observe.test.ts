@@ -67,6 +67,18 @@ describe("lists that fail", () => {
     expect(await observeNow()).toMatchObject(asked);
   });
 
+  test.each([
+    [404, "ProjectNotFound"],
+    [403, "Forbidden"],
+  ])("that are refused with %i are reported as that, also during a pause", async (code, reason) => {
+    const { reach, seen, clock, observeNow, session } = await observing({ status: reported() });
+    reach.answer = () => refusal(code);
+    await seen(500);
+    await clock.advance(10_000);
+    session.budget.closeFor(60_000);
+    expect(await observeNow()).toMatchObject({ kind: "unavailable", reason });
+  });
+
   test("are no reason to wait in silence during a long pause, but for one whose conditions say it", async () => {
     const [news, quiet] = [await observing(), await observing({ status: reported() })];
     for (const { session } of [news, quiet]) session.budget.closeFor(60_000);
