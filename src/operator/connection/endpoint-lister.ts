@@ -64,6 +64,8 @@ export class EndpointLister {
   /** When a write to each endpoint last ended, until a list begins after it. */
   readonly #written = new Map<string, number>();
   readonly #overlay = new Overlay();
+  /** What the answers to writes show, and lists do not. */
+  readonly answers: Pick<Overlay, "has" | "makerOf"> = this.#overlay;
   /** Endpoints that this process made and no list has shown yet. */
   readonly #unlisted = new Set<string>();
   #listing: Listing | undefined;
@@ -126,11 +128,6 @@ export class EndpointLister {
   /** The latest list with the answers to later writes laid over it; `undefined` while lists fail. */
   get observed(): Listing | undefined {
     return this.failure === undefined && !this.#visibility.isLost ? this.#observed : undefined;
-  }
-
-  /** Whether the endpoint is observed as the answer to a write shows it, and not as a list does. */
-  isLaidOver(endpointID: string): boolean {
-    return this.#overlay.has(endpointID);
   }
 
   /** Whether no list has shown this endpoint, which this process made, yet. */
@@ -211,11 +208,11 @@ export class EndpointLister {
    * A write has just ended, and its answer shows the whole endpoint: it is observed so until lists show it. Returns
    * when it ended; steps that need a list need one from after that.
    */
-  answered(endpoint: Endpoint, { created }: { created: boolean }): number {
+  answered(endpoint: Endpoint, madeFor?: string): number {
     const now = this.#options.clock.monotonic();
     this.#written.set(endpoint.id, now);
-    if (created) this.#unlisted.add(endpoint.id);
-    this.#overlay.lay(endpoint, now);
+    if (madeFor !== undefined) this.#unlisted.add(endpoint.id);
+    this.#overlay.lay(endpoint, now, madeFor);
     this.#options.enqueue(this.#users.affectedBy(this.#observe()));
     // The end of operations brings a list; where there are none, lists are to show it all the same.
     if (!this.operations.followed.isBusyWith(endpoint.id)) this.#schedule.want(now, "follow");

@@ -22,17 +22,27 @@ interface Answered {
  */
 export class Overlay {
   readonly #answered = new Map<string, Answered>();
+  /** The Computes that endpoints without a name were made for, until a list lacks the endpoint. */
+  readonly #makers = new Map<string, string>();
 
-  lay(endpoint: Endpoint, at: number): void {
+  /** `maker`: the Compute that the answer shows it was made for. */
+  lay(endpoint: Endpoint, at: number, maker?: string): void {
     this.#answered.set(endpoint.id, { endpoint, at, contradicted: 0 });
+    if (maker !== undefined && endpoint.name === undefined) this.#makers.set(endpoint.id, maker);
   }
 
   remove(endpointID: string): void {
     this.#answered.delete(endpointID);
   }
 
+  /** Whether the endpoint is observed as the answer to a write shows it, and not as a list does. */
   has(endpointID: string): boolean {
     return this.#answered.has(endpointID);
+  }
+
+  /** The uid of the Compute that this process made an endpoint for, where no name shows that. */
+  makerOf(endpointID: string): string | undefined {
+    return this.#makers.get(endpointID);
   }
 
   /**
@@ -40,7 +50,7 @@ export class Overlay {
    * Returns whether a further list is needed to decide which of the two counts.
    */
   listed({ endpoints, startedAt }: Listing, endedAt: (endpointID: string) => number | undefined): boolean {
-    if (this.#answered.size === 0) return false;
+    if (this.#answered.size === 0 && this.#makers.size === 0) return false;
     const listed = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
     let undecided = false;
     for (const [id, answered] of this.#answered) {
@@ -52,6 +62,7 @@ export class Overlay {
         else undecided = true;
       } else undecided ||= ended !== undefined;
     }
+    for (const id of this.#makers.keys()) if (!listed.has(id) && !this.#answered.has(id)) this.#makers.delete(id);
     return undecided;
   }
 

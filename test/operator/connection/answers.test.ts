@@ -14,14 +14,14 @@ describe("the answer to a write", () => {
     watch.lister.use("a", "ep-one");
     await watch.clock.advance(1000);
     watch.service.script = () => json(200, { endpoints: listed });
-    watch.lister.answered(answered, { created: false });
+    watch.lister.answered(answered);
     const shown = () => watch.lister.observed?.endpoints.find(({ id }) => id === answered.id)?.autoscaling_limit_max_cu;
     return { ...watch, shown };
   }
 
   test("is laid over the latest list, for all Computes; the list itself stays as it was", async () => {
     const { lister, shown } = await wrote();
-    expect([shown(), lister.isLaidOver("ep-one")]).toEqual([4, true]);
+    expect([shown(), lister.answers.has("ep-one")]).toEqual([4, true]);
     expect(lister.listing?.endpoints).toMatchObject([{ autoscaling_limit_max_cu: 2 }]);
     expect(lister.listedAfter(-1, "a")?.endpoints).toMatchObject([{ autoscaling_limit_max_cu: 4 }]);
     expect(lister.writtenAt("ep-one")).toBe(1000);
@@ -29,7 +29,7 @@ describe("the answer to a write", () => {
 
   test("shows an endpoint that no list has, which is not missed until one does", async () => {
     const { clock, service, lister } = await wrote([before]);
-    lister.answered(endpoint({ id: "ep-new" }), { created: true });
+    lister.answered(endpoint({ id: "ep-new" }), "maker");
     expect(lister.observed?.endpoints.map(({ id }) => id)).toEqual(["ep-one", "ep-new"]);
     expect(lister.isUnlisted("ep-new")).toBe(true);
     service.script = () => json(200, { endpoints: [before, endpoint({ id: "ep-new" })] });
@@ -40,7 +40,7 @@ describe("the answer to a write", () => {
   test("counts until a list shows the endpoint as written, whatever its state", async () => {
     const { clock, lister, shown } = await wrote([endpoint({ autoscaling_limit_max_cu: 4, current_state: "idle" })]);
     await clock.advance(refreshMs);
-    expect([shown(), lister.isLaidOver("ep-one")]).toEqual([4, false]);
+    expect([shown(), lister.answers.has("ep-one")]).toEqual([4, false]);
     expect(lister.observed?.endpoints).toMatchObject([{ current_state: "idle" }]);
   });
 
@@ -73,7 +73,7 @@ describe("the answer to a write", () => {
     const { clock, lister, shown } = await wrote();
     await clock.advance(0);
     lister.wrote("ep-one");
-    expect([shown(), lister.isLaidOver("ep-one")]).toEqual([2, false]);
+    expect([shown(), lister.answers.has("ep-one")]).toEqual([2, false]);
   });
 
   test("enqueues the Computes that it affects, such as those that wait for a branch that it left", async () => {
@@ -82,7 +82,7 @@ describe("the answer to a write", () => {
     lister.use("waits", undefined, { endpointIDs: [], primariesOf: [branch], anyPlace: false });
     await clock.advance(5000);
     news();
-    lister.answered({ ...before, branch_id: "br-elsewhere" }, { created: false });
+    lister.answered({ ...before, branch_id: "br-elsewhere" });
     expect(news()).toEqual(["a", "waits"]);
   });
 });

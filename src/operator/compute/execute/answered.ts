@@ -12,13 +12,13 @@ const notCarriedOut: readonly (Failure["kind"] | "ok")[] = ["busy", "rateLimited
  */
 export function recordAnswer(
   answer: Answer<Written>,
-  { endpointID, shows, created = false }: { endpointID?: string; shows?: Endpoint | undefined; created?: boolean },
+  { endpointID, shows, madeFor }: { endpointID?: string; shows?: Endpoint | undefined; madeFor?: string },
   { state, clock }: ExecuteContext,
   { lister, gate }: ServiceAccess,
 ): void {
   if (answer.kind === "ok") lister.operations.follow(answer.value.operations);
   gate.answered(answer);
   if (notCarriedOut.includes(answer.kind)) return;
-  if (shows !== undefined) state.answerLaidOver(lister.answered(shows, { created }));
+  if (shows !== undefined) state.answerLaidOver(lister.answered(shows, madeFor));
   else state.needListAfter(endpointID === undefined ? clock.monotonic() : lister.wrote(endpointID));
 }

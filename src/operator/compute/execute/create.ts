@@ -34,7 +34,7 @@ export async function createEndpoint(action: Create, context: ExecuteContext, ac
   const wasThere = ({ id }: Endpoint) => observed?.endpoints.some((one) => one.id === id) === true;
   const answered = answer.kind === "ok" ? answer.value.endpoint : undefined;
   const endpoint = answered && isOfThis(action, answered) && !wasThere(answered) ? answered : undefined;
-  recordAnswer(answer, { shows: endpoint, created: true }, context, access);
+  recordAnswer(answer, { shows: endpoint, madeFor: compute.metadata.uid }, context, access);
   if (answer.kind === "ok" && endpoint !== undefined) {
     const proof = endpoint.name === action.attributes.name ? "marker" : "created";
     state.created(endpoint.id, proof, compute, mark.resent === true, clock.monotonic());

@@ -37,6 +37,7 @@ export function snapshotFor(
     markers: showsNames ? "shown" : markersIn(annotations.pendingCreate, endpoints, claimants, fingerprint),
     fingerprint,
     terminating,
+    makerOf: (id) => lister.answers.makerOf(id),
   };
 }
 
@@ -51,7 +52,7 @@ function besidesLists(
   return {
     operations: lister.operations.followed.of(id),
     ...(operationsEndedAt === undefined ? {} : { operationsEndedAt }),
-    ...(lister.isLaidOver(id) ? { laidOver: true } : {}),
+    ...(lister.answers.has(id) ? { laidOver: true } : {}),
   };
 }
 
@@ -140,7 +141,7 @@ function isEnough(observed: Listing, need: ListingNeed): boolean {
   if (missing !== undefined || duplicates.length > 0 || replacements.length > 0) return false;
   if (link === undefined) return isEnoughForCreate(observed, need);
   const { id } = link.endpoint;
-  const showsWrite = lister.writtenAt(id) < observed.startedAt || lister.isLaidOver(id);
+  const showsWrite = lister.writtenAt(id) < observed.startedAt || lister.answers.has(id);
   return showsWrite && observed.startedAt > answersCountAfter(state);
 }
 

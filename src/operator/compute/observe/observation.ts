@@ -55,6 +55,8 @@ export interface EndpointSnapshot {
   notListed: { missing: number; known: number };
   /** Whether the service is known to show the names that endpoints are given. */
   markers: "shown" | "hidden" | "unknown";
+  /** The uid of the Compute that this process made an endpoint for, where no name shows that. */
+  makerOf?: (endpointID: string) => string | undefined;
   /** Of the base URL and key. */
   fingerprint: string;
   /** The connection is being deleted: nothing new is created through it. */

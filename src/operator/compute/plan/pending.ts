@@ -134,11 +134,13 @@ function outcomeByLists(
  * Endpoints that the POST may have made, by all but their names: no other Compute's, of this type, on the branch of the
  * create or of the spec, and without a name that could be read.
  */
-function candidatesFor({ compute, claimants, endpoints }: Observation, mark: PendingCreate): Endpoint[] {
+function candidatesFor({ compute, claimants, endpoints, makerOf }: Observation, mark: PendingCreate): Endpoint[] {
   const branches = [branchOf(mark, compute), branchIDOf(compute)];
   return endpoints.all.filter((endpoint) => {
     const isPlaced = branches.includes(endpoint.branch_id) && endpoint.type === compute.spec.type;
     if (!isPlaced || endpoint.name !== undefined) return false;
+    const maker = makerOf?.(endpoint.id);
+    if (maker !== undefined) return maker === compute.metadata.uid;
     const holder = holderOf(endpoint, claimants, endpoints);
     return holder === undefined || holder.metadata.uid === compute.metadata.uid;
   });

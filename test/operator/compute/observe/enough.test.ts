@@ -33,7 +33,7 @@ describe("the latest list is enough", () => {
     reach.endpoints.set("ep-two", madeBy(self, { id: "ep-two", created_at: "2026-01-01T00:00:01Z" }));
     await clock.advance(60_000);
     expect(await observeNow()).toMatchObject({ kind: "observed", links: { duplicates: [{ id: "ep-two" }] } });
-    state.answerLaidOver(lister.answered(madeBy(self, { pooler_enabled: true }), { created: false }));
+    state.answerLaidOver(lister.answered(madeBy(self, { pooler_enabled: true })));
     expect(await observeNow()).toMatchObject({ kind: "pending" });
   });
 

@@ -9,7 +9,7 @@ async function written(fields: Parameters<typeof observing>[0] = {}) {
   const one = await observing({ status: reported(), ...fields });
   await one.seen();
   const answered = madeBy(one.self, { pooler_enabled: true });
-  const write = () => one.state.answerLaidOver(one.lister.answered(answered, { created: false }));
+  const write = () => one.state.answerLaidOver(one.lister.answered(answered));
   return { ...one, write };
 }
 

@@ -118,6 +118,14 @@ describe("where the service shows no names, a create whose outcome is not known"
     });
   });
 
+  test("of a primary is not settled by what this process made for another Compute that is still to record it", () => {
+    const makerOf = (uid: string) => ({ ...list, makerOf: (id: string) => (id === "ep-new" ? uid : undefined) });
+    const planned = (uid: string) =>
+      plan(...input({ compute: primary, endpoints: [there("ep-new")], list: makerOf(uid), state: longAgo }));
+    expect(planned(uidOf("b"))).not.toMatchObject({ kind: "link" });
+    expect(planned(uidOf("a"))).toMatchObject({ kind: "link", endpointID: "ep-new" });
+  });
+
   test("of a primary whose endpoint was recorded and lost links no other primary that appears", () => {
     const self = compute({ linked: "ep-lost", annotations: { pendingCreate: createMark({ resent: true }) } });
     const action = plan(...input({ compute: self, endpoints: [there("ep-strangers")], list, state: longAgo }));
