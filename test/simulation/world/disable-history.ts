@@ -23,7 +23,7 @@ export class DisableHistory {
   }
 
   carriedOut(write: ServiceWrite): void {
-    const { endpointID, body, carriedOut, computes, sentAt } = write;
+    const { endpointID, body, carriedOut, computes, sentAt, beyondSettle } = write;
     const endpoint = isJsonObject(body) ? body["endpoint"] : undefined;
     const disabled = isJsonObject(endpoint) ? endpoint["disabled"] : undefined;
     const accepted = (carriedOut?.status ?? 500) < 300;
@@ -31,7 +31,8 @@ export class DisableHistory {
     const linked = computes.filter((compute) => linkedID(compute) === endpointID);
     const uid = write.kind === "create" ? uidOfMarker(markOf(write)) : linked[0]?.metadata.uid;
     // Of several that are linked to one endpoint nobody could tell which of them sent it.
-    const isNoted = uid !== undefined && sentAt >= (this.#notesTakenAt.get(uid) ?? 0);
+    // What arrives after `--create-settle` is over is nobody's any more: an operator waits no longer for it.
+    const isNoted = uid !== undefined && sentAt >= (this.#notesTakenAt.get(uid) ?? 0) && !beyondSettle;
     if (disabled && isNoted && linked.length < 2) this.#uids.set(endpointID, uid);
     else this.#uids.delete(endpointID);
   }
