@@ -122,7 +122,7 @@ export class Promises {
     }
     this.#branches.computeChanged(before, after);
     if (after !== undefined) {
-      this.#restarts.computeChanged(before, after);
+      this.#restarts.computeChanged(before, after, process !== undefined);
       this.disabled.computeChanged(before, after, process !== undefined);
     }
     this.register.changed(before, after, process !== undefined);

@@ -4,6 +4,9 @@ import { annotationOf, conditionOf, linkedID, statusOf } from "./computes.ts";
 import type { ClusterWrite, ServiceWrite } from "./records.ts";
 import type { Services } from "./services.ts";
 
+/** The longest from the check of a mark until the request that it was set for arrives. */
+const onTheWayMs = 15_000;
+
 export interface RestartGuardOptions {
   clock: Clock;
   services: Services;
@@ -21,6 +24,8 @@ export class RestartGuard {
   readonly #knowsSince: RestartGuardOptions["knowsSince"];
   readonly #report: (promise: string, message: string) => void;
   readonly #sent: { uid: string; value: string; write: ServiceWrite }[] = [];
+  /** Computes as they were when a person took a mark away, by uid, and when: its restart may be on its way. */
+  readonly #unmarked = new Map<string, { compute: KubeObject; at: number }>();
   /** When each value was first asked for. */
   #asked: { uid: string; value: string; at: number }[] = [];
 
@@ -35,8 +40,10 @@ export class RestartGuard {
   }
 
   /** A Compute changed, by whomever. */
-  computeChanged(before: KubeObject | undefined, after: KubeObject): void {
+  computeChanged(before: KubeObject | undefined, after: KubeObject, byOperator: boolean): void {
     const { uid } = after.metadata;
+    if (before !== undefined && markedValue(before) !== undefined && markedValue(after) === undefined && !byOperator)
+      this.#unmarked.set(uid, { compute: before, at: this.#clock.monotonic() });
     const value = annotationOf(after, "restartedAt");
     if (value === undefined || (before !== undefined && annotationOf(before, "restartedAt") === value)) return;
     if (this.#asked.some((one) => one.uid === uid && one.value === value)) return;
@@ -48,7 +55,10 @@ export class RestartGuard {
     // Who only wants to adopt it restarts nothing yet.
     const linked = claimants.filter((compute) => linkedID(compute) === write.target?.id);
     const owners = linked.length > 0 ? linked : claimants;
-    const marked = owners.filter((compute) => markedValue(compute) !== undefined);
+    const unmarked = [...this.#unmarked.values()]
+      .filter(({ compute, at }) => linkedID(compute) === write.target?.id && at > write.sentAt - onTheWayMs)
+      .map(({ compute }) => compute);
+    const marked = [...owners.filter((compute) => markedValue(compute) !== undefined), ...unmarked];
     for (const compute of marked.length > 0 ? marked : owners) {
       const value = markedValue(compute) ?? annotationOf(compute, "restartedAt");
       if (value !== undefined) this.#count(write, compute, value);
@@ -74,6 +84,7 @@ export class RestartGuard {
     const kept = this.#sent.filter(({ write }) => write.sentAt >= before);
     this.#sent.splice(0, this.#sent.length, ...kept);
     this.#asked = this.#asked.filter(({ at }) => at >= before);
+    for (const [uid, { at }] of this.#unmarked) if (at < before) this.#unmarked.delete(uid);
   }
 
   /**
