@@ -81,9 +81,9 @@ function unansweredAfter(endpoint: Endpoint, { compute, disabling }: Outcome): n
 
 /**
  * Whether this operator disabled the endpoint: recorded before the write is sent, so that a lost reply or a crash loses
- * nothing; over once the write is refused, or the endpoint is seen enabled and no unanswered write can disable it any
- * more. A lost status is restored if this operator created the endpoint and the spec asks for disabled; an endpoint
- * that was found disabled is somebody else's decision.
+ * nothing; over once the write is refused, or the endpoint is seen enabled, the spec does not ask for disabled, and no
+ * unanswered write can disable it any more. A lost status is restored if this operator created the endpoint and the
+ * spec asks for disabled; an endpoint that was found disabled is somebody else's decision.
  */
 function isDisabledByUs(
   endpoint: Endpoint,
@@ -99,5 +99,5 @@ function isDisabledByUs(
   }
   // While a change is under way, lists may lag behind it.
   const settled = condition.kind === "shown" && reasons[condition.reason].ready === "True";
-  return !(settled && endpoint.disabled === false && unanswered === 0);
+  return !(settled && spec.disabled !== true && endpoint.disabled === false && unanswered === 0);
 }

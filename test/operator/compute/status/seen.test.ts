@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Effect, type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
+import { type Effect, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import type { Reason } from "../../../../src/operator/compute/status/reasons.ts";
 import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
@@ -147,12 +147,9 @@ describe("an operation", () => {
 });
 
 describe("what is noted of disabling", () => {
-  const noted = (status: Compute["status"], disabled: boolean, outcome: Partial<Outcome> = {}) => {
-    const of = compute({ linked: "ep-one", spec: { disabled: true }, status: { endpointID: "ep-one", ...status } });
-    const { disabledByUs, unansweredDisables } = statusAfter(
-      { ...active(of), ...outcome },
-      { endpoint: full({ disabled }) },
-    );
+  const noted = (status: Compute["status"], disabled: boolean, spec: { disabled?: boolean } = { disabled: true }) => {
+    const of = compute({ linked: "ep-one", spec, status: { endpointID: "ep-one", ...status } });
+    const { disabledByUs, unansweredDisables } = statusAfter(active(of), { endpoint: full({ disabled }) });
     return [disabledByUs, unansweredDisables];
   };
 
@@ -168,5 +165,11 @@ describe("what is noted of disabling", () => {
   test("is restored for an endpoint that no status shows yet, and for no other", () => {
     expect(noted({ endpointID: undefined }, true)).toEqual([true, undefined]);
     expect(noted({}, true)).toEqual([undefined, undefined]);
+  });
+
+  test("stays while the spec asks for it: a list that shows the endpoint enabled may lag, or its drift is reported", () => {
+    expect(noted({ disabledByUs: true }, false)).toEqual([true, undefined]);
+    expect(noted({ disabledByUs: true }, false, {})).toEqual([undefined, undefined]);
+    expect(noted({ disabledByUs: true }, true, {})).toEqual([true, undefined]);
   });
 });
