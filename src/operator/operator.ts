@@ -65,13 +65,13 @@ export class Operator {
     this.metrics = ports.metrics ?? createMetrics();
     this.#tracer = ports.tracer ?? noTracer;
     const { clock, random, log } = ports;
-    const { lease, namespaces, clusterResourceNamespace } = settings;
+    const { lease, namespaces, clusterResourceNamespace, selects } = settings;
     this.#leadership =
       lease === undefined
         ? alwaysLeader
         : new LeaderElection({ client: this.#client(timeouts.lease), clock, random, log, ...lease });
     const client = this.#client(timeouts.list);
-    const watched = { namespaces, clusterResourceNamespace };
+    const watched = { namespaces, clusterResourceNamespace, selects };
     this.#informers = new Informers({ client, clock, random, log, metrics: this.metrics, ...watched });
     this.#budgets = new Budgets(clock, (seconds) => this.metrics.budgetWaits.observe({}, seconds));
     this.#brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);

@@ -56,9 +56,9 @@ export class ComputeReconciler {
     this.#binding = { ...options, ours: (namespace) => options.cache.connectionSecrets(namespace) };
   }
 
-  /** The Compute came under the selector. */
-  entered(uid: string): void {
-    this.#stateOf(uid).entered(this.#options.clock.monotonic());
+  /** The Compute came under the selector then. */
+  entered(uid: string, at: number): void {
+    this.#stateOf(uid).entered(at);
   }
 
   /** A newer version of a Compute is known. */

@@ -36,10 +36,10 @@ export class ReconcileState {
     return this.#known;
   }
 
-  /** The Compute came under this process's selector. */
-  entered(now: number): void {
-    this.#known.enteredAt = now;
-    this.#known.firstListAfter = now;
+  /** The Compute came under this process's selector then. */
+  entered(at: number): void {
+    this.#known.enteredAt = at;
+    this.#known.firstListAfter = at;
   }
 
   /** A write has ended, or an event may have been missed: only lists that begin after this count. */

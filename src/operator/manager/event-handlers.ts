@@ -3,7 +3,6 @@ import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
 import type { Secret } from "../connection/resolve.ts";
 import type { Change } from "../kube/store.ts";
-import type { OperatorOptions } from "../options.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import { type Compute, connectionKeyOf } from "../resources/compute.ts";
 import { type ComputePool, owningPool } from "../resources/compute-pool.ts";
@@ -18,7 +17,6 @@ export interface EventHandlersOptions {
   claims: ClaimIndex;
   computes: Pick<ComputeReconciler, "gone" | "changed" | "entered" | "relisted">;
   connections: Pick<ConnectionReconciler, "seen" | "secretSeen" | "awaitsUser">;
-  selects: OperatorOptions["selects"];
   /** Enqueues these objects. */
   enqueue: (kind: Kind, uids: Iterable<string>) => void;
   /** Lets timers and sockets have their turn; rejects once the operator stops. */
@@ -46,6 +44,7 @@ export class EventHandlers implements ChangeHandlers {
       // It may have changed in a pause.
       const compute = informers.computes.byUid(uid);
       if (compute !== undefined) claims.set(compute);
+      this.#arrived(uid);
       enqueue("compute", [uid]);
     }, signal);
     const orphans = informers.apiKeys.list().filter((secret) => connections.secretSeen(secret));
@@ -54,16 +53,14 @@ export class EventHandlers implements ChangeHandlers {
   }
 
   compute(change: Change<Compute>): void {
-    const { informers, claims, computes, connections, selects, enqueue } = this.#options;
+    const { informers, claims, computes, connections, enqueue } = this.#options;
     const { type, object, previous } = change;
     const { uid, namespace = "" } = object.metadata;
     const claimants = claims.change(change);
     if (type === "deleted") computes.gone(object);
     else {
       computes.changed(object, previous);
-      if (previous !== undefined && !selects(previous.metadata.labels) && selects(object.metadata.labels)) {
-        computes.entered(uid);
-      }
+      this.#arrived(uid);
     }
     enqueue("compute", claimants);
     if (type === "added") {
@@ -146,6 +143,13 @@ export class EventHandlers implements ChangeHandlers {
     // It blocked other Computes that name it, such as one restored from a backup under another uid.
     const others = informers.computes.within(namespace);
     enqueue("compute", uidsOf(others.filter(({ spec }) => spec.connectionSecret?.name === name)));
+  }
+
+  /** A Compute from outside the selector is left to the previous process for a while. */
+  #arrived(uid: string): void {
+    const { informers, computes } = this.#options;
+    const at = informers.arrivals.of(uid);
+    if (at !== undefined) computes.entered(uid, at);
   }
 
   /** Calls for each Compute that there is now, some of them per task; rejects once the operator stops. */

@@ -5,6 +5,7 @@ import { Reflectors } from "../kube/reflectors.ts";
 import type { Change } from "../kube/store.ts";
 import { crdIsGoing } from "../kube/uninstalling.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { OperatorOptions } from "../options.ts";
 import {
   type ClusterServiceConnection,
   type Connection,
@@ -23,6 +24,7 @@ import {
 } from "../resources/service-connection.ts";
 import type { RuntimePorts } from "../runtime/log.ts";
 import { OperationalError } from "../runtime/operational-error.ts";
+import { Arrivals } from "./arrivals.ts";
 import { ComputeCounts } from "./compute-counts.ts";
 import { ConnectionUsers } from "./connection-users.ts";
 
@@ -30,6 +32,8 @@ export interface InformersOptions extends RuntimePorts {
   client: ClusterClient;
   metrics: Metrics;
   namespaces: readonly string[];
+  /** Which Computes this process takes care of, by their labels. */
+  selects: OperatorOptions["selects"];
   /** Left out: ClusterServiceConnections are not watched. */
   clusterResourceNamespace?: string | undefined;
 }
@@ -64,6 +68,7 @@ export class Informers {
   readonly computes: Reflectors<Compute>;
   readonly users = new ConnectionUsers();
   readonly counts = new ComputeCounts();
+  readonly arrivals: Arrivals;
   readonly #connections: Reflectors<ServiceConnection>;
   readonly #cluster: ClusterInformers | undefined;
   readonly pools: Reflectors<ComputePool>;
@@ -72,7 +77,8 @@ export class Informers {
   readonly #handlers = new Set<ChangeHandlers>();
 
   constructor(options: InformersOptions) {
-    const { namespaces, metrics, clusterResourceNamespace, ...shared } = options;
+    const { namespaces, metrics, clusterResourceNamespace, selects, ...shared } = options;
+    this.arrivals = new Arrivals(selects, options.clock);
     const isClusterWide = namespaces.length === 0 && clusterResourceNamespace !== undefined;
     const isUninstalled = () => crdIsGoing(options.client);
     const observer = {
@@ -89,6 +95,7 @@ export class Informers {
     const computeChanged = (change: Change<Compute>) => {
       this.users.change(change);
       this.counts.change(change);
+      this.arrivals.change(change);
       each((handlers) => handlers.compute(change));
     };
     this.computes = reflect(computeKind, computeChanged, {

@@ -84,7 +84,6 @@ export class Manager {
       claims: this.#claims,
       computes: this.#computes,
       connections: this.#connectionReconciler,
-      selects: settings.selects,
       enqueue: (kind, uids) => this.#enqueue(kind, uids),
       pause: () => sleep(options.clock, 0, this.#stop.signal),
     });

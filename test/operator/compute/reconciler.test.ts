@@ -98,7 +98,7 @@ describe("a Compute", () => {
 
   test("that comes under this selector is left to the other process for a minute", async () => {
     const { reach, run, clock, reconciler, uid } = await setUp();
-    reconciler.entered(uid);
+    reconciler.entered(uid, clock.monotonic());
     await clock.advance(20_000);
     expect(await reconciler.reconcile(uid)).toEqual({ requeueAfterMs: 40_000 });
     expect(reach.sent()).toEqual([]);

@@ -5,6 +5,7 @@ import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { EventHandlers } from "../../../src/operator/manager/event-handlers.ts";
 import { Informers } from "../../../src/operator/manager/informers.ts";
 import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
+import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { compute, uidOf } from "../../support/builders.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -17,9 +18,8 @@ function declared(index: number, branchID: string, resourceVersion = "1") {
   return { ...object, metadata: { ...object.metadata, resourceVersion } };
 }
 
-test("a new leader indexes a large fleet in several tasks, and keeps what changes in between", async () => {
-  const clock = new VirtualClock();
-  const items = Array.from({ length: many }, (_, index) => declared(index, `br-${index}`));
+/** Informers that have listed these Computes, and take care of those that are not of shard `b`. */
+async function watching(items: readonly Compute[], clock: VirtualClock) {
   const transport: ClusterTransport = {
     request: async ({ path }) => ({
       status: 200,
@@ -30,9 +30,17 @@ test("a new leader indexes a large fleet in several tasks, and keeps what change
   const stop = new AbortController();
   const client = new ClusterClient(transport, { clock, timeoutMs: 1000, signal: stop.signal });
   const shared = { client, clock, random: () => 0.5, log: silentLogger, metrics: createMetrics() };
-  const informers = new Informers({ ...shared, namespaces: [] });
+  const selects = (labels: Readonly<Record<string, string>> = {}) => labels["shard"] !== "b";
+  const informers = new Informers({ ...shared, namespaces: [], selects });
   const running = informers.run(stop.signal);
   await clock.advance(100);
+  return { informers, running, stop };
+}
+
+test("a new leader indexes a large fleet in several tasks, and keeps what changes in between", async () => {
+  const clock = new VirtualClock();
+  const items = Array.from({ length: many }, (_, index) => declared(index, `br-${index}`));
+  const { informers, running, stop } = await watching(items, clock);
   const through = () => "through";
   const claims = new ClaimIndex(through, () => false, through);
   const enqueued = new Set<string>();
@@ -43,7 +51,6 @@ test("a new leader indexes a large fleet in several tasks, and keeps what change
     claims,
     computes: { gone: ignore, changed: ignore, entered: ignore, relisted: ignore },
     connections: { seen: ignore, secretSeen: () => false, awaitsUser: () => true },
-    selects: () => true,
     enqueue: (_, uids) => [...uids].forEach((uid) => enqueued.add(uid)),
     pause: async () => {
       pauses += 1;
@@ -72,6 +79,37 @@ test("a new leader indexes a large fleet in several tasks, and keeps what change
   await clock.advance(0);
   expect(enqueued.size).toBe(many);
   expect(pauses).toBe(4);
+  stop.abort();
+  await clock.advance(60_000);
+  await running;
+});
+
+test("a Compute that came from another shard before this process led is no new one to it", async () => {
+  const clock = new VirtualClock();
+  const of = (shard: string, version: string) => {
+    const object = declared(1, "br-1", version);
+    return { ...object, metadata: { ...object.metadata, labels: { shard } } };
+  };
+  const { informers, running, stop } = await watching([of("b", "1"), declared(2, "br-2")], clock);
+  informers.computes.answered(of("a", "2"), false);
+  const arrivedAt = clock.monotonic();
+  await clock.advance(1000);
+  const arrivals: unknown[] = [];
+  const ignore = () => {};
+  const handlers = new EventHandlers({
+    informers,
+    claims: new ClaimIndex(
+      () => "through",
+      () => false,
+      () => "through",
+    ),
+    computes: { gone: ignore, changed: ignore, entered: (...one) => arrivals.push(one), relisted: ignore },
+    connections: { seen: ignore, secretSeen: () => false, awaitsUser: () => true },
+    enqueue: ignore,
+    pause: () => Promise.resolve(),
+  });
+  await handlers.everything(stop.signal);
+  expect(arrivals).toEqual([[uidOf(1), arrivedAt]]);
   stop.abort();
   await clock.advance(60_000);
   await running;

@@ -28,7 +28,8 @@ test("a Compute that other CRDs let in is skipped, and named in a warning that i
   const transport = listing([good, { ...odd, spec: { ...odd.spec, computeUnits: { min: 3.5, max: 4 } } }]);
   const stop = new AbortController();
   const client = new ClusterClient(transport, { clock, timeoutMs: 1000, signal: stop.signal });
-  const informers = new Informers({ client, clock, random: () => 0.5, log, metrics: createMetrics(), namespaces: [] });
+  const shared = { client, clock, random: () => 0.5, log, metrics: createMetrics() };
+  const informers = new Informers({ ...shared, namespaces: [], selects: () => true });
   const running = informers.run(stop.signal);
   await clock.advance(100);
   expect(informers.computes.list().map(({ metadata }) => metadata.name)).toEqual(["good"]);
