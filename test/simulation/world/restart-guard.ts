@@ -42,7 +42,9 @@ export class RestartGuard {
   /** A Compute changed, by whomever. */
   computeChanged(before: KubeObject | undefined, after: KubeObject, byOperator: boolean): void {
     const { uid } = after.metadata;
-    if (before !== undefined && markedValue(before) !== undefined && markedValue(after) === undefined && !byOperator)
+    // Another mark is that of the next restart.
+    if (markedValue(after) !== undefined) this.#unmarked.delete(uid);
+    else if (before !== undefined && markedValue(before) !== undefined && !byOperator)
       this.#unmarked.set(uid, { compute: before, at: this.#clock.monotonic() });
     const value = annotationOf(after, "restartedAt");
     if (value === undefined || (before !== undefined && annotationOf(before, "restartedAt") === value)) return;

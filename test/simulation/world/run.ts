@@ -38,6 +38,8 @@ const lookEveryMs = 5_000;
 const seenWithinMs = 35_000;
 /** How long an action of a user, or an event, is delayed at most so that it falls on a deadline. */
 const mostPutOffMs = 5_000;
+/** All is well, and then the service may still suspend what came up last, in the longest time that plays ask for. */
+const suspendsWithinMs = 600_000;
 /** Three refreshes. */
 const quietForMs = 95_000;
 
@@ -80,7 +82,8 @@ export async function comeToRest(world: World): Promise<void> {
   }
   let wrong: string[] = [];
   let serviceRestsFrom = calmAt;
-  while (clock.monotonic() < calmAt + restWithinMs) {
+  const isLate = () => clock.monotonic() >= calmAt + restWithinMs + (wrong.length === 0 ? suspendsWithinMs : 0);
+  while (!isLate()) {
     await world.runUntil(clock.monotonic() + lookEveryMs);
     if (promises.violations.length > 0) return;
     wrong = [...complaintsOf(world), ...untruths(sceneOf(world)), ...untrueConnections(world.workload.connections())];
