@@ -3,12 +3,17 @@ import { hasFinalizer, type Subject, who } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../status/messages/conditions.ts";
-import { type Action, deletionOf, type LinkNews, type PlanRule } from "./action.ts";
+import { type Action, deletionOf, type LinkNews, noop, type PlanRule } from "./action.ts";
 import { deleteDueInMs } from "./lost.ts";
 import { markToKeep, pendingMark } from "./pending.ts";
 
+/** When it is looked whether a list shows what is known from an answer alone, in milliseconds. */
+const listedSoonMs = 2000;
+
 /** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
 export const deleteDuplicate: PlanRule = (o, s) => {
+  // Only a list tells that the linked endpoint still stands: without it the other is no duplicate.
+  if (o.laidOver === true && o.links.duplicates.length > 0) return noop(listedSoonMs);
   const duplicate = o.links.duplicates.find(({ id }) => deleteDueInMs(o, s, id) === 0);
   return duplicate && deletionOf(duplicate, "duplicate", o.compute.metadata.uid);
 };

@@ -190,6 +190,13 @@ describe("the order of the rules", () => {
     });
   });
 
+  test("a duplicate stays while only an answer shows the linked endpoint, which may be gone by then", () => {
+    const self = compute({ linked: "ep-one" });
+    const both = { compute: self, endpoints: [madeBy(self, late), madeBy(self)] };
+    expect(plan(...input({ ...both, list: { laidOver: true } }))).toEqual({ kind: "noop", requeueAfterMs: 2000 });
+    expect(plan(...input(both))).toMatchObject({ kind: "delete", endpointID: "ep-two" });
+  });
+
   test("the link is put in order before anything is sent", () => {
     const self = compute({ linked: "ep-one", guarded: false, spec: { disabled: true } });
     expect(plan(...input({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toEqual({
