@@ -83,7 +83,7 @@ function unansweredAfter(endpoint: Endpoint, { compute, disabling }: Outcome): n
  * Whether this operator disabled the endpoint: recorded before the write is sent, so that a lost reply or a crash loses
  * nothing; over once the write is refused, or the endpoint is seen enabled, the spec does not ask for disabled, and no
  * unanswered write can disable it any more. A lost status is restored if this operator created the endpoint and the
- * spec asks for disabled; an endpoint that was found disabled is somebody else's decision.
+ * spec asks for disabled, or it takes another's place; one that was found disabled is somebody else's decision.
  */
 function isDisabledByUs(
   endpoint: Endpoint,
@@ -95,7 +95,9 @@ function isDisabledByUs(
   const { status, spec } = compute;
   if (status.disabledByUs !== true) {
     const isFirstSeen = status.endpointID !== endpoint.id;
-    return isFirstSeen && isCreatedByUs && spec.disabled === true && endpoint.disabled === true;
+    // A late create may take the place of another endpoint: it was sent for a spec from before.
+    const isAsked = spec.disabled === true || status.endpointID !== undefined;
+    return isFirstSeen && isCreatedByUs && isAsked && endpoint.disabled === true;
   }
   // While a change is under way, lists may lag behind it.
   const settled = condition.kind === "shown" && reasons[condition.reason].ready === "True";

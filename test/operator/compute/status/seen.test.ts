@@ -164,6 +164,9 @@ describe("what is noted of disabling", () => {
 
   test("is restored for an endpoint that no status shows yet, and for no other", () => {
     expect(noted({ endpointID: undefined }, true)).toEqual([true, undefined]);
+    // After a wiped status somebody else may have disabled it; what takes the place of another was made so.
+    expect(noted({ endpointID: undefined }, true, {})).toEqual([undefined, undefined]);
+    expect(noted({ endpointID: "ep-before" }, true, {})).toEqual([true, undefined]);
     expect(noted({}, true)).toEqual([undefined, undefined]);
   });
 
