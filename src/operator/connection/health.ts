@@ -1,4 +1,4 @@
-import { type Answer, type Failure, steadyMessage } from "../service-client/answer.ts";
+import { type Answer, type Failure, isRefused, steadyMessage } from "../service-client/answer.ts";
 
 /** Whether the service answers and accepts the key; `unknown` until the first probe has ended. */
 export type Health =
@@ -18,10 +18,10 @@ export interface Shown {
 export function shownBy(listed: Answer<unknown>, organizationID: string | undefined, before: Shown): Shown {
   const health = healthShownBy(listed, organizationID);
   const previous = "message" in before.health ? before.health.message : undefined;
-  const refused = listed.kind === "notFound" || listed.kind === "forbidden" || listed.kind === "refused";
+  const refused = listed.kind !== "ok" && isRefused(listed) ? listed : undefined;
   return {
     health: "message" in health ? { ...health, message: steadyMessage(previous, health.message) } : health,
-    unlisted: refused ? { ...listed, message: steadyMessage(before.unlisted?.message, listed.message) } : undefined,
+    unlisted: refused && { ...refused, message: steadyMessage(before.unlisted?.message, refused.message) },
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Operation } from "../../api/operation.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
-import type { Failure } from "../service-client/answer.ts";
+import { type Failure, isRefused } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import { mostOperationsListed, operationsListed } from "../service-client/operations-answer.ts";
 import type { Priority } from "../service-client/priority-queue.ts";
@@ -134,8 +134,8 @@ export class Operations {
   }
 
   /** Whether the service lacks the call, or refuses it to this key. */
-  #isNoCall({ kind }: Failure): boolean {
-    return !this.#hasAnswered && (kind === "notFound" || kind === "refused" || kind === "forbidden");
+  #isNoCall(failure: Failure): boolean {
+    return !this.#hasAnswered && isRefused(failure);
   }
 
   /** An operation is expected to end at that time: a poll is due then. */

@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from "../runtime/clock.ts";
-import type { Failure } from "../service-client/answer.ts";
+import { type Failure, isLasting } from "../service-client/answer.ts";
 
 export interface ProjectVisibilityOptions {
   clock: Clock;
@@ -76,11 +76,6 @@ const failingForMs = 180_000;
 /** A refusal counts when a second one confirms it at least this much later, in milliseconds. */
 const refusedForMs = 5000;
 
-/** Whether the service understood the request and refused it: the same key is not answered otherwise by waiting. */
-export function isRefusal({ kind }: Failure): boolean {
-  return kind === "forbidden" || kind === "notFound" || kind === "refused" || kind === "unauthorized";
-}
-
 /**
  * How long the last list of a project counts. A single failed list changes nothing, because the next one follows soon.
  * Times on the monotonic clock, in milliseconds.
@@ -102,7 +97,7 @@ export class LastSeen {
 
   /** A list failed. */
   failed(failure: Failure, now: number): void {
-    const refused = isRefusal(failure);
+    const refused = isLasting(failure);
     const since = this.#failing?.refused === refused ? this.#failing.since : now;
     this.#failing = { refused, since, until: now };
   }

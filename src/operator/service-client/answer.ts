@@ -64,6 +64,16 @@ export function pauseAskedFor(response: ServiceResponse): number | undefined {
   return asks && ownError(response, (text) => text) !== undefined ? retryAfter(response).retryAfterMs : undefined;
 }
 
+/** Whether the service understood the call and refused it. */
+export function isRefused({ kind }: Failure): boolean {
+  return kind === "forbidden" || kind === "notFound" || kind === "refused";
+}
+
+/** Whether the service refused the call, or the key: the same key is not answered otherwise by waiting. */
+export function isLasting(failure: Failure): boolean {
+  return isRefused(failure) || failure.kind === "unauthorized";
+}
+
 interface OwnError {
   code: string;
   message: string;

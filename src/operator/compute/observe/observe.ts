@@ -1,11 +1,10 @@
 import type { NamedBranch } from "../../connection/branch-lister.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
-import { isRefusal } from "../../connection/project-visibility.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
 import { resolvedID } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
-import type { Failure } from "../../service-client/answer.ts";
+import { type Failure, isLasting } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
 import type { ListerAccess } from "../execute/context.ts";
@@ -80,7 +79,7 @@ function namedBranch({ compute }: Subject, { branches }: EndpointLister): { name
  * says more than the pause.
  */
 function meaningOfList(failure: Failure, { compute }: Subject, { reservation }: ListerAccess) {
-  const isPaused = reservation.closedForMs > 0 && !isRefusal(failure);
+  const isPaused = reservation.closedForMs > 0 && !isLasting(failure);
   const asksPause = isPaused || ("retryAfterMs" in failure && failure.retryAfterMs !== undefined);
   return meaningOf(asksPause ? pauseAskedFor : failure, requests.listEndpoints(compute.spec.projectID));
 }
