@@ -18,6 +18,8 @@ export interface ServiceWrite {
   computes: readonly KubeObject[];
   /** The endpoint as it stood then; absent for a create. */
   target: StoredEndpoint | undefined;
+  /** When it reaches the service; absent if it never does. */
+  arrivesAt?: number;
   /** Whether it was held up longer than `--create-settle`, which no operator can guard against. */
   beyondSettle: boolean;
   /** When it was carried out, and how the service answered. */

@@ -87,7 +87,8 @@ export async function comeToRest(world: World): Promise<void> {
     await world.runUntil(clock.monotonic() + lookEveryMs);
     if (promises.violations.length > 0) return;
     wrong = [...complaintsOf(world), ...untruths(sceneOf(world)), ...untrueConnections(world.workload.connections())];
-    if (world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();
+    const onTheWay = promises.writes.some(({ arrivesAt = 0 }) => arrivesAt > clock.monotonic());
+    if (onTheWay || world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();
     const restedSince = Math.max(world.invariants.lastWrite.at, serviceRestsFrom);
     if (wrong.length === 0 && clock.monotonic() - restedSince > seenWithinMs) break;
     lendAHand(world, calmAt);

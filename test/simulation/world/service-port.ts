@@ -100,6 +100,7 @@ export class SimServiceTransport implements ServiceTransport {
     };
     const arrival = (ms: number): Promise<Reply> =>
       new Promise((resolve) => {
+        if (write !== undefined) write.arrivesAt = clock.monotonic() + ms;
         clock.after(ms, () => {
           const reply = this.#carryOut(request, write, fate);
           if (verdict === "crash") this.#options.crash();
