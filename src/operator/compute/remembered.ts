@@ -15,37 +15,41 @@ export interface Remembered {
   /** The first create may use a list whose request began after this, also from before the Compute was first seen. */
   firstListAfter: number;
   /** The pending create, since when this process has known it, and the first list since that lacks the endpoint. */
-  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number; mark?: PendingCreate };
+  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number; mark?: PendingCreate } | undefined;
   /** The endpoint last proved ours: what kubectl replace drops of the proof is restored from here. */
-  proved?: { endpointID: string; proof: Exclude<Proof, "none"> };
+  proved?: { endpointID: string; proof: Exclude<Proof, "none"> } | undefined;
   /** The endpoint that this process created and no list has shown yet, and when the service answered with it. */
-  created?: { endpointID: string; at: number };
+  created?: { endpointID: string; at: number } | undefined;
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
-  missing?: { endpointID: string; firstListWithout: number; proved: boolean };
+  missing?: { endpointID: string; firstListWithout: number; proved: boolean } | undefined;
   /** By endpoint: when the service last answered a DELETE with success or 404, and how often before. */
   answeredDeletes: ReadonlyMap<string, { at: number; before: number }>;
   /** The endpoint whose DELETE the service accepted, and how often its own GET has still shown it. */
   deleted?: { endpointID: string; proved: boolean; shown?: number };
   /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */
-  patched?: {
-    generation: number;
-    /** That the Compute was to be on: the name of its branch may come to another without an edit. */
-    branchID: string;
-    fields: readonly string[];
-    listsWithout: readonly number[];
-    at: number;
-    tries: number;
-  };
+  patched?:
+    | {
+        generation: number;
+        /** That the Compute was to be on: the name of its branch may come to another without an edit. */
+        branchID: string;
+        fields: readonly string[];
+        listsWithout: readonly number[];
+        at: number;
+        tries: number;
+      }
+    | undefined;
   /** When a PATCH that disables the endpoint got no answer, or this process first saw that one of another got none. */
-  unansweredDisableSince?: number;
+  unansweredDisableSince?: number | undefined;
   /** The generation that the service was brought to, and the drift reported since: for a status that was wiped. */
   applied?: { generation: number; drift: readonly Difference[] };
   /** The generation that the service last accepted for this endpoint; the status has it only after its next write. */
-  accepted?: { endpointID: string; generation: number };
+  accepted?: { endpointID: string; generation: number } | undefined;
   /** When drift was corrected, to detect a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
   /** A write that failed, not to be repeated before `until` with the same base URL and key. */
-  failedWrite?: { write: string; through?: string; reason: Reason; message: string; until: number; failures: number };
+  failedWrite?:
+    | { write: string; through?: string; reason: Reason; message: string; until: number; failures: number }
+    | undefined;
   signed?: Signed;
   /** The endpoints of a former Compute that a warning has named. */
   warnedOf?: readonly string[];
@@ -60,7 +64,7 @@ export interface Remembered {
   /** Operations of the endpoint were in progress at the last reconcile. */
   wasBusy?: boolean;
   /** What the status does not say yet. */
-  held?: HeldStatus;
+  held?: HeldStatus | undefined;
   /** When an event last reported a write. */
   announcedAt?: number;
   /** The operator removed its finalizer. */

@@ -13,9 +13,14 @@ import { heldUntil } from "./status/held.ts";
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
 const enqueuedFallbackMs = 600_000;
 
+/** What most Computes have nothing of: one copy for all. */
+const noAnswers: Remembered["answeredDeletes"] = new Map();
+const none: readonly never[] = [];
+
 /**
  * What this process remembers of one Compute, by uid. All of it may be lost at any time without harm. Others read it as
- * `known`; only these methods change it.
+ * `known`; only these methods change it. They set what is over to `undefined`: V8 keeps an object from which properties
+ * were deleted as a hash table, which takes several times the memory.
  */
 export class ReconcileState {
   readonly #known: Remembered;
@@ -25,8 +30,8 @@ export class ReconcileState {
       seenSince: now,
       listsCountAfter: now,
       firstListAfter: now,
-      answeredDeletes: new Map(),
-      corrections: [],
+      answeredDeletes: noAnswers,
+      corrections: none,
       requeue: { reason: "", count: 0, dueAt: undefined },
       ...known,
     };
@@ -80,7 +85,7 @@ export class ReconcileState {
     if (reconcileRequested && known.handledReconcileRequest !== reconcileRequestedAt) {
       known.handledReconcileRequest = reconcileRequestedAt;
       known.listsCountAfter = now;
-      delete known.failedWrite;
+      known.failedWrite = undefined;
     }
   }
 
@@ -92,13 +97,16 @@ export class ReconcileState {
       known.proved = { endpointID: link.endpoint.id, proof: link.proof };
     }
     const isListed = link !== undefined && o.laidOver !== true;
-    if (isListed && link.endpoint.id === known.created?.endpointID) delete known.created;
-    known.answeredDeletes = new Map([...known.answeredDeletes].filter(([id]) => o.endpoints.byID(id) !== undefined));
-    if (missing === undefined) delete known.missing;
+    if (isListed && link.endpoint.id === known.created?.endpointID) known.created = undefined;
+    if (known.answeredDeletes.size > 0) {
+      const listed = [...known.answeredDeletes].filter(([id]) => o.endpoints.byID(id) !== undefined);
+      known.answeredDeletes = new Map(listed);
+    }
+    if (missing === undefined) known.missing = undefined;
     else if (known.missing?.endpointID !== missing) {
       known.missing = { endpointID: missing, firstListWithout: o.startedAt, proved: false };
     }
-    if ((o.compute.status.unansweredDisables ?? 0) === 0) delete known.unansweredDisableSince;
+    if ((o.compute.status.unansweredDisables ?? 0) === 0) known.unansweredDisableSince = undefined;
     else known.unansweredDisableSince ??= o.now;
     this.#listedForCreate(o);
     this.#listedForPatch(o);
@@ -109,7 +117,7 @@ export class ReconcileState {
     // Dropped together with our finalizer, as by kubectl replace, it is restored; a person removes it alone.
     const mark = current ?? (hasFinalizer(compute) ? undefined : this.#known.pendingCreate?.mark);
     if (mark === undefined || (links.link !== undefined && hasArrived(mark, links.link.proof))) {
-      delete this.#known.pendingCreate;
+      this.#known.pendingCreate = undefined;
     } else if (current !== undefined) {
       this.saw(annotations, now);
       const { pendingCreate } = this.#known;
@@ -122,14 +130,14 @@ export class ReconcileState {
     if (patched === undefined) return;
     const isOutdated = patched.generation !== generationOf(compute) || patched.branchID !== branchIDOf(compute);
     if (isOutdated || links.link === undefined) {
-      delete this.#known.patched;
+      this.#known.patched = undefined;
       return;
     }
     // While the change is being applied, a list without it proves nothing.
     const { endpoint } = links.link;
     if (laidOver === true || endpoint.pending_state !== undefined || operations.some(isInProgress)) return;
     const { differences } = compare(desiredSpec(compute), endpoint);
-    if (!differences.some(({ field }) => patched.fields.includes(field))) delete this.#known.patched;
+    if (!differences.some(({ field }) => patched.fields.includes(field))) this.#known.patched = undefined;
     else if (startedAt > (operationsEndedAt ?? -1) && !patched.listsWithout.includes(startedAt)) {
       this.#known.patched = { ...patched, listsWithout: [...patched.listsWithout.slice(0, 1), startedAt] };
     }
@@ -137,7 +145,7 @@ export class ReconcileState {
 
   /** A write was accepted, or none is needed: an earlier failure no longer counts. */
   succeeded(): void {
-    delete this.#known.failedWrite;
+    this.#known.failedWrite = undefined;
   }
 
   /** The same write is not repeated for `waitMs`. */
@@ -153,7 +161,7 @@ export class ReconcileState {
     this.#known.applied = { generation, drift: [] };
     this.#known.accepted = { endpointID, generation };
     this.#known.created = { endpointID, at: now };
-    if (!resent) delete this.#known.pendingCreate;
+    if (!resent) this.#known.pendingCreate = undefined;
   }
 
   /** A POST got no usable answer: the time until another may be sent runs from here. */
@@ -163,7 +171,7 @@ export class ReconcileState {
 
   /** An endpoint is taken over: the service has accepted nothing for it yet. */
   tookOver(): void {
-    delete this.#known.accepted;
+    this.#known.accepted = undefined;
   }
 
   /** The service accepted a PATCH of these fields. */
@@ -217,12 +225,12 @@ export class ReconcileState {
     const known = this.#known;
     if (after === "deleted") known.deleted = { endpointID, proved: true };
     else if (known.missing?.endpointID === endpointID) known.missing = { ...known.missing, proved: true };
-    if (known.proved?.endpointID === endpointID) delete known.proved;
+    if (known.proved?.endpointID === endpointID) known.proved = undefined;
   }
 
   /** The endpoint's own GET shows it although lists lack it; returns how often that was so after a DELETE of ours. */
   stillThere(endpointID: string, after: "lost" | "deleted", now: number): number {
-    delete this.#known.missing;
+    this.#known.missing = undefined;
     this.#known.listsCountAfter = now;
     const before = this.#known.deleted?.shown ?? 0;
     if (after === "deleted") this.#known.deleted = { endpointID, proved: false, shown: before + 1 };
@@ -273,7 +281,7 @@ export class ReconcileState {
 
   /** The status was written: it says all that is known. */
   wrote(): void {
-    delete this.#known.held;
+    this.#known.held = undefined;
   }
 
   /** The fields that cannot be read were reported; `undefined`: all can be read. */

@@ -1,6 +1,6 @@
 import { isInProgress, type Operation } from "../../api/operation.ts";
 import { dropOldest, setNewest } from "../runtime/caches.ts";
-import { Index, IndexEntries } from "../runtime/index-entries.ts";
+import { Index } from "../runtime/index-entries.ts";
 
 /** An operation without news for this long no longer counts as blocking its project, in milliseconds. */
 export const staleAfterMs = 60_000;
@@ -27,7 +27,6 @@ export class FollowedOperations {
   readonly #inProgress = new Map<string, Followed>();
   /** Ids of known operations by endpoint. */
   readonly #byEndpoint = new Index();
-  readonly #entries = new IndexEntries();
   /** When the last operation of an endpoint was known to be over. */
   readonly #endedAt = new Map<string, number>();
   /** Operations without news for long: a status may still list them. */
@@ -91,10 +90,11 @@ export class FollowedOperations {
   /** What a write or a list says of an operation. Old operations that are over are forgotten. */
   set(followed: Followed): void {
     const { id, endpoint_id } = followed.operation;
+    this.#unindex(id);
     this.#known.set(id, followed);
+    if (endpoint_id !== undefined) this.#byEndpoint.add(endpoint_id, id);
     if (isInProgress(followed.operation)) this.#inProgress.set(id, followed);
     else if (this.#inProgress.delete(id)) this.#ended(followed.operation, followed.updatedAt);
-    this.#entries.set(id, endpoint_id === undefined ? [] : [[this.#byEndpoint, endpoint_id]]);
     this.#forgetOldest();
   }
 
@@ -119,9 +119,14 @@ export class FollowedOperations {
   }
 
   #forget({ id }: Operation): void {
+    this.#unindex(id);
     this.#known.delete(id);
     this.#inProgress.delete(id);
-    this.#entries.delete(id);
+  }
+
+  #unindex(id: string): void {
+    const endpointID = this.#known.get(id)?.operation.endpoint_id;
+    if (endpointID !== undefined) this.#byEndpoint.delete(endpointID, id);
   }
 
   #forgetOldest(): void {

@@ -22,7 +22,6 @@ const noInterests: Interests = { endpointIDs: [], primariesOf: [], anyPlace: fal
 /** Which Computes use a project, what of it affects each, and which of them wait for the next list. */
 export class ProjectUsers {
   readonly #entries = new IndexEntries();
-  readonly #interests = new Map<string, string>();
   readonly #byLink = new Index();
   readonly #byEndpoint = new Index();
   readonly #byPrimary = new Index();
@@ -42,22 +41,18 @@ export class ProjectUsers {
 
   use(uid: string, endpointID: string | undefined, interests: Interests = noInterests, namespace = ""): void {
     this.tenant ||= namespace;
-    const named = JSON.stringify([endpointID, interests]);
-    if (this.#interests.get(uid) === named) return;
     const { endpointIDs, primariesOf, pendingOn, anyPlace } = interests;
     this.#entries.set(uid, [
-      ...(endpointID === undefined ? [] : [[this.#byLink, endpointID] as const]),
-      ...endpointIDs.map((id) => [this.#byEndpoint, id] as const),
-      ...primariesOf.map((branch) => [this.#byPrimary, branch] as const),
-      ...(pendingOn === undefined ? [] : [[this.#byPending, pendingOn] as const]),
-      ...(anyPlace ? [[this.#anyPlace, ""] as const] : []),
+      ...(endpointID === undefined ? [] : [{ index: this.#byLink, key: endpointID }]),
+      ...endpointIDs.map((key) => ({ index: this.#byEndpoint, key })),
+      ...primariesOf.map((key) => ({ index: this.#byPrimary, key })),
+      ...(pendingOn === undefined ? [] : [{ index: this.#byPending, key: pendingOn }]),
+      ...(anyPlace ? [{ index: this.#anyPlace, key: "" }] : []),
     ]);
-    this.#interests.set(uid, named);
   }
 
   leave(uid: string): void {
     this.#entries.delete(uid);
-    this.#interests.delete(uid);
     this.#waiting.delete(uid);
   }
 

@@ -23,7 +23,10 @@ export class Index {
 }
 
 /** One place of an id: a key of an index. */
-export type IndexEntry = readonly [index: Index, key: string];
+export interface IndexEntry {
+  readonly index: Index;
+  readonly key: string;
+}
 
 /** Where each id stands in several indexes, so that its old entries go when it gets others. Empty keys are removed. */
 export class IndexEntries {
@@ -47,9 +50,11 @@ export class IndexEntries {
 
   /** An id that is known keeps its place among the others. */
   set(id: string, entries: readonly IndexEntry[]): void {
+    if (this.has(id) && areSame(this.of(id), entries)) return;
     this.#unindex(id);
-    for (const [index, key] of entries) index.add(key, id);
-    this.#entries.set(id, entries);
+    for (const { index, key } of entries) index.add(key, id);
+    // A copy has no room for more, which an array that was put together has: it would take twice the memory.
+    this.#entries.set(id, entries.slice());
   }
 
   delete(id: string): void {
@@ -58,6 +63,11 @@ export class IndexEntries {
   }
 
   #unindex(id: string): void {
-    for (const [index, key] of this.of(id)) index.delete(key, id);
+    for (const { index, key } of this.of(id)) index.delete(key, id);
   }
+}
+
+function areSame(some: readonly IndexEntry[], others: readonly IndexEntry[]): boolean {
+  const isSame = ({ index, key }: IndexEntry, at: number) => others[at]?.index === index && others[at].key === key;
+  return some.length === others.length && some.every(isSame);
 }

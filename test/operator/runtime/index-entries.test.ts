@@ -26,12 +26,23 @@ test("an id that gets other entries loses the ones before, and none where it is 
   const [branches, endpoints] = [new Index(), new Index()];
   const entries = new IndexEntries();
   entries.set("a", [
-    [branches, "main"],
-    [endpoints, "ep-1"],
+    { index: branches, key: "main" },
+    { index: endpoints, key: "ep-1" },
   ]);
-  entries.set("b", [[branches, "main"]]);
-  entries.set("a", [[branches, "dev"]]);
+  entries.set("b", [{ index: branches, key: "main" }]);
+  entries.set("a", [{ index: branches, key: "dev" }]);
   expect([[...branches.get("main")], [...branches.get("dev")], [...endpoints.get("ep-1")]]).toEqual([["b"], ["a"], []]);
   entries.delete("a");
   expect([[...branches.get("dev")], entries.size, entries.has("a")]).toEqual([[], 1, false]);
+});
+
+test("an id without entries is known, and one that gets the same again keeps its place in each index", () => {
+  const index = new Index();
+  const entries = new IndexEntries();
+  entries.set("none", []);
+  for (const id of ["a", "b", "a"]) entries.set(id, [{ index, key: "main" }]);
+  expect([[...index.get("main")], [...entries.ids]]).toEqual([
+    ["a", "b"],
+    ["none", "a", "b"],
+  ]);
 });

@@ -70,7 +70,6 @@ export class ClaimIndex {
   }
 
   set(compute: Compute): void {
-    this.delete(compute.metadata.uid);
     this.#computes.set(compute.metadata.uid, compute);
     this.#places.set(compute.metadata.uid, this.#placesOf(compute));
   }
@@ -111,7 +110,7 @@ export class ClaimIndex {
   /** UIDs that share a branch or an endpoint. Sharing only the project is no conflict. */
   #at(places: readonly IndexEntry[]): Set<string> {
     const uids = new Set<string>();
-    for (const [index, key] of places) {
+    for (const { index, key } of places) {
       if (index !== this.#byProject) for (const uid of index.get(key)) uids.add(uid);
     }
     return uids;
@@ -121,11 +120,11 @@ export class ClaimIndex {
     const branchID = branchIDOf(compute);
     const ids = [...new Set([recordedID(compute), endpointNamedBy(compute)])].filter((id) => id !== undefined);
     return [
-      [this.#byProject, this.#key(compute)],
+      { index: this.#byProject, key: this.#key(compute) },
       ...(compute.spec.type === "read_write" && branchID !== ""
-        ? [[this.#byBranch, this.#key(compute, branchID)] as const]
+        ? [{ index: this.#byBranch, key: this.#key(compute, branchID) }]
         : []),
-      ...ids.map((id) => [this.#byEndpoint, this.#key(compute, id)] as const),
+      ...ids.map((id) => ({ index: this.#byEndpoint, key: this.#key(compute, id) })),
     ];
   }
 
