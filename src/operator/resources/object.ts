@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { shareWithin } from "../runtime/shared-values.ts";
 import { GROUP, VERSION } from "./names.ts";
 
 const ownerReference = z.object({
@@ -138,6 +139,9 @@ export function readerOf<T extends { status: object }>(schema: z.ZodType<T>): (r
   return (raw) => {
     const read = parseWith(schema, raw);
     // A copy of the status: an object that zod has filled key by key is a hash table to V8, four times as large.
-    return read.ok ? { ok: true, value: { ...read.value, status: { ...read.value.status } } } : read;
+    if (!read.ok) return read;
+    const value = { ...read.value, status: { ...read.value.status } };
+    shareWithin(value);
+    return { ok: true, value };
   };
 }

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { z } from "zod";
 import { Endpoint, EndpointsAnswer } from "../../api/endpoint.ts";
 import { asRecord, sameJSON } from "../resources/record.ts";
+import { shareWithin } from "../runtime/shared-values.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 type Read<T> = { success: true; data: T } | { success: false; error: z.ZodError };
@@ -66,6 +67,7 @@ async function endpointsIn(
     const read = Endpoint.safeParse(item);
     // Read as a whole, the error names the place.
     if (!read.success) return wholeAnswer(body);
+    shareWithin(read.data);
     endpoints.push(read.data);
   }
   return { success: true, data: endpoints };

@@ -1,5 +1,6 @@
 import { OperationsAnswer } from "../../api/operation.ts";
 import { asRecord } from "../resources/record.ts";
+import { shareWithin } from "../runtime/shared-values.ts";
 import type { AnswerReader } from "./endpoint-lists.ts";
 
 /** The most operations of a project that are listed, unless more are asked for, and then. */
@@ -13,10 +14,12 @@ export function operationsAmong(wanted: (id: string) => boolean): AnswerReader<O
       const answer = asRecord(body);
       if (!Array.isArray(answer.operations)) return OperationsAnswer.safeParse(body);
       const operations: unknown[] = answer.operations;
-      return OperationsAnswer.safeParse({
+      const read = OperationsAnswer.safeParse({
         ...answer,
         operations: operations.filter((one) => wanted(String(asRecord(one).id))),
       });
+      for (const operation of read.data?.operations ?? []) shareWithin(operation);
+      return read;
     },
   };
 }
