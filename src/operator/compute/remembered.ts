@@ -77,6 +77,22 @@ export interface Remembered {
   handledReconcileRequest?: string | undefined;
 }
 
+/** What most Computes have none of: one copy for all. */
+const noAnswers: Remembered["answeredDeletes"] = new Map();
+const none: readonly never[] = [];
+
+/** What is remembered of a Compute that was first seen now. */
+export function rememberedSince(now: number): Remembered {
+  return {
+    seenSince: now,
+    listsCountAfter: now,
+    firstListAfter: now,
+    answeredDeletes: noAnswers,
+    corrections: none,
+    requeue: { reason: "", count: 0, dueAt: undefined },
+  };
+}
+
 /** The endpoint that this process last signed, and over which uid. */
 export interface Signed {
   endpointID: string;

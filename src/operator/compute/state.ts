@@ -6,16 +6,19 @@ import { generationOf, hasFinalizer, type Observation } from "./observe/observat
 import { hasArrived } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { compare, desiredSpec } from "./plan/fields.ts";
-import { answersCountAfter, type ReadonlyState, type Remembered, type Signed, signedBefore } from "./remembered.ts";
+import {
+  answersCountAfter,
+  type ReadonlyState,
+  type Remembered,
+  rememberedSince,
+  type Signed,
+  signedBefore,
+} from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
 import { heldUntil } from "./status/held.ts";
 
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
 const enqueuedFallbackMs = 600_000;
-
-/** What most Computes have nothing of: one copy for all. */
-const noAnswers: Remembered["answeredDeletes"] = new Map();
-const none: readonly never[] = [];
 
 /**
  * What this process remembers of one Compute, by uid. All of it may be lost at any time without harm. Others read it as
@@ -26,15 +29,7 @@ export class ReconcileState {
   readonly #known: Remembered;
 
   constructor(now: number, known: Partial<Remembered> = {}) {
-    this.#known = {
-      seenSince: now,
-      listsCountAfter: now,
-      firstListAfter: now,
-      answeredDeletes: noAnswers,
-      corrections: none,
-      requeue: { reason: "", count: 0, dueAt: undefined },
-      ...known,
-    };
+    this.#known = { ...rememberedSince(now), ...known };
   }
 
   get known(): ReadonlyState {
