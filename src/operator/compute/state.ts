@@ -6,14 +6,8 @@ import { generationOf, hasFinalizer, type Observation } from "./observe/observat
 import { hasArrived } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { compare, desiredSpec } from "./plan/fields.ts";
-import {
-  answersCountAfter,
-  type ReadonlyState,
-  type Remembered,
-  rememberedSince,
-  type Signed,
-  signedBefore,
-} from "./remembered.ts";
+import type { ReadonlyState, Remembered, Signed } from "./remembered.ts";
+import { answersCountAfter, rememberedSince, signedBefore } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
 import { heldUntil } from "./status/held.ts";
 
