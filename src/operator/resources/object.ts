@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { shareWithin } from "../runtime/shared-values.ts";
 import { GROUP, VERSION } from "./names.ts";
+import { shareWithin } from "./shared-values.ts";
 
 const ownerReference = z.object({
   apiVersion: z.string(),

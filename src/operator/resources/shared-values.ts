@@ -1,5 +1,3 @@
-import { setNewest } from "./caches.ts";
-
 /** The strings, objects and lists used last; objects and lists by their JSON. */
 const strings = new Map<string, string>();
 const values = new Map<string, object>();
@@ -41,6 +39,9 @@ function isShared(member: unknown): boolean {
 
 function sharedIn<T>(known: Map<string, T>, key: string, value: T): T {
   const shared = known.get(key) ?? value;
-  setNewest(known, key, shared, mostKnown);
+  known.delete(key);
+  known.set(key, shared);
+  const [oldest] = known.keys();
+  if (known.size > mostKnown && oldest !== undefined) known.delete(oldest);
   return shared;
 }
