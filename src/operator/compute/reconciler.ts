@@ -15,6 +15,7 @@ import { observe } from "./observe/observe.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
 import { plan } from "./plan/plan.ts";
+import { handOverForMs } from "./remembered.ts";
 import { type BindTools, bind } from "./secret/bind.ts";
 import { ReconcileState } from "./state.ts";
 import { withUnreadable } from "./status/conditions.ts";
@@ -34,9 +35,6 @@ export interface ComputeReconcilerOptions extends CleanupOptions, Pick<BindTools
   fleet: Fleet | undefined;
   onStep?: (action: Action, compute: Compute, outcome: Outcome) => void;
 }
-
-/** A Compute that comes under this process's selector is left to the previous one for this long, in milliseconds. */
-const handOverMs = 60_000;
 
 /** A Compute that its pool is about to change is reconciled again after this long, in milliseconds, if it is not. */
 const poolAwaitedMs = 10_000;
@@ -110,10 +108,8 @@ export class ComputeReconciler {
     const now = this.#options.clock.monotonic();
     const annotations = annotationsOf(compute);
     state.saw(annotations, now);
-    const { enteredAt } = state.known;
-    if (enteredAt !== undefined && now - enteredAt < handOverMs) {
-      return { requeueAfterMs: enteredAt + handOverMs - now };
-    }
+    const handOverMs = handOverForMs(state.known, now);
+    if (handOverMs > 0) return { requeueAfterMs: handOverMs };
     const connection = this.#options.connections.view(compute);
     const lister = this.#join(compute, annotations, connection);
     const { brake, claims, createSettleMs, fleet } = this.#options;

@@ -110,6 +110,14 @@ export function signedBefore({ signed }: ReadonlyState, endpointID: string): num
 
 export type ReadonlyState = Readonly<Remembered>;
 
+/** A Compute that comes under this process's selector is left to the previous one for this long, in milliseconds. */
+const handOverMs = 60_000;
+
+/** How long it is still left to that, in milliseconds; 0: this process may write. */
+export function handOverForMs({ enteredAt = Number.NEGATIVE_INFINITY }: ReadonlyState, now: number): number {
+  return Math.max(0, enteredAt + handOverMs - now);
+}
+
 /** As `listsCountAfter`, but without the last write if its answer is laid over lists. */
 export function answersCountAfter({ listsCountAfter, laidOver }: ReadonlyState): number {
   return laidOver?.at === listsCountAfter ? laidOver.before : listsCountAfter;

@@ -18,7 +18,7 @@ import { hasFinalizer } from "../observe/observation.ts";
 import type { EndpointIndex } from "../observe/ownership.ts";
 import { signatureInFleet } from "../plan/action.ts";
 import { goneAfterMs } from "../plan/lost.ts";
-import type { ReadonlyState } from "../remembered.ts";
+import { handOverForMs, type ReadonlyState } from "../remembered.ts";
 import type { ReconcileState } from "../state.ts";
 import { cleanedUp } from "../status/messages/events.ts";
 import { requeueDelay } from "../status/reasons.ts";
@@ -108,6 +108,8 @@ export class Cleanup {
     const { clock, connections, claims, brake } = this.#options;
     const { last, state, at } = gone;
     const { uid } = last.metadata;
+    const handOverMs = handOverForMs(state.known, clock.monotonic());
+    if (handOverMs > 0) return handOverMs;
     if (clock.monotonic() - at > triedForMs) {
       return this.#settled(gone, cleanedUp.unreached(endpointID ?? markerOf(uid)));
     }

@@ -4,7 +4,7 @@ import type { ServiceResponse } from "../../../../src/operator/service-client/tr
 import { compute, endpoint, madeBy, operation, uidOf } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
-import { closedBrake, deletedCompute, deletedEvent, mayExist, replaced, uid } from "./deleted-compute.ts";
+import { begun, closedBrake, deletedCompute, deletedEvent, made, mayExist, replaced, uid } from "./deleted-compute.ts";
 
 describe("what a replaced and deleted Compute made", () => {
   test("is deleted, proved gone, and forgotten", async () => {
@@ -59,6 +59,14 @@ describe("what a replaced and deleted Compute made", () => {
     answer.resolve(json(200, { endpoint: endpoint() }));
     await clock.advance(100);
     expect(turn?.take("another")).toBe(true);
+  });
+
+  test("is left to the previous process for a minute where the Compute has just come under this selector", async () => {
+    const { reach, clock } = await deletedCompute({ state: { ...made, enteredAt: begun - 10_000 } });
+    await clock.advance(49_000);
+    expect(reach.sent()).toEqual([]);
+    await clock.advance(2000);
+    expect(reach.sent()).toContain("DELETE ep-one");
   });
 
   test("that the project refuses to delete pauses the project's writes", async () => {

@@ -12,7 +12,7 @@ import { Reaching } from "../reaching.ts";
 export const replaced = compute({ guarded: false, namespace: "default" });
 export const { uid } = replaced.metadata;
 /** When it was gone, on the monotonic clock. */
-const begun = 3_000_000;
+export const begun = 3_000_000;
 export const made: Partial<ReadonlyState> = { proved: { endpointID: "ep-one", proof: "marker" } };
 export const pending = (mark: object = {}): Partial<ReadonlyState> => ({
   pendingCreate: { since: "2026-01-01T00:00:00Z", seenAt: begun, mark: { ...JSON.parse(createMark()), ...mark } },
