@@ -47,7 +47,8 @@ export async function updateStatus(
   const outcome = withHeld(latest, state?.known.held, o.kind === "observed");
   const endpoint = endpointAfter(outcome, o);
   const comparison = endpoint && compare(desiredSpec(compute), endpoint);
-  const status = statusAfter(outcome, o, { endpoint, comparison, secret, now: clock.now() });
+  const { restarted } = state?.known ?? {};
+  const status = statusAfter(outcome, o, { endpoint, comparison, secret, restarted, now: clock.now() });
   const isHidden = comparison === undefined || comparison.notReturned.length > 0;
   const isNew = latest.effect.kind === "accepted";
   const waits =
@@ -76,10 +77,11 @@ function statusAfter(
     endpoint: Endpoint | undefined;
     comparison: Comparison | undefined;
     secret: { binding: string | undefined; unchecked: boolean };
+    restarted: string | undefined;
     now: number;
   },
 ): Compute["status"] | undefined {
-  const { endpoint, comparison, secret, now } = seen;
+  const { endpoint, comparison, secret, restarted, now } = seen;
   const annotations = annotationsOf(outcome.compute);
   const { reconcileRequestedAt, confirmLoss } = annotations;
   const list = o.kind === "observed" ? o : undefined;
@@ -96,6 +98,7 @@ function statusAfter(
     made: list?.links.link?.proof === "marker" || list?.links.link?.proof === "created",
     signed: list?.fleet !== undefined && list.links.link?.proof === "marker",
     operations: list?.operations ?? [],
+    restarted,
     fingerprint: list?.fingerprint,
     binding: secret.binding,
     now,

@@ -4,11 +4,12 @@ import { type Outcome, shown, unchanged } from "../../../src/operator/compute/ou
 import { ReconcileState } from "../../../src/operator/compute/state.ts";
 import { type StatusTools, updateStatus } from "../../../src/operator/compute/update-status.ts";
 import { endpoint, madeBy, subjectOf } from "../../support/builders.ts";
+import { linked } from "./execute/executing.ts";
 import { accepted, setUp, unbound } from "./updating-status.ts";
 
 describe("a status that may wait", () => {
-  const holding = (status: object = {}) => {
-    const one = setUp("Creating", { status });
+  const holding = (status: object = {}, fields: Parameters<typeof setUp>[1] = {}) => {
+    const one = setUp("Creating", { ...fields, status });
     const state = new ReconcileState(0);
     const report = (outcome: Outcome, observed = one.listed(), more: Partial<StatusTools> = {}) =>
       updateStatus(outcome, observed, unbound, { ...one.tools, state, ...more });
@@ -34,6 +35,20 @@ describe("a status that may wait", () => {
     settled.state.hold(shown(after, "Starting", "now"), { isNew: false, endpoint: undefined }, 0);
     expect(await settled.report(shown(after, "Active", "done", { effect }))).toBe(after);
     expect([settled.written(), settled.state.known.held]).toEqual([1, undefined]);
+  });
+
+  test("is written at once where none has said yet that a restart was carried out", async () => {
+    const asked = { ...linked.annotations, "compute-operator.dev/restartedAt": "second" };
+    const shownAfter = async (restarted: string) => {
+      const { self, report, written, state } = holding(
+        { observedGeneration: 1 },
+        { metadata: { ...linked, annotations: asked } },
+      );
+      state.restarted(restarted);
+      return [(await report(shown(self, "Restarting", "now"))).status.restartedAt, written()];
+    };
+    expect(await shownAfter("second")).toEqual(["second", 1]);
+    expect(await shownAfter("first")).toEqual([undefined, 0]);
   });
 
   test("is outdated once another follows, also where that cannot be written", async () => {

@@ -43,6 +43,8 @@ export interface Seen {
   /** Whether its name bears this Compute's signature, in a fleet. */
   signed: boolean;
   operations: readonly Operation[];
+  /** The value of `restartedAt` that this process last carried out. */
+  restarted?: string | undefined;
   /** Of the base URL and key through which the endpoint was seen. */
   fingerprint: string | undefined;
   /** Name of the connection Secret, where it stands. */
@@ -193,6 +195,8 @@ function requests(compute: Compute, { effect, condition }: Outcome, seen: Seen):
   return {
     // A restart requested before the first reconcile counts as done.
     ...(first ? { restartedAt } : {}),
+    // Also where the status that said so was not written, and a later one is.
+    ...(restartedAt !== undefined && seen.restarted === restartedAt ? { restartedAt } : {}),
     ...(effect.kind === "restarted" ? { restartedAt: effect.value } : {}),
     ...(answered ? { lastHandledReconcileAt: reconcileRequestedAt } : {}),
     ...(served ? { lastHandledConfirmLoss: lossConsent } : {}),
