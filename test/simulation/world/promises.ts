@@ -181,7 +181,8 @@ export class Promises {
     this.register.claim(made.id, uid);
     const twins = beside.filter(({ name }) => uidOfMarker(name) === uid);
     const tooLate = twins.some(({ id }) => this.#writes.some((one) => one.endpointID === id && wasMadeTooLate(one)));
-    if (twins.length > 1 && !tooLate && !this.#isForgotten(twins, uid)) {
+    const isForgotten = this.#isForgotten(twins, uid) || this.register.wasLeftToOther(twins, uid);
+    if (twins.length > 1 && !tooLate && !isForgotten) {
       const both = twins.map(({ id }) => id).join(" and ");
       this.report("never twice", `${both} were made for one Compute, ${this.register.nameOf(uid)}`);
     }
@@ -241,8 +242,8 @@ export class Promises {
     const id = annotationOf(after, "endpoint-id");
     if (id === undefined || id === (before && annotationOf(before, "endpoint-id"))) return;
     const endpoint = this.#services.endpoints().find((one) => one.id === id);
+    this.#noteUnproved(before, after, id, endpoint);
     if (endpoint === undefined) return;
-    this.#noteUnproved(before, after, endpoint);
     if (this.register.hasClaimed(id, uid)) return;
     const takenForOwn = before !== undefined && this.#isTakenForOwn(before, endpoint, process);
     if (takenForOwn || isOurs(after, endpoint) || this.register.wasToldToAdopt(uid)) return;
@@ -251,13 +252,16 @@ export class Promises {
   }
 
   /** Where no name is shown, nothing proves a primary that is linked because it appeared after an unanswered create. */
-  #noteUnproved(before: KubeObject | undefined, after: KubeObject, { id, name, type }: StoredEndpoint): void {
+  #noteUnproved(before: KubeObject | undefined, after: KubeObject, id: string, endpoint?: StoredEndpoint): void {
+    // Deleted while the link was on its way?
+    if (endpoint === undefined && !this.#services.wasDeletedSince(id, this.#clock.monotonic() - lastLookMs)) return;
     const pending = before !== undefined && createMarkOf(before) !== undefined;
     const noted = annotationOf(after, "created-endpoint") === `${after.metadata.uid}/${id}`;
     if (noted) this.#services.proved(id, markerOf(after.metadata.uid));
+    const type = endpoint === undefined ? specOf(after)["type"] : endpoint.type;
     if (this.#namesShown || !pending || noted || type !== "read_write") return;
     this.register.unproved.add(after.metadata.uid);
-    const maker = uidOfMarker(name);
+    const maker = uidOfMarker(endpoint?.name);
     if (maker !== undefined) this.register.unproved.add(maker);
   }
 

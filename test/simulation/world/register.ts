@@ -129,6 +129,12 @@ export class Register {
     );
   }
 
+  /** Whether a person removed the finalizer of a Compute that is gone, and one of these is another Compute's now. */
+  wasLeftToOther(endpoints: readonly StoredEndpoint[], uid: string): boolean {
+    if (!this.letGoByPerson.has(uid) || this.get(uid)?.until === Number.POSITIVE_INFINITY) return false;
+    return endpoints.some(({ id }) => this.isOthers(id, uid, { gone: false }));
+  }
+
   wasToldToAdopt(uid: string): boolean {
     return this.#everToldToAdopt.has(uid);
   }
