@@ -45,7 +45,8 @@ export function takeOverFormer(o: Observation, s: ReadonlyState): Action | undef
 
 /** A signature that got no answer may still arrive: until it cannot, nothing else is created or linked. */
 export const awaitTakeover: PlanRule = (o, s) => {
-  const mayBeTaken = formersOf(o).some(({ id }) => id === o.annotations.pendingTakeover?.endpointID);
+  const signedID = signedEndpoint(o, s);
+  const mayBeTaken = formersOf(o).some(({ id }) => id === signedID);
   const leftMs = mayBeTaken && whyNotTaken(o) === undefined ? 0 : takeoverMayArriveForMs(o, s);
   return leftMs > 0
     ? { kind: "wait", reason: "Creating", message: creating.earlierTakeover, requeueAfterMs: leftMs }
@@ -53,15 +54,20 @@ export const awaitTakeover: PlanRule = (o, s) => {
 };
 
 /** How long our signature may still arrive at an endpoint that is not linked, in milliseconds; 0: it cannot. */
-export function takeoverMayArriveForMs(
-  { annotations, links, startedAt, now, createSettleMs }: Observation,
-  s: ReadonlyState,
-): number {
-  const { endpointID } = annotations.pendingTakeover ?? {};
+export function takeoverMayArriveForMs(o: Observation, s: ReadonlyState): number {
+  const { links, startedAt, now, createSettleMs } = o;
+  const endpointID = signedEndpoint(o, s);
   if (endpointID === undefined || links.link !== undefined) return 0;
   const sentBefore = s.signed?.endpointID === endpointID ? s.signed.renewAt : s.seenSince;
   const settlesAt = sentBefore + createSettleMs;
   return startedAt >= settlesAt ? 0 : Math.max(1000, settlesAt - now);
+}
+
+/** The endpoint that our signature was sent for, also where kubectl replace dropped the mark since. */
+function signedEndpoint(o: Observation, { signed }: ReadonlyState): string | undefined {
+  const { pendingTakeover } = o.annotations;
+  if (pendingTakeover !== undefined) return pendingTakeover.endpointID;
+  return signed?.over === undefined || wasLinked(o) ? undefined : o.endpoints.byID(signed.endpointID)?.id;
 }
 
 /** What says that the primary in the way is a former Compute's, and why it is not taken over. */

@@ -95,6 +95,21 @@ describe("spec.adopt.former", () => {
     expect(planned({ compute: taking, endpoints, state: { seenSince: now - 60_200 } })).not.toMatchObject(waits);
   });
 
+  test("creates and links nothing else while its signature may still arrive: kubectl replace dropped its mark", () => {
+    const next = (afterMs: number, fields: ComputeFields = {}, endpoints = [formers({ branch_id: "br-other" })]) => {
+      const signed = { endpointID: "ep-one", over: uidOf("f"), renewAt: now - afterMs, before: 0 };
+      return planned({
+        compute: self({ guarded: false, ...fields }),
+        endpoints,
+        state: { signed, warnedOf: ["ep-one"] },
+      });
+    };
+    expect(next(5000)).toMatchObject({ kind: "wait", message: expect.stringContaining("may still complete") });
+    expect(next(60_200)).toMatchObject({ kind: "create" });
+    expect(next(5000, {}, [])).toMatchObject({ kind: "create" });
+    expect(next(5000, {}, [formers()])).toMatchObject({ kind: "sign" });
+  });
+
   test("waits its time after a PATCH that failed", () => {
     const write = JSON.stringify(["sign", "ep-one", ours]);
     const failedWrite = { write, reason: "Rejected", message: "no", until: now + 5000, failures: 0 } as const;
@@ -248,52 +263,5 @@ describe("a linked endpoint", () => {
     const restored = linked({ spec: { computeUnits: { min: 2, max: 2 } } });
     const endpoints = [formers({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 })];
     expect(plan(...input({ fleet, compute: restored, endpoints }))).toMatchObject({ kind: "patch" });
-  });
-});
-
-describe("a Compute that is deleted before a list has shown our signature", () => {
-  const going = (mark: string, fields: ComputeFields = {}) =>
-    self({ deleting: true, ...fields, annotations: { pendingTakeover: mark, ...fields.annotations } });
-  const planned = (fields: Parameters<typeof input>[0]) => plan(...input({ fleet, ...fields }));
-  const elsewhere = going(takeoverMark("there"));
-  const waits = (text: string) => ({ kind: "wait", reason: "MassLoss", message: expect.stringContaining(text) });
-
-  test("waits while only another base URL or key can be asked, until the loss is confirmed and proved", () => {
-    const doubt = "endpoint ep-one is not listed with the current base URL and key, and was last seen with others";
-    expect(planned({ compute: elsewhere })).toMatchObject(waits(doubt));
-    const confirmed = going(takeoverMark("there"), { shows: "MassLoss", annotations: { confirmLoss: "now" } });
-    const state = { missing: { endpointID: "ep-one", firstListWithout: 0, proved: false } };
-    expect(planned({ compute: confirmed, state })).toMatchObject({ kind: "confirmDeletion", endpointID: "ep-one" });
-  });
-
-  test("waits where that shows no project either", () => {
-    const gone = { kind: "unavailable", reason: "ProjectNotFound", message: "", projectGone: true } as const;
-    const observation = { ...gone, fingerprint: "here" };
-    expect(planned({ compute: elsewhere, observation })).toMatchObject(waits("endpoint ep-one was last seen with"));
-    expect(planned({ compute: going(takeoverMark()), observation })).toMatchObject({ kind: "release" });
-  });
-
-  test("names the endpoint while nothing can be asked", () => {
-    const observation = { kind: "unavailable", reason: "Unauthorized", message: "no", projectGone: false } as const;
-    const message = expect.stringContaining("endpoint ep-one cannot be deleted yet");
-    expect(planned({ compute: elsewhere, observation })).toMatchObject({ kind: "wait", message });
-  });
-
-  test("waits for the proof that the endpoint is gone", () => {
-    const missing = (proved: boolean) => ({ missing: { endpointID: "ep-one", firstListWithout: 0, proved } });
-    const gone = going(takeoverMark());
-    expect(planned({ compute: gone, state: missing(false) })).toMatchObject({ kind: "confirmDeletion" });
-    expect(planned({ compute: gone, state: missing(true) })).toMatchObject({ kind: "release" });
-  });
-
-  test("waits until the signature can arrive no more", () => {
-    const deleting = { kind: "wait", reason: "Deleting", message: expect.stringContaining("may still complete") };
-    const list = { compute: going(takeoverMark()), endpoints: [formers()] };
-    expect(planned({ ...list, state: { seenSince: now - 5000 } })).toMatchObject(deleting);
-    expect(planned({ ...list, state: { seenSince: now - 60_200 } })).toMatchObject({ kind: "release" });
-  });
-
-  test("is let go at once where the mark is a copy", () => {
-    expect(planned({ compute: going(takeoverMark("there", uidOf("b"))) })).toMatchObject({ kind: "release" });
   });
 });
