@@ -1,9 +1,28 @@
-/** The strings, objects and lists used last; objects and lists by their JSON. */
-const strings = new Map<string, string>();
-const values = new Map<string, object>();
+/** Values that were asked for of late, by their text; those that nobody asks for any more are forgotten in the end. */
+class LatelyUsed<T> {
+  #newer = new Map<string, T>();
+  #older = new Map<string, T>();
 
-/** Some 100 kB each. */
-const mostKnown = 1000;
+  /** The value of this text; `value` if there was none. */
+  get(text: string, value: T): T {
+    const found = this.#newer.get(text);
+    if (found !== undefined) return found;
+    const shared = this.#older.get(text) ?? value;
+    if (this.#newer.size === mostNewer) {
+      this.#older = this.#newer;
+      this.#newer = new Map();
+    }
+    this.#newer.set(text, shared);
+    return shared;
+  }
+}
+
+/** Some 100 kB. */
+const mostNewer = 1000;
+
+const strings = new LatelyUsed<string>();
+/** Objects and lists, by their JSON. */
+const values = new LatelyUsed<object>();
 
 /** A longer string is seldom the same in two objects. */
 const mostCharacters = 64;
@@ -24,24 +43,15 @@ export function shareWithin(value: object): void {
 }
 
 function sharedCopyOf(value: unknown): unknown {
-  if (typeof value === "string") return value.length > mostCharacters ? value : sharedIn(strings, value, value);
+  if (typeof value === "string") return value.length > mostCharacters ? value : strings.get(value, value);
   if (typeof value !== "object" || value === null) return value;
   shareWithin(value);
   const members: unknown[] = Object.values(value);
   if (members.length > mostMembers || !members.every(isShared)) return value;
-  return sharedIn(values, JSON.stringify(value), Object.freeze(value));
+  return values.get(JSON.stringify(value), Object.freeze(value));
 }
 
 /** A member that JSON shows as it is, and that does not change. */
 function isShared(member: unknown): boolean {
   return typeof member === "object" ? Object.isFrozen(member) : member !== undefined;
-}
-
-function sharedIn<T>(known: Map<string, T>, key: string, value: T): T {
-  const shared = known.get(key) ?? value;
-  known.delete(key);
-  known.set(key, shared);
-  const [oldest] = known.keys();
-  if (known.size > mostKnown && oldest !== undefined) known.delete(oldest);
-  return shared;
 }

@@ -5,7 +5,7 @@ import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
 import { type Endpoint, EndpointAnswer } from "../../api/endpoint.ts";
 import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
 import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.ts";
-import { sleep } from "../runtime/clock.ts";
+import { turnsOf } from "../runtime/turns.ts";
 import { type Account, accountFingerprint } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
 import { type AnswerReader, EndpointLists } from "./endpoint-lists.ts";
@@ -77,7 +77,7 @@ export class ServiceClient {
   }
 
   async listEndpoints(projectID: string, signal: AbortSignal): Promise<Answer<Endpoint[]>> {
-    const reader = this.#lists.reader(projectID, () => sleep(this.#options.clock, 0, signal));
+    const reader = this.#lists.reader(projectID, () => turnsOf(this.#options.clock).next(signal));
     const answer = await this.#read("/projects/{p}/endpoints", [projectID], reader, signal);
     if (answer.kind !== "ok") return answer;
     const endpoints = answer.value;

@@ -14,8 +14,8 @@ export interface AnswerReader<T> {
   safeParse: (body: unknown) => Read<T> | Promise<Read<T>>;
 }
 
-/** How many endpoints are read in one task: some five milliseconds where all have changed. */
-const endpointsPerTask = 200;
+/** How many endpoints are read before others may have their turn: some two milliseconds where all have changed. */
+const endpointsAtOnce = 20;
 
 /**
  * The latest list of each project. A list that repeats it byte by byte is the same array and is not parsed; of another
@@ -24,7 +24,7 @@ const endpointsPerTask = 200;
 export class EndpointLists {
   readonly #latest = new Map<string, { digest: string | undefined; endpoints: Endpoint[] }>();
 
-  /** `pause`: lets timers and sockets have their turn, because a project may have thousands of endpoints. */
+  /** `pause`: lets others have their turn, because a project may have thousands of endpoints. */
   reader(projectID: string, pause: () => Promise<void>): AnswerReader<Endpoint[]> {
     const latest = this.#latest.get(projectID);
     let digest: string | undefined;
@@ -58,7 +58,7 @@ async function endpointsIn(
   const known = new Map(before.map((endpoint) => [endpoint.id, endpoint]));
   const endpoints: Endpoint[] = [];
   for (const [index, item] of items.entries()) {
-    if (index % endpointsPerTask === endpointsPerTask - 1) await pause();
+    if (index % endpointsAtOnce === endpointsAtOnce - 1) await pause();
     const same = known.get(String(asRecord(item).id));
     if (same !== undefined && sameJSON(same, item)) {
       endpoints.push(same);

@@ -49,10 +49,22 @@ test("an absent member is not the same as an undefined one", () => {
   expect(Object.keys(other.range)).toEqual(["min"]);
 });
 
+test("what is used again stays, however much else there is", () => {
+  const first = { range: { often: 1 } };
+  shareWithin(first);
+  for (let n = 0; n < 3000; n += 1) {
+    shareWithin({ range: { seldom: n } });
+    if (n % 900 === 0) shareWithin({ range: { often: 1 } });
+  }
+  const later = { range: { often: 1 } };
+  shareWithin(later);
+  expect(later.range).toBe(first.range);
+});
+
 test("what is not used for long is forgotten", () => {
   const first = { range: { seldom: 1 } };
   shareWithin(first);
-  for (let n = 0; n < 1000; n += 1) shareWithin({ range: { often: n } });
+  for (let n = 0; n < 2000; n += 1) shareWithin({ range: { often: n } });
   const later = { range: { seldom: 1 } };
   shareWithin(later);
   expect(later.range).not.toBe(first.range);

@@ -1,0 +1,57 @@
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { Turns, turnsOf } from "../../../src/operator/runtime/turns.ts";
+
+/** A clock that work moves on, whose timers run one by one. */
+function workClock() {
+  let now = 0;
+  const timers: (() => void)[] = [];
+  const clock = {
+    now: () => now,
+    monotonic: () => now,
+    after: (_: number, run: () => void) => {
+      timers.push(run);
+      return () => {};
+    },
+  };
+  return { clock, timers, work: (ms: number) => (now += ms) };
+}
+
+test("those who compute for long let timers and sockets come in between, whichever of them it is", async () => {
+  const { clock, timers, work } = workClock();
+  const turns = new Turns(clock);
+  const done: string[] = [];
+  const compute = async (name: string) => {
+    for (let step = 0; step < 10; step += 1) {
+      await turns.next(new AbortController().signal);
+      work(2);
+      done.push(name);
+    }
+  };
+  const both = Promise.all([compute("a"), compute("b")]);
+  const perTask: number[] = [];
+  for (await setImmediate(); timers.length > 0; ) {
+    const before = done.length;
+    timers.shift()?.();
+    await setImmediate();
+    perTask.push(done.length - before);
+  }
+  await both;
+  expect(done.toSorted().join("")).toBe("aaaaaaaaaabbbbbbbbbb");
+  // Five steps fit a slice; who takes a turn at its end does one step more.
+  expect(Math.max(...perTask)).toBeLessThanOrEqual(6);
+});
+
+test("who is called off while waiting for a turn does not go on", async () => {
+  const { clock } = workClock();
+  const stop = new AbortController();
+  const waits = new Turns(clock).next(stop.signal);
+  stop.abort(new Error("stopped"));
+  await expect(waits).rejects.toThrow("stopped");
+});
+
+test("all parts of a process take turns with each other", () => {
+  const { clock } = workClock();
+  expect(turnsOf(clock)).toBe(turnsOf(clock));
+  expect(turnsOf(workClock().clock)).not.toBe(turnsOf(clock));
+});
