@@ -82,7 +82,11 @@ export async function comeToRest(world: World): Promise<void> {
   }
   let wrong: string[] = [];
   let serviceRestsFrom = calmAt;
-  const isLate = () => clock.monotonic() >= calmAt + restWithinMs + (wrong.length === 0 ? suspendsWithinMs : 0);
+  const isLate = () => {
+    // What the service has just done may be what is not seen yet.
+    const isSeen = clock.monotonic() - serviceRestsFrom > seenWithinMs;
+    return clock.monotonic() >= calmAt + restWithinMs + (wrong.length > 0 && isSeen ? 0 : suspendsWithinMs);
+  };
   while (!isLate()) {
     await world.runUntil(clock.monotonic() + lookEveryMs);
     if (promises.violations.length > 0) return;
