@@ -1,5 +1,5 @@
 import { memoize } from "./caches.ts";
-import { type Clock, sleep } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 
 /** How long callers keep the event loop, all together, before timers and sockets have their turn, in milliseconds. */
 const sliceMs = 10;
@@ -8,6 +8,7 @@ const sliceMs = 10;
 export class Turns {
   readonly #clock: Clock;
   #sliceEndsAt = Number.NEGATIVE_INFINITY;
+  #nextSlice: Promise<void> | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -15,10 +16,22 @@ export class Turns {
 
   /** Resolves when the caller may go on: at once while the slice lasts, else after timers and sockets. */
   async next(signal: AbortSignal): Promise<void> {
-    if (this.#clock.monotonic() < this.#sliceEndsAt) return;
-    await sleep(this.#clock, 0, signal);
-    const now = this.#clock.monotonic();
-    if (now >= this.#sliceEndsAt) this.#sliceEndsAt = now + sliceMs;
+    while (this.#clock.monotonic() >= this.#sliceEndsAt) {
+      this.#nextSlice ??= this.#begin();
+      await this.#nextSlice;
+      signal.throwIfAborted();
+    }
+  }
+
+  /** One timer for all who wait: each with its own would begin a slice of its own in the same turn of the loop. */
+  #begin(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#clock.after(0, () => {
+        this.#nextSlice = undefined;
+        this.#sliceEndsAt = this.#clock.monotonic() + sliceMs;
+        resolve();
+      });
+    });
   }
 }
 
