@@ -2,7 +2,7 @@ import { memoize } from "./caches.ts";
 import type { Clock } from "./clock.ts";
 
 /** How long callers keep the event loop, all together, before timers and sockets have their turn, in milliseconds. */
-const sliceMs = 10;
+const sliceMs = 5;
 
 /** Divides the event loop among those who compute for long: answers of many projects can come in at once. */
 export class Turns {

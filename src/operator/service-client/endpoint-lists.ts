@@ -14,8 +14,8 @@ export interface AnswerReader<T> {
   safeParse: (body: unknown) => Read<T> | Promise<Read<T>>;
 }
 
-/** How many endpoints are read before others may have their turn: some two milliseconds where all have changed. */
-const endpointsAtOnce = 20;
+/** How many endpoints are read before others may have their turn: a millisecond where all have changed. */
+const endpointsAtOnce = 10;
 
 /**
  * The latest list of each project. A list that repeats it byte by byte is the same array and is not parsed; of another

@@ -24,7 +24,7 @@ test("those who compute for long let timers and sockets come in between, whichev
   const compute = async (name: string) => {
     for (let step = 0; step < 10; step += 1) {
       await turns.next(new AbortController().signal);
-      work(2);
+      work(1);
       done.push(name);
     }
   };
