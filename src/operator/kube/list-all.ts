@@ -11,7 +11,7 @@ export async function listAll<T extends KubeObject, R>(
   client: ClusterClient,
   kind: ResourceKind<T>,
   selection: ListSelection & { limit: number },
-  read: (item: unknown) => R,
+  read: (item: unknown) => R | Promise<R>,
   signal?: AbortSignal,
 ): Promise<{ items: R[]; resourceVersion: string }> {
   const items: R[] = [];
@@ -27,7 +27,7 @@ export async function listAll<T extends KubeObject, R>(
       continue;
     }
     signal?.throwIfAborted();
-    for (const item of page.items) items.push(read(item));
+    for (const item of page.items) items.push(await read(item));
     if (page.continue === undefined) return { items, resourceVersion: page.resourceVersion };
     token = page.continue;
   }

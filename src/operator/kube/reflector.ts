@@ -1,4 +1,5 @@
 import { sleep, unlessAborted } from "../runtime/clock.ts";
+import { turnsOf } from "../runtime/turns.ts";
 import type { ListSelection } from "./client.ts";
 import { ClusterError, ClusterUnreachable, errorOfStatus, isGone, isNotFound } from "./errors.ts";
 import { listAll } from "./list-all.ts";
@@ -15,6 +16,8 @@ const shortestWatchMs = 1000;
 const idleTimeoutMs = 150_000;
 /** After this long the list is read again at the next end of a watch, even if nothing seems wrong. In milliseconds. */
 const relistAfterMs = 3_600_000;
+/** How many objects of a list are read before others may have their turn: a few milliseconds after a start. */
+const readAtOnce = 20;
 
 /** An unknown kind mostly means that its CRD is not installed yet. */
 function whyNoList(error: unknown, { group, plural }: ResourceKind): string {
@@ -140,7 +143,10 @@ export class Reflector<T extends KubeObject> {
     this.store.beginList();
     const objects: T[] = [];
     const unreadable: string[] = [];
-    const read = (item: unknown) => {
+    let count = 0;
+    const read = async (item: unknown) => {
+      count += 1;
+      if (count % readAtOnce === 0) await turnsOf(clock).next(signal);
       const object = this.#read(item);
       if (object !== undefined) objects.push(object);
       else unreadable.push(uidIn(item));

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { isObjectOf } from "../../../src/operator/kube/objects.ts";
+import { configMaps } from "./config-maps.ts";
 import { minute, setUp } from "./reflector-world.ts";
 
 describe("the first list", () => {
@@ -54,6 +56,21 @@ describe("the first list", () => {
     }
     expect(synced).toEqual([600]);
     expect(perTask).toEqual([250, 250, 100]);
+  });
+
+  test("lets others have their turn while it is read", async () => {
+    const read: unknown[] = [];
+    const parse = (raw: unknown) => {
+      read.push(raw);
+      return isObjectOf(configMaps, raw) ? raw : undefined;
+    };
+    const { clock, outside, run } = setUp({ parse });
+    for (let n = 0; n < 50; n += 1) outside.create(`n-${n}`);
+    void run();
+    for (let tasks = 0; tasks < 2000 && read.length === 0; tasks += 1) await clock.runNext(minute);
+    expect(read).toHaveLength(19);
+    await clock.advance(minute);
+    expect(read).toHaveLength(50);
   });
 
   test("starts over where its history is forgotten between two pages", async () => {
