@@ -7,14 +7,15 @@ import { writeDocs } from "./docs.ts";
 import { millionTable } from "./million.ts";
 import { tables } from "./report.ts";
 import { measure, type Round, type Setting } from "./round.ts";
-import { baseline, operatorOfImage, type Subject, twoShards } from "./subject.ts";
+import { baseline, operatorOfImage, type Subject, sampledOperator, twoShards } from "./subject.ts";
 
 const usage = `Usage: npm run bench -- scale [flags]
 
   --fleet COMPUTES/PROJECTS  a fleet to measure, repeatable (default 100/10, 1000/10, 1000/1, 10000/100)
   --service locking|free     one kind of service only: whether an operation locks its project (default both)
   --public-limits            the service's public rate limits, and the default request budget
-  --subject NAME             operator, baseline or shards; repeatable (default operator and baseline)
+  --subject NAME             operator, baseline, shards, or sampled: the operator, whose longest tasks are told in CPU
+                             time; repeatable (default operator and baseline)
   --runs N                   how often each is measured; tables show medians (default 1)
   --timeout SECONDS          how long a fleet may take after kubectl has ended (default 120)
   --json FILE                the figures as JSON, written after each round
@@ -28,6 +29,7 @@ const subjects: Readonly<Record<string, () => Subject>> = {
   operator: operatorOfImage,
   baseline: () => baseline,
   shards: twoShards,
+  sampled: sampledOperator,
 };
 
 /** Runs the rounds that the flags name; answers the exit status. */

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { Child } from "../../support/child.ts";
@@ -16,7 +16,7 @@ export interface Place {
   key: string;
 }
 
-export type SubjectName = "operator" | "two shards" | "baseline";
+export type SubjectName = "operator" | "operator, sampled" | "two shards" | "baseline";
 
 /** A program under measurement. */
 export interface Subject {
@@ -42,6 +42,33 @@ export function operatorOfImage(): Subject {
     name: "operator",
     elects: true,
     start: async (place) => together([await image(place, [])]),
+  };
+}
+
+/**
+ * The same, whose longest task is the most that its thread computed between two timers: what `event_loop_delay` shows
+ * includes the time for which the machine kept the process from its core. Sampling takes some CPU of its own.
+ */
+export function sampledOperator(): Subject {
+  const image = imageOf();
+  return {
+    name: "operator, sampled",
+    elects: true,
+    async start(place) {
+      const directory = temporaryDirectory("loop-samples");
+      const file = join(directory.path, "samples");
+      writeFileSync(file, "");
+      const one = await image(place, [], { preload: join(import.meta.dirname, "loop-sampler.ts"), samples: file });
+      let since = 0;
+      const longest = async () => {
+        const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+        const samples = lines.map((line) => line.split(" ").map(Number));
+        const own = samples.flatMap(([at = 0, ms = 0]) => (at >= since ? [ms / 1000] : []));
+        since = Date.now();
+        return Math.max(0, ...own);
+      };
+      return { ...together([one]), longestTask: longest };
+    },
   };
 }
 
@@ -77,7 +104,11 @@ interface OneOfImage {
 let limits = 0;
 
 /** Builds the bundle; the function starts it with these flags of `run`. */
-function imageOf(): (place: Place, flags: readonly string[]) => Promise<OneOfImage> {
+function imageOf(): (
+  place: Place,
+  flags: readonly string[],
+  sampled?: { preload: string; samples: string },
+) => Promise<OneOfImage> {
   const directory = temporaryDirectory("scale");
   execFileSync(process.execPath, ["scripts/bundle.ts", directory.path]);
   const dockerfile = readFileSync("Dockerfile", "utf8");
@@ -92,10 +123,11 @@ function imageOf(): (place: Place, flags: readonly string[]) => Promise<OneOfIma
       }),
     ),
   );
-  return async ({ kubeconfig, baseURL }, flags) => {
+  return async ({ kubeconfig, baseURL }, flags, sampled) => {
     const port = await freePort();
     const limit = limitMemory(`compute-operator-bench-${process.pid}-${limits++}`, deployedLimitMiB());
-    const command = [process.execPath, ...nodeFlags, join(directory.path, "compute-operator.js"), "run"];
+    const preloads = sampled === undefined ? [] : [`--import=${sampled.preload}`];
+    const command = [process.execPath, ...preloads, ...nodeFlags, join(directory.path, "compute-operator.js"), "run"];
     const own = ["--kubeconfig", kubeconfig, "--http-port", String(port), "--allowed-base-url", baseURL];
     const child = await Child.start({
       name: "operator",
@@ -110,7 +142,7 @@ function imageOf(): (place: Place, flags: readonly string[]) => Promise<OneOfIma
         ...own,
         ...flags,
       ],
-      env: { PATH: process.env["PATH"], ...variables },
+      env: { PATH: process.env["PATH"], ...variables, ...(sampled && { LOOP_SAMPLES: sampled.samples }) },
     });
     if (limit !== undefined) void child.end.finally(() => limit.remove());
     await eventually("the operator to be ready", async () => {
