@@ -138,8 +138,8 @@ export function declared<Spec extends z.ZodObject, Status extends z.ZodObject>(s
 export function readerOf<T extends { status: object }>(schema: z.ZodType<T>): (raw: unknown) => Parsed<T> {
   return (raw) => {
     const read = parseWith(schema, raw);
-    // A copy of the status: an object that zod has filled key by key is a hash table to V8, four times as large.
     if (!read.ok) return read;
+    // A copy of the status: an object that zod has filled key by key is a hash table to V8, four times as large.
     const value = { ...read.value, status: { ...read.value.status } };
     shareWithin(value);
     return { ok: true, value };

@@ -38,6 +38,7 @@ const mostMembers = 4;
 export function shareWithin(value: object): void {
   for (const [name, member] of Object.entries(value)) {
     const shared = sharedCopyOf(member);
+    // Two equal strings may be two copies, and cannot be told apart.
     if (shared !== member || typeof member === "string") Reflect.set(value, name, shared);
   }
 }

@@ -1,21 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Turns, turnsOf } from "../../../src/operator/runtime/turns.ts";
-
-/** A clock that work moves on, whose timers run one by one. */
-function workClock() {
-  let now = 0;
-  const timers: (() => void)[] = [];
-  const clock = {
-    now: () => now,
-    monotonic: () => now,
-    after: (_: number, run: () => void) => {
-      timers.push(run);
-      return () => {};
-    },
-  };
-  return { clock, timers, work: (ms: number) => (now += ms) };
-}
+import { workClock } from "./work-clock.ts";
 
 test("those who compute for long let timers and sockets come in between, whichever of them it is", async () => {
   const { clock, timers, work } = workClock();

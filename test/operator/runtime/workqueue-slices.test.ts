@@ -1,23 +1,15 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { WorkQueue } from "../../../src/operator/runtime/workqueue.ts";
+import { workClock } from "./work-clock.ts";
 
 test("handlers that wait for nothing let timers and sockets come in between", async () => {
-  let now = 0;
-  const timers: (() => void)[] = [];
-  const clock = {
-    now: () => now,
-    monotonic: () => now,
-    after: (_: number, run: () => void) => {
-      timers.push(run);
-      return () => {};
-    },
-  };
+  const { clock, timers, work } = workClock();
   const queue = new WorkQueue({ clock, random: () => 0, backoff: { baseMs: 1, factor: 1, maxMs: 1, jitter: 0 } });
   const handled: number[] = [];
   for (let key = 0; key < 100; key += 1) queue.add(String(key));
   const handle = async (key: string) => {
-    now += 1;
+    work(1);
     handled.push(Number(key));
   };
   const stop = new AbortController();
@@ -37,30 +29,18 @@ test("handlers that wait for nothing let timers and sockets come in between", as
 
 /** A queue that has just handled keys for as long as it may in a row; `timers`: what waits for its turn. */
 async function yielding() {
-  let now = 0;
-  const timers: (() => void)[] = [];
-  const clock = {
-    now: () => now,
-    monotonic: () => now,
-    after: (_: number, run: () => void) => {
-      timers.push(run);
-      return () => {};
-    },
-  };
+  const { clock, timers, work } = workClock();
   const queue = new WorkQueue({ clock, random: () => 0, backoff: { baseMs: 1, factor: 1, maxMs: 1, jitter: 0 } });
   const handled: string[] = [];
   const handle = async (key: string) => {
-    now += 1;
+    work(1);
     handled.push(key);
   };
   const stop = new AbortController();
   for (let key = 0; key < 12; key += 1) queue.add(String(key));
   const done = queue.run({ workers: 1, signal: stop.signal, handle });
   await setImmediate();
-  const pass = (ms: number) => {
-    now += ms;
-  };
-  return { queue, timers, handled, stop, done, pass };
+  return { queue, timers, handled, stop, done, pass: work };
 }
 
 test("keys that are added while timers and sockets have their turn wait for its end, which is planned once", async () => {
