@@ -27,17 +27,7 @@ export interface Remembered {
   /** The endpoint whose DELETE the service accepted, and how often its own GET has still shown it. */
   deleted?: { endpointID: string; proved: boolean; shown?: number };
   /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */
-  patched?:
-    | {
-        generation: number;
-        /** That the Compute was to be on: the name of its branch may come to another without an edit. */
-        branchID: string;
-        fields: readonly string[];
-        listsWithout: readonly number[];
-        at: number;
-        tries: number;
-      }
-    | undefined;
+  patched?: Patched | undefined;
   /** When a PATCH that disables the endpoint got no answer, or this process first saw that one of another got none. */
   unansweredDisableSince?: number | undefined;
   /** The generation that the service was brought to, and the drift reported since: for a status that was wiped. */
@@ -47,9 +37,7 @@ export interface Remembered {
   /** When drift was corrected, to detect a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
   /** A write that failed, not to be repeated before `until` with the same base URL and key. */
-  failedWrite?:
-    | { write: string; through?: string; reason: Reason; message: string; until: number; failures: number }
-    | undefined;
+  failedWrite?: FailedWrite | undefined;
   signed?: Signed;
   /** The endpoints of a former Compute that a warning has named. */
   warnedOf?: readonly string[];
@@ -75,6 +63,27 @@ export interface Remembered {
   enteredAt?: number;
   /** The value of `reconcileRequestedAt` that lists are being renewed for. */
   handledReconcileRequest?: string | undefined;
+}
+
+/** An accepted PATCH. */
+interface Patched {
+  generation: number;
+  /** That the Compute was to be on: the name of its branch may come to another without an edit. */
+  branchID: string;
+  fields: readonly string[];
+  listsWithout: readonly number[];
+  at: number;
+  tries: number;
+}
+
+/** A write that failed, and the base URL and key through which it was sent. */
+export interface FailedWrite {
+  write: string;
+  through?: string;
+  reason: Reason;
+  message: string;
+  until: number;
+  failures: number;
 }
 
 /** What most Computes have none of: one copy for all. */

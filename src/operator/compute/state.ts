@@ -6,7 +6,7 @@ import { generationOf, hasFinalizer, type Observation } from "./observe/observat
 import { hasArrived } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { compare, desiredSpec } from "./plan/fields.ts";
-import type { ReadonlyState, Remembered, Signed } from "./remembered.ts";
+import type { FailedWrite, ReadonlyState, Remembered, Signed } from "./remembered.ts";
 import { answersCountAfter, rememberedSince, signedBefore } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
 import { heldUntil } from "./status/held.ts";
@@ -138,7 +138,7 @@ export class ReconcileState {
   }
 
   /** The same write is not repeated for `waitMs`. */
-  failed(failure: Omit<NonNullable<Remembered["failedWrite"]>, "until">, waitMs: number, now: number): void {
+  failed(failure: Omit<FailedWrite, "until">, waitMs: number, now: number): void {
     this.#known.failedWrite = { ...failure, until: now + waitMs };
   }
 

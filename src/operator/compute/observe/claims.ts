@@ -50,7 +50,7 @@ export function claimsByMark(mark: PendingCreate | undefined, reached: string | 
 /** Who holds the branch or endpoint that a Compute wants. */
 export type Claim =
   | { kind: "free" }
-  /** Another Compute holds it, or has the better claim, and stays. */
+  /** Another Compute holds it, or comes first, and stays. */
   | { kind: "taken"; by: Compute; marked: boolean }
   /** Another Compute holds it and is about to give it up. */
   | { kind: "leaving"; by: Compute }
