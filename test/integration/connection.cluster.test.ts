@@ -112,6 +112,8 @@ describe.concurrent("a ServiceConnection", () => {
 
   it("keeps Computes out of projects that allowedProjects does not name", async () => {
     const shop = await stage().scenario({ connection: { allowedProjects: ["other"] } });
+    // Until then the operator may know the connection and not its Secret yet, and says so.
+    await connectionShows(shop, "Authenticated");
     await shop.compute("db");
     const refused = await shop.reason("db", "ConnectionNotReady");
     expect(said(refused)).toContain("does not allow project shop");
