@@ -55,7 +55,8 @@ export class Overlay {
     let undecided = false;
     for (const [id, answered] of this.#answered) {
       const ended = endedAt(id);
-      if (showsWritten(listed.get(id), answered.endpoint)) this.#answered.delete(id);
+      // A list that was under way shows the write, and does not count as one from after it: the answer stays.
+      if (startedAt > answered.at && showsWritten(listed.get(id), answered.endpoint)) this.#answered.delete(id);
       else if (ended !== undefined && startedAt > Math.max(ended, answered.at)) {
         answered.contradicted += 1;
         if (answered.contradicted >= outweighedBy) this.#answered.delete(id);

@@ -24,6 +24,14 @@ describe("the answer to a write", () => {
     expect(overlay.has("ep-one")).toBe(false);
   });
 
+  test.each([99, 100])("stays where the list that shows it began at %i, before the write ended", (at) => {
+    const overlay = laidAt(100);
+    expect(overlay.listed(list(at, written), () => undefined)).toBe(false);
+    expect(overlay.has("ep-one")).toBe(true);
+    expect(overlay.listed(list(101, written), () => undefined)).toBe(false);
+    expect(overlay.has("ep-one")).toBe(false);
+  });
+
   test("counts although lists differ, while an operation is in progress: its end brings the next list", () => {
     const overlay = laidAt(100);
     for (const at of [150, 160, 170]) expect(overlay.listed(list(at, before), () => undefined)).toBe(false);
