@@ -38,7 +38,7 @@ it("writes that follow each other for long share lists and polls, and are seen t
   // As fast as kubectl creates 1,000 Computes in ten projects.
   const figures = await figuresOf({ computes: 3 * each, projects: 3, aSecond: 20, locks: false, ...service });
   expect(figures).toMatchObject({ writes: 3 * each, refused: 0, events: 1 });
-  expect(figures.lists + figures.polls).toBeLessThanOrEqual(11 * 3);
+  expect(figures.lists + figures.polls).toBeLessThanOrEqual(9 * 3);
   expect(figures.patches).toBeLessThanOrEqual(3.01);
   expect(figures.reconciles).toBeLessThanOrEqual(6);
   expect(figures.readyMs).toBeLessThanOrEqual(figures.lastWriteMs + 1000);
