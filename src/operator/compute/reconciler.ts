@@ -201,11 +201,14 @@ export class ComputeReconciler {
   }
 }
 
-/** Whether a requeue that is due needs no list of its own: one is expected, or shows already what was waited for. */
+/**
+ * Whether a requeue that is due needs no list of its own: one is expected, or shows already what was waited for. An
+ * endpoint that is missing is looked for at once: the end of its operations may never be seen.
+ */
 function isListed({ compute, annotations }: Subject, { known }: ReconcileState, lister?: EndpointLister): boolean {
   const { recordedID = "" } = annotations;
   if (lister === undefined) return false;
-  if (lister.isExpected(compute.metadata.uid, recordedID)) return true;
+  if (lister.isExpected(compute.metadata.uid, known.missing === undefined ? recordedID : undefined)) return true;
   const listedAt = lister.observed?.startedAt;
   if (known.wasBusy !== true || listedAt === undefined) return false;
   return lister.operations.followed.wereOverBefore(recordedID, listedAt);

@@ -31,7 +31,7 @@ export interface RunOptions {
   onEnd?: (world: World) => void;
 }
 
-/** How long it may take until all is well once faults have stopped. */
+/** How long it may take until all is well once faults have stopped, besides what the deletion brake holds back. */
 const restWithinMs = 20 * 60_000;
 const lookEveryMs = 5_000;
 /** What the service does automatically is seen with the next refresh. */
@@ -82,10 +82,15 @@ export async function comeToRest(world: World): Promise<void> {
   }
   let wrong: string[] = [];
   let serviceRestsFrom = calmAt;
+  // Creates that arrive too late may leave so many to be deleted.
+  let deletionsMs = 0;
   const isLate = () => {
     // What the service has just done may be what is not seen yet.
     const isSeen = clock.monotonic() - serviceRestsFrom > seenWithinMs;
-    return clock.monotonic() >= calmAt + restWithinMs + (wrong.length > 0 && isSeen ? 0 : suspendsWithinMs);
+    deletionsMs = Math.max(deletionsMs, (world.host.allEndpoints().length * 60_000) / world.maxDeletesPerMinute);
+    return (
+      clock.monotonic() >= calmAt + restWithinMs + deletionsMs + (wrong.length > 0 && isSeen ? 0 : suspendsWithinMs)
+    );
   };
   while (!isLate()) {
     await world.runUntil(clock.monotonic() + lookEveryMs);

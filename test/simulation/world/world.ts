@@ -96,7 +96,7 @@ export class World {
     this.promises = new Promises({ clock, server, services, refreshMs, poolStands, ...shown });
     const { promises } = this;
     const computes = () => workload.computes();
-    const maxDeletesPerMinute = this.#maxDeletesPerMinute;
+    const maxDeletesPerMinute = this.maxDeletesPerMinute;
     this.invariants = new Invariants({ clock, server, services, promises, computes, maxDeletesPerMinute });
     this.invariants.keys.add(firstKey);
     this.invariants.keys.add(strangersKey);
@@ -108,7 +108,7 @@ export class World {
     return this.#options.strictSpec === true;
   }
 
-  get #maxDeletesPerMinute(): number {
+  get maxDeletesPerMinute(): number {
     return this.#options.maxDeletesPerMinute ?? 60;
   }
 
@@ -238,7 +238,7 @@ export class World {
       selector: shard === undefined ? undefined : shards[shard],
       fleet: this.fleet,
       createSettleMs,
-      maxDeletesPerMinute: this.#maxDeletesPerMinute,
+      maxDeletesPerMinute: this.maxDeletesPerMinute,
       line: (line) => this.invariants.logged(process.name, line),
       onEnd: (error) => {
         if (error === undefined) return;
