@@ -27,7 +27,7 @@ const polling = {
   mostPutOffMs: 1500,
   many: 3,
   gapMs: 500,
-  mostOfManyMs: 5000,
+  mostOfManyMs: 4500,
   factor: 1.5,
   mostMs: 5000,
 } as const;

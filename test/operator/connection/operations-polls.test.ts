@@ -152,7 +152,7 @@ describe("polls of operations that are expected to end", () => {
     await clock.advance(1);
     expect(polledAt).toEqual([1820]);
     await writes(60);
-    expect(polledAt).toEqual([1820, 1820 + 420 + 5000]);
+    expect(polledAt).toEqual([1820, 1820 + 420 + 4500]);
   });
 
   test("say when the result of a write is expected to be seen, where that is known", async () => {
