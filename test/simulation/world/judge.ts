@@ -63,6 +63,8 @@ function judge(compute: KubeObject, scene: Scene): string[] {
     isOwnMark(annotationOf(compute, mark), compute),
   );
   if (marks.length > 0) return [`${name} is ready and still carries the mark ${marks.join(", ")}`];
+  // What got no answer may take effect for a minute more; then the status is written.
+  if (statusOf(compute)["unansweredDisables"] !== undefined) return [`${name} is ready and counts disables (${said})`];
   const isDrifted = ready.reason === "Drifted";
   if (isDrifted && specOf(compute)["driftPolicy"] !== "Report") return [`${name} corrects and says Drifted (${said})`];
   // What an operator disabled it enables again, once the spec leaves that out.
