@@ -181,6 +181,9 @@ describe("once broken", () => {
   it.each([
     [209_444, "a lost endpoint that is not made again keeps nobody from a branch that has another name by now"],
     [303_985, "where no names are shown a create is not settled by what another was just answered with"],
+    [845_099, "a missing endpoint is not looked for in a loop while the end of its operation cannot be seen"],
+    [848_429, "what late creates leave is deleted in its time, one a minute"],
+    [872_640, "a status that counts a disable without an answer is written once more when it cannot arrive any more"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });
