@@ -35,7 +35,7 @@ export class BranchGuard {
   readonly #report: (promise: string, message: string) => void;
   /** By uid: when the branch or the policy was last edited. */
   readonly #editedAt = new Map<string, number>();
-  /** By uid: when the service was last reported to have been brought to which generation. */
+  /** By uid: when the service was last reported to have been brought to which generation, by which endpoint. */
   readonly #applied = new Map<string, Applied>();
 
   constructor(options: { clock: Clock; services: Services }, report: (promise: string, message: string) => void) {
@@ -48,11 +48,13 @@ export class BranchGuard {
     const { uid } = after.metadata;
     const now = this.#options.clock.monotonic();
     if (before === undefined || wishOf(before) !== wishOf(after)) this.#editedAt.set(uid, now);
-    const [earlier, applied] = [before, after].map((one) => one && statusOf(one)["appliedGeneration"]);
-    if (applied === undefined && earlier !== undefined)
+    const [earlier, status] = [before === undefined ? {} : statusOf(before), statusOf(after)];
+    const { appliedGeneration: applied, endpointID } = status;
+    if (applied === undefined && earlier["appliedGeneration"] !== undefined)
       this.#applied.set(uid, { ...this.#appliedOf(uid), wiped: true });
-    else if (applied !== earlier && applied === after.metadata.generation)
-      this.#applied.set(uid, { at: now, generation: applied, wiped: false });
+    const isNew = applied !== earlier["appliedGeneration"] || endpointID !== earlier["endpointID"];
+    if (isNew && applied === after.metadata.generation)
+      this.#applied.set(uid, { at: now, generation: applied, endpointID, wiped: false });
   }
 
   sent(write: ServiceWrite): void {
@@ -73,19 +75,22 @@ export class BranchGuard {
     const applied = this.#appliedOf(compute.metadata.uid);
     // An edit of anything is to be carried out, and nothing shows any more what the name had come to before.
     const isForgotten = applied.wiped && applied.generation !== compute.metadata.generation;
-    const isCarriedOut = editedAt < applied.at && !isForgotten;
+    // Nor is it by another endpoint, as by a late create in the place of one that was lost.
+    const isCarriedOut = editedAt < applied.at && !isForgotten && applied.endpointID === endpointID;
     if (kind === "patch" && driftPolicy === "Report" && target?.branchId !== branchID && isCarriedOut)
       this.#report("branch names", `${what}, although its name alone has moved and driftPolicy is Report`);
   }
 
   #appliedOf(uid: string): Applied {
-    return this.#applied.get(uid) ?? { at: 0, generation: undefined, wiped: false };
+    return this.#applied.get(uid) ?? { at: 0, generation: undefined, endpointID: undefined, wiped: false };
   }
 }
 
 interface Applied {
   at: number;
   generation: unknown;
+  /** Of the status that said so. */
+  endpointID: unknown;
   /** Whether a person wiped the status since. */
   wiped: boolean;
 }
