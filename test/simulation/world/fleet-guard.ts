@@ -30,6 +30,8 @@ export class FleetGuard {
   readonly #lost = new Set<string>();
   /** When a write to each endpoint was last carried out. */
   readonly #writtenAt = new Map<string, number>();
+  /** When each endpoint was last moved, and from where. */
+  readonly #moved = new Map<string, { at: number; from: string }>();
   /** Which endpoint each Compute last signed, and when. */
   readonly #signed = new Map<string, { at: number; endpointID: string }>();
 
@@ -79,8 +81,8 @@ export class FleetGuard {
     if (kind === "create") this.#checkCreate(name, endpoints, view);
     if (target === undefined) return;
     if (kind === "patch" && name !== undefined) {
-      const wrong = wrongSigning(shown(target), name, endpoints.map(shown), view);
-      if (wrong !== undefined) this.#report("signatures", wrong);
+      const wrong = this.#asListed(target).map((one) => wrongSigning(one, name, endpoints.map(shown), view));
+      if (!wrong.includes(undefined)) this.#report("signatures", wrong[0] ?? "");
     }
     const uid = signatureIn(target.name)?.uid;
     // `adopt` authorises a deletion as a signature does (rule 1).
@@ -90,8 +92,12 @@ export class FleetGuard {
   }
 
   carriedOut(write: ServiceWrite): void {
-    const { endpointID, carriedOut } = write;
+    const { endpointID, carriedOut, target } = write;
     if (endpointID !== undefined) this.#writtenAt.set(endpointID, this.#clock.monotonic());
+    const isMove =
+      target !== undefined &&
+      this.#endpoints(write).some(({ id, branchId }) => id === target.id && branchId !== target.branchId);
+    if (isMove) this.#moved.set(target.id, { at: this.#clock.monotonic(), from: target.branchId });
     const uid = signatureIn(markOf(write))?.uid;
     if (uid !== undefined && endpointID !== undefined && this.isSigning(write) && carriedOut?.status === 200)
       this.#signed.set(uid, { at: this.#clock.monotonic(), endpointID });
@@ -166,6 +172,13 @@ export class FleetGuard {
 
   #endpoints({ service, project }: ServiceWrite): readonly StoredEndpoint[] {
     return this.#services.at(service).endpoints(project);
+  }
+
+  /** An endpoint as it is, and as the last list may still have shown it. */
+  #asListed(endpoint: StoredEndpoint): Shown[] {
+    const moved = this.#moved.get(endpoint.id);
+    const isNews = moved !== undefined && moved.at > this.#clock.monotonic() - lastLookMs;
+    return [shown(endpoint), ...(isNews ? [{ ...shown(endpoint), branch_id: moved.from }] : [])];
   }
 
   #changedLately({ id, createdAt }: StoredEndpoint): boolean {
