@@ -184,6 +184,9 @@ describe("once broken", () => {
     [845_099, "a missing endpoint is not looked for in a loop while the end of its operation cannot be seen"],
     [848_429, "what late creates leave is deleted in its time, one a minute"],
     [872_640, "a status that counts a disable without an answer is written once more when it cannot arrive any more"],
+    [885_180, "with Report a late create goes to the branch whose name was followed before it came"],
+    [894_063, "a copy sends nothing to an endpoint while a write for its original is under way"],
+    [894_386, "an endpoint is taken over that a request of a lost cluster moved a moment before"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

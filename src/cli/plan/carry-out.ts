@@ -48,6 +48,7 @@ function accessTo(project: Project, clock: Clock): ServiceAccess {
   const lister: ServiceAccess["lister"] = {
     listing: listed,
     observed: listed,
+    underWay: new Set(),
     wrote: () => clock.monotonic(),
     answered: () => clock.monotonic(),
     operations: {

@@ -58,6 +58,8 @@ export class EndpointLister {
   readonly operations: Operations;
   readonly branches: BranchLister;
   readonly writeLimiter: ProjectWriteLimiter;
+  /** Endpoints that a write has been sent to, until it ends. */
+  readonly underWay = new Set<string>();
   readonly #users = new ProjectUsers();
   readonly #schedule: ListSchedule;
   readonly #visibility: ProjectVisibility;

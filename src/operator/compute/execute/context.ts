@@ -46,7 +46,7 @@ export interface ExecuteContext {
 /** How an action reaches the service. */
 export interface ServiceAccess {
   /** Of the Compute's project. */
-  lister: Pick<EndpointLister, "listing" | "observed" | "wrote" | "answered"> & {
+  lister: Pick<EndpointLister, "listing" | "observed" | "underWay" | "wrote" | "answered"> & {
     operations: Pick<Operations, "follow" | "latest">;
   };
   /** Draws from the reservation, and sends no write that is no longer wanted when it could be sent. */

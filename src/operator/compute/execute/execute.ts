@@ -16,6 +16,9 @@ import { restartEndpoint, restarted } from "./restart.ts";
 import { signEndpoint } from "./sign.ts";
 import { patchEndpoint } from "./update.ts";
 
+/** A write to an endpoint that another is under way to is planned again after this long, in milliseconds. */
+const underWayMs = 1000;
+
 type ConfirmDeletion = Extract<Action, { kind: "confirmDeletion" }>;
 
 /**
@@ -81,7 +84,11 @@ async function ask(
   access: ServiceAccess,
 ): Promise<Outcome> {
   const { compute, uninstalling } = context;
+  const { underWay } = access.lister;
+  const target = action.kind === "create" ? undefined : action.endpointID;
   if (isWrite(action)) {
+    // Another Compute's, as of one of which this is a copy: what it does is to be listed first.
+    if (target !== undefined && underWay.has(target)) return unchanged(compute, { requeue: after(underWayMs) });
     const wait = access.gate.pass(action.kind === "delete" ? "deletion" : "other");
     // While the CRD is being deleted nothing is deleted at the service, so nothing waits for the brake.
     if (wait === "brake" && action.kind === "delete" && isBeingDeleted(compute) && (await uninstalling.lately(compute)))
@@ -91,7 +98,16 @@ async function ask(
       return unchanged(compute, { requeue: { kind: "enqueued" } });
     }
     if (wait !== undefined) return waiting(wait, action, compute, access.reservation);
+    if (target !== undefined) underWay.add(target);
   }
+  try {
+    return await send(action, context, access);
+  } finally {
+    if (isWrite(action) && target !== undefined) underWay.delete(target);
+  }
+}
+
+function send(action: WriteAction | ConfirmDeletion, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   switch (action.kind) {
     case "create":
       return createEndpoint(action, context, access);

@@ -6,7 +6,7 @@ import { markerOf } from "../../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, input, madeBy } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
-import { Acting } from "./executing.ts";
+import { Acting, standing } from "./executing.ts";
 
 describe("a create", () => {
   test("does not count as the newer spec that was written while it was under way", async () => {
@@ -118,4 +118,23 @@ test("a create that was not sent, since key or address had just changed, leaves 
   expect(acting.effects).toEqual(["PATCH computes/shop", "PATCH computes/shop"]);
   expect(acting.annotation("pending-create")).toBeUndefined();
   expect(acting.tools.state.known.failedWrite).toBeUndefined();
+});
+
+test("nothing is sent to an endpoint while a write of another Compute is under way to it, whatever becomes of that", async () => {
+  const { acting, self, seen } = standing({ passwordlessAccess: true });
+  const other = acting.access.lister.underWay;
+  other.add("ep-one");
+  const differing = seen({ passwordless_access: false });
+  expect(await acting.reconcile(self, differing)).toMatchObject({
+    condition: { kind: "unchanged" },
+    requeue: { ms: 1000 },
+  });
+  expect(acting.effects).toEqual([]);
+  other.clear();
+  acting.answer = () => {
+    expect([...other]).toEqual(["ep-one"]);
+    return Promise.reject(new NoResponseError("reset"));
+  };
+  await acting.reconcile(self, differing);
+  expect([acting.effects.length, other.size]).toEqual([1, 0]);
 });
