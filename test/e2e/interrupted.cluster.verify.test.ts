@@ -20,13 +20,13 @@ afterEach(() => world[Symbol.asyncDispose]());
 
 const replica = compute("shop", { projectID: "shop", branchID: "br-main", type: "read_only" });
 
-/** Resolves the moment a create has arrived, before it goes on to the service. */
-function createArrives(): Promise<void> {
-  return new Promise((resolve) => {
+/** Does something the moment such a request has arrived, before it goes on to the service; resolves when that is done. */
+function atArrival(wanted: "POST" | "DELETE", act: () => Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
     const stop = world.counter.onRequest(({ method }) => {
-      if (method !== "POST") return;
+      if (method !== wanted) return;
       stop();
-      resolve();
+      act().then(resolve, reject);
     });
   });
 }
@@ -41,19 +41,18 @@ async function expectOneEndpoint(): Promise<void> {
 
 describe("in the middle of a create, it continues automatically and nothing is created twice when", () => {
   it("the operator is killed and started again", async () => {
-    const arrived = createArrives();
+    const killed = atArrival("POST", () => world.operator.kill());
     await world.apply(replica);
-    await arrived;
-    await world.operator.kill();
+    await killed;
     await world.operator.start();
     await expectOneEndpoint();
     expect(world.counter.writes).toHaveLength(1);
   });
 
   it("the service is killed before it can answer, and started again", async () => {
-    const arrived = createArrives().then(() => world.service.kill());
+    const killed = atArrival("POST", () => world.service.kill());
     await world.apply(replica);
-    await arrived;
+    await killed;
     await world.waitForReason("compute/shop", "CreateUnknown");
     await world.service.start();
     await expectOneEndpoint();
@@ -72,24 +71,18 @@ describe("in the middle of a create, it continues automatically and nothing is c
   });
 
   it("kube-apiserver is killed and started again", async () => {
-    const arrived = createArrives().then(() => controlPlane.killApiServer());
+    const killed = atArrival("POST", () => controlPlane.killApiServer());
     await world.apply(replica);
-    await arrived;
+    await killed;
     await controlPlane.restartApiServer();
     await expectOneEndpoint();
     expect(world.counter.writes).toHaveLength(1);
   });
 });
 
-/** Requests the deletion, and resolves with its end to come, once the service has received it. */
+/** Requests the deletion, and does something once the service is to receive it. */
 async function deletion(meanwhile: () => Promise<void>): Promise<void> {
-  const interrupted = new Promise<void>((resolve, reject) => {
-    const stop = world.counter.onRequest(({ method }) => {
-      if (method !== "DELETE") return;
-      stop();
-      meanwhile().then(resolve, reject);
-    });
-  });
+  const interrupted = atArrival("DELETE", meanwhile);
   await world.kubectl("delete", "compute/shop", "--wait=false");
   await interrupted;
 }
