@@ -20,7 +20,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 
 const replica = compute("shop", { projectID: "shop", branchID: "br-main", type: "read_only" });
 
-/** Does something the moment such a request has arrived, before it goes on to the service; resolves when that is done. */
+/** Does something when such a request has arrived, before it goes on to the service; resolves when that is done. */
 function atArrival(wanted: "POST" | "DELETE", act: () => Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = world.counter.onRequest(({ method }) => {
