@@ -187,6 +187,7 @@ describe("once broken", () => {
     [885_180, "with Report a late create goes to the branch whose name was followed before it came"],
     [894_063, "a copy sends nothing to an endpoint while a write for its original is under way"],
     [894_386, "an endpoint is taken over that a request of a lost cluster moved a moment before"],
+    [903_721, "an endpoint is deleted for a Compute that went unheard, though a copy names it too"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

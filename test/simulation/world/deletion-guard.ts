@@ -60,7 +60,12 @@ export class DeletionGuard {
     const adopters = known.filter(({ compute }) => hasAdopted(compute, target));
     // What is left behind belongs to the Compute that took it over since.
     const standing = (ones: readonly Known[]) => ones.filter(({ until }) => until === Number.POSITIVE_INFINITY);
-    const owners = [standing(maker), standing(adopters), maker, adopters].find((ones) => ones.length > 0) ?? [];
+    // Its operator may not have heard yet that the one before went, and is still deleting for that one.
+    const hasLeft = adopters.some(({ compute, until }) => isDeleting(compute) && until < Number.POSITIVE_INFINITY);
+    const tookOver = standing(adopters).filter(
+      ({ compute }) => !hasLeft || statusOf(compute)["endpointID"] === target.id,
+    );
+    const owners = [standing(maker), tookOver, maker, adopters].find((ones) => ones.length > 0) ?? [];
     if (owners.length === 0) {
       this.#report("never another's", `delete of ${target.id}, which is linked by an annotation at most`);
     }
