@@ -188,6 +188,7 @@ describe("once broken", () => {
     [894_063, "a copy sends nothing to an endpoint while a write for its original is under way"],
     [894_386, "an endpoint is taken over that a request of a lost cluster moved a moment before"],
     [903_721, "an endpoint is deleted for a Compute that went unheard, though a copy names it too"],
+    [880, "a user's deletion goes on while the CRDs go, though a copy goes with them"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

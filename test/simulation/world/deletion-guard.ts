@@ -71,10 +71,14 @@ export class DeletionGuard {
     }
     // Of several that adopted one endpoint, the one that goes takes it along.
     const leaving = owners.filter(({ compute, until }) => until < Number.POSITIVE_INFINITY || isDeleting(compute));
-    for (const owner of leaving.length > 0 ? leaving : owners) this.#checkOwner(owner, target);
+    const wrong = (leaving.length > 0 ? leaving : owners).map((owner) => this.#wrongFor(owner, target));
+    if (leaving.length > 0 && wrong.some((complaints) => complaints.length === 0)) return;
+    for (const [promise, message] of wrong.flat()) this.#report(promise, message);
   }
 
-  #checkOwner({ compute, policySince, deletingSince }: Known, target: StoredEndpoint): void {
+  /** What speaks against a deletion for this Compute, each with the promise that it breaks. */
+  #wrongFor({ compute, policySince, deletingSince }: Known, target: StoredEndpoint): [string, string][] {
+    const wrong: [string, string][] = [];
     const { uid, name } = compute.metadata;
     const beside = this.#services.endpointsBeside(target.id);
     const twins = beside.filter((endpoint) => uidOfMarker(endpoint.name) === uid);
@@ -85,17 +89,18 @@ export class DeletionGuard {
     const stands = (id: string) => beside.some((one) => one.id === id) || this.#services.wasDeletedSince(id, since);
     const hasAnother = linked !== undefined && linked !== target.id && stands(linked);
     if (living && twins.length < 2 && !hasAnother) {
-      this.#report("never lost", `delete of ${target.id} while its Compute ${name} is to be`);
+      wrong.push(["never lost", `delete of ${target.id} while its Compute ${name} is to be`]);
     }
     // One too many is deleted for a Compute that is to be, as far as its operator knows.
     const isDuplicate = twins.length > 1 && linked !== target.id && this.#ago(deletingSince ?? 0) < goodFaithMs;
     const retains = specOf(compute)["deletionPolicy"] === "Retain" && this.#ago(policySince) > goodFaithMs;
     if (retains && !living && !isDuplicate) {
-      this.#report("never lost", `delete of ${target.id} though ${name} says Retain`);
+      wrong.push(["never lost", `delete of ${target.id} though ${name} says Retain`]);
     }
     if (this.#register.uninstalled.has(uid) && this.#wentWithDefinition(deletingSince) && !isDuplicate) {
-      this.#report("uninstalling deletes nothing", `delete of ${target.id} while the CRD of ${name} is being deleted`);
+      wrong.push(["uninstalling deletes nothing", `delete of ${target.id} while the CRD of ${name} is being deleted`]);
     }
+    return wrong;
   }
 
   /** Whether a Compute was deleted only because its definition was. */
