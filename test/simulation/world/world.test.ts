@@ -15,9 +15,13 @@ test("a world that was played to its end leaves nothing behind, or some thousand
     { seed: 1, operators: 2, rates: noFaults, actions, calmAtMs: 10_000 },
     { onEnd: (world) => void worlds.push(new WeakRef(world)) },
   );
-  // A WeakRef that was made in this task still holds its target.
-  await new Promise((resolve) => setImmediate(resolve));
   if (typeof collectGarbage !== "function") throw new Error("--expose-gc gives no gc");
-  collectGarbage();
-  expect(worlds.map((world) => world.deref() === undefined)).toEqual([true]);
+  expect(worlds).toHaveLength(1);
+  const isThere = () => worlds.some((world) => world.deref() !== undefined);
+  // A WeakRef that was made or read in a task holds its target until that ends, as a frame of the engine's own may.
+  for (let tries = 0; tries < 20 && isThere(); tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    collectGarbage();
+  }
+  expect(isThere()).toBe(false);
 });
