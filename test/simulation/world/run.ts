@@ -87,7 +87,6 @@ export async function comeToRest(world: World): Promise<void> {
   const isLate = () => {
     // What the service has just done may be what is not seen yet.
     const isSeen = clock.monotonic() - serviceRestsFrom > seenWithinMs;
-    deletionsMs = Math.max(deletionsMs, (world.host.allEndpoints().length * 60_000) / world.maxDeletesPerMinute);
     return (
       clock.monotonic() >= calmAt + restWithinMs + deletionsMs + (wrong.length > 0 && isSeen ? 0 : suspendsWithinMs)
     );
@@ -95,6 +94,7 @@ export async function comeToRest(world: World): Promise<void> {
   while (!isLate()) {
     await world.runUntil(clock.monotonic() + lookEveryMs);
     if (promises.violations.length > 0) return;
+    deletionsMs = Math.max(deletionsMs, (world.host.allEndpoints().length * 60_000) / world.maxDeletesPerMinute);
     wrong = [...complaintsOf(world), ...untruths(sceneOf(world)), ...untrueConnections(world.workload.connections())];
     const onTheWay = promises.writes.some(({ arrivesAt = 0 }) => arrivesAt > clock.monotonic());
     if (onTheWay || world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();

@@ -94,9 +94,8 @@ export class World {
     const poolStands = (uid: string) => this.workload.poolStands(uid);
     const shown = { namesShown: !this.strictSpec, fleet: () => this.fleet };
     this.promises = new Promises({ clock, server, services, refreshMs, poolStands, ...shown });
-    const { promises } = this;
+    const { promises, maxDeletesPerMinute } = this;
     const computes = () => workload.computes();
-    const maxDeletesPerMinute = this.maxDeletesPerMinute;
     this.invariants = new Invariants({ clock, server, services, promises, computes, maxDeletesPerMinute });
     this.invariants.keys.add(firstKey);
     this.invariants.keys.add(strangersKey);

@@ -2,7 +2,7 @@ import type { EventInput } from "../../kube/event-record.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { isBeingDeleted } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
-import { type Action, isWrite, type WriteAction } from "../plan/action.ts";
+import type { Action, WriteAction } from "../plan/action.ts";
 import type { ReconcileState } from "../state.ts";
 import { deleting } from "../status/messages/deletion.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
@@ -60,8 +60,9 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
     case "sign":
     case "restart":
     case "delete":
+      return access === undefined ? unchanged(compute) : write(action, context, access);
     case "confirmDeletion":
-      return access === undefined ? unchanged(compute) : ask(action, context, access);
+      return access === undefined ? unchanged(compute) : confirmDeletion(action, context, access);
   }
 }
 
@@ -78,36 +79,31 @@ function warnings(action: Extract<Action, { kind: "wait" | "blocked" }>, state: 
   return [{ type: "Warning", reason: action.reason, message: action.message }];
 }
 
-async function ask(
-  action: WriteAction | ConfirmDeletion,
-  context: ExecuteContext,
-  access: ServiceAccess,
-): Promise<Outcome> {
+async function write(action: WriteAction, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   const { compute, uninstalling } = context;
   const { underWay } = access.lister;
   const target = action.kind === "create" ? undefined : action.endpointID;
-  if (isWrite(action)) {
-    // Another Compute's, as of one of which this is a copy: what it does is to be listed first.
-    if (target !== undefined && underWay.has(target)) return unchanged(compute, { requeue: after(underWayMs) });
-    const wait = access.gate.pass(action.kind === "delete" ? "deletion" : "other");
-    // While the CRD is being deleted nothing is deleted at the service, so nothing waits for the brake.
-    if (wait === "brake" && action.kind === "delete" && isBeingDeleted(compute) && (await uninstalling.lately(compute)))
-      return keepEndpoint(action.endpointID, context);
-    // Nobody waits for a signature that is only renewed.
-    if (wait !== undefined && action.kind === "sign" && action.over === undefined) {
-      return unchanged(compute, { requeue: { kind: "enqueued" } });
-    }
-    if (wait !== undefined) return waiting(wait, action, compute, access.reservation);
-    if (target !== undefined) underWay.add(target);
+  // Another Compute's, as of one of which this is a copy: what it does is to be listed first.
+  if (target !== undefined && underWay.has(target)) return unchanged(compute, { requeue: after(underWayMs) });
+  const wait = access.gate.pass(action.kind === "delete" ? "deletion" : "other");
+  // While the CRD is being deleted nothing is deleted at the service, so nothing waits for the brake.
+  if (wait === "brake" && action.kind === "delete" && isBeingDeleted(compute) && (await uninstalling.lately(compute)))
+    return keepEndpoint(action.endpointID, context);
+  // Nobody waits for a signature that is only renewed.
+  if (wait !== undefined && action.kind === "sign" && action.over === undefined) {
+    return unchanged(compute, { requeue: { kind: "enqueued" } });
   }
+  if (wait !== undefined) return waiting(wait, action, compute, access.reservation);
+  if (target === undefined) return send(action, context, access);
+  underWay.add(target);
   try {
     return await send(action, context, access);
   } finally {
-    if (isWrite(action) && target !== undefined) underWay.delete(target);
+    underWay.delete(target);
   }
 }
 
-function send(action: WriteAction | ConfirmDeletion, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
+function send(action: WriteAction, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   switch (action.kind) {
     case "create":
       return createEndpoint(action, context, access);
@@ -119,8 +115,6 @@ function send(action: WriteAction | ConfirmDeletion, context: ExecuteContext, ac
       return restartEndpoint(action, context, access);
     case "delete":
       return deleteEndpoint(action, context, access);
-    case "confirmDeletion":
-      return confirmDeletion(action, context, access);
   }
 }
 
