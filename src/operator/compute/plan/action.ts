@@ -118,6 +118,11 @@ export function signatureInFleet({ name }: Endpoint, uid: string): string | unde
   return signature?.fleet !== undefined && signature.uid === uid ? name : undefined;
 }
 
+/** How long it is until then, in milliseconds; at least a second, because the list that is waited for may be late. */
+export function leftUntil(at: number, now: number): number {
+  return Math.max(1000, at - now);
+}
+
 /** Leaves everything as it is until there is news, or until then. */
 export function noop(requeueAfterMs: number | undefined): Action {
   return requeueAfterMs === undefined ? { kind: "noop" } : { kind: "noop", requeueAfterMs };

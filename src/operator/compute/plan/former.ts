@@ -7,7 +7,7 @@ import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict, creating, moving } from "../status/messages/conditions.ts";
 import { former as messages } from "../status/messages/former.ts";
 import { rowOf } from "../status/reasons.ts";
-import { type Action, noop, type PlanRule } from "./action.ts";
+import { type Action, leftUntil, noop, type PlanRule } from "./action.ts";
 import { mayArriveForMs } from "./pending.ts";
 
 // Endpoints that a former Compute of this fleet, namespace and name made. Fleet and key of the signature find them; the
@@ -60,7 +60,7 @@ export function takeoverMayArriveForMs(o: Observation, s: ReadonlyState): number
   if (endpointID === undefined || links.link !== undefined) return 0;
   const sentBefore = s.signed?.endpointID === endpointID ? s.signed.renewAt : s.seenSince;
   const settlesAt = sentBefore + createSettleMs;
-  return startedAt >= settlesAt ? 0 : Math.max(1000, settlesAt - now);
+  return startedAt >= settlesAt ? 0 : leftUntil(settlesAt, now);
 }
 
 /** The endpoint that our signature was sent for, also where kubectl replace dropped the mark since. */
@@ -106,7 +106,7 @@ export const awaitSignature: PlanRule = ({ links: { link }, startedAt, now }, { 
   if (signed?.over === undefined || startedAt >= signed.renewAt) return undefined;
   const { id, name } = link?.endpoint ?? {};
   const isAwaited = id === undefined || (id === signed.endpointID && uidOfMarker(name) === signed.over);
-  return isAwaited ? noop(Math.max(1000, signed.renewAt - now)) : undefined;
+  return isAwaited ? noop(leftUntil(signed.renewAt, now)) : undefined;
 };
 
 /** The linked endpoint bore our signature, and bears that of another uid now: another cluster of the fleet took it. */

@@ -3,7 +3,7 @@ import { endpointNamedBy } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
-import { type Action, noop, type PlanRule } from "./action.ts";
+import { type Action, leftUntil, noop, type PlanRule } from "./action.ts";
 import { resolveBranch } from "./branch.ts";
 import { markToKeep } from "./pending.ts";
 
@@ -73,7 +73,7 @@ export function stepOfProof(
   const settlesAt = created?.endpointID === endpointID ? created.at + createSettleMs : Number.NEGATIVE_INFINITY;
   if (now >= settlesAt && startedAt - since >= goneAfterMs)
     return { kind: "confirmDeletion", endpointID, after: "lost" };
-  return noop(Math.max(1000, since + goneAfterMs - now, settlesAt - now));
+  return noop(leftUntil(Math.max(since + goneAfterMs, settlesAt), now));
 }
 
 /**

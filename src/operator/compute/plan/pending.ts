@@ -8,7 +8,7 @@ import { hasFinalizer, isBeingDeleted, type Observation, type Subject, who } fro
 import { endpointNamedBy, hasArrived, type Proof } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../status/messages/conditions.ts";
-import type { Action, PlanRule } from "./action.ts";
+import { type Action, leftUntil, type PlanRule } from "./action.ts";
 
 /**
  * A create whose outcome is not known. The endpoint that carries the marker settles it (rule `ensureLink`). Another
@@ -127,7 +127,7 @@ function outcomeByLists(
   const before = pending?.firstListWithout;
   if (before !== undefined && before < startedAt && startedAt >= settlesAt) return "absent";
   const message = messages.searching(signatureOf(compute, fleet), createSettleMs, isDeleted);
-  return { ...unknown(message), requeueAfterMs: Math.max(1000, settlesAt - now) };
+  return { ...unknown(message), requeueAfterMs: leftUntil(settlesAt, now) };
 }
 
 /**
