@@ -122,16 +122,26 @@ export function holderOf(endpoint: Endpoint, claimants: Claimants, endpoints: En
   return isMarkedBy(owner, endpoint) || isLinkedTo(owner, endpoint, endpoints) ? owner : undefined;
 }
 
-/** Other Computes without an endpoint whose pending create may have made this one, by all but its name. */
+/**
+ * Other Computes without an endpoint whose pending create may have made this one, by all but its name. What appears
+ * after the loss of the endpoint that a create was settled by is another's: that Compute does not take it.
+ */
 export function otherMakersOf(
   { branch_id, type }: Endpoint,
   self: Compute,
   claimants: Claimants,
   endpoints: EndpointIndex,
 ): Compute[] {
+  const isOpen = (other: Compute) => {
+    const mark = pendingCreateOf(other);
+    return mark !== undefined && !isRecordedSince(mark, recordedID(other));
+  };
   return claimants
     .creatingOn(branch_id, type)
-    .filter((other) => other.metadata.uid !== self.metadata.uid && ownershipOf(other, endpoints).link === undefined);
+    .filter(
+      (other) =>
+        other.metadata.uid !== self.metadata.uid && isOpen(other) && ownershipOf(other, endpoints).link === undefined,
+    );
 }
 
 /**
@@ -144,12 +154,9 @@ export function firstToTake(
   claimants: Claimants,
   endpoints: EndpointIndex,
 ): Compute | undefined {
-  const mayTake = (other: Compute) => {
-    const mark = pendingCreateOf(other);
-    return mark !== undefined && !isPaused(other) && !isRecordedSince(mark, recordedID(other));
-  };
   const isDeleted = ({ metadata }: Compute) => Number(metadata.deletionTimestamp !== undefined);
-  const takers = [self, ...otherMakersOf(endpoint, self, claimants, endpoints).filter(mayTake)];
+  const others = otherMakersOf(endpoint, self, claimants, endpoints).filter((other) => !isPaused(other));
+  const takers = [self, ...others];
   const [first] = takers.toSorted((a, b) => isDeleted(a) - isDeleted(b) || olderFirst(a, b));
   return first === self ? undefined : first;
 }

@@ -108,6 +108,9 @@ describe("adoption", () => {
       return plan(...input({ compute: compute({ spec }), endpoints: [endpoint(), theirs], others, list }));
     };
     expect(linked()).toMatchObject({ kind: "link" });
+    // What that link was to is lost: what appears since is another's, and never taken by it.
+    const lost = { endpointID: "ep-lost", pendingCreate: createMark({ uid: uidOf("b"), resent: true }) };
+    expect(see({}, "hidden", { annotations: lost })).toMatchObject({ kind: "link" });
     // Its key was revoked before it ever saw anything there.
     const outside: ComputeFields = { shows: "Unauthorized", status: { observedThrough: undefined } };
     expect(see({}, "hidden", outside)).toMatchObject(waits);
