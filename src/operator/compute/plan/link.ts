@@ -79,6 +79,9 @@ export function restoreFinalizer(o: Subject, s: ReadonlyState): Action | undefin
   return mark === undefined ? undefined : { kind: "restorePending", mark };
 }
 
+/** The same where a list lacks the endpoint: it may stand where the connection does not lead now. */
+export const restoreMissing: PlanRule = (o, s) => (o.links.missing === undefined ? undefined : restoreFinalizer(o, s));
+
 /** The proof that went together with our finalizer, as by kubectl replace; a person who means it takes it alone. */
 function proofBefore({ compute }: Subject, { proved }: ReadonlyState, endpointID: string): Proof {
   if (hasFinalizer(compute) || proved?.endpointID !== endpointID) return "none";

@@ -20,6 +20,7 @@ import {
   ownedByOther,
   recordCreatedEndpoint,
   restoreFinalizer,
+  restoreMissing,
 } from "./link.ts";
 import { adoptReplacement, lostEndpoint } from "./lost.ts";
 import { pendingCreate } from "./pending.ts";
@@ -30,6 +31,7 @@ import { updateFields } from "./update.ts";
 /** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */
 const rules: readonly PlanRule[] = [
   recordCreatedEndpoint,
+  restoreMissing,
   adoptReplacement,
   pendingCreate,
   deleteDuplicate,
@@ -81,7 +83,7 @@ function whilePaused(o: Observed, s: ReadonlyState): Action {
   // Paused or not, the link to another Compute's endpoint is not restored, and that endpoint is not shown.
   if ((ownedByOther(o, s) ?? signedByOther(o, s) ?? linkOfAnotherType(o, s)) !== undefined)
     return { ...paused, ownedByOther: true };
-  return ensureLink(o, s) ?? paused;
+  return ensureLink(o, s) ?? restoreMissing(o, s) ?? paused;
 }
 
 function firstOf(o: Observation, s: ReadonlyState): Action {

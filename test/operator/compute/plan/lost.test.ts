@@ -43,6 +43,17 @@ describe("an endpoint that a list lacks", () => {
     });
   });
 
+  test.each([
+    ["seen elsewhere", { observedThrough: "another connection" }, {}],
+    ["paused", {}, { paused: "true" }],
+    ["lost, and not made again", {}, {}],
+  ])("gets back the link and finalizer that kubectl replace dropped, also while it is %s", (_, status, annotations) => {
+    const self = linked({ guarded: false, annotations, status: { endpointID: "ep-one", ...status } });
+    const restored = { kind: "link", endpointID: "ep-one", news: "none" };
+    const spec = { ...self.spec, driftPolicy: "Report" } as const;
+    expect(plan(...input({ compute: { ...self, spec }, state: proved }))).toMatchObject(restored);
+  });
+
   test("is reported as lost only once while the create of its replacement is refused", () => {
     const refused = linked({ shows: "ProjectBusy", status: { state: "Lost" } });
     expect(plan(...input({ compute: refused, state: proved }))).toMatchObject({ kind: "create" });
