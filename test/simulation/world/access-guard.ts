@@ -32,10 +32,12 @@ export class AccessGuard {
     return !this.#isSelected || this.#clock.monotonic() - this.#selectedSince <= agoMs;
   }
 
-  clusterWritten({ process, resource, after }: ClusterWrite): void {
+  clusterWritten({ process, resource, before, after }: ClusterWrite): void {
     if (this.#isSelected || resource !== "computes" || after === undefined) return;
     const message = conditionOf(after, "Ready")?.message;
     if (typeof message !== "string" || !message.includes("does not select namespace")) return;
+    // What another process said, and this one left as it was, says nothing of what this one has heard.
+    if (before !== undefined && conditionOf(before, "Ready")?.message === message) return;
     this.#said.add(`${process}/${after.metadata.uid}`);
   }
 

@@ -4,13 +4,8 @@ import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { AccessGuard } from "./access-guard.ts";
 import { endpointFinalizer, inUseFinalizer, isDeleting, linkedID, specOf, statusOf, uidOfMarker } from "./computes.ts";
 import type { ClusterWrite } from "./records.ts";
-import { goodFaithMs, type Known, type Register } from "./register.ts";
+import { goodFaithMs, type Known, onTheWayMs, type Register } from "./register.ts";
 import type { Services } from "./services.ts";
-
-/**
- * What an operator cannot have seen yet when it lets something go: made or changed while its request was on the way.
- */
-const onTheWayMs = 15_000;
 
 /** Nothing is deleted that is to be, and nothing let go that is still needed. */
 export class DeletionGuard {

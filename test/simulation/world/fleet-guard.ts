@@ -140,7 +140,8 @@ export class FleetGuard {
     });
     const [former] = formers;
     if (former === undefined || formers.length > 1 || this.#changedLately(former)) return undefined;
-    const view = this.#viewOf(fleet);
+    // Whatever an operator may still believe, one that was ever linked takes nothing over.
+    const view = { ...this.#viewOf(fleet), linked: this.#witness.linked };
     const all = endpoints.map(shown);
     const versions = view.versionsOf(compute.metadata.uid);
     const may = versions.every((version) => whyNotTakenOver(version, shown(former), all, view) === undefined);

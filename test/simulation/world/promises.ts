@@ -14,7 +14,7 @@ import { NameHistory } from "./name-history.ts";
 import { ObservationGuard } from "./observation-guard.ts";
 import { PoolGuard } from "./pool-guard.ts";
 import { type ClusterWrite, cameAfterAnother, type ServiceWrite, type Violation, wasMadeTooLate } from "./records.ts";
-import { Register } from "./register.ts";
+import { onTheWayMs, Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
 import { ShardGuard } from "./shard-guard.ts";
@@ -276,7 +276,10 @@ export class Promises {
     if (this.#namesShown) return fits && endpoint.name === undefined && !this.#knowsNames(compute, id, process);
     if (maker === undefined || name === taker) return false;
     // What a Compute that is gone had was let go, and is remembered by nobody.
-    if (linkedID(maker.compute) === id && maker.until === Number.POSITIVE_INFINITY) return false;
+    if (linkedID(maker.compute) === id && maker.until === Number.POSITIVE_INFINITY) {
+      // It is linked since this request was sent: that stays its own, and the taker gives it up.
+      return fits && (maker.linkedSince ?? 0) > this.#clock.monotonic() - onTheWayMs;
+    }
     if (fits) this.#services.swap(id, taker, name);
     else if (adopts(compute, { id, branchId, type })) this.#services.rename(id, taker);
     return fits;

@@ -17,6 +17,9 @@ import {
 /** How old a view may be on which an operator still acts in good faith: a slow watch, and a request on its way. */
 export const goodFaithMs = 60_000;
 
+/** How long a request of an operator is on its way at most: what was made or changed meanwhile it cannot have seen. */
+export const onTheWayMs = 15_000;
+
 interface Relabelled {
   before: Readonly<Record<string, string>>;
   at: number;
@@ -36,6 +39,8 @@ export interface Known {
   marked?: { since: unknown; at: number };
   /** When its status last came to say through which ClusterServiceConnection it was linked, or through none. */
   throughSince?: number;
+  /** When it last came to be linked to another endpoint. */
+  linkedSince?: number;
   /** When a person last confirmed a loss. */
   askedAt?: number;
   /** Its labels before the last change, and when that was; and the same of the change before that. */
@@ -129,9 +134,10 @@ export class Register {
     );
   }
 
-  /** Whether a person removed the finalizer of a Compute that is gone, and one of these is another Compute's now. */
+  /** Whether a Compute that is gone left what it had, as when its definition went, and one is another's now. */
   wasLeftToOther(endpoints: readonly StoredEndpoint[], uid: string): boolean {
-    if (!this.letGoByPerson.has(uid) || this.get(uid)?.until === Number.POSITIVE_INFINITY) return false;
+    const left = [this.letGoByPerson, this.uninstalled, this.retained].some((uids) => uids.has(uid));
+    if (!left || this.get(uid)?.until === Number.POSITIVE_INFINITY) return false;
     return endpoints.some(({ id }) => this.isOthers(id, uid, { gone: false }));
   }
 
@@ -157,7 +163,9 @@ export class Register {
       this.replaced.add(uid);
       this.#dropped.set(uid, noted);
     }
-    if (before !== undefined && isNotedAlone(before) && !isNotedAlone(compute) && !byOperator) this.unmarked.add(uid);
+    const wasNoted = before !== undefined && !byOperator;
+    if (wasNoted && isNotedAlone(before) && !isNotedAlone(compute)) this.unmarked.add(uid);
+    if (wasNoted && isNoted(before) && !isNoted(compute)) this.unmarked.add(uid);
     if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
     if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);
   }
@@ -186,6 +194,7 @@ export class Register {
     if (specOf(before)["deletionPolicy"] !== specOf(compute)["deletionPolicy"]) known.policySince = now;
     const [through, earlierThrough] = [compute, before].map((one) => statusOf(one)["clusterConnection"]);
     if (through !== earlierThrough) known.throughSince = now;
+    if (linkedID(compute) !== linkedID(before)) known.linkedSince = now;
     if (isDeleting(compute)) known.deletingSince ??= now;
     const mark = createMarkOf(compute);
     if (mark !== undefined && known.marked?.since !== mark.since) known.marked = { since: mark.since, at: now };
@@ -198,6 +207,11 @@ export class Register {
     }
     return known;
   }
+}
+
+/** Whether anything records an endpoint that a Compute has, or may yet have. */
+function isNoted(compute: KubeObject): boolean {
+  return createMarkOf(compute) !== undefined || linkedID(compute) !== undefined;
 }
 
 /** Whether only an annotation records an endpoint that a Compute has, or may yet have. */

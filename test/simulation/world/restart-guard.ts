@@ -2,10 +2,8 @@ import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { annotationOf, conditionOf, linkedID, statusOf } from "./computes.ts";
 import type { ClusterWrite, ServiceWrite } from "./records.ts";
+import { onTheWayMs } from "./register.ts";
 import type { Services } from "./services.ts";
-
-/** The longest from the check of a mark until the request that it was set for arrives. */
-const onTheWayMs = 15_000;
 
 export interface RestartGuardOptions {
   clock: Clock;
@@ -61,7 +59,9 @@ export class RestartGuard {
       .filter(({ compute, at }) => linkedID(compute) === write.target?.id && at > write.sentAt - onTheWayMs)
       .map(({ compute }) => compute);
     const marked = [...owners.filter((compute) => markedValue(compute) !== undefined), ...unmarked];
-    for (const compute of marked.length > 0 ? marked : owners) {
+    // Of one that is gone, and another that has its endpoint now, the restart is the other's.
+    const standing = marked.filter(({ metadata }) => write.computes.some((one) => one.metadata.uid === metadata.uid));
+    for (const compute of [standing, marked, owners].find((ones) => ones.length > 0) ?? []) {
       const value = markedValue(compute) ?? annotationOf(compute, "restartedAt");
       if (value !== undefined) this.#count(write, compute, value);
     }
