@@ -196,6 +196,7 @@ describe("once broken", () => {
     [965_612, "a Compute that was ever linked takes nothing of its former one's over"],
     [970_256, "the restart of a Compute is not counted for one that is gone and had its endpoint"],
     [972_260, "what another process said of a namespace without access tells nothing of the next"],
+    [1_007_676, "a create that was sent twice is known as such, whatever became of a patch after its refusal"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

@@ -49,8 +49,8 @@ export async function createEndpoint(action: Create, context: ExecuteContext, ac
     return shown(marked, "CreateUnknown", noAnswer);
   }
   // This POST did nothing. An earlier one may still take effect: only lists can tell, and its mark stays.
-  const { pendingCreate } = context.annotations;
-  const patch = guardedPatch(marked).setAnnotation(keys.pendingCreate, pendingCreate && JSON.stringify(pendingCreate));
+  const earlier = markBefore(mark, context);
+  const patch = guardedPatch(marked).setAnnotation(keys.pendingCreate, earlier && JSON.stringify(earlier));
   const unmarked = await patched(cluster, patch, marked);
   return recordFailedWrite(action, failure, requests.create(branchIDOf(compute)), unmarked, context, access);
 }
@@ -74,6 +74,14 @@ function markFor({ mark }: Create, { compute, annotations, clock }: ExecuteConte
     // A primary is sent again at once, and the first may still take effect.
     ...(pendingCreate !== undefined && compute.spec.type === "read_write" ? { resent: true } : {}),
   };
+}
+
+/** The mark of an earlier POST, as it stays when this one was refused. */
+function markBefore({ branchID, resent }: PendingCreate, { annotations }: ExecuteContext): PendingCreate | undefined {
+  const { pendingCreate } = annotations;
+  // That it was sent again stays too: a patch without a reply could arrive when the next POST is on its way.
+  const isResent = resent === true && pendingCreate?.branchID === branchID;
+  return pendingCreate && isResent ? { ...pendingCreate, resent } : pendingCreate;
 }
 
 async function writeMark(mark: PendingCreate, compute: Compute, { cluster }: ExecuteContext): Promise<Compute> {
