@@ -197,6 +197,7 @@ describe("once broken", () => {
     [970_256, "the restart of a Compute is not counted for one that is gone and had its endpoint"],
     [972_260, "what another process said of a namespace without access tells nothing of the next"],
     [1_007_676, "a create that was sent twice is known as such, whatever became of a patch after its refusal"],
+    [1_101_968, "a create whose mark was dropped together with an edit settles nothing on the branch of the edit"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

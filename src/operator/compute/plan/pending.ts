@@ -4,7 +4,14 @@ import { conditionOf } from "../../resources/conditions-of.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { branchOf, isRecordedSince, type PendingCreate } from "../observe/annotations.ts";
 import { firstToTake, holderOf } from "../observe/claims.ts";
-import { hasFinalizer, isBeingDeleted, type Observation, type Subject, who } from "../observe/observation.ts";
+import {
+  generationOf,
+  hasFinalizer,
+  isBeingDeleted,
+  type Observation,
+  type Subject,
+  who,
+} from "../observe/observation.ts";
 import { endpointNamedBy, hasArrived, type Proof } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../status/messages/conditions.ts";
@@ -36,8 +43,14 @@ function markDroppedUnseen({ compute, annotations, fingerprint }: Observation): 
   if (hasFinalizer(compute) || annotations.recordedID !== undefined) return undefined;
   if (state !== "Creating" || endpointID !== undefined) return undefined;
   const since = conditionOf(compute.status, "Ready")?.lastTransitionTime ?? "";
-  return { uid: compute.metadata.uid, since, branchID: branchIDOf(compute), through: fingerprint };
+  // The create was sent for the generation that the status is about: an edit since then may have been of the branch.
+  const isOfSpec = compute.status.observedGeneration === generationOf(compute);
+  const branchID = (isOfSpec && branchIDOf(compute)) || unknownBranch;
+  return { uid: compute.metadata.uid, since, branchID, through: fingerprint };
 }
+
+/** In a mark: it is not known where the create was sent. No branch has this id, so nothing on one settles it. */
+const unknownBranch = "?";
 
 /** The mark that stays although the Compute has its endpoint. */
 export function markToKeep(o: Subject, s: ReadonlyState, proof: Proof): { keepsMark?: PendingCreate } {
