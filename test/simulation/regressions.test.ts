@@ -198,6 +198,8 @@ describe("once broken", () => {
     [972_260, "what another process said of a namespace without access tells nothing of the next"],
     [1_007_676, "a create that was sent twice is known as such, whatever became of a patch after its refusal"],
     [1_101_968, "a create whose mark was dropped together with an edit settles nothing on the branch of the edit"],
+    [1_211_997, "a create of an earlier term, whose mark kubectl replace dropped, is known to nobody"],
+    [1_215_456, "a mark that was on its way when the first name was shown does not say so"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

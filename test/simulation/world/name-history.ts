@@ -1,6 +1,6 @@
 import { isJsonObject } from "../api-server/objects.ts";
 
-/** The longest from the list that a process links an endpoint by until that link arrives at the API server. */
+/** The longest from the list that a process sets a mark or a link by until that arrives at the API server. */
 const linkMs = 15_000;
 
 /**
@@ -26,14 +26,19 @@ export class NameHistory {
   }
 
   /** A process set the mark of a create. */
-  marked(process: string, service: string, uid: string, since: unknown): void {
-    if (this.#shownAt.get(process)?.has(service) === true) this.#marks.set(uid, since);
+  marked(process: string, service: string, mark: { uid: string; since: unknown }, now: number): void {
+    if (this.#knew(process, service, now)) this.#marks.set(mark.uid, mark.since);
   }
 
   /** Whether a process that links an endpoint now knows that the service shows names. */
   isKnown(process: string, service: string, mark: { uid: string; since: unknown }, now: number): boolean {
-    const shownAt = this.#shownAt.get(process)?.get(service) ?? Number.POSITIVE_INFINITY;
-    return shownAt <= now - linkMs || (mark.since !== undefined && this.#marks.get(mark.uid) === mark.since);
+    const isNoted = mark.since !== undefined && this.#marks.get(mark.uid) === mark.since;
+    return isNoted || this.#knew(process, service, now);
+  }
+
+  /** Whether a process had been shown names when it planned what arrives now. */
+  #knew(process: string, service: string, now: number): boolean {
+    return (this.#shownAt.get(process)?.get(service) ?? Number.POSITIVE_INFINITY) <= now - linkMs;
   }
 }
 

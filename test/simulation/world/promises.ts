@@ -191,7 +191,7 @@ export class Promises {
   /** Whether a person dropped the record of the first one, and the term that could restore it ended. */
   #isForgotten(twins: readonly StoredEndpoint[], uid: string): boolean {
     const made = this.#writes.filter(({ endpointID }) => twins.some(({ id }) => id === endpointID));
-    const makers = new Set(made.map((write) => this.#senders.get(write)));
+    const makers = new Set(made.flatMap((write) => (write.kind === "create" ? [this.#senders.get(write)] : [])));
     const noteDropped = !this.#namesShown && this.register.replaced.has(uid);
     return noteDropped || (this.register.unmarked.has(uid) && makers.size === twins.length);
   }
@@ -288,7 +288,7 @@ export class Promises {
   #noteMark(before: KubeObject | undefined, after: KubeObject, process: string): void {
     const since = createMarkOf(after)?.since;
     if (since === undefined || since === (before && createMarkOf(before)?.since)) return;
-    this.names.marked(process, this.#services.baseURL, after.metadata.uid, since);
+    this.names.marked(process, this.#services.baseURL, { uid: after.metadata.uid, since }, this.#clock.monotonic());
   }
 
   /** Whether a process knows, or finds in the mark of the create, that the service of an endpoint shows names. */
