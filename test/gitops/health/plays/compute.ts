@@ -68,18 +68,24 @@ const pausedFirst: Play = async () => {
 const starting: Play = async () => {
   const world = new HealthWorld();
   world.declare("shop", "db");
-  await world.ready("shop", "db");
-  world.annotate("db", "restartedAt", "today");
-  const operations = () => world.compute("shop", "db").status.operations ?? [];
-  await world.until("the restart", () => operations().some(({ action }) => action === "suspend_compute"));
-  world.annotate("db", "paused", "true");
-  await world.until("the end of the suspension", () =>
-    operations().some(({ action, status }) => action === "suspend_compute" && status === "finished"),
-  );
-  world.annotate("db", "paused", undefined);
+  // A poll may find the suspension and the start ended at once: then the next restart is tried.
+  for (let restart = 1; !(await isPausedUntilStarting(world, `restart ${restart}`)); restart += 1);
   await world.row("Compute", { reason: "Starting" });
   return world;
 };
+
+/** Restarts the compute, and pauses until the operator has seen the end of the suspension; whether it still starts. */
+async function isPausedUntilStarting(world: HealthWorld, restartedAt: string): Promise<boolean> {
+  const status = () => world.compute("shop", "db").status;
+  const hasEnded = (name: string) => status().operations?.find(({ action }) => action === name)?.status === "finished";
+  await world.ready("shop", "db");
+  world.annotate("db", "restartedAt", restartedAt);
+  await world.until("the restart", () => status().restartedAt === restartedAt);
+  world.annotate("db", "paused", "true");
+  await world.until("the end of the suspension", () => hasEnded("suspend_compute"));
+  world.annotate("db", "paused", undefined);
+  return !hasEnded("start_compute");
+}
 
 const drifted: Play = async () => {
   const world = new HealthWorld();
