@@ -200,6 +200,10 @@ describe("once broken", () => {
     [1_101_968, "a create whose mark was dropped together with an edit settles nothing on the branch of the edit"],
     [1_211_997, "a create of an earlier term, whose mark kubectl replace dropped, is known to nobody"],
     [1_215_456, "a mark that was on its way when the first name was shown does not say so"],
+    [
+      1_225_105,
+      "a create that was sent twice is known to nobody when kubectl replace drops its mark and the term ends",
+    ],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

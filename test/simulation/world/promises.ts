@@ -50,8 +50,6 @@ export class Promises {
   /** Since when each process remembers what it sees: a term of leadership begins with nothing of what was before. */
   readonly #knowsSince = new Map<string, number>();
   readonly #writes: ServiceWrite[] = [];
-  /** The process and its term that sent each write. */
-  readonly #senders = new WeakMap<ServiceWrite, string>();
   readonly #restarts: RestartGuard;
   readonly #lists: ListGuard;
   readonly #branches: BranchGuard;
@@ -130,10 +128,8 @@ export class Promises {
 
   sent(write: ServiceWrite): void {
     this.#writes.push(write);
-    const term = `${write.process} since ${this.#knowsSince.get(write.process)}`;
-    this.#senders.set(write, term);
     this.#lists.sent(write);
-    this.#windows.sent(write, term);
+    this.#windows.sent(write, `${write.process} since ${this.#knowsSince.get(write.process)}`);
     this.access.sent(write);
     this.fleets.sent(write);
     this.#branches.sent(write);
@@ -181,7 +177,7 @@ export class Promises {
     this.register.claim(made.id, uid);
     const twins = beside.filter(({ name }) => uidOfMarker(name) === uid);
     const tooLate = twins.some(({ id }) => this.#writes.some((one) => one.endpointID === id && wasMadeTooLate(one)));
-    const isForgotten = this.#isForgotten(twins, uid) || this.register.wasLeftToOther(twins, uid);
+    const isForgotten = this.#isForgotten(uid) || this.register.wasLeftToOther(twins, uid);
     if (twins.length > 1 && !tooLate && !isForgotten) {
       const both = twins.map(({ id }) => id).join(" and ");
       this.report("never twice", `${both} were made for one Compute, ${this.register.nameOf(uid)}`);
@@ -189,11 +185,10 @@ export class Promises {
   }
 
   /** Whether a person dropped the record of the first one, and the term that could restore it ended. */
-  #isForgotten(twins: readonly StoredEndpoint[], uid: string): boolean {
-    const made = this.#writes.filter(({ endpointID }) => twins.some(({ id }) => id === endpointID));
-    const makers = new Set(made.flatMap((write) => (write.kind === "create" ? [this.#senders.get(write)] : [])));
+  #isForgotten(uid: string): boolean {
     const noteDropped = !this.#namesShown && this.register.replaced.has(uid);
-    return noteDropped || (this.register.unmarked.has(uid) && makers.size === twins.length);
+    const droppedAt = this.register.unmarked.get(uid) ?? Number.POSITIVE_INFINITY;
+    return noteDropped || [...this.#knowsSince.values()].some((at) => at > droppedAt - onTheWayMs);
   }
 
   clusterWritten(write: ClusterWrite): void {

@@ -62,8 +62,8 @@ export class Register {
   readonly replaced = new Set<string>();
   /** Which note that was. */
   readonly #dropped = new Map<string, string>();
-  /** Computes from which a person took the only record of their endpoint: the mark of its create, or the link. */
-  readonly unmarked = new Set<string>();
+  /** When a person last took from a Compute the only record of its endpoint: the mark of its create, or the link. */
+  readonly unmarked = new Map<string, number>();
   /**
    * Computes of which nothing proves an endpoint their own, where no names are shown: what appeared on the branch after
    * a create without a reply was taken for what it had made.
@@ -164,8 +164,8 @@ export class Register {
       this.#dropped.set(uid, noted);
     }
     const wasNoted = before !== undefined && !byOperator;
-    if (wasNoted && isNotedAlone(before) && !isNotedAlone(compute)) this.unmarked.add(uid);
-    if (wasNoted && isNoted(before) && !isNoted(compute)) this.unmarked.add(uid);
+    const [isDropped, isAllDropped] = [isNotedAlone, isNoted].map((is) => wasNoted && is(before) && !is(compute));
+    if (isDropped === true || isAllDropped === true) this.unmarked.set(uid, this.#clock.monotonic());
     if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
     if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);
   }

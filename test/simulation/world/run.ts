@@ -115,7 +115,7 @@ export async function comeToRest(world: World): Promise<void> {
 
 function sceneOf({ workload, host, promises, services, strictSpec }: World): Scene {
   const { register } = promises;
-  const unproved = [...register.replaced, ...register.unmarked, ...register.unproved];
+  const unproved = [...register.replaced, ...register.unmarked.keys(), ...register.unproved];
   const forgotten = strictSpec ? new Set(unproved) : new Set<string>();
   return {
     computes: workload.computes().map((compute) => onNamedBranch(compute, host)),
