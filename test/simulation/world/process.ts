@@ -72,7 +72,9 @@ export class SimProcess {
     for (const task of this.#held.splice(0)) task();
   }
 
-  #after(ms: number, task: () => void): Cancel {
+  #after(waitMs: number, task: () => void): Cancel {
+    // Node waits a millisecond at least; and what is left by a rounding error would not move the clock.
+    const ms = waitMs > 0 ? Math.max(1, waitMs) : 0;
     let live = true;
     const timer = { due: this.#world.monotonic() + ms };
     this.#timers.add(timer);
