@@ -58,27 +58,35 @@ export class BranchGuard {
   }
 
   sent(write: ServiceWrite): void {
-    const { kind, endpointID, computes, target, service, project } = write;
-    const branchID = placeIn(write.body);
+    const { kind, endpointID, computes } = write;
     const uid = uidOfMarker(markOf(write));
-    const compute = computes.find((one) =>
+    const senders = computes.filter((one) =>
       kind === "create" ? one.metadata.uid === uid : linkedID(one) === endpointID,
     );
-    const { branchName, driftPolicy } = compute === undefined ? {} : specOf(compute);
-    if (branchID === undefined || compute === undefined || typeof branchName !== "string") return;
+    // Of several that are linked to one endpoint, as copies are, any may have sent it.
+    const wrong = senders.map((sender) => this.#wrongFor(sender, write));
+    if (wrong[0] !== undefined && !wrong.includes(undefined)) this.#report("branch names", wrong[0]);
+  }
+
+  /** What is wrong about a write if this Compute sent it; `undefined`: nothing. */
+  #wrongFor(compute: KubeObject, write: ServiceWrite): string | undefined {
+    const { kind, endpointID, target, service, project } = write;
+    const branchID = placeIn(write.body);
+    const { branchName, driftPolicy } = specOf(compute);
+    if (branchID === undefined || typeof branchName !== "string") return undefined;
     const now = this.#options.clock.monotonic();
     const editedAt = this.#editedAt.get(compute.metadata.uid) ?? 0;
-    if (now - editedAt < goodFaithMs) return;
+    if (now - editedAt < goodFaithMs) return undefined;
     const what = `${kind} of ${compute.metadata.name} puts it on ${branchID}`;
     if (!this.#options.services.at(service).boreName(project, branchID, branchName, now - staleMs))
-      this.#report("branch names", `${what}, which is not called ${branchName}`);
+      return `${what}, which is not called ${branchName}`;
     const applied = this.#appliedOf(compute.metadata.uid);
     // An edit of anything is to be carried out, and nothing shows any more what the name had come to before.
     const isForgotten = applied.wiped && applied.generation !== compute.metadata.generation;
     // Nor is it by another endpoint, as by a late create in the place of one that was lost.
     const isCarriedOut = editedAt < applied.at && !isForgotten && applied.endpointID === endpointID;
-    if (kind === "patch" && driftPolicy === "Report" && target?.branchId !== branchID && isCarriedOut)
-      this.#report("branch names", `${what}, although its name alone has moved and driftPolicy is Report`);
+    const isMove = kind === "patch" && driftPolicy === "Report" && target?.branchId !== branchID;
+    return isMove && isCarriedOut ? `${what}, although its name alone has moved and driftPolicy is Report` : undefined;
   }
 
   #appliedOf(uid: string): Applied {
