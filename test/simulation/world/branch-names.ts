@@ -2,14 +2,12 @@ import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { linkedID, specOf, statusOf, uidOfMarker } from "./computes.ts";
 import { markOf, type ServiceWrite } from "./records.ts";
+import { goodFaithMs } from "./register.ts";
 import type { ServiceHost } from "./service-host.ts";
 import type { Services } from "./services.ts";
 
 /** What an operator may still act on: lists, retries and pauses lie in between. */
 const staleMs = 180_000;
-
-/** An edit may not have reached the operator whose write was on its way. */
-const goodFaithMs = 30_000;
 
 /** A Compute as its `branchName` reads now: with the id of the one branch that has the name, where there is one. */
 export function onNamedBranch(compute: KubeObject, host: ServiceHost): KubeObject {
