@@ -1,7 +1,5 @@
 import { isJsonObject } from "../api-server/objects.ts";
-
-/** The longest from the list that a process sets a mark or a link by until that arrives at the API server. */
-const linkMs = 15_000;
+import { onTheWayMs } from "./register.ts";
 
 /**
  * Which services have shown a process the name of an endpoint: until then, an endpoint without a name may be what any
@@ -38,7 +36,7 @@ export class NameHistory {
 
   /** Whether a process had been shown names when it planned what arrives now. */
   #knew(process: string, service: string, now: number): boolean {
-    return (this.#shownAt.get(process)?.get(service) ?? Number.POSITIVE_INFINITY) <= now - linkMs;
+    return (this.#shownAt.get(process)?.get(service) ?? Number.POSITIVE_INFINITY) <= now - onTheWayMs;
   }
 }
 

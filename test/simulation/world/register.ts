@@ -163,9 +163,8 @@ export class Register {
       this.replaced.add(uid);
       this.#dropped.set(uid, noted);
     }
-    const wasNoted = before !== undefined && !byOperator;
-    const [isDropped, isAllDropped] = [isNotedAlone, isNoted].map((is) => wasNoted && is(before) && !is(compute));
-    if (isDropped === true || isAllDropped === true) this.unmarked.set(uid, this.#clock.monotonic());
+    const isDropped = (noted: typeof isNoted) => before !== undefined && noted(before) && !noted(compute);
+    if (!byOperator && [isNotedAlone, isNoted].some(isDropped)) this.unmarked.set(uid, this.#clock.monotonic());
     if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
     if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);
   }

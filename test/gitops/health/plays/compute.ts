@@ -65,11 +65,15 @@ const pausedFirst: Play = async () => {
   return world;
 };
 
+/** One poll in twelve finds nothing between. */
+const mostRestarts = 10;
+
 const starting: Play = async () => {
   const world = new HealthWorld();
   world.declare("shop", "db");
   // A poll may find the suspension and the start ended at once: then the next restart is tried.
-  for (let restart = 1; !(await isPausedUntilStarting(world, `restart ${restart}`)); restart += 1);
+  let restart = 1;
+  while (restart < mostRestarts && !(await isPausedUntilStarting(world, `restart ${restart}`))) restart += 1;
   await world.row("Compute", { reason: "Starting" });
   return world;
 };
