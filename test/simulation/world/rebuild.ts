@@ -19,7 +19,7 @@ export function comeBack(world: World): void {
   }
   promises.register.uninstallingSince = undefined;
   world.cutWatches();
-  workload.settle(world.key);
+  workload.settle(world.services.key);
   workload.setBaseURL(services.baseURL);
 }
 
@@ -28,7 +28,7 @@ export function loseCluster(world: World, downMs: number): void {
   for (const name of world.processes) world.kill(downMs, name);
   world.promises.fleets.lost(world.workload.computes());
   world.server.wipe();
-  world.workload.settle(world.key);
+  world.workload.settle(world.services.key);
   world.workload.setBaseURL(world.services.baseURL);
 }
 

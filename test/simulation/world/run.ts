@@ -188,12 +188,12 @@ function lateTwinOf(compute: KubeObject, { endpoints, namesShown }: Scene): Stor
 }
 
 /** Whether a pending create was sent, or may have been, with another key or to another service than the present one. */
-function sentElsewhere({ promises, services, keyChangedAt }: World, uid: string): boolean {
+function sentElsewhere({ promises, services }: World, uid: string): boolean {
   const markedAt = promises.register.get(uid)?.marked?.at ?? 0;
   const sent = promises.writes.findLast((write) => write.kind === "create" && uidOfMarker(markOf(write)) === uid);
   const last = sent !== undefined && sent.sentAt >= markedAt ? sent : undefined;
   const away = last === undefined ? services.editedSince(markedAt - seenWithinMs) : last.service !== services.baseURL;
-  return away || keyChangedAt > markedAt - seenWithinMs;
+  return away || services.hadOtherKeySince(markedAt - seenWithinMs);
 }
 
 /** A person who finds the endpoint at the service names it; else takes the mark away. */

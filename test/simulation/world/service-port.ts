@@ -54,6 +54,7 @@ export class SimServiceTransport implements ServiceTransport {
   send(request: ServiceRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<ServiceResponse> {
     const { process } = this.#options;
     if (process.state === "dead") return new Promise(() => {});
+    this.#options.services.sentWith(keyOf(request));
     const write = options.signal.aborted ? undefined : this.#options.invariants.sent(process.name, request);
     const { clock, invariants } = this.#options;
     const sentAt = clock.monotonic();
@@ -143,7 +144,7 @@ export class SimServiceTransport implements ServiceTransport {
   #carryOut(request: ServiceRequest, write: ServiceWrite | undefined, fate: ServiceFate): Reply {
     const { services, invariants, clock } = this.#options;
     const host = services.at(request.baseURL);
-    const key = request.key.authorization().replace(/^Bearer /, "");
+    const key = keyOf(request);
     const query = new URLSearchParams(request.query).toString();
     const path = query === "" ? request.path : `${request.path}?${query}`;
     if (fate.kind === "answered" && fate.lagMs > 0) return host.requestLate(path, key, fate.lagMs);
@@ -159,6 +160,10 @@ export class SimServiceTransport implements ServiceTransport {
     }
     return reply;
   }
+}
+
+function keyOf(request: ServiceRequest): string {
+  return request.key.authorization().replace(/^Bearer /, "");
 }
 
 /** What came back, and whether it was the service's own whole answer. */

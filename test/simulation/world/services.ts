@@ -12,6 +12,9 @@ export class Services {
   /** When users last switched the connection to another service, and first. */
   #editedAt = Number.NEGATIVE_INFINITY;
   #firstEditedAt = Number.POSITIVE_INFINITY;
+  #key = "";
+  /** Until when a process may have gone by another key than the operator has now. */
+  #otherKeyAt = Number.NEGATIVE_INFINITY;
 
   readonly #swaps: { taker: string; maker: string; at: number; endpointID: string; made: readonly string[] }[] = [];
 
@@ -54,6 +57,26 @@ export class Services {
     this.#baseURL = baseURL;
     this.#editedAt = this.#clock.monotonic();
     this.#firstEditedAt = Math.min(this.#firstEditedAt, this.#editedAt);
+  }
+
+  /** The key that users last gave the operator. */
+  get key(): string {
+    return this.#key;
+  }
+
+  set key(key: string) {
+    this.#key = key;
+    this.#otherKeyAt = this.#clock.monotonic();
+  }
+
+  /** A process sends a request with this key: it may not have heard of a newer one yet. */
+  sentWith(key: string): void {
+    if (key !== this.#key) this.#otherKeyAt = this.#clock.monotonic();
+  }
+
+  /** Whether a process may have gone by another key than the present one since then. */
+  hadOtherKeySince(at: number): boolean {
+    return this.#otherKeyAt >= at;
   }
 
   /** Whether users switched the connection to another service since then. */

@@ -67,11 +67,8 @@ export class World {
   readonly #running = new Map<string, { process: SimProcess; cut: () => void; shard: Shard | undefined }>();
   #started = 0;
   #keysMade = 0;
-  #key = firstKey;
   /** The `--fleet` that operators are started with. */
   fleet: string | undefined;
-  /** When the operator was last given a key. */
-  keyChangedAt = 0;
   #actor: string | undefined;
 
   constructor(options: WorldOptions) {
@@ -100,6 +97,7 @@ export class World {
     this.invariants.keys.add(firstKey);
     this.invariants.keys.add(strangersKey);
     this.server.store.subscribe((change) => this.invariants.clusterChanged(change, this.#actor));
+    this.services.key = firstKey;
     this.workload.settle(firstKey);
   }
 
@@ -157,10 +155,6 @@ export class World {
     return [...this.#running.keys()];
   }
 
-  get key(): string {
-    return this.#key;
-  }
-
   cutWatches(): void {
     for (const { cut } of this.#running.values()) cut();
   }
@@ -185,9 +179,8 @@ export class World {
   }
 
   #setKey(key: string): void {
-    this.#key = key;
+    this.services.key = key;
     this.workload.setKey(key);
-    this.keyChangedAt = this.clock.monotonic();
   }
 
   /** The base URL of the connection is edited to a service that has none of the endpoints. */
