@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
-import { branchIDOf, type Compute, computeKind } from "../../resources/compute.ts";
+import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
 import { finalizers, annotations as keys } from "../../resources/names.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
@@ -17,7 +17,7 @@ import { requests } from "../status/messages/failures.ts";
 import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
-import { patched, recordDisabling } from "./patch-metadata.ts";
+import { noted, patched, recordDisabling } from "./patch-metadata.ts";
 
 type Create = Extract<Action, { kind: "create" }>;
 
@@ -88,9 +88,7 @@ async function writeMark(mark: PendingCreate, compute: Compute, { cluster }: Exe
   const patch = guardedPatch(compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
     .setAnnotation(keys.pendingCreate, JSON.stringify(mark));
-  // If the mark stands already, the patch proves that the Compute does too: one that is gone gets no other endpoint.
-  if (patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
-  return patched(cluster, patch, compute);
+  return noted(cluster, patch, compute);
 }
 
 function link(

@@ -98,6 +98,20 @@ export async function patched(
 }
 
 /**
+ * Writes what must stand before a request is sent. It is sent also where it would change nothing: what the object is
+ * known to hold may have been removed by a patch whose reply was lost, and an object that is gone holds nothing.
+ */
+export async function noted(
+  cluster: ComputePatcher,
+  patch: ReturnType<typeof guardedPatch>,
+  compute: Compute,
+  options: { subresource?: "status" } = {},
+): Promise<Compute> {
+  if (patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops(), options);
+  return patched(cluster, patch, compute, options);
+}
+
+/**
  * Records, before a write that disables the endpoint is sent, that this operator disabled it; `unansweredDisables`
  * counts this write.
  */
@@ -108,11 +122,11 @@ export function recordDisabling(
 ): Promise<Compute> {
   const { status } = compute;
   const isRecorded = status.disabledByUs === true && status.unansweredDisables === unansweredDisables;
-  if (disabled !== true || isRecorded) return Promise.resolve(compute);
+  if (disabled !== true) return Promise.resolve(compute);
   const count = unansweredDisables === undefined ? {} : { unansweredDisables };
-  const recorded = { ...status, disabledByUs: true, ...count };
-  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus(recorded);
-  return patched(cluster, patch, compute, { subresource: "status" });
+  const patch = guardedPatch(compute, { resourceVersion: true });
+  if (!isRecorded) patch.setStatus({ ...status, disabledByUs: true, ...count });
+  return noted(cluster, patch, compute, { subresource: "status" });
 }
 
 /** Releases a Compute: removes our finalizer and reports it. */

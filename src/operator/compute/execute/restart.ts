@@ -15,7 +15,7 @@ import { requests } from "../status/messages/failures.ts";
 import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
-import { patched } from "./patch-metadata.ts";
+import { noted, patched } from "./patch-metadata.ts";
 
 type Restart = Extract<Action, { kind: "restart" }>;
 
@@ -105,7 +105,7 @@ async function markRestart(
     ...(startedAt === undefined ? {} : { startedAt }),
   };
   const patch = guardedPatch(compute, { resourceVersion: true });
-  return patched(cluster, patch.setAnnotation(keys.pendingRestart, JSON.stringify(mark)), compute);
+  return noted(cluster, patch.setAnnotation(keys.pendingRestart, JSON.stringify(mark)), compute);
 }
 
 /** What is known of an endpoint's operations before a restart, by the service's own clock. */

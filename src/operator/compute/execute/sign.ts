@@ -10,7 +10,7 @@ import { requeueDelay } from "../status/reasons.ts";
 import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
-import { patched } from "./patch-metadata.ts";
+import { noted } from "./patch-metadata.ts";
 
 type Sign = Extract<Action, { kind: "sign" }>;
 
@@ -33,7 +33,7 @@ async function takeOver(action: Sign, context: ExecuteContext, access: ServiceAc
   const patch = guardedPatch(context.compute, { resourceVersion: true })
     .addFinalizer(finalizers.endpoint)
     .setAnnotation(annotations.pendingTakeover, JSON.stringify(mark));
-  const compute = await patched(cluster, patch, context.compute);
+  const compute = await noted(cluster, patch, context.compute);
   const answer = await send(action, context, access);
   recordAnswer(answer, { endpointID }, context, access);
   if (answer.kind === "ok" || answer.kind === "ambiguous")

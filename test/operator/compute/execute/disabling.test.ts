@@ -41,10 +41,19 @@ describe("before a PATCH that disables", () => {
     expect(before).toEqual({ ...byUs, unansweredDisables });
   });
 
-  test("what is noted already is not written again", async () => {
+  test("what is noted already is not written again, and checked to stand", async () => {
     const { acting, send } = changing(true, { disabledByUs: true, unansweredDisables: 2 });
+    const { resourceVersion } = acting.compute().metadata;
     await send();
-    expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
+    expect(acting.effects).toEqual(["PATCH computes/shop/status", "PATCH service/endpoints/ep-one"]);
+    expect(acting.compute().metadata.resourceVersion).toBe(resourceVersion);
+  });
+
+  test("nothing is sent where the note may be gone: the Compute has changed since", async () => {
+    const { acting, send } = changing(true, { disabledByUs: true, unansweredDisables: 2 });
+    acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
+    await expect(send()).rejects.toMatchObject({ status: 422 });
+    expect(acting.service.requests).toEqual([]);
   });
 
   test("the note is not written from a stale view, and then nothing is sent", async () => {

@@ -168,6 +168,23 @@ describe("a restart", () => {
     expect(acting.service.count("POST")).toBe(1);
   });
 
+  test("is not sent where a view still shows the mark of one that was refused, which is gone", async () => {
+    const { acting, self } = standing({}, asked);
+    let marked = self;
+    acting.answer = (what) => {
+      if (what.startsWith("GET")) return json(200, { operations: [] });
+      marked = acting.compute();
+      return refusal(423);
+    };
+    const action = { kind: "restart", endpointID: "ep-one", value: "now" } as const;
+    await restartEndpoint(action, acting.context(self), acting.access);
+    expect(pendingRestartOf(marked)).toBeDefined();
+    expect(pendingRestartOf(acting.compute())).toBeUndefined();
+    const again = restartEndpoint(action, acting.context(marked), acting.access);
+    await expect(again).rejects.toMatchObject({ status: 422 });
+    expect(acting.service.count("POST")).toBe(1);
+  });
+
   test("is not sent from a stale view: the mark is guarded by the version seen", async () => {
     const { acting, self, seen } = standing({}, asked);
     acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);

@@ -78,6 +78,15 @@ describe("a signature over a former Compute's", () => {
     expect(acting.service.requests).toEqual([]);
   });
 
+  test("is not sent where a view still shows a mark that is gone", async () => {
+    const { acting, self } = unlinked();
+    await acting.execute(taking, self);
+    const marked = acting.compute();
+    acting.write([{ op: "remove", path: "/metadata/annotations/compute-operator.dev~1pending-takeover" }]);
+    await expect(acting.execute(taking, marked)).rejects.toMatchObject({ status: 422 });
+    expect(acting.service.count("PATCH")).toBe(1);
+  });
+
   test("that is refused is a failed write, and is not remembered as sent", async () => {
     const { acting, self } = unlinked();
     acting.answer = () => refusal(403);
