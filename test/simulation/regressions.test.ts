@@ -208,6 +208,10 @@ describe("once broken", () => {
     [1_239_006, "of two copies that are linked to one endpoint, either may have moved it"],
     [1_247_278, "a leader that was stopped sends for a version from before it was"],
     [1_305_107, "a process that hears nothing of a new key goes by the old one for as long"],
+    [1_327_719, "a mark put back after an edit names no branch, whatever generation the status is about"],
+    [1_400_669, "a restart is marked again where a patch without a reply took the mark away"],
+    [1_419_287, "a replica whose create went to a branch that is not known may be on any"],
+    [1_424_952, "a dropped mark is known by the status, whatever the connection comes to before it is put back"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

@@ -72,6 +72,9 @@ export function conditionOf(
     : undefined;
 }
 
+/** What a mark names that was put back after a person dropped it, where nothing tells where the create was sent. */
+export const unknownBranch = "?";
+
 /** The mark of a create of this very Compute: one with another uid was copied. */
 export function createMarkOf(compute: KubeObject): { since: unknown; branchID: unknown; resent: unknown } | undefined {
   const text = annotationOf(compute, "pending-create");

@@ -12,6 +12,7 @@ import {
   specOf,
   statusOf,
   uidOfMarker,
+  unknownBranch,
 } from "./computes.ts";
 
 /** What a judgement is made from, once faults have stopped. */
@@ -182,12 +183,13 @@ export function isUndecidable(
   const places = type === "read_write" ? [mark.branchID] : [mark.branchID, branchID];
   const candidates = listed.filter(
     (endpoint) =>
-      places.includes(endpoint.branchId) &&
+      (mark.branchID === unknownBranch || places.includes(endpoint.branchId)) &&
       endpoint.type === type &&
       !(namesShown && endpoint.name !== undefined) &&
       !isOthers(endpoint.id),
   );
-  if (type === "read_write") return candidates.length > (isResentElsewhere(compute, endpoints) ? 0 : 1);
+  const isAnyone = mark.branchID === unknownBranch || isResentElsewhere(compute, endpoints);
+  if (type === "read_write") return candidates.length > (isAnyone ? 0 : 1);
   const noted = computes.some((other) => {
     const made = annotationOf(other, "created-endpoint") === `${other.metadata.uid}/${linkedID(other)}`;
     return made && listed.some(({ id }) => id === linkedID(other));

@@ -2,7 +2,7 @@ import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
 import { onNamedBranch } from "./branch-names.ts";
-import { annotationOf, conditionOf, createMarkOf, linkedID, specOf, uidOfMarker } from "./computes.ts";
+import { annotationOf, conditionOf, createMarkOf, linkedID, specOf, uidOfMarker, unknownBranch } from "./computes.ts";
 import type { CrashPoint } from "./crash-point.ts";
 import { noFaults } from "./fault-plan.ts";
 import { complaints, isUndecidable, type Scene } from "./judge.ts";
@@ -202,7 +202,8 @@ function tellOutcome({ workload, host }: World, compute: KubeObject): void {
   const own = host.allEndpoints().filter(({ name }) => uidOfMarker(name) === metadata.uid);
   // Where the Compute is to be, or else where the create was sent: none elsewhere can be named.
   const places = [specOf(compute)["branchID"], createMarkOf(compute)?.branchID];
-  const [made] = places.flatMap((place) => own.filter(({ branchId }) => branchId === place));
+  const [placed] = places.flatMap((place) => own.filter(({ branchId }) => branchId === place));
+  const made = placed ?? (createMarkOf(compute)?.branchID === unknownBranch ? own[0] : undefined);
   if (made === undefined) workload.annotate(metadata.name, "pending-create", null);
   else workload.adopt(metadata.name, made.id);
 }

@@ -10,7 +10,7 @@ import type { Reconciled } from "../../runtime/workqueue.ts";
 import { accessTo, type CrdDeletion, type ListerAccess } from "../execute/context.ts";
 import { stillBears } from "../execute/delete.ts";
 import type { Brake } from "../execute/gate.ts";
-import { annotationsOf } from "../observe/annotations.ts";
+import { annotationsOf, unknownBranch } from "../observe/annotations.ts";
 import type { ClaimIndex } from "../observe/claim-index.ts";
 import { type Claimants, ownerOf } from "../observe/claims.ts";
 import { indexOf } from "../observe/endpoint-snapshot.ts";
@@ -252,7 +252,8 @@ export function candidatesOf(
   const branchID = pendingCreate.mark?.branchID ?? branchIDOf(compute);
   return index.all.filter((endpoint) => {
     const isUnnamed = namesShown ? hasUnreadableName(endpoint) : endpoint.name === undefined;
-    const isPlaced = endpoint.branch_id === branchID && endpoint.type === compute.spec.type;
-    return isUnnamed && isPlaced && ownerOf(endpoint, claimants, index) === undefined;
+    const isPlaced = branchID === unknownBranch || endpoint.branch_id === branchID;
+    const isAlike = isPlaced && endpoint.type === compute.spec.type;
+    return isUnnamed && isAlike && ownerOf(endpoint, claimants, index) === undefined;
   });
 }

@@ -112,6 +112,9 @@ export function pendingCreateOf(compute: Compute): PendingCreate | undefined {
   return markIn(compute, "pendingCreate", pendingCreate);
 }
 
+/** In a mark: it is not known where the create was sent. No branch has this id. */
+export const unknownBranch = "?";
+
 /** The branch of a pending create; a mark that names none was made for the branch of the spec. */
 export function branchOf({ branchID }: PendingCreate, compute: Compute): string {
   return branchID === "" ? branchIDOf(compute) : branchID;

@@ -99,6 +99,15 @@ export function hasFinalizer({ metadata }: Compute): boolean {
   return metadata.finalizers?.includes(finalizers.endpoint) === true;
 }
 
+/**
+ * Whether the mark of a create was dropped, together with our finalizer and as by kubectl replace, and not put back:
+ * the status, which replace keeps, shows the create.
+ */
+export function isMarkDropped(compute: Compute, { recordedID, pendingCreate }: Annotations): boolean {
+  if (hasFinalizer(compute) || recordedID !== undefined || pendingCreate !== undefined) return false;
+  return compute.status.state === "Creating" && compute.status.endpointID === undefined;
+}
+
 /** A Compute by kind and name, for messages about another one. */
 export function who(compute: Compute): string {
   return `Compute ${nameOf(compute)}`;

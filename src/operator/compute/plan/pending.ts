@@ -2,12 +2,13 @@ import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { signatureOf } from "../../resources/signature.ts";
-import { branchOf, isRecordedSince, type PendingCreate } from "../observe/annotations.ts";
+import { branchOf, isRecordedSince, type PendingCreate, unknownBranch } from "../observe/annotations.ts";
 import { firstToTake, holderOf } from "../observe/claims.ts";
 import {
   generationOf,
   hasFinalizer,
   isBeingDeleted,
+  isMarkDropped,
   type Observation,
   type Subject,
   who,
@@ -39,18 +40,13 @@ export function pendingMark({ compute, annotations }: Subject, s: ReadonlyState)
 
 /** The mark that kubectl replace dropped while no process watched: the status, which it keeps, shows the create. */
 function markDroppedUnseen({ compute, annotations, fingerprint }: Observation): PendingCreate | undefined {
-  const { state, endpointID } = compute.status;
-  if (hasFinalizer(compute) || annotations.recordedID !== undefined) return undefined;
-  if (state !== "Creating" || endpointID !== undefined) return undefined;
+  if (!isMarkDropped(compute, annotations)) return undefined;
   const since = conditionOf(compute.status, "Ready")?.lastTransitionTime ?? "";
-  // The create was sent for the generation that the status is about: an edit since then may have been of the branch.
-  const isOfSpec = compute.status.observedGeneration === generationOf(compute);
-  const branchID = (isOfSpec && branchIDOf(compute)) || unknownBranch;
+  // An edit may have been of the branch, and the status may be of a later generation than the create.
+  const isEdited = generationOf(compute) !== 1;
+  const branchID = (isEdited ? undefined : compute.spec.branchID) ?? unknownBranch;
   return { uid: compute.metadata.uid, since, branchID, through: fingerprint };
 }
-
-/** In a mark: it is not known where the create was sent. No branch has this id, so nothing on one settles it. */
-const unknownBranch = "?";
 
 /** The mark that stays although the Compute has its endpoint. */
 export function markToKeep(o: Subject, s: ReadonlyState, proof: Proof): { keepsMark?: PendingCreate } {
@@ -108,7 +104,8 @@ function outcomeOfPrimary(
   candidates: readonly Endpoint[],
 ): Action | "absent" {
   const { compute } = o;
-  const appeared = candidates.filter(({ branch_id }) => branch_id === branchOf(mark, compute));
+  const isAnywhere = mark.branchID === unknownBranch;
+  const appeared = candidates.filter(({ branch_id }) => isAnywhere || branch_id === branchOf(mark, compute));
   if (isRecordedSince(mark, o.annotations.recordedID)) {
     // A recorded endpoint settled the create, and a primary that appears after the loss of that one is another's; or it
     // is what a POST made that was sent again, and another create on the branch that the spec names would be too many.
@@ -118,7 +115,7 @@ function outcomeOfPrimary(
   }
   const [only] = appeared;
   if (only === undefined) return outcomeByLists(o, s, mark);
-  if (appeared.length > 1) return unknown(messages.hiddenNames(idsOf(appeared), isBeingDeleted(compute)));
+  if (appeared.length > 1 || isAnywhere) return unknown(messages.hiddenNames(idsOf(appeared), isBeingDeleted(compute)));
   if (o.links.link?.endpoint.id === only.id) return "absent";
   const first = firstToTake(only, compute, o.claimants, o.endpoints);
   if (first !== undefined)
@@ -145,13 +142,13 @@ function outcomeByLists(
 
 /**
  * Endpoints that the POST may have made, by all but their names: no other Compute's, of this type, on the branch of the
- * create or of the spec, and without a name that could be read.
+ * create or of the spec, and without a name that could be read. Where the branch of the create is not known, on any.
  */
 function candidatesFor({ compute, claimants, endpoints, makerOf }: Observation, mark: PendingCreate): Endpoint[] {
   const branches = [branchOf(mark, compute), branchIDOf(compute)];
   return endpoints.all.filter((endpoint) => {
-    const isPlaced = branches.includes(endpoint.branch_id) && endpoint.type === compute.spec.type;
-    if (!isPlaced || endpoint.name !== undefined) return false;
+    const isPlaced = mark.branchID === unknownBranch || branches.includes(endpoint.branch_id);
+    if (!isPlaced || endpoint.type !== compute.spec.type || endpoint.name !== undefined) return false;
     const maker = makerOf?.(endpoint.id);
     if (maker !== undefined) return maker === compute.metadata.uid;
     const holder = holderOf(endpoint, claimants, endpoints);

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { ComputeStatus } from "../../resources/compute-status.ts";
-import { isBeingDeleted, shownReason } from "../observe/observation.ts";
+import { isBeingDeleted, isMarkDropped, shownReason } from "../observe/observation.ts";
 import type { Outcome } from "../outcome.ts";
 import { isProgress, type Progress, reasons } from "./reasons.ts";
 import type { Seen } from "./status.ts";
@@ -36,7 +36,8 @@ export function stateUnseen(outcome: Outcome, seen: Seen): string {
   // It stays lost also while the service cannot be asked, and a create is pending in its place.
   if (isLinked && (compute.status.state === "Lost" || (seen.absent && isLost(outcome, seen)))) return "Lost";
   // A create was sent, and may have made one.
-  if (isOurs && seen.annotations.pendingCreate !== undefined) return "Creating";
+  const isPending = seen.annotations.pendingCreate !== undefined || isMarkDropped(compute, seen.annotations);
+  if (isOurs && isPending) return "Creating";
   if (isUnmade(outcome, seen)) return "NotCreated";
   const { state } = compute.status;
   return state === undefined || state === "NotCreated" ? "Unknown" : state;

@@ -101,6 +101,13 @@ describe("a create whose outcome is not known", () => {
     await expectSettled();
   });
 
+  test("may have made one on any branch where it is not known to which it was sent", async () => {
+    const elsewhere = endpoint({ id: "ep-b", branch_id: "br-before" });
+    const { reach, clock } = await deletedCompute({ state: pending({ branchID: "?" }), endpoints: [elsewhere] });
+    await clock.advance(71_000);
+    expect(reach.reported).toEqual([expect.stringContaining("ep-b")]);
+  });
+
   test("may have made one whose name cannot be read", async () => {
     const unread = { ...endpoint({ id: "ep-b" }), name: 7 };
     const { reach, clock } = await deletedCompute({ state: pending({ named: true }), endpoints: [] });

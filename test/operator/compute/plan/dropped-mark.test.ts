@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { type ComputeFields, compute, createMark, endpoint, input, uidOf } from "../../../support/builders.ts";
+import { type ComputeFields, compute, createMark, endpoint, input, now, uidOf } from "../../../support/builders.ts";
 
 const pendingCreate = createMark();
 
@@ -17,9 +17,12 @@ test("a mark that kubectl replace dropped while no process watched is put back, 
   const replaced = (fields: ComputeFields) =>
     plan(...input({ compute: compute({ guarded: false, spec: { type: "read_only" }, status, ...fields }) }));
   expect(replaced({})).toMatchObject({ kind: "restorePending", mark: { uid: uidOf("a"), branchID: "br-main" } });
-  // With an edit it is not known for which branch the create was sent.
-  const edited = { status: { ...status, observedGeneration: 0 } };
+  // After an edit, or by the branch's name, it is not known to which branch the create was sent.
+  const edited = { generation: 2, status: { ...status, observedGeneration: 2 } };
   expect(replaced(edited)).toMatchObject({ kind: "restorePending", mark: { branchID: "?" } });
+  const named = { status: { ...status, resolvedBranch: { name: "main", id: "br-main" } } };
+  const byName = { ...named, spec: { type: "read_only", branchID: undefined, branchName: "main" } } as const;
+  expect(replaced(byName)).toMatchObject({ kind: "restorePending", mark: { branchID: "?" } });
   expect(replaced({ guarded: true })).toMatchObject({ kind: "create" });
   expect(replaced({ status: { ...status, state: "NotCreated" } })).toMatchObject({ kind: "create" });
   const linked = { endpointID: "ep-gone" };
@@ -27,10 +30,31 @@ test("a mark that kubectl replace dropped while no process watched is put back, 
   expect(replaced({ status: { ...status, ...linked } })).not.toMatchObject({ kind: "restorePending" });
 });
 
+const markedFor = (branchID: string, fields: ComputeFields = {}) =>
+  compute({ annotations: { pendingCreate: createMark({ branchID }) }, shows: "CreateUnknown", ...fields });
+
 test("where no names are shown, a create whose branch is not known takes no primary for its own", () => {
-  const marked = (branchID: string) =>
-    compute({ annotations: { pendingCreate: createMark({ branchID }) }, shows: "CreateUnknown" });
   const seen = { endpoints: [endpoint()], list: { markers: "hidden" } } as const;
-  expect(plan(...input({ compute: marked("br-main"), ...seen }))).toMatchObject({ kind: "link", proof: "none" });
-  expect(plan(...input({ compute: marked("?"), ...seen }))).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
+  expect(plan(...input({ compute: markedFor("br-main"), ...seen }))).toMatchObject({ kind: "link", proof: "none" });
+  expect(plan(...input({ compute: markedFor("?"), ...seen }))).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
 });
+
+test.each(["read_write", "read_only"] as const)(
+  "where no names are shown and a branch is not known, an endpoint that is nobody's may be anywhere: %s",
+  (type) => {
+    const elsewhere = endpoint({ id: "ep-elsewhere", branch_id: "br-before", type });
+    const seen = {
+      endpoints: [elsewhere],
+      list: { markers: "hidden", startedAt: now - 100 },
+      state: { pendingCreate: { since: "", seenAt: now - 70_000, firstListWithout: now - 500 } },
+    } as const;
+    const waits = plan(...input({ compute: markedFor("?", { spec: { type } }), ...seen }));
+    expect(waits).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
+    expect(waits).toHaveProperty("message", expect.stringContaining("ep-elsewhere"));
+    const adopting = { spec: { type, adopt: { endpointID: "ep-elsewhere" } } };
+    expect(plan(...input({ compute: markedFor("?", adopting), ...seen }))).toMatchObject({
+      kind: "link",
+      endpointID: "ep-elsewhere",
+    });
+  },
+);

@@ -63,6 +63,12 @@ describe("the state", () => {
     expect(stateOf(lost(marked), "Unauthorized", { kind: "none" }, blind)).toBe("Lost");
   });
 
+  test("stays Creating after kubectl replace dropped the mark of a create, which only it shows from then on", () => {
+    const replaced = (guarded: boolean) => compute({ guarded, status: { state: "Creating" } });
+    expect(stateOf(replaced(false), "ConnectionNotReady", { kind: "none" }, blind)).toBe("Creating");
+    expect(stateOf(replaced(true), "ConnectionNotReady", { kind: "none" }, blind)).toBe("NotCreated");
+  });
+
   test("is not Lost where the endpoint is another's", () => {
     expect(stateOf(lost(), "Conflict", { kind: "ownedByOther" })).toBe("NotCreated");
   });
