@@ -212,6 +212,7 @@ describe("once broken", () => {
     [1_400_669, "a restart is marked again where a patch without a reply took the mark away"],
     [1_419_287, "a replica whose create went to a branch that is not known may be on any"],
     [1_424_952, "a dropped mark is known by the status, whatever the connection comes to before it is put back"],
+    [1_512_567, "a connection is held again where the removal of its finalizer got no reply"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

@@ -43,6 +43,11 @@ export type FinalizersResult = { kind: "kept" } | { kind: "released" } | { kind:
  */
 export class Finalizers {
   readonly #options: FinalizersOptions;
+  /**
+   * Objects of the cache whose finalizer a removal was sent for. If it gets no answer, only a read from the API server
+   * tells whether the finalizer stands: the cache may lag.
+   */
+  readonly #released = new WeakSet<KubeObject>();
 
   constructor(options: FinalizersOptions) {
     this.#options = options;
@@ -63,7 +68,7 @@ export class Finalizers {
     const namespace = connection.metadata.namespace ?? "";
     if (this.#inUse(connection)) {
       const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
-      const complete = [connection, ...this.#secretOf(connection)].every(hasFinalizer);
+      const complete = [connection, ...this.#secretOf(connection)].every((object) => this.#holds(object));
       // The cache may lag: without users, another shard would remove the finalizer again and again.
       if (!complete && !(await this.#provedUnused(connection))) {
         await this.#addFinalizer(kindOf(connection), connection);
@@ -105,7 +110,10 @@ export class Finalizers {
     // The cache may lag behind a new connection, or a finalizer that another shard has just added.
     const inUse = await this.#secretsInUse(namespace, gone);
     for (const secret of unneeded) {
-      if (!inUse.has(secret.metadata.name)) await this.#removeFinalizer(secretKind, secret);
+      if (inUse.has(secret.metadata.name)) continue;
+      const cached = cache.secret(namespace, secret.metadata.name);
+      if (cached !== undefined) this.#released.add(cached);
+      await this.#removeFinalizer(secretKind, secret);
     }
   }
 
@@ -134,7 +142,11 @@ export class Finalizers {
   /** Whether a further user changes nothing: both carry the finalizer, and the deletion of neither waits for users. */
   isSettled(connection: Connection): boolean {
     const objects = [connection, ...this.#secretOf(connection)];
-    return objects.every((object) => hasFinalizer(object) && object.metadata.deletionTimestamp === undefined);
+    return objects.every((object) => this.#holds(object) && object.metadata.deletionTimestamp === undefined);
+  }
+
+  #holds(object: KubeObject): boolean {
+    return hasFinalizer(object) && !this.#released.has(object);
   }
 
   /** The Secret that carries the finalizer besides its connection. */
@@ -191,13 +203,18 @@ export class Finalizers {
   }
 
   async #addFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {
-    if (hasFinalizer(object) || object.metadata.deletionTimestamp !== undefined) return;
-    const patch = guardedPatch(object).addFinalizer(finalizers.inUse);
-    await this.#options.cluster.patch(kind, object.metadata, patch.ops());
+    if (this.#holds(object) || object.metadata.deletionTimestamp !== undefined) return;
+    const { cluster } = this.#options;
+    const latest = this.#released.has(object) ? await cluster.get(kind, object.metadata) : object;
+    if (latest === undefined) return;
+    const patch = guardedPatch(latest).addFinalizer(finalizers.inUse);
+    if (patch.isEmpty) this.#released.delete(object);
+    else await cluster.patch(kind, object.metadata, patch.ops());
   }
 
   async #removeFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {
     const patch = guardedPatch(object, { resourceVersion: true }).removeFinalizer(finalizers.inUse);
+    this.#released.add(object);
     await this.#options.cluster.patch(kind, object.metadata, patch.ops());
   }
 }

@@ -106,6 +106,28 @@ describe("a connection that is in use", () => {
     expect(patches().map(({ path }) => path)).toEqual(["serviceconnections/default"]);
   });
 
+  test("gets the finalizer again where its removal was carried out, and the cache does not show that yet", async () => {
+    const { cluster, finalizers, shown, secret, connection, use, named, secrets, heldSecrets, patches } = setUp();
+    secret("service", inUse);
+    connection("default", "service", inUse);
+    const before = named("default");
+    shown.connections = [before];
+    shown.secrets = secrets();
+    await finalizers.protect(before);
+    expect(heldSecrets()).toEqual([]);
+    use("db", "default");
+    expect(finalizers.isSettled(before)).toBe(false);
+    await finalizers.protect(before);
+    expect([named("default").metadata.finalizers, heldSecrets()]).toEqual([[inUse], ["service"]]);
+    expect(patches()).toHaveLength(4);
+    cluster.requests.splice(0);
+    // What a read shows to stand is not asked again.
+    await finalizers.protect(before);
+    cluster.requests.splice(0);
+    await finalizers.protect(before);
+    expect([finalizers.isSettled(before), cluster.requests]).toEqual([true, []]);
+  });
+
   test("is not held by a Compute that only the cache still shows", async () => {
     const { finalizers, shown, secret, connection, use, named, computes, patches, remove } = setUp();
     secret("service");
