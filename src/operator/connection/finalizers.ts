@@ -12,6 +12,8 @@ import { asRecord } from "../resources/record.ts";
 import { parseServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
 import { type NamespaceLabels, type Secret, secretKind } from "./resolve.ts";
 
+const ofApiKeys: ListSelection = { fieldSelector: `type=${API_KEY_SECRET_TYPE}` };
+
 export interface FinalizersOptions {
   cluster: ClusterClient;
   cache: {
@@ -118,7 +120,7 @@ export class Finalizers {
   }
 
   async #secretsNow(namespace: string): Promise<Secret[]> {
-    const items = await this.#listed(secretKind, namespace, { fieldSelector: `type=${API_KEY_SECRET_TYPE}` });
+    const items = await this.#listed(secretKind, namespace, ofApiKeys);
     return items.filter((item) => isObjectOf(secretKind, item));
   }
 
@@ -204,12 +206,17 @@ export class Finalizers {
 
   async #addFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {
     if (this.#holds(object) || object.metadata.deletionTimestamp !== undefined) return;
-    const { cluster } = this.#options;
-    const latest = this.#released.has(object) ? await cluster.get(kind, object.metadata) : object;
+    const latest = this.#released.has(object) ? await this.#latest(kind, object) : object;
     if (latest === undefined) return;
     const patch = guardedPatch(latest).addFinalizer(finalizers.inUse);
     if (patch.isEmpty) this.#released.delete(object);
-    else await cluster.patch(kind, object.metadata, patch.ops());
+    else await this.#options.cluster.patch(kind, object.metadata, patch.ops());
+  }
+
+  /** The object as the API server has it, by a list: no role allows a single Secret to be read. */
+  async #latest<T extends KubeObject>(kind: ResourceKind<T>, { metadata }: T): Promise<T | undefined> {
+    const items = await this.#listed(kind, metadata.namespace, kind.plural === secretKind.plural ? ofApiKeys : {});
+    return items.filter((item) => isObjectOf(kind, item)).find((item) => item.metadata.uid === metadata.uid);
   }
 
   async #removeFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {

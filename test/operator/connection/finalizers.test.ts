@@ -119,6 +119,8 @@ describe("a connection that is in use", () => {
     expect(finalizers.isSettled(before)).toBe(false);
     await finalizers.protect(before);
     expect([named("default").metadata.finalizers, heldSecrets()]).toEqual([[inUse], ["service"]]);
+    // No role allows a single Secret to be read.
+    expect(cluster.requests.filter(isGet).map(({ path }) => path)).not.toContain(`${secretsPath}/service`);
     expect(patches()).toHaveLength(4);
     cluster.requests.splice(0);
     // What a read shows to stand is not asked again.
