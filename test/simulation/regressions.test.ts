@@ -213,6 +213,8 @@ describe("once broken", () => {
     [1_419_287, "a replica whose create went to a branch that is not known may be on any"],
     [1_424_952, "a dropped mark is known by the status, whatever the connection comes to before it is put back"],
     [1_512_567, "a connection is held again where the removal of its finalizer got no reply"],
+    [1_619_744, "a create that is sent right after a person took the status was noted before"],
+    [1_621_615, "a finalizer's removal arrives half a minute after the list that proved it unneeded"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

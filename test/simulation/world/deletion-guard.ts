@@ -143,7 +143,8 @@ export class DeletionGuard {
   #checkUnguarded(process: string, resource: string, { metadata }: KubeObject): void {
     const stop = this.#stops.get(process);
     const stoppedMs = stop !== undefined && this.#ago(stop.until) < onTheWayMs ? stop.ms : 0;
-    const isOld = (at: number) => this.#ago(at) > onTheWayMs + stoppedMs;
+    // Lists that prove it unused come first, and then the patch: each is on its way as long.
+    const isOld = (at: number) => this.#ago(at) > 2 * onTheWayMs + stoppedMs;
     const users = this.#register
       .knownLately()
       .filter(({ until, since }) => until === Number.POSITIVE_INFINITY && isOld(since));

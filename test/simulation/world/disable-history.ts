@@ -2,6 +2,7 @@ import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { linkedID, statusOf, uidOfMarker } from "./computes.ts";
 import { markOf, type ServiceWrite } from "./records.ts";
+import { onTheWayMs } from "./register.ts";
 
 /**
  * Which endpoints an operator disabled, and for which Compute: nobody else has changed that since, nor lost the
@@ -32,7 +33,9 @@ export class DisableHistory {
     const uid = write.kind === "create" ? uidOfMarker(markOf(write)) : linked[0]?.metadata.uid;
     // Of several that are linked to one endpoint nobody could tell which of them sent it.
     // What arrives after `--create-settle` is over is nobody's any more: an operator waits no longer for it.
-    const isNoted = uid !== undefined && sentAt >= (this.#notesTakenAt.get(uid) ?? 0) && !beyondSettle;
+    // What is sent right after a person took the note was planned before.
+    const takenAt = this.#notesTakenAt.get(uid ?? "") ?? Number.NEGATIVE_INFINITY;
+    const isNoted = uid !== undefined && sentAt > takenAt + onTheWayMs && !beyondSettle;
     if (disabled && isNoted && linked.length < 2) this.#uids.set(endpointID, uid);
     else this.#uids.delete(endpointID);
   }
