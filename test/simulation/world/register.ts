@@ -163,7 +163,7 @@ export class Register {
       this.replaced.add(uid);
       this.#dropped.set(uid, noted);
     }
-    const isDropped = (noted: typeof isNoted) => before !== undefined && noted(before) && !noted(compute);
+    const isDropped = (is: typeof isNoted) => before !== undefined && is(before) && !is(compute);
     if (!byOperator && [isNotedAlone, isNoted].some(isDropped)) this.unmarked.set(uid, this.#clock.monotonic());
     if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
     if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);
