@@ -106,7 +106,7 @@ export class Finalizers {
         .map(({ spec }) => spec.apiKeySecretRef.name),
     );
     // After the connection is gone, nothing triggers the removal from a Secret that the cache does not show yet.
-    const secrets = gone === undefined ? cache.secretsOf(namespace) : await this.#secretsNow(namespace);
+    const secrets = gone === undefined ? cache.secretsOf(namespace) : await this.#now(secretKind, namespace);
     const unneeded = secrets.filter((secret) => hasFinalizer(secret) && !needed.has(secret.metadata.name));
     if (unneeded.length === 0) return;
     // The cache may lag behind a new connection, or a finalizer that another shard has just added.
@@ -119,9 +119,10 @@ export class Finalizers {
     }
   }
 
-  async #secretsNow(namespace: string): Promise<Secret[]> {
-    const items = await this.#listed(secretKind, namespace, ofApiKeys);
-    return items.filter((item) => isObjectOf(secretKind, item));
+  /** The objects of a kind as the API server has them: no role allows a single Secret to be read. */
+  async #now<T extends KubeObject>(kind: ResourceKind<T>, namespace: string | undefined): Promise<T[]> {
+    const items = await this.#listed(kind, namespace, kind.plural === secretKind.plural ? ofApiKeys : {});
+    return items.filter((item) => isObjectOf(kind, item));
   }
 
   /** The Secrets of connections in use, read from the API server; without the connection `gone`. */
@@ -206,17 +207,15 @@ export class Finalizers {
 
   async #addFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {
     if (this.#holds(object) || object.metadata.deletionTimestamp !== undefined) return;
-    const latest = this.#released.has(object) ? await this.#latest(kind, object) : object;
+    const { uid, namespace } = object.metadata;
+    const isUncertain = this.#released.has(object);
+    const latest = isUncertain
+      ? (await this.#now(kind, namespace)).find(({ metadata }) => metadata.uid === uid)
+      : object;
     if (latest === undefined) return;
     const patch = guardedPatch(latest).addFinalizer(finalizers.inUse);
     if (patch.isEmpty) this.#released.delete(object);
     else await this.#options.cluster.patch(kind, object.metadata, patch.ops());
-  }
-
-  /** The object as the API server has it, by a list: no role allows a single Secret to be read. */
-  async #latest<T extends KubeObject>(kind: ResourceKind<T>, { metadata }: T): Promise<T | undefined> {
-    const items = await this.#listed(kind, metadata.namespace, kind.plural === secretKind.plural ? ofApiKeys : {});
-    return items.filter((item) => isObjectOf(kind, item)).find((item) => item.metadata.uid === metadata.uid);
   }
 
   async #removeFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {

@@ -85,16 +85,8 @@ function linkEvents({ news, endpointID, proof }: Extract<Action, { kind: "link" 
 }
 
 /** Sends a patch of a Compute and reads the answer; a patch that would change nothing is not sent. */
-export async function patched(
-  cluster: ComputePatcher,
-  patch: ReturnType<typeof guardedPatch>,
-  compute: Compute,
-  options: { subresource?: "status" } = {},
-): Promise<Compute> {
-  if (patch.isEmpty) return compute;
-  const answer = parseCompute(await cluster.patch(computeKind, compute.metadata, patch.ops(), options));
-  if (!answer.ok) throw new Error(`the API server answered with a Compute that cannot be read: ${answer.problem}`);
-  return answer.value;
+export async function patched(...[cluster, patch, compute, options]: Parameters<typeof noted>): Promise<Compute> {
+  return patch.isEmpty ? compute : noted(cluster, patch, compute, options);
 }
 
 /**
@@ -107,8 +99,9 @@ export async function noted(
   compute: Compute,
   options: { subresource?: "status" } = {},
 ): Promise<Compute> {
-  if (patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops(), options);
-  return patched(cluster, patch, compute, options);
+  const answer = parseCompute(await cluster.patch(computeKind, compute.metadata, patch.ops(), options));
+  if (!answer.ok) throw new Error(`the API server answered with a Compute that cannot be read: ${answer.problem}`);
+  return answer.value;
 }
 
 /**
