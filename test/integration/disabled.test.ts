@@ -130,6 +130,27 @@ describe("a Compute that the operator disabled is enabled once disabled is left 
     },
   );
 
+  it.each([1000, 4000, 8000])("although lists lag behind the PATCH by up to %i ms", async (lagMs) => {
+    await using world = new SmallWorld([place.branchID], 1);
+    await declared(world, place);
+    let enabledUntil = Number.POSITIVE_INFINITY;
+    world.host.instead = ({ method, path, body }) => {
+      if (method === "PATCH") enabledUntil = Math.min(enabledUntil, world.clock.monotonic() + lagMs);
+      if (method !== "GET" || !path.endsWith("/endpoints") || world.clock.monotonic() > enabledUntil) return undefined;
+      const shown = JSON.stringify(world.console(method, path, body)).replaceAll('"disabled":true', '"disabled":false');
+      return { status: 200, headers: {}, body: shown };
+    };
+    world.declare(0, off);
+    await world.clock.advance(500);
+    expect(isOff(world)).toBe(true);
+    world.declare(0, place);
+    await world.clock.advance(60_000);
+    expect([isOff(world), world.compute(0).status.disabledByUs]).toEqual([false, undefined]);
+    person(world, true);
+    await world.clock.advance(120_000);
+    expect(isOff(world)).toBe(true);
+  });
+
   it("but is not called so where the service refused that", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     await declared(world, place);
@@ -217,6 +238,8 @@ describe("a Compute that somebody else disabled stays disabled", () => {
       world.declare(0, place);
     });
     await settled(world);
+    // Lists might lag behind a write of the process before.
+    await world.clock.advance(15_000);
     expect(world.compute(0).status.disabledByUs).toBeUndefined();
     person(world, true);
     await world.clock.advance(120_000);

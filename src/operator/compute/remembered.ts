@@ -30,6 +30,8 @@ export interface Remembered {
   patched?: Patched | undefined;
   /** When a PATCH that disables the endpoint got no answer, or this process first saw that one of another got none. */
   unansweredDisableSince?: number | undefined;
+  /** When the endpoint was last seen disabled, or a PATCH that disables it accepted, and none since that enables it. */
+  disabledAt?: number;
   /** The generation that the service was brought to, and the drift reported since: for a status that was wiped. */
   applied?: { generation: number; drift: readonly Difference[] };
   /** The generation that the service last accepted for this endpoint; the status has it only after its next write. */

@@ -5,6 +5,7 @@ import type { Annotations, PendingCreate } from "./observe/annotations.ts";
 import { generationOf, hasFinalizer, type Observation } from "./observe/observation.ts";
 import { hasArrived } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
+import type { PatchAction } from "./plan/action.ts";
 import { compare, desiredSpec } from "./plan/fields.ts";
 import type { FailedWrite, ReadonlyState, Remembered, Signed } from "./remembered.ts";
 import { answersCountAfter, rememberedSince, signedBefore } from "./remembered.ts";
@@ -97,6 +98,7 @@ export class ReconcileState {
     }
     if ((o.compute.status.unansweredDisables ?? 0) === 0) known.unansweredDisableSince = undefined;
     else known.unansweredDisableSince ??= o.now;
+    if (link?.endpoint.disabled === true) known.disabledAt = o.now;
     this.#listedForCreate(o);
     this.#listedForPatch(o);
   }
@@ -163,8 +165,8 @@ export class ReconcileState {
     this.#known.accepted = undefined;
   }
 
-  /** The service accepted a PATCH of these fields. */
-  patched(endpointID: string, fields: readonly string[], corrects: boolean, compute: Compute, now: number): void {
+  /** The service accepted this PATCH. */
+  patched({ endpointID, fields, attributes, corrects }: PatchAction, compute: Compute, now: number): void {
     const known = this.#known;
     const generation = generationOf(compute);
     this.succeeded();
@@ -172,7 +174,8 @@ export class ReconcileState {
     known.patched = { generation, branchID: branchIDOf(compute), fields, listsWithout: [], at: now, tries };
     known.accepted = { endpointID, generation };
     known.applied = { generation, drift: compute.status.drift ?? known.applied?.drift ?? [] };
-    if (corrects) known.corrections = [...known.corrections, { generation, at: now }].slice(-10);
+    if (attributes.disabled !== undefined) known.disabledAt = attributes.disabled ? now : Number.NEGATIVE_INFINITY;
+    if (corrects.length > 0) known.corrections = [...known.corrections, { generation, at: now }].slice(-10);
   }
 
   /** Our signature was sent for an endpoint. */

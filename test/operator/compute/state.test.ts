@@ -69,6 +69,25 @@ describe("a list", () => {
   });
 });
 
+describe("when the endpoint was last known disabled", () => {
+  const sent = (disabled: boolean | undefined) => {
+    const state = new ReconcileState(0, { disabledAt: 3 });
+    const attributes = disabled === undefined ? { pooler_enabled: true } : { disabled };
+    const patch = { kind: "patch", endpointID: "ep-one", fields: [], progress: "Updating", corrects: [] } as const;
+    state.patched({ ...patch, attributes }, compute(), 5);
+    return state.known.disabledAt;
+  };
+
+  test("is when a PATCH that disables it was accepted, and never again once one that enables it was", () => {
+    expect([sent(true), sent(false), sent(undefined)]).toEqual([5, Number.NEGATIVE_INFINITY, 3]);
+  });
+
+  test("is when it was seen so", () => {
+    expect(after({}, {}, [madeBy(compute(), { disabled: true })]).disabledAt).toBe(now);
+    expect(after({}, { disabledAt: 3 }, [madeBy(compute(), { disabled: false })]).disabledAt).toBe(3);
+  });
+});
+
 describe("the endpoint that this process created", () => {
   const created = { endpointID: "ep-one", at: 5 };
   const made = [madeBy(compute())];

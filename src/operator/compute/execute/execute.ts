@@ -41,7 +41,10 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
     }
     case "settled": {
       state.succeeded();
-      const disabling = action.disablesOver === true ? { unanswered: 0 } : {};
+      const disabling = {
+        ...(action.disablesOver === true ? { unanswered: 0 } : {}),
+        ...(action.mayBeDisabled === true ? { byUs: true } : {}),
+      };
       const effect = { kind: "settled", drift: action.drift } as const;
       const requeue = after(action.requeueAfterMs);
       return shown(compute, action.reason, action.message, { requeue, effect, disabling });

@@ -1,6 +1,7 @@
 import { guardedPatch } from "../../kube/json-patch.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
 import type { PendingTakeover } from "../observe/annotations.ts";
+import { mostLagMs } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { signedBefore } from "../remembered.ts";
@@ -13,9 +14,6 @@ import { recordFailedWrite } from "./deferred.ts";
 import { noted } from "./patch-metadata.ts";
 
 type Sign = Extract<Action, { kind: "sign" }>;
-
-/** How long lists may lag behind an accepted PATCH before it is sent again, in milliseconds. */
-const shownAfterMs = 10_000;
 
 /** Writes our signature as the endpoint's name, in one PATCH of nothing else. */
 export function signEndpoint(action: Sign, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
@@ -37,7 +35,7 @@ async function takeOver(action: Sign, context: ExecuteContext, access: ServiceAc
   const answer = await send(action, context, access);
   recordAnswer(answer, { endpointID }, context, access);
   if (answer.kind === "ok" || answer.kind === "ambiguous")
-    state.signed({ endpointID, over, renewAt: clock.monotonic() + shownAfterMs });
+    state.signed({ endpointID, over, renewAt: clock.monotonic() + mostLagMs });
   if (answer.kind !== "ok") {
     return recordFailedWrite(action, answer, requests.sign(endpointID), compute, context, access);
   }

@@ -4,7 +4,7 @@ import { branchIDOf } from "../../resources/compute.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { generationOf } from "../observe/observation.ts";
 import { type Outcome, shown } from "../outcome.ts";
-import type { Action } from "../plan/action.ts";
+import type { PatchAction } from "../plan/action.ts";
 import type { Attributes } from "../plan/fields.ts";
 import { inProgress } from "../status/messages/conditions.ts";
 import * as events from "../status/messages/events.ts";
@@ -14,9 +14,11 @@ import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { recordDisabling } from "./patch-metadata.ts";
 
-type Patch = Extract<Action, { kind: "patch" }>;
-
-export async function patchEndpoint(action: Patch, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
+export async function patchEndpoint(
+  action: PatchAction,
+  context: ExecuteContext,
+  access: ServiceAccess,
+): Promise<Outcome> {
   const { state, clock, signal } = context;
   const { client } = access;
   const { endpointID, attributes, fields } = action;
@@ -33,7 +35,7 @@ export async function patchEndpoint(action: Patch, context: ExecuteContext, acce
     const disabling = attributes.disabled === true ? afterFailedDisable(answer, unanswered, context) : {};
     return { ...recordFailedWrite(action, answer, doing, compute, context, access), disabling };
   }
-  state.patched(endpointID, fields, action.corrects.length > 0, compute, clock.monotonic());
+  state.patched(action, compute, clock.monotonic());
   const { endpoint, operations } = answer.value;
   return shown(compute, action.progress, inProgress(action.progress, endpointID), {
     effect: { kind: "accepted", generation: generationOf(compute), endpoint, operations },
@@ -70,7 +72,7 @@ function afterFailedDisable(
   return { ...refused, unanswered };
 }
 
-function patchEvent({ corrects, endpointID, fields, attributes }: Patch): EventInput {
+function patchEvent({ corrects, endpointID, fields, attributes }: PatchAction): EventInput {
   if (corrects.length > 0) {
     return { type: "Normal", reason: "DriftCorrected", message: events.driftCorrected(corrects) };
   }

@@ -72,10 +72,14 @@ export type Action =
       requeueAfterMs?: number;
       /** No write that disables the endpoint can take effect any more. */
       disablesOver?: true;
+      /** Lists that show the endpoint enabled may lag behind the write by which this operator disabled it. */
+      mayBeDisabled?: true;
     };
 
 /** One rule of the plan: an action if it has one, else the next rule is asked. */
 export type PlanRule = (o: Observation, s: ReadonlyState) => Action | undefined;
+
+export type PatchAction = Extract<Action, { kind: "patch" }>;
 
 /** The actions that send a write to the service. */
 export type WriteAction = Extract<Action, { kind: "create" | "patch" | "sign" | "restart" | "delete" }>;

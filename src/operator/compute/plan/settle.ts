@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
-import { type Observation, shownReason } from "../observe/observation.ts";
+import { mostLagMs, type Observation, shownReason } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { drifted, inProgress, operationFailed, resting } from "../status/messages/conditions.ts";
 import { serviceUnavailable } from "../status/messages/failures.ts";
@@ -44,13 +44,17 @@ export function settle(o: Observation, s: ReadonlyState): Action {
     return { kind: "wait", reason: "OperationFailed", message: operationFailed(failed, failures, endpoint.id) };
   }
   // Only time tells that a mark has done its work, that a duplicate is to be deleted once more, or that no write that
-  // disables can take effect any more.
+  // disables can take effect any more, or be hidden by a list that lags.
   const duplicates = o.links.duplicates.map(({ id }) => deleteDueInMs(o, s, id));
   const disableInMs = disableMayArriveForMs(o, s);
-  const times = [mayArriveForMs(o, s, proof), ...duplicates, disableInMs].filter((ms) => ms > 0);
+  const disabledForMs = mayBeDisabledForMs(o, s, endpoint);
+  const times = [mayArriveForMs(o, s, proof), ...duplicates, disableInMs, disabledForMs].filter((ms) => ms > 0);
   const look = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
   const over = disableInMs === 0 && compute.status.unansweredDisables !== undefined;
-  const disables = over ? { disablesOver: true as const } : {};
+  const disables = {
+    ...(over ? { disablesOver: true as const } : {}),
+    ...(disabledForMs > 0 ? { mayBeDisabled: true as const } : {}),
+  };
   const named = unfollowed(o);
   if (named !== undefined && "kind" in named) return named;
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
@@ -78,6 +82,20 @@ function disableMayArriveForMs(
 ): number {
   if ((compute.status.unansweredDisables ?? 0) === 0) return 0;
   const overAt = unansweredDisableSince + createSettleMs;
+  return startedAt >= overAt ? 0 : Math.max(1, overAt - now);
+}
+
+/**
+ * For how many milliseconds an endpoint that this operator disabled, and the spec wants enabled again, may be disabled
+ * although lists show it enabled; 0: the list was begun after that.
+ */
+function mayBeDisabledForMs(
+  { compute: { spec, status }, now, startedAt }: Observation,
+  { seenSince, disabledAt = seenSince }: ReadonlyState,
+  { disabled }: Endpoint,
+): number {
+  if (status.disabledByUs !== true || spec.disabled === true || disabled !== false) return 0;
+  const overAt = disabledAt + mostLagMs;
   return startedAt >= overAt ? 0 : Math.max(1, overAt - now);
 }
 

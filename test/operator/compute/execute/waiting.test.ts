@@ -163,6 +163,7 @@ describe("an action that sends nothing", () => {
     ["forgets what failed", {}, {}],
     ["says when to reconcile again", { requeueAfterMs: 700 }, { requeue: after(700) }],
     ["says that no disabling is open", { disablesOver: true as const }, { disabling: { unanswered: 0 } }],
+    ["says that it may be disabled by us", { mayBeDisabled: true as const }, { disabling: { byUs: true } }],
   ])("and is settled %s", async (_, more, expected) => {
     const failedWrite = { write: "", reason: "Rejected", message: "", until: 0, failures: 3 } as const;
     const known = acting.remember({ failedWrite });

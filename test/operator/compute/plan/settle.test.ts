@@ -133,3 +133,32 @@ describe("a disabling PATCH without an answer", () => {
     expect(action).not.toHaveProperty("disablesOver");
   });
 });
+
+describe("an endpoint that this operator disabled, and the spec no longer asks for that", () => {
+  const ours = { status: { disabledByUs: true } };
+  const enabled = { disabled: false };
+
+  test.each([
+    ["since it was last seen disabled", { disabledAt: now - 4000 }, 6000],
+    ["since this process first saw the Compute", { seenSince: now - 3000 }, 7000],
+    ["until a list is begun", { disabledAt: now - 10_050 }, 1],
+  ])("may be disabled although a list shows it enabled, for 10 s %s", (_, state, requeueAfterMs) => {
+    const action = planned(ours, enabled, { state });
+    expect(action).toMatchObject({ kind: "settled", reason: "Active", mayBeDisabled: true, requeueAfterMs });
+  });
+
+  test.each<[string, ComputeFields, Partial<Endpoint>, number]>([
+    ["a list was begun after that", ours, enabled, now - 10_100],
+    ["it was enabled since", ours, enabled, Number.NEGATIVE_INFINITY],
+    ["somebody else disabled it", {}, enabled, now],
+    ["the spec asks for it", { ...ours, spec: { disabled: true, driftPolicy: "Report" } }, enabled, now],
+    ["the service never shows it", ours, {}, now],
+  ])("is settled where %s", (_, fields, seen, disabledAt) => {
+    const action = planned({ ...fields, status: { appliedGeneration: 1, ...fields.status } }, seen, {
+      state: { disabledAt },
+    });
+    expect(action.kind).toBe("settled");
+    expect(action).not.toHaveProperty("mayBeDisabled");
+    expect(action).not.toHaveProperty("requeueAfterMs");
+  });
+});
