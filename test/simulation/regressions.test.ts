@@ -216,6 +216,7 @@ describe("once broken", () => {
     [1_619_744, "a create that is sent right after a person took the status was noted before"],
     [1_621_615, "a finalizer's removal arrives half a minute after the list that proved it unneeded"],
     [1_631_868, "what was just disabled is enabled again though lists that lag show it enabled"],
+    [1_811_816, "a signature that may arrive is waited for by the next process too, whatever kubectl replace drops"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);
   });

@@ -103,12 +103,14 @@ export function hasFinalizer({ metadata }: Compute): boolean {
 }
 
 /**
- * Whether the mark of a create was dropped, together with our finalizer and as by kubectl replace, and not put back:
- * the status, which replace keeps, shows the create.
+ * Whether the mark of a create or a takeover was dropped, together with our finalizer and as by kubectl replace, and
+ * not put back: the status, which replace keeps, shows that one is pending.
  */
-export function isMarkDropped(compute: Compute, { recordedID, pendingCreate }: Annotations): boolean {
-  if (hasFinalizer(compute) || recordedID !== undefined || pendingCreate !== undefined) return false;
-  return compute.status.state === "Creating" && compute.status.endpointID === undefined;
+export function isMarkDropped(compute: Compute, marks: Annotations): boolean {
+  const { recordedID, pendingCreate, pendingTakeover } = marks;
+  const isMarked = recordedID !== undefined || pendingCreate !== undefined || pendingTakeover !== undefined;
+  if (hasFinalizer(compute) || isMarked || compute.status.endpointID !== undefined) return false;
+  return compute.status.state === "Creating" || compute.status.state === "Updating";
 }
 
 /** A Compute by kind and name, for messages about another one. */

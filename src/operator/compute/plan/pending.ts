@@ -26,7 +26,7 @@ import { type Action, leftUntil, type PlanRule } from "./action.ts";
  */
 export const pendingCreate: PlanRule = (o, s) => {
   if (o.links.link !== undefined) return undefined;
-  const mark = pendingMark(o, s) ?? markDroppedUnseen(o);
+  const mark = pendingMark(o, s) ?? markDroppedUnseen(o, s);
   if (mark === undefined) return undefined;
   if (!hasFinalizer(o.compute)) return { kind: "restorePending", mark };
   const outcome = outcomeOfCreate(o, s);
@@ -38,9 +38,16 @@ export function pendingMark({ compute, annotations }: Subject, s: ReadonlyState)
   return annotations.pendingCreate ?? (hasFinalizer(compute) ? undefined : s.pendingCreate?.mark);
 }
 
-/** The mark that kubectl replace dropped while no process watched: the status, which it keeps, shows the create. */
-function markDroppedUnseen({ compute, annotations, fingerprint }: Observation): PendingCreate | undefined {
-  if (!isMarkDropped(compute, annotations)) return undefined;
+/**
+ * The mark that kubectl replace dropped while no process watched: the status, which it keeps, shows the create. One of
+ * a takeover is put back as that of a create: what is signed is waited for as what is made.
+ */
+function markDroppedUnseen(
+  { compute, annotations, fingerprint }: Observation,
+  { signed }: ReadonlyState,
+): PendingCreate | undefined {
+  // This process knows what it signed.
+  if (signed?.over !== undefined || !isMarkDropped(compute, annotations)) return undefined;
   const since = conditionOf(compute.status, "Ready")?.lastTransitionTime ?? "";
   // An edit may have been of the branch, and the status may be of a later generation than the create.
   const isEdited = generationOf(compute) !== 1;

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import type { ComputeStatus } from "../../resources/compute-status.ts";
 import { isBeingDeleted, isMarkDropped, shownReason } from "../observe/observation.ts";
 import type { Outcome } from "../outcome.ts";
-import { isProgress, type Progress, reasons } from "./reasons.ts";
+import { isProgress, type Progress, reasons, rowOf } from "./reasons.ts";
 import type { Seen } from "./status.ts";
 
 /** What `status.state` may say of an endpoint that is seen; the schema leaves it open. */
@@ -35,12 +35,20 @@ export function stateUnseen(outcome: Outcome, seen: Seen): string {
   if (isBeingDeleted(compute)) return "Deleting";
   // It stays lost also while the service cannot be asked, and a create is pending in its place.
   if (isLinked && (compute.status.state === "Lost" || (seen.absent && isLost(outcome, seen)))) return "Lost";
-  // A create was sent, and may have made one.
-  const isPending = seen.annotations.pendingCreate !== undefined || isMarkDropped(compute, seen.annotations);
-  if (isOurs && isPending) return "Creating";
-  if (isUnmade(outcome, seen)) return "NotCreated";
   const { state } = compute.status;
+  if (isOurs && state !== undefined && isMarkDropped(compute, seen.annotations)) return state;
+  const pending = isOurs ? statePending(outcome, seen) : undefined;
+  if (pending !== undefined) return pending;
+  if (isUnmade(outcome, seen)) return "NotCreated";
   return state === undefined || state === "NotCreated" ? "Unknown" : state;
+}
+
+/** What was sent, and may have made or signed an endpoint for the Compute. */
+function statePending(outcome: Outcome, { annotations }: Seen): Progress | undefined {
+  const { recordedID, pendingCreate, pendingTakeover } = annotations;
+  if (pendingCreate !== undefined) return "Creating";
+  const isStalled = rowOf(reasonAfter(outcome))?.stalled === true;
+  return pendingTakeover === undefined || recordedID !== undefined || isStalled ? undefined : "Updating";
 }
 
 /** Whether the Compute has no known endpoint. */

@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { type ComputeFields, compute, createMark, endpoint, input, now, uidOf } from "../../../support/builders.ts";
+import {
+  type ComputeFields,
+  compute,
+  createMark,
+  endpoint,
+  input,
+  now,
+  takeoverMark,
+  uidOf,
+} from "../../../support/builders.ts";
 
 const pendingCreate = createMark();
 
@@ -28,6 +37,16 @@ test("a mark that kubectl replace dropped while no process watched is put back, 
   const linked = { endpointID: "ep-gone" };
   expect(replaced({ annotations: linked })).not.toMatchObject({ kind: "restorePending" });
   expect(replaced({ status: { ...status, ...linked } })).not.toMatchObject({ kind: "restorePending" });
+});
+
+test("so is one of a takeover, as that of a create, but by the process that signed", () => {
+  const self = compute({ guarded: false, spec: { type: "read_only" }, status: { state: "Updating" } });
+  const action = { kind: "restorePending", mark: { uid: uidOf("a") } };
+  expect(plan(...input({ compute: self }))).toMatchObject(action);
+  const signed = { endpointID: "ep-former", over: uidOf("b"), renewAt: now, before: 0 };
+  expect(plan(...input({ compute: self, state: { signed } }))).not.toMatchObject(action);
+  const marked = { guarded: false, annotations: { pendingTakeover: takeoverMark() }, status: self.status };
+  expect(plan(...input({ compute: compute(marked) }))).not.toMatchObject(action);
 });
 
 const markedFor = (branchID: string, fields: ComputeFields = {}) =>

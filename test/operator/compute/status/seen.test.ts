@@ -69,6 +69,14 @@ describe("the state", () => {
     expect(stateOf(replaced(true), "ConnectionNotReady", { kind: "none" }, blind)).toBe("NotCreated");
   });
 
+  test("is Updating while our signature may arrive, also after kubectl replace dropped its mark", () => {
+    const sent = compute({ annotations: { pendingTakeover: takeoverMark() } });
+    expect(stateOf(sent, "ServiceUnavailable", { kind: "none" }, blind)).toBe("Updating");
+    expect(stateOf(sent, "Conflict", { kind: "ownedByOther" })).toBe("NotCreated");
+    const replaced = compute({ guarded: false, status: { state: "Updating" } });
+    expect(stateOf(replaced, "ConnectionNotReady", { kind: "none" }, blind)).toBe("Updating");
+  });
+
   test("is not Lost where the endpoint is another's", () => {
     expect(stateOf(lost(), "Conflict", { kind: "ownedByOther" })).toBe("NotCreated");
   });
