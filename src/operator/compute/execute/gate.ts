@@ -33,6 +33,7 @@ export class Gate {
   #waitsFor: Wait | undefined;
   #isDeletion = false;
   #isRefused = false;
+  #isAtLimiter = false;
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -78,7 +79,8 @@ export class Gate {
   end(): void {
     const { uid, brake, writeLimiter, reservation } = this.#options;
     reservation.end();
-    if (this.#waitsFor !== "budget") writeLimiter.give(uid);
+    // One that waits at the limiter may have been called since: that place is for its next reconcile.
+    if (this.#waitsFor !== "budget" && !this.#isAtLimiter) writeLimiter.give(uid);
     if (this.#waitsFor === undefined) brake.leave(uid);
   }
 
@@ -87,7 +89,8 @@ export class Gate {
     // If the brake lets deletions go but not this one, another of its project goes first.
     if (write === "deletion" && !brake.mayGo({ uid, flow, ready: enqueue }))
       return brake.isExhausted ? "brake" : "project";
-    if (!writeLimiter.take(uid, flow)) return "project";
+    this.#isAtLimiter = !writeLimiter.take(uid, flow);
+    if (this.#isAtLimiter) return "project";
     if (reservation.tryTake("write")) return undefined;
     writeLimiter.waitsForBudget(uid);
     return "budget";

@@ -62,6 +62,21 @@ describe("a write", () => {
     expect(pass("b")).toBeUndefined();
   });
 
+  test("that was called while its reconcile went on keeps the place for the next one", () => {
+    const { gateOf, pass, news } = setUp();
+    const [first, second, third] = [gateOf("a"), gateOf("b"), gateOf("c")];
+    expect([first.pass("other"), second.pass("other"), third.pass("other")]).toEqual([undefined, "project", "project"]);
+    first.end();
+    expect(news()).toEqual(["b"]);
+    second.end();
+    third.end();
+    // Those that are called and drop their places in turn would call each other for ever.
+    expect(news()).toEqual([]);
+    expect(pass("b")).toBeUndefined();
+    expect(news()).toEqual(["c"]);
+    expect(pass("c")).toBeUndefined();
+  });
+
   test("that waits for its writeLimiter takes nothing from the budget", () => {
     const { writeLimiter, budget, pass } = setUp({ requests: 1 });
     writeLimiter.take("another");
