@@ -217,6 +217,7 @@ describe("once broken", () => {
     [1_621_615, "a finalizer's removal arrives half a minute after the list that proved it unneeded"],
     [1_631_868, "what was just disabled is enabled again though lists that lag show it enabled"],
     [1_811_816, "a signature that may arrive is waited for by the next process too, whatever kubectl replace drops"],
+    [1_933_358, "what a patch did not find has nothing sent for it, however late the watch brings word"],
     [1_932_201, "Computes that wait for their project do not call each other for ever"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);

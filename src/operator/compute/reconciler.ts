@@ -1,6 +1,8 @@
 import type { EndpointLister } from "../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../connection/registry.ts";
 import type { Secret } from "../connection/resolve.ts";
+import { isNotFound } from "../kube/errors.ts";
+import { guardedPatch } from "../kube/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Fleet } from "../resources/signature.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
@@ -8,12 +10,13 @@ import { Cleanup, type CleanupOptions } from "./cleanup/cleanup.ts";
 import { accessTo, type ListerAccess } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
 import { execute } from "./execute/execute.ts";
+import { noted } from "./execute/patch-metadata.ts";
 import { type Annotations, annotationsOf, isPaused } from "./observe/annotations.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { hasFinalizer, isBeingDeleted, type Subject } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
 import type { Outcome } from "./outcome.ts";
-import { type Action, noop, sendsSpec } from "./plan/action.ts";
+import { type Action, isWrite, noop, sendsSpec } from "./plan/action.ts";
 import { plan } from "./plan/plan.ts";
 import { handOverForMs } from "./remembered.ts";
 import { type BindTools, bind } from "./secret/bind.ts";
@@ -44,6 +47,8 @@ export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
   readonly #states = new Map<string, ReconcileState>();
   readonly #listers = new Map<string, EndpointLister>();
+  /** Computes that the API server did not find at the last patch, though the cache has them. */
+  readonly #notFound = new Set<string>();
   readonly #cleanup: Cleanup;
   readonly #binding: BindTools;
   #relistedAt = Number.NEGATIVE_INFINITY;
@@ -117,6 +122,9 @@ export class ComputeReconciler {
     const subject = { compute, annotations, claimants: claims.claimantsOf(compute), now, createSettleMs, fleet };
     try {
       return await this.#reconcile(subject, state, connection, access);
+    } catch (error) {
+      if (isNotFound(error)) this.#notFound.add(uid);
+      throw error;
     } finally {
       access?.gate.end();
     }
@@ -134,6 +142,7 @@ export class ComputeReconciler {
     const observed = await observe(subject, state.known, connection, access);
     if (observed.kind === "observed") state.listed(observed);
     const action = await this.#overruled(plan(observed, state.known), compute);
+    if (isWrite(action)) await this.#confirm(compute);
     const context = { compute, annotations, cluster, clock, state, signal, uninstalling, access };
     const executed = await execute(action, context).catch((error: unknown) => refusedPatch(error, compute));
     const bound = await bind(executed, observed, access, state, this.#binding);
@@ -147,6 +156,14 @@ export class ComputeReconciler {
     if (outcome.condition.kind === "released") state.released();
     this.#options.onStep?.(action, reported, outcome);
     return { requeueAfterMs: state.requeueAfter(outcome, clock.monotonic()) };
+  }
+
+  /** The watch may bring word of a Compute late: one that was not found is asked for before anything is sent for it. */
+  async #confirm(compute: Compute): Promise<void> {
+    const { uid } = compute.metadata;
+    if (!this.#notFound.has(uid)) return;
+    await noted(this.#options.cluster, guardedPatch(compute), compute);
+    this.#notFound.delete(uid);
   }
 
   /** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */
@@ -198,6 +215,7 @@ export class ComputeReconciler {
     if (this.#cleanup.of(uid) === undefined) this.#options.brake.leave(uid);
     this.#leave(uid);
     this.#states.delete(uid);
+    this.#notFound.delete(uid);
   }
 }
 

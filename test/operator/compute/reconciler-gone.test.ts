@@ -117,3 +117,22 @@ describe("a Compute that is gone although our finalizer was to hold it", () => {
     expect(reconciler.awaitingCleanup).toHaveLength(expected);
   });
 });
+
+test("a Compute that a patch did not find has nothing sent, though the cache still shows it", async () => {
+  const { reach, reconciler, cache, run, self } = await setUp({ spec: { disabled: false } });
+  reach.reconcile = (one) => reconciler.reconcile(one).catch(() => ({ requeueAfterMs: 1000 }));
+  await run(20_000);
+  cache.seen = self();
+  reach.write([{ op: "remove", path: "/metadata/finalizers" }]);
+  reach.removeStored();
+  const [[id, endpoint] = []] = reach.endpoints;
+  if (id === undefined || endpoint === undefined) throw new Error("it has no endpoint");
+  reach.endpoints.set(id, { ...endpoint, current_state: "idle" });
+  await run(60_000);
+  expect(reach.cluster.requests.at(-1)).toMatchObject({ method: "PATCH", path: expect.stringMatching(/status$/) });
+  reach.endpoints.set(id, { ...endpoint, disabled: true });
+  reach.sent();
+  await run(60_000);
+  expect(reach.sent().filter((one) => one.startsWith("PATCH"))).toEqual([]);
+  expect(reach.cluster.requests.at(-1)).toMatchObject({ method: "PATCH", path: expect.stringMatching(/shop$/) });
+});
