@@ -76,13 +76,9 @@ export function settle(o: Observation, s: ReadonlyState): Action {
  * For how many milliseconds a PATCH that disables the endpoint, and got no answer, may still take effect unseen; 0: the
  * list was begun after that.
  */
-function disableMayArriveForMs(
-  { compute, now, createSettleMs, startedAt }: Observation,
-  { unansweredDisableSince = now }: ReadonlyState,
-): number {
-  if ((compute.status.unansweredDisables ?? 0) === 0) return 0;
-  const overAt = unansweredDisableSince + createSettleMs;
-  return startedAt >= overAt ? 0 : Math.max(1, overAt - now);
+function disableMayArriveForMs(o: Observation, { unansweredDisableSince = o.now }: ReadonlyState): number {
+  if ((o.compute.status.unansweredDisables ?? 0) === 0) return 0;
+  return untilListedAfter(unansweredDisableSince + o.createSettleMs, o);
 }
 
 /**
@@ -90,13 +86,18 @@ function disableMayArriveForMs(
  * although lists show it enabled; 0: the list was begun after that.
  */
 function mayBeDisabledForMs(
-  { compute: { spec, status }, now, startedAt }: Observation,
+  o: Observation,
   { seenSince, disabledAt = seenSince }: ReadonlyState,
   { disabled }: Endpoint,
 ): number {
+  const { spec, status } = o.compute;
   if (status.disabledByUs !== true || spec.disabled === true || disabled !== false) return 0;
-  const overAt = disabledAt + mostLagMs;
-  return startedAt >= overAt ? 0 : Math.max(1, overAt - now);
+  return untilListedAfter(disabledAt + mostLagMs, o);
+}
+
+/** How long it is until a list may begin that begins at `at` or later, in milliseconds; 0: the latest did. */
+function untilListedAfter(at: number, { now, startedAt }: Observation): number {
+  return startedAt >= at ? 0 : Math.max(1, at - now);
 }
 
 /** What a settled endpoint does. Suspending and waking by the service itself is no news. */

@@ -35,17 +35,17 @@ export function stateUnseen(outcome: Outcome, seen: Seen): string {
   if (isBeingDeleted(compute)) return "Deleting";
   // It stays lost also while the service cannot be asked, and a create is pending in its place.
   if (isLinked && (compute.status.state === "Lost" || (seen.absent && isLost(outcome, seen)))) return "Lost";
-  const { state } = compute.status;
-  if (isOurs && state !== undefined && isMarkDropped(compute, seen.annotations)) return state;
   const pending = isOurs ? statePending(outcome, seen) : undefined;
   if (pending !== undefined) return pending;
   if (isUnmade(outcome, seen)) return "NotCreated";
+  const { state } = compute.status;
   return state === undefined || state === "NotCreated" ? "Unknown" : state;
 }
 
-/** What was sent, and may have made or signed an endpoint for the Compute. */
-function statePending(outcome: Outcome, { annotations }: Seen): Progress | undefined {
+/** What was sent, and may have made or signed an endpoint for the Compute; where its mark was dropped, as it was. */
+function statePending(outcome: Outcome, { annotations }: Seen): string | undefined {
   const { recordedID, pendingCreate, pendingTakeover } = annotations;
+  if (isMarkDropped(outcome.compute, annotations)) return outcome.compute.status.state;
   if (pendingCreate !== undefined) return "Creating";
   const isStalled = rowOf(reasonAfter(outcome))?.stalled === true;
   return pendingTakeover === undefined || recordedID !== undefined || isStalled ? undefined : "Updating";
