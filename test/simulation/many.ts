@@ -31,9 +31,18 @@ export interface Total {
   failed: Played[];
 }
 
-/** Plays seeds on several threads; `reported` is called with each as it ends. */
+/** Most seeds take a tenth of a second: one that takes this long, in real time, does not end. */
+const seedLimitMs = 120_000;
+
+/** Plays seeds on several threads; `reported` is called with each as it ends, and with each that does not. */
 export async function playMany(
-  { from, seeds, workers, mutant }: { from: number; seeds: number; workers: number; mutant?: Mutant },
+  {
+    from,
+    seeds,
+    workers,
+    mutant,
+    limitMs = seedLimitMs,
+  }: { from: number; seeds: number; workers: number; mutant?: Mutant; limitMs?: number },
   reported: (played: Played, total: Total) => void = () => {},
 ): Promise<Total> {
   const total: Total = { seeds: 0, steps: 0, faults: new Map(), failed: [] };
@@ -50,7 +59,7 @@ export async function playMany(
     step: workers,
     ...(mutant === undefined ? {} : { mutant }),
   }));
-  await Promise.all(shares.map((share) => runWorker(share, take)));
+  await Promise.all(shares.map((share) => playShare(share, limitMs, take)));
   return total;
 }
 
@@ -59,14 +68,39 @@ export function replayOf({ seed, broken }: Played): string {
   return `seed ${seed} breaks a promise: ${broken}\n  replay it: npm run simulate -- --seed ${seed}`;
 }
 
+/** A worker whose seed does not end is stopped, and another plays the seeds that follow. */
+async function playShare(share: Share, limitMs: number, take: (played: Played) => void): Promise<void> {
+  let { from } = share;
+  while (from < share.until) {
+    const next = await runWorker({ ...share, from }, limitMs, take);
+    if (next === from) throw new Error(`the worker that was to play seed ${from} ended before it had`);
+    from = next;
+  }
+}
+
 /** A world lives shorter than it takes to fill this: what it leaves behind then costs next to nothing to clear away. */
 const resourceLimits = { maxYoungGenerationSizeMb: 128 };
 
-function runWorker(share: Share, take: (played: Played) => void): Promise<void> {
+/** Plays until no seed is left or one does not end, and answers with the seed that follows. */
+function runWorker(share: Share, limitMs: number, take: (played: Played) => void): Promise<number> {
   return new Promise((resolve, reject) => {
+    let seed = share.from;
     const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: share, resourceLimits });
-    worker.on("message", (message) => take(Played.parse(message)));
+    const limit = setTimeout(() => {
+      worker.removeAllListeners("message");
+      take({ seed, steps: 0, faults: [], broken: `every seed ends: it is still at work after ${limitMs / 1000} s` });
+      seed += share.step;
+      void worker.terminate();
+    }, limitMs);
+    worker.on("message", (message) => {
+      limit.refresh();
+      seed += share.step;
+      take(Played.parse(message));
+    });
     worker.once("error", reject);
-    worker.once("exit", () => resolve());
+    worker.once("exit", () => {
+      clearTimeout(limit);
+      resolve(seed);
+    });
   });
 }
