@@ -1,7 +1,7 @@
 import type { EndpointLister } from "../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../connection/registry.ts";
 import type { Secret } from "../connection/resolve.ts";
-import { isNotFound } from "../kube/errors.ts";
+import { isNotFound, isTestFailed } from "../kube/errors.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Fleet } from "../resources/signature.ts";
@@ -47,8 +47,8 @@ export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
   readonly #states = new Map<string, ReconcileState>();
   readonly #listers = new Map<string, EndpointLister>();
-  /** Computes that the API server did not find at the last patch, though the cache has them. */
-  readonly #notFound = new Set<string>();
+  /** Computes that the cache has, but that the API server, at a patch, did not find or not as the cache has them. */
+  readonly #doubted = new Set<string>();
   readonly #cleanup: Cleanup;
   readonly #binding: BindTools;
   #relistedAt = Number.NEGATIVE_INFINITY;
@@ -123,7 +123,7 @@ export class ComputeReconciler {
     try {
       return await this.#reconcile(subject, state, connection, access);
     } catch (error) {
-      if (isNotFound(error)) this.#notFound.add(uid);
+      if (isNotFound(error) || isTestFailed(error)) this.#doubted.add(uid);
       throw error;
     } finally {
       access?.gate.end();
@@ -158,12 +158,12 @@ export class ComputeReconciler {
     return { requeueAfterMs: state.requeueAfter(outcome, clock.monotonic()) };
   }
 
-  /** The watch may bring word of a Compute late: one that was not found is asked for before anything is sent for it. */
+  /** Word that a Compute is gone, or replaced, may come late: the API server is asked before anything is sent. */
   async #confirm(compute: Compute): Promise<void> {
     const { uid } = compute.metadata;
-    if (!this.#notFound.has(uid)) return;
+    if (!this.#doubted.has(uid)) return;
     await noted(this.#options.cluster, guardedPatch(compute), compute);
-    this.#notFound.delete(uid);
+    this.#doubted.delete(uid);
   }
 
   /** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */
@@ -215,7 +215,7 @@ export class ComputeReconciler {
     if (this.#cleanup.of(uid) === undefined) this.#options.brake.leave(uid);
     this.#leave(uid);
     this.#states.delete(uid);
-    this.#notFound.delete(uid);
+    this.#doubted.delete(uid);
   }
 }
 

@@ -118,13 +118,17 @@ describe("a Compute that is gone although our finalizer was to hold it", () => {
   });
 });
 
-test("a Compute that a patch did not find has nothing sent, though the cache still shows it", async () => {
+test.each([
+  ["did not find", () => {}],
+  ["found replaced by another of its name", (reach: Awaited<ReturnType<typeof setUp>>["reach"]) => void reach.stored()],
+])("a Compute that a patch %s has nothing sent, though the cache still shows it", async (_, then) => {
   const { reach, reconciler, cache, run, self } = await setUp({ spec: { disabled: false } });
   reach.reconcile = (one) => reconciler.reconcile(one).catch(() => ({ requeueAfterMs: 1000 }));
   await run(20_000);
   cache.seen = self();
   reach.write([{ op: "remove", path: "/metadata/finalizers" }]);
   reach.removeStored();
+  then(reach);
   const [[id, endpoint] = []] = reach.endpoints;
   if (id === undefined || endpoint === undefined) throw new Error("it has no endpoint");
   reach.endpoints.set(id, { ...endpoint, current_state: "idle" });
