@@ -39,7 +39,7 @@ export async function createEndpoint(action: Create, context: ExecuteContext, ac
     const proof = endpoint.name === action.attributes.name ? "marker" : "created";
     state.created(endpoint.id, proof, compute, mark.resent === true, clock.monotonic());
     const linked = await link(endpoint, proof, mark, marked, context);
-    return created(action, marked, linked, endpoint, answer.value.operations);
+    return created(action, { mark, marked, linked }, endpoint, answer.value.operations);
   }
   const failure: Failure =
     answer.kind === "ok" ? { kind: "ambiguous", message: "an answer to something else" } : answer;
@@ -107,16 +107,17 @@ function link(
 
 function created(
   { lost, attributes }: Create,
-  marked: Compute,
-  linked: Compute,
+  { mark, marked, linked }: { mark: PendingCreate; marked: Compute; linked: Compute },
   endpoint: Endpoint,
   operations: Written["operations"],
 ): Outcome {
+  // An earlier POST, for a spec that asked for it, may still take effect.
+  const mayDisable = mark.resent === true && marked.status.disabledByUs === true;
   const message = lost ? messages.replacement(endpoint.id) : messages.first(endpoint.id);
   return shown(linked, "Creating", inProgress("Creating", endpoint.id), {
     // A change of the spec during the POST is still to be sent.
     effect: { kind: "accepted", generation: generationOf(marked), endpoint, operations },
-    disabling: { byUs: attributes.disabled === true },
+    disabling: { byUs: attributes.disabled === true || mayDisable },
     events: [{ type: "Normal", reason: "Created", message }],
   });
 }

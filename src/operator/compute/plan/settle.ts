@@ -47,8 +47,9 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   // disables can take effect any more, or be hidden by a list that lags.
   const duplicates = o.links.duplicates.map(({ id }) => deleteDueInMs(o, s, id));
   const disableInMs = disableMayArriveForMs(o, s);
-  const disabledForMs = mayBeDisabledForMs(o, s, endpoint);
-  const times = [mayArriveForMs(o, s, proof), ...duplicates, disableInMs, disabledForMs].filter((ms) => ms > 0);
+  const arrivesForMs = mayArriveForMs(o, s, proof);
+  const disabledForMs = mayBeDisabledForMs(o, s, endpoint, arrivesForMs);
+  const times = [arrivesForMs, ...duplicates, disableInMs, disabledForMs].filter((ms) => ms > 0);
   const look = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
   const over = disableInMs === 0 && compute.status.unansweredDisables !== undefined;
   const disables = {
@@ -83,16 +84,18 @@ function disableMayArriveForMs(o: Observation, { unansweredDisableSince = o.now 
 
 /**
  * For how many milliseconds an endpoint that this operator disabled, and the spec wants enabled again, may be disabled
- * although lists show it enabled; 0: the list was begun after that.
+ * although lists show it enabled; 0: the list was begun after that. A create with `disabled` that may still arrive, for
+ * `arrivesForMs`, may take its place.
  */
 function mayBeDisabledForMs(
   o: Observation,
   { seenSince, disabledAt = seenSince }: ReadonlyState,
   { disabled }: Endpoint,
+  arrivesForMs: number,
 ): number {
   const { spec, status } = o.compute;
   if (status.disabledByUs !== true || spec.disabled === true || disabled !== false) return 0;
-  return untilListedAfter(disabledAt + mostLagMs, o);
+  return Math.max(arrivesForMs, untilListedAfter(disabledAt + mostLagMs, o));
 }
 
 /** How long it is until a list may begin that begins at `at` or later, in milliseconds; 0: the latest did. */

@@ -136,6 +136,19 @@ describe("a create", () => {
     expect(acting.compute().status).toEqual({ observedGeneration: 1, ...(disabled ? { disabledByUs: true } : {}) });
   });
 
+  test.each([
+    ["an earlier one may still take effect, and disable it", true, { disabledByUs: true }, true],
+    ["an earlier one may still take effect, but disables nothing", true, {}, false],
+    ["none was sent before", false, { disabledByUs: true }, false],
+  ])("that made an enabled endpoint: %s", async (_, marked, status, isOurs) => {
+    const acting = new Acting();
+    const { uid } = acting.stored({ metadata: { annotations: { a: "b" } }, status }).metadata;
+    const path = "/metadata/annotations/compute-operator.dev~1pending-create";
+    if (marked) acting.write([{ op: "add", path, value: createMark({ uid }) }]);
+    acting.answer = () => json(201, { endpoint: endpoint(), operations: [] });
+    expect((await create(acting, false)).disabling).toEqual({ byUs: isOurs });
+  });
+
   test("that was refused leaves no mark", async () => {
     const acting = new Acting();
     acting.stored({ metadata: { annotations: { a: "b" } } });

@@ -147,6 +147,14 @@ describe("an endpoint that this operator disabled, and the spec no longer asks f
     expect(action).toMatchObject({ kind: "settled", reason: "Active", mayBeDisabled: true, requeueAfterMs });
   });
 
+  test("may have its place taken by an earlier create, for which it waits as long as for that", () => {
+    const state = { disabledAt: Number.NEGATIVE_INFINITY, pendingCreate: { since: at(0), seenAt: now - 20_000 } };
+    const action = planned({ ...ours, annotations: { pendingCreate: createMark({ resent: true }) } }, enabled, {
+      state,
+    });
+    expect(action).toMatchObject({ kind: "settled", mayBeDisabled: true, requeueAfterMs: 40_000 });
+  });
+
   test.each<[string, ComputeFields, Partial<Endpoint>, number]>([
     ["a list was begun after that", ours, enabled, now - 10_100],
     ["it was enabled since", ours, enabled, Number.NEGATIVE_INFINITY],
